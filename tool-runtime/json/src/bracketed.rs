@@ -170,6 +170,15 @@ fn unescape(body: &str) -> serde_json::Result<String> {
     serde_json::from_str(&quoted)
 }
 
+/// Returns whether a scalar or a tuple can begin with `c`.
+pub(super) fn begins_scalar(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\'' | '“' | '„' | '«' | '＂' | '‘' | '‚' | '´' | '「' | '-' | '+' | '.' | '0'
+            ..='9' | 't' | 'f' | 'n' | 'T' | 'F' | 'N' | 'u' | '('
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Fix, FixKind, ParseErrorKind,
-    bracketed::scalar_len,
+    bracketed::{begins_scalar, scalar_len},
     candidate::CandidateValue,
     parsed::JsonText,
     recover::{ValueBuilder, recover},
@@ -173,13 +173,4 @@ impl Scan<'_, '_> {
             || rest.starts_with("/*")
             || rest.starts_with("//")
     }
-}
-
-/// Returns whether a scalar or a tuple can begin with `c`.
-pub(super) fn begins_scalar(c: char) -> bool {
-    matches!(
-        c,
-        '"' | '\'' | '“' | '„' | '«' | '＂' | '‘' | '‚' | '´' | '「' | '-' | '+' | '.' | '0'
-            ..='9' | 't' | 'f' | 'n' | 'T' | 'F' | 'N' | 'u' | '('
-    )
 }

@@ -7,13 +7,12 @@ use serde_json::Value;
 use super::{
     Fix, FixKind, Options, ParseSettings,
     adjacent::AdjacentText,
-    bracketed::Bracketed,
+    bracketed::{Bracketed, begins_scalar},
     candidate::CandidateValue,
     coerce::TypeSet,
     markup::Markup,
     parsed::JsonText,
     recover::{Checkpoint, RecoveryError, RecoveryMode, ValueBuilder, recover, recover_from},
-    scalar::begins_scalar,
     whitespace::{is_json_whitespace, is_non_json_whitespace},
 };
 

@@ -3,8 +3,7 @@
 use super::{
     builder::Builder,
     error::RecoveryError,
-    lookahead::Plausibility,
-    parser::{ContainerKind, RecoveryParser, RecoveryState},
+    parser::{ContainerKind, Plausibility, RecoveryParser, RecoveryState},
 };
 use crate::FixKind;
 

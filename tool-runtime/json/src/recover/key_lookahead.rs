@@ -4,13 +4,10 @@
 
 use super::{
     builder::Builder,
-    lookahead::{Plausibility, ascii_key_len, begins_literal, is_bare_key},
-    parser::RecoveryParser,
+    parser::{Plausibility, RecoveryParser},
     source::QuoteStyle,
+    words::{MAX_KEY_LEN, ascii_key_len, begins_literal, is_bare_key, is_name, is_name_char},
 };
-
-/// The maximum length of a key in bytes.
-pub(super) const MAX_KEY_LEN: usize = 256;
 
 impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// Returns the end of the key that begins at `at`, and the position after its colon.
@@ -162,17 +159,6 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     }
 }
 
-fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | '$')
-}
-
 const fn is_closer(c: char) -> bool {
     matches!(c, '}' | ']' | ')' | ',' | ':')
-}
-
-/// Returns whether `word` is a single word that may be a key without quotes.
-pub(super) fn is_name(word: &str) -> bool {
-    let word = word.trim_end();
-    word.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
-        && word.chars().all(is_name_char)
 }

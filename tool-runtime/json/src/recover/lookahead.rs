@@ -10,22 +10,10 @@
 
 use super::{
     builder::Builder,
-    key_lookahead::MAX_KEY_LEN,
-    parser::{ContainerKind, RecoveryParser},
+    parser::{ContainerKind, Plausibility, RecoveryParser},
     schema_keys::SchemaKeys,
-    unquoted::LITERALS,
+    words::begins_literal,
 };
-
-/// The plausibility that a string or element ends or begins at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Plausibility {
-    No,
-    /// A possible reading, but prose could continue like this as well.
-    Weak,
-    Strong,
-    /// A comma and a key that the schema knows follow.
-    KnownKey,
-}
 
 impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// Uses fuel for the bytes of a lookahead between two positions.
@@ -359,47 +347,4 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         self.use_fuel(at, next);
         self.source.quote(next).map(|_| next)
     }
-}
-
-/// Returns whether `text` begins with a literal.
-pub(super) fn begins_literal(text: &str) -> bool {
-    LITERALS.iter().any(|(word, _)| {
-        text.strip_prefix(word)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-    })
-}
-
-/// The length of the unquoted key at the start of `text`.
-pub(super) fn bare_key_len(text: &str) -> usize {
-    let len = ascii_key_len(text).or_else(|| text.find(|c: char| !is_bare_key(c)));
-    len.unwrap_or(text.len())
-}
-
-/// The length of the unquoted key at the start of `text`, if it is short and all ASCII, as is the
-/// next character.
-pub(super) fn ascii_key_len(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let continues = |byte: &u8| IN_ASCII_KEY.get(usize::from(*byte)).copied().unwrap_or(false);
-    let len = bytes.iter().take(MAX_KEY_LEN).position(|byte| !continues(byte))?;
-    bytes.get(len)?.is_ascii().then_some(len)
-}
-
-/// Whether each byte may be in a key: most keys of damaged texts are read with this table.
-const IN_ASCII_KEY: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        #[expect(clippy::indexing_slicing, reason = "checked when it is compiled")]
-        {
-            table[byte as usize] = byte.is_ascii_alphanumeric()
-                || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'@' | b'/' | b' ');
-        }
-        byte += 1;
-    }
-    table
-};
-
-/// Returns whether `c` may be in a key without quotes.
-pub(super) fn is_bare_key(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$' | '@' | '/' | ' ')
 }

@@ -41,6 +41,7 @@ mod tests;
 mod trivia;
 mod unclosed_string;
 mod unquoted;
+mod words;
 
 pub(super) use self::{
     builder::{Builder, NodeBuilder, ValueBuilder},

@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::{
     builder::Builder,
     error::RecoveryError,
-    lookahead::Plausibility,
     schema_keys::{SchemaKeys, Subschemas},
     source::SourceText,
 };
@@ -73,6 +72,17 @@ pub(super) enum RecoveryState {
     Value,
     Comma,
     Done,
+}
+
+/// The plausibility that a string or element ends or begins at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Plausibility {
+    No,
+    /// A possible reading, but prose could continue like this as well.
+    Weak,
+    Strong,
+    /// A comma and a key that the schema knows follow.
+    KnownKey,
 }
 
 /// The state of the recovery parser.

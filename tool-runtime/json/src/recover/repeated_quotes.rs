@@ -6,11 +6,10 @@ use super::{
     builder::Builder,
     error::RecoveryError,
     escape::unescape,
-    key_lookahead::is_name,
-    lookahead::Plausibility,
-    parser::{ContainerKind, RecoveryParser},
+    parser::{ContainerKind, Plausibility, RecoveryParser},
     source::QuoteStyle,
     string::TWO_READINGS,
+    words::is_name,
 };
 use crate::{FixKind, ParseErrorKind};
 

@@ -10,10 +10,9 @@ use super::{
     builder::Builder,
     error::RecoveryError,
     escape::{is_path, unescape},
-    key_lookahead::is_name,
-    lookahead::{Plausibility, begins_literal},
-    parser::RecoveryParser,
+    parser::{Plausibility, RecoveryParser},
     source::QuoteStyle,
+    words::{begins_literal, is_name},
 };
 use crate::{FixKind, ParseErrorKind};
 

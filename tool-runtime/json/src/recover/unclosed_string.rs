@@ -3,11 +3,10 @@
 use super::{
     builder::Builder,
     error::RecoveryError,
-    key_lookahead::is_name,
-    lookahead::Plausibility,
-    parser::{ContainerKind, RecoveryParser},
+    parser::{ContainerKind, Plausibility, RecoveryParser},
     schema_keys::SchemaKeys,
     string::{InnerQuotes, StringEnd, TWO_READINGS},
+    words::is_name,
 };
 use crate::ParseErrorKind;
 

@@ -5,29 +5,13 @@ use std::ops::Range;
 use super::{
     builder::Builder,
     error::RecoveryError,
-    key_lookahead::is_name,
-    lookahead::{Plausibility, bare_key_len, begins_literal},
     number::{LOCAL_FORMAT, NumberForm, classify},
-    parser::{ContainerKind, RecoveryParser},
+    parser::{ContainerKind, Plausibility, RecoveryParser},
     schema_keys::SchemaKeys,
+    words::{LITERALS, bare_key_len, begins_literal, is_name},
 };
 use crate::{FixKind, ParseErrorKind};
 
-/// The literals of JSON and of other languages; `None` is null.
-pub(super) const LITERALS: [(&str, Option<bool>); 12] = [
-    ("true", Some(true)),
-    ("false", Some(false)),
-    ("null", None),
-    ("True", Some(true)),
-    ("False", Some(false)),
-    ("None", None),
-    ("TRUE", Some(true)),
-    ("FALSE", Some(false)),
-    ("NULL", None),
-    ("Null", None),
-    ("undefined", None),
-    ("nil", None),
-];
 /// Spellings of numbers that JSON does not have.
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
 /// Constructors with which databases print their types.

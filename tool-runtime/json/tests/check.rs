@@ -9,7 +9,7 @@ use std::env;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde_json::Value;
-use tool_json::check;
+use tool_json::{ParseValidError, check, parse_as, parse_valid};
 
 use crate::draw::Draws;
 use crate::{random_schema, random_value};
@@ -78,4 +78,32 @@ fn verdicts_agree_with_jsonschema() {
     println!("{valid} valid pairs, {invalid} invalid");
     // Otherwise the values would cover little.
     assert!(valid.min(invalid) > (valid + invalid) / 5, "{valid} {invalid}");
+}
+
+#[test]
+fn parse_valid_returns_exactly_the_values_that_satisfy_the_schema() {
+    let (mut valid, mut invalid) = (0_u32, 0_u32);
+    for round in 0..2_000_u32 {
+        // Spread over all bytes.
+        let seed = round.wrapping_mul(2_654_435_761).to_le_bytes();
+        let mut draws = Draws::new(&seed);
+        let schema = random_schema::document(&mut draws);
+        let text = random_value::near(&mut draws, &schema).to_string().replace('"', "'");
+        match (parse_as(&text, &schema), parse_valid(&text, &schema)) {
+            (Ok(read), Ok(checked)) => {
+                assert_eq!(read, checked);
+                assert_eq!(check(&checked.value, &schema), [], "{text} {schema}");
+                valid += 1;
+            }
+            (Ok(read), Err(ParseValidError::Invalid(mismatches))) => {
+                assert_eq!(check(&read.value, &schema), mismatches, "{text} {schema}");
+                assert!(!mismatches.is_empty(), "{text} {schema}");
+                invalid += 1;
+            }
+            (Err(error), Err(ParseValidError::Unreadable(same))) => assert_eq!(error, same),
+            (read, checked) => panic!("{text} {schema}: {read:?} {checked:?}"),
+        }
+    }
+    // Otherwise the values would cover little.
+    assert!(valid.min(invalid) > 200, "{valid} {invalid}");
 }

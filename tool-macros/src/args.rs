@@ -166,6 +166,6 @@ fn has_word(attrs: &[Attribute], attribute: &str, word: &str) -> bool {
     attrs.iter().filter(|attr| attr.path().is_ident(attribute)).any(|attr| {
         let Meta::List(list) = &attr.meta else { return false };
         let words = Punctuated::<Meta, Token![,]>::parse_terminated.parse2(list.tokens.clone());
-        words.is_ok_and(|words| words.iter().any(|given| given.path().is_ident(word)))
+        words.is_ok_and(|words| words.iter().any(|meta| meta.path().is_ident(word)))
     })
 }

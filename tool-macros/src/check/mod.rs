@@ -61,12 +61,12 @@ fn check_not_empty(toolbox: &Toolbox, errors: &Errors) {
 
 /// Of two tools with the same name, only one could be called.
 fn check_distinct_names(toolbox: &Toolbox, errors: &Errors) {
-    let mut seen = HashSet::new();
+    let mut names = HashSet::new();
     for tool in &toolbox.tools {
         // `cfg` may remove one of two tools with the same name.
         let is_unconditional = !tool.attrs.iter().any(|attr| attr.path().is_ident("cfg"));
         let name = tool.tool_name();
-        if is_unconditional && !seen.insert(name.clone()) {
+        if is_unconditional && !names.insert(name.clone()) {
             let text = format!("two tools of this toolbox are named `{name}`: rename one");
             match &tool.attr.name {
                 Some(word) => errors.at(&word.value, text),

@@ -193,7 +193,7 @@ fn check_named_parameters(function: &ToolFn, errors: &Errors) {
 
 /// Of two arguments with the same name, only one could be passed.
 fn check_distinct_arguments(function: &ToolFn, errors: &Errors) {
-    let mut seen = HashSet::new();
+    let mut names = HashSet::new();
     for param in &function.params {
         if let Some(name) = &param.attr.rename
             && name.value().is_empty()
@@ -201,7 +201,7 @@ fn check_distinct_arguments(function: &ToolFn, errors: &Errors) {
             errors.at(name, "the name of an argument can't be empty");
         }
         let name = param.argument_name();
-        if !name.is_empty() && !seen.insert(name.clone()) {
+        if !name.is_empty() && !names.insert(name.clone()) {
             let text = format!("two arguments are named `{name}`: rename one");
             match (&param.attr.rename, &param.name) {
                 (Some(word), _) => errors.at(word, text),

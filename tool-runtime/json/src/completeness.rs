@@ -42,7 +42,7 @@ pub(super) fn check_complete(
     let is_value = |(_, token): &(usize, &Token<'_>)| token.kind == TokenKind::Value;
     let values = || surroundings.tokens.iter().enumerate().filter(is_value);
     let part = values()
-        .find_map(|(at, token)| Some((token.span.start, surroundings.beside(at)?)))
+        .find_map(|(at, token)| Some((token.span.start, surroundings.reason_to_reject(at)?)))
         .or_else(|| surroundings.find_call_conflict())
         .or_else(|| surroundings.find_owner(value.start, keys))
         .or_else(|| surroundings.has_sibling().then_some((value.start, SIBLING)));
@@ -101,7 +101,7 @@ impl<'t> SurroundingTokens<'t> {
     }
 
     /// Returns why the text right before or after the value at `at` makes it a part.
-    fn beside(&self, at: usize) -> Option<&'static str> {
+    fn reason_to_reject(&self, at: usize) -> Option<&'static str> {
         let (first, last) = self.quoted(at);
         let (before, on_line) = self.before(first);
         let starts_line = before.is_none_or(|before| !self.before(before).1);
@@ -184,9 +184,9 @@ impl<'t> SurroundingTokens<'t> {
                 TokenKind::Sign(')') => calls -= usize::from(open.pop().unwrap_or(false)),
                 TokenKind::Value if calls > 0 => {
                     let (first, last) = self.quoted(at);
-                    let alone = self.kind(self.before(first).0) == Some(TokenKind::Sign('('))
+                    let is_argument = self.kind(self.before(first).0) == Some(TokenKind::Sign('('))
                         && self.kind(Some(self.after(last).0)) == Some(TokenKind::Sign(')'));
-                    if open.last() != Some(&true) || !alone {
+                    if open.last() != Some(&true) || !is_argument {
                         return Some((token.span.start, ARGUMENT));
                     }
                     if calls > 1 {

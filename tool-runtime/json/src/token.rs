@@ -39,8 +39,8 @@ impl<'t> Token<'t> {
         let mut lexer = Lexer { text, tokens: Vec::new(), has_value: false };
         let mut at = 0;
         for segment in segments {
-            let (span, within) = (segment.span.clone(), text.get(segment.span.clone()));
-            let within = within.unwrap_or_default();
+            let (span, slice) = (segment.span.clone(), text.get(segment.span.clone()));
+            let slice = slice.unwrap_or_default();
             if text.get(at..span.start).is_some_and(|between| between.contains('\n')) {
                 lexer.push(TokenKind::Break, at..span.start);
             }
@@ -48,8 +48,8 @@ impl<'t> Token<'t> {
             match segment.kind {
                 Some(FixKind::Repeat) => lexer.push(TokenKind::Value, span),
                 None if span == *value => lexer.push(TokenKind::Value, span),
-                None if within.starts_with('"') => lexer.push(TokenKind::Quote, span),
-                None if !within.starts_with(['{', '[']) => lexer.push(TokenKind::Scalar, span),
+                None if slice.starts_with('"') => lexer.push(TokenKind::Quote, span),
+                None if !slice.starts_with(['{', '[']) => lexer.push(TokenKind::Scalar, span),
                 None => lexer.push(TokenKind::Bracketed, span),
                 Some(FixKind::Prose) if segment.is_bracketed => {
                     lexer.push(TokenKind::Bracketed, span)

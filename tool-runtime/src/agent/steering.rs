@@ -139,10 +139,10 @@ pub(super) fn trusted_text(message: &Message) -> Option<String> {
 
 /// Wraps an untrusted text in marks that it can't close itself.
 fn wrap_untrusted(source: &str, text: &str) -> String {
-    let (before, behind) = MARKS;
+    let (before, after) = MARKS;
     let source = source.chars().filter(|c| !c.is_control() && !"\"<>".contains(*c));
     let source: String = source.take(MAX_SOURCE_CHARS).collect();
-    format!("{before}{source}\">\n{}{behind}", escape_closing_tags(text))
+    format!("{before}{source}\">\n{}{after}", escape_closing_tags(text))
 }
 
 /// Escapes closing tags of the mark, in upper and lower case.

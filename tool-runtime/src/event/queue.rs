@@ -54,8 +54,8 @@ impl Queue {
     /// Blocks until all queued events are processed; returns the first error since the last flush.
     pub(super) fn flush(&self) -> io::Result<()> {
         let ended = || io::Error::other("event queue: the worker thread has ended");
-        let (done, reply) = sync_channel(1);
-        self.sender.send(Item::Flush(done)).map_err(|_| ended())?;
+        let (acknowledge, reply) = sync_channel(1);
+        self.sender.send(Item::Flush(acknowledge)).map_err(|_| ended())?;
         reply.recv().map_err(|_| ended())?
     }
 }
@@ -92,9 +92,9 @@ impl<S: Sink> Worker<S> {
                     self.dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            Item::Flush(done) => {
+            Item::Flush(acknowledge) => {
                 self.flush();
-                let _ = done.send(self.error.take().map_or(Ok(()), Err));
+                let _ = acknowledge.send(self.error.take().map_or(Ok(()), Err));
             }
         }
     }

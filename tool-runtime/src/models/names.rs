@@ -215,25 +215,25 @@ mod tests {
     fn hash_suffix_never_leads_to_another_tool() {
         let rules = NameRules::OPENAI;
         let pair = ["a b", "a/b"];
-        let alone = WireNames::new(pair, rules);
+        let pair_names = WireNames::new(pair, rules);
         // One tool has the wire name of the first. The normalized name of another is that of the
         // second.
-        let taken = alone.wire_name("a b").into_owned();
-        let fitted = alone.wire_name("a/b").replacen('_', ".", 1);
+        let wire_name = pair_names.wire_name("a b").into_owned();
+        let fitted = pair_names.wire_name("a/b").replacen('_', ".", 1);
         // Two long names with the same hash.
         let colliding = ["zyp78t", "h4cnq4"];
         let long = colliding.map(|end| "n".repeat(80) + end);
-        let names = [pair[0], pair[1], &taken, &fitted, &long[0], &long[1]];
+        let names = [pair[0], pair[1], &wire_name, &fitted, &long[0], &long[1]];
         let wire = WireNames::new(names, rules);
-        assert_eq!(wire.wire_name(&taken), taken);
+        assert_eq!(wire.wire_name(&wire_name), wire_name);
         let sent: HashSet<_> = names.iter().map(|name| wire.wire_name(name).into_owned()).collect();
         assert_eq!(sent.len(), names.len(), "{sent:?}");
         for name in names {
             assert_eq!(wire.tool_name(&wire.wire_name(name)), name);
         }
         // Neither order nor repetition of the names changes the result.
-        let again = WireNames::new(names.into_iter().rev().chain(names), rules);
-        assert!(names.iter().all(|name| again.wire_name(name) == wire.wire_name(name)));
+        let reversed = WireNames::new(names.into_iter().rev().chain(names), rules);
+        assert!(names.iter().all(|name| reversed.wire_name(name) == wire.wire_name(name)));
     }
 
     #[test]

@@ -229,7 +229,7 @@ impl<C: Codec> Client<C> {
         let (start, mut attempts) = (Instant::now(), 1);
         loop {
             let error = match attempt().await {
-                Ok(done) => return Ok(done),
+                Ok(output) => return Ok(output),
                 Err(error) => error,
             };
             let max_attempts = self.max_retries.saturating_add(1);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_and_special_characters_in_paths() {
+    fn paths_escape_special_characters_but_not_methods() {
         for (path, full) in [
             (&["models", "m", ":generate"][..], "https://h/v1/models/m:generate?alt=sse"),
             (&["models", "a b?c", ":generate"], "https://h/v1/models/a%20b%3Fc:generate?alt=sse"),

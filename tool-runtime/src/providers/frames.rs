@@ -51,9 +51,9 @@ impl Frames {
             }
             self.line.extend_from_slice(line);
             bytes = rest;
-            if let Some((&sign, behind)) = rest.split_first() {
+            if let Some((&sign, remaining)) = rest.split_first() {
                 self.after_carriage_return = sign == b'\r';
-                bytes = behind;
+                bytes = remaining;
                 whole.extend(self.end_line());
             }
         }

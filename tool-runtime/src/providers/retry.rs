@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn only_transient_errors_are_retried() {
-        for (kind, again) in [
+        for (kind, is_retried) in [
             (ApiErrorKind::RateLimited, true),
             (ApiErrorKind::Overloaded, true),
             (ApiErrorKind::OutOfQuota, false),
@@ -60,7 +60,7 @@ mod tests {
             (ApiErrorKind::Other, false),
         ] {
             let pause = pause_before_next(&refused(kind, None), 1, 3, 0.0);
-            assert_eq!(pause.is_some(), again, "{kind:?}");
+            assert_eq!(pause.is_some(), is_retried, "{kind:?}");
         }
         let lost = ModelError::Unreachable { url: "u".into(), source: "gone".into() };
         assert!(pause_before_next(&lost, 1, 3, 0.0).is_some());

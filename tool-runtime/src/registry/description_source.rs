@@ -121,9 +121,9 @@ mod tests {
                         store.set(name.as_str(), "By the store.");
                         registry.register(named(&name)).unwrap();
                         store.set("kept", format!("By {number}."));
-                        let shown = registry.snapshot();
+                        let snapshot = registry.snapshot();
                         let description =
-                            |name| shown.definition(name).unwrap().description.as_str();
+                            |name| snapshot.definition(name).unwrap().description.as_str();
                         assert!(description("kept").starts_with("By "));
                         assert!(description(&name).starts_with("By "));
                     })
@@ -158,11 +158,11 @@ mod tests {
                 let registry = Registry::new().descriptions(store.clone());
                 let other = registry.clone();
                 let coming = thread::spawn(move || other.register(named("coming")).map(drop));
-                let (seen, to) = (registry.clone(), store.clone());
+                let (view, to) = (registry.clone(), store.clone());
                 let describing = thread::spawn(move || {
                     thread::yield_now();
                     to.set("coming", "By the store.");
-                    drop(seen.snapshot());
+                    drop(view.snapshot());
                 });
                 coming.join().unwrap().unwrap();
                 describing.join().unwrap();

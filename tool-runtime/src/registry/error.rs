@@ -97,8 +97,8 @@ impl RegistryError {
     }
 
     /// Creates the error for two tools of which exactly one has a provider.
-    pub(super) fn name_conflict(one: &Entry, other: &Entry) -> Self {
-        let provided = if one.provider().is_some() { one } else { other };
+    pub(super) fn name_conflict(left: &Entry, right: &Entry) -> Self {
+        let provided = if left.provider().is_some() { left } else { right };
         Self::NameConflict {
             provider: provided.provider().unwrap_or_default().to_owned(),
             name: provided.own_name().to_owned(),

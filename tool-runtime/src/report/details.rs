@@ -123,7 +123,7 @@ fn result(row: &mut Row, execution: &ToolExecution) {
 }
 
 fn effect(effect: &EffectRecord) -> Vec<String> {
-    let (kind, what) = match effect {
+    let (kind, target) = match effect {
         EffectRecord::FileWritten { path } => ("file written", path.clone()),
         EffectRecord::ProcessStarted { command } => ("process started", command.clone()),
         EffectRecord::RequestSent { method, url } => ("request sent", format!("{method} {url}")),
@@ -137,7 +137,7 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
         }
         EffectRecord::Other { name, data } => (name.as_str(), data.to_string()),
     };
-    vec![kind.into(), what]
+    vec![kind.into(), target]
 }
 
 /// Adds the reply of a model.

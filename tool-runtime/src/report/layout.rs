@@ -104,12 +104,12 @@ pub(super) fn assign_lanes(rows: &mut [Row]) -> usize {
     let mut calls: Vec<_> =
         rows.iter_mut().filter(|row| matches!(row.kind, Kind::Model | Kind::Tool)).collect();
     calls.sort_by_key(|row| row.start);
-    let (mut taken, mut free, mut lanes) = (BinaryHeap::new(), BTreeSet::new(), 0);
+    let (mut occupied, mut free, mut lanes) = (BinaryHeap::new(), BTreeSet::new(), 0);
     for row in calls {
-        while let Some(Reverse((end, lane))) = taken.peek().copied()
+        while let Some(Reverse((end, lane))) = occupied.peek().copied()
             && end <= row.start
         {
-            taken.pop();
+            occupied.pop();
             free.insert(lane);
         }
         let lane = free.pop_first().unwrap_or_else(|| {
@@ -117,7 +117,7 @@ pub(super) fn assign_lanes(rows: &mut [Row]) -> usize {
             lanes - 1
         });
         // A row without duration still takes a lane.
-        taken.push(Reverse((row.end.max(row.start.saturating_add(1)), lane)));
+        occupied.push(Reverse((row.end.max(row.start.saturating_add(1)), lane)));
         row.lane = Some(lane);
     }
     lanes
@@ -230,8 +230,8 @@ mod tests {
         ] {
             let mut rows = rows(input);
             let count = assign_lanes(&mut rows);
-            let taken: Vec<_> = rows.iter().filter_map(|row| row.lane).collect();
-            assert_eq!((taken.as_slice(), max_concurrency(&rows)), (lanes, most), "{input:?}");
+            let assigned: Vec<_> = rows.iter().filter_map(|row| row.lane).collect();
+            assert_eq!((assigned.as_slice(), max_concurrency(&rows)), (lanes, most), "{input:?}");
             assert_eq!(count, lanes.iter().max().map_or(0, |most| most + 1));
         }
     }

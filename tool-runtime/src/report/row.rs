@@ -208,8 +208,8 @@ mod tests {
         for at in 0..250 {
             row.note(Note::new(at, "progress", ""));
         }
-        let kept: Vec<_> = row.notes.iter().map(|note| note.at).collect();
-        assert_eq!(kept, (0..99).chain([249]).collect::<Vec<_>>());
+        let times: Vec<_> = row.notes.iter().map(|note| note.at).collect();
+        assert_eq!(times, (0..99).chain([249]).collect::<Vec<_>>());
         assert_eq!(row.more_notes, 150);
     }
 }

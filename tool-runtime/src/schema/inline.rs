@@ -89,11 +89,11 @@ fn replace(schema: &mut Document, definition: &Map<String, Value>) {
     let members = schema.ensure_object();
     for (key, value) in definition {
         let value_here = members.entry(key).or_insert_with(|| value.clone());
-        if let (true, Some(here), Some(there)) =
+        if let (true, Some(own), Some(inherited)) =
             (key == "description", value_here.as_str(), value.as_str())
-            && !here.contains(there)
+            && !own.contains(inherited)
         {
-            *value_here = format!("{here}\n{there}").into();
+            *value_here = format!("{own}\n{inherited}").into();
         }
     }
 }
@@ -117,7 +117,7 @@ mod tests {
     #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Place {
         city: bool,
-        kin: Option<Box<Self>>,
+        sibling: Option<Box<Self>>,
     }
 
     #[derive(JsonSchema)]

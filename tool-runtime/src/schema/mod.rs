@@ -93,7 +93,7 @@ impl Schema {
         match described {
             Some(Value::Object(described)) => _ = described.insert(keyword.into(), value),
             // The schema `true` of a type that takes anything.
-            Some(anything) => *anything = Map::from_iter([(keyword.to_owned(), value)]).into(),
+            Some(any_value) => *any_value = Map::from_iter([(keyword.to_owned(), value)]).into(),
             None => {}
         }
         Self::new(document, self.is_constrained)

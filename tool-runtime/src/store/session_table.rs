@@ -108,10 +108,10 @@ pub(super) fn load(
         Ok((state, texts.collect::<Result<_, _>>()?))
     };
     let (state, texts) = read().map_err(|error| failed(session, error))?;
-    let damaged = |place, why| SessionError::CorruptRecord {
+    let damaged = |place, reason| SessionError::CorruptRecord {
         session: session.to_owned(),
         message_index: Some(place),
-        reason: why,
+        reason,
     };
     let mut messages = Vec::with_capacity(texts.len());
     for (expected, (place, text)) in texts.into_iter().enumerate() {

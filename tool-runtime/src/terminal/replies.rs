@@ -82,9 +82,9 @@ impl Replies {
     fn end(&mut self, run: RunId, is_dropped: bool) -> Written {
         let mut was_printing = self.requested.remove(&run) && !self.written.is_empty();
         self.pending.retain(|rest| {
-            let is_kept = !is_dropped || rest.run != run;
-            was_printing |= !is_kept && rest.is_started;
-            is_kept
+            let is_open = !is_dropped || rest.run != run;
+            was_printing |= !is_open && rest.is_started;
+            is_open
         });
         // The line may belong to another run that is still printing.
         if !was_printing || self.is_printing() {
@@ -181,13 +181,13 @@ mod tests {
             let mut replies = Replies::default();
             replies.observe(&event(ModelEvent::Requested));
             assert!(replies.is_printing());
-            let (before, behind) = text.split_at(late);
+            let (before, remaining) = text.split_at(late);
             assert_eq!((replies.write("It says: "), replies.write(before)), (None, None));
             let expected = if late == 0 { Written::Nothing } else { Written::Part };
             assert_eq!(replies.observe(&replied(text)), expected, "{before:?}");
             assert_eq!(replies.is_printing(), late > 0);
             let ends: Vec<_> =
-                behind.split_inclusive(|_| true).map(|it| replies.write(it)).collect();
+                remaining.split_inclusive(|_| true).map(|it| replies.write(it)).collect();
             let (last, others) = ends.split_last().unwrap();
             assert!(last.is_some() && others.iter().all(Option::is_none), "{before:?}: {ends:?}");
             assert!(!replies.is_printing());
@@ -231,15 +231,17 @@ mod tests {
         let of = |run: u128, kind: EventKind| {
             Event::new(Origin::new(run.into(), 1), SystemTime::UNIX_EPOCH, kind)
         };
-        let asked = |run| of(run, ModelEvent::Requested.into());
+        let requested = |run| of(run, ModelEvent::Requested.into());
         let ended = |run, code: &str| {
             let (code, usage, duration) = (Some(code.to_owned()), Usage::default(), Duration::ZERO);
             of(run, RunEvent::Finished { code, error: None, usage, cost: None, duration }.into())
         };
         let mut replies = Replies::default();
-        replies.observe(&asked(1));
+        replies.observe(&requested(1));
         assert_eq!(replies.observe(&ended(1, "MODEL")), Written::Nothing, "nothing was printed");
-        [1, 2].iter().for_each(|run| assert_eq!(replies.observe(&asked(*run)), Written::Nothing));
+        [1, 2]
+            .iter()
+            .for_each(|run| assert_eq!(replies.observe(&requested(*run)), Written::Nothing));
         replies.write("No");
         assert_eq!(
             replies.observe(&ended(1, "MODEL")),

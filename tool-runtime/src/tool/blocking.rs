@@ -73,7 +73,7 @@ const QUEUED: u8 = 0;
 const WORKING: u8 = 1;
 /// The call ended while the function was running.
 const DETACHED: u8 = 2;
-const DONE: u8 = 3;
+const FINISHED: u8 = 3;
 /// The call ended before the function started.
 const NEVER_BEGAN: u8 = 4;
 
@@ -103,7 +103,7 @@ impl<'t> Working<'t> {
 impl Drop for Working<'_> {
     fn drop(&mut self) {
         let BlockingThread { state, detached } = self.0;
-        if state.swap(DONE, Ordering::AcqRel) == DETACHED {
+        if state.swap(FINISHED, Ordering::AcqRel) == DETACHED {
             detached.0.fetch_sub(1, Ordering::Relaxed);
         }
     }

@@ -127,9 +127,9 @@ mod tests {
                 let text = format!("{pad}{secret}{}{secret}{pad}", "-".repeat(between));
                 let mut capture = Capture::new(40);
                 text.as_bytes().chunks(7).for_each(|bytes| capture.push(bytes));
-                let kept = capture.into_text(secret_ranges).replace(secret, "");
-                let visible = kept.lines().filter(|line| !line.contains("left out"));
-                assert!(visible.collect::<String>().chars().all(|c| ".-".contains(c)), "{kept}");
+                let output = capture.into_text(secret_ranges).replace(secret, "");
+                let visible = output.lines().filter(|line| !line.contains("left out"));
+                assert!(visible.collect::<String>().chars().all(|c| ".-".contains(c)), "{output}");
             }
         }
     }

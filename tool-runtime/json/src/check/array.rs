@@ -36,9 +36,9 @@ impl<'s, 'v> Validator<'s, 'v> {
         }
         if rules.get("uniqueItems") == Some(&Value::Bool(true))
             && self.spend(weight(self.value(), MAX_DEPTH).unwrap_or(usize::MAX))
-            && let Some((first, again)) = first_repeat(items)
+            && let Some((first, repeat)) = first_repeat(items)
         {
-            self.fault(Rule::Repeated(first, again));
+            self.fault(Rule::Repeated(first, repeat));
         }
         self.contains(rules, items);
     }

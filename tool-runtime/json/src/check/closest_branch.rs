@@ -40,9 +40,9 @@ impl<'s, 'v> Validator<'s, 'v> {
     /// Reports the faults of the failed branch with the fewest faults at the value itself, and then
     /// with the fewest faults in all.
     fn explain_failed(&mut self, failed: Vec<(&'s Value, Vec<Fault<'s, 'v>>)>) {
-        let here = self.depth_of_path();
+        let depth = self.depth_of_path();
         let distance = |faults: &[Fault<'s, 'v>]| {
-            let at_value = faults.iter().filter(|fault| fault.is_at(here)).count();
+            let at_value = faults.iter().filter(|fault| fault.is_at(depth)).count();
             (at_value, faults.len())
         };
         let min_distance = failed.iter().map(|(_, faults)| distance(faults)).min();

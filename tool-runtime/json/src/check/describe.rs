@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::array::by_position;
 use super::display::{clip, literal, name, single_line};
 use super::keywords::{list, names, object_at};
-use super::phrase::{ANYTHING, between, number, one_of, or, text, without_null};
+use super::phrase::{ANY_VALUE, between, number, one_of, or, text, without_null};
 use crate::pointer;
 
 /// The number of shapes that are listed before "another shape".
@@ -48,7 +48,7 @@ impl<'s> Describer<'s> {
     /// Describes a missing member; empty if nothing is known about it.
     pub(super) fn member(&self, schemas: &[&'s Value], required_by: Option<&str>) -> String {
         let mut words = match schemas {
-            [] => ANYTHING.to_owned(),
+            [] => ANY_VALUE.to_owned(),
             schemas => self.any(schemas),
         };
         if let [schema] = schemas
@@ -58,7 +58,7 @@ impl<'s> Describer<'s> {
         }
         match required_by {
             Some(required_by) => format!("{words}, since {} is given", name(required_by)),
-            None if words == ANYTHING => String::new(),
+            None if words == ANY_VALUE => String::new(),
             None => words,
         }
     }
@@ -117,7 +117,7 @@ impl<'s> Describer<'s> {
 
     fn any_at(&self, schemas: &[&'s Value], depth: usize) -> String {
         let Some(inner) = depth.checked_sub(1) else {
-            return ANYTHING.to_owned();
+            return ANY_VALUE.to_owned();
         };
         if let Some(choices) = self.choices(schemas) {
             return one_of(&choices);
@@ -175,11 +175,11 @@ impl<'s> Describer<'s> {
 
     fn at(&self, schema: &'s Value, depth: usize) -> String {
         let Some(depth) = depth.checked_sub(1) else {
-            return ANYTHING.to_owned();
+            return ANY_VALUE.to_owned();
         };
         let Some(rules) = self.follow(schema) else {
-            let nothing = schema == &Value::Bool(false);
-            return if nothing { "nothing" } else { ANYTHING }.to_owned();
+            let is_never = schema == &Value::Bool(false);
+            return if is_never { "nothing" } else { ANY_VALUE }.to_owned();
         };
         if let Some(choices) = self.choices_at(&[schema], MAX_DEPTH) {
             return one_of(&without_null(choices));
@@ -197,7 +197,7 @@ impl<'s> Describer<'s> {
         if nouns.is_empty() {
             let branches: Vec<_> = branches(rules).collect();
             nouns.push(match branches.as_slice() {
-                [] => ANYTHING.to_owned(),
+                [] => ANY_VALUE.to_owned(),
                 branches => self.any_at(branches, depth),
             });
         }
@@ -221,7 +221,7 @@ impl<'s> Describer<'s> {
             }
             "object" => "an object".to_owned(),
             "null" => "null".to_owned(),
-            _ => ANYTHING.to_owned(),
+            _ => ANY_VALUE.to_owned(),
         }
     }
 

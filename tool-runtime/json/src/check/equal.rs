@@ -30,9 +30,9 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
 /// Returns the positions of the first two equal items. Hashing keeps the time linear.
 pub(super) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
     let keys = RandomState::new();
-    let mut seen: HashMap<u64, Vec<(usize, &Value)>> = HashMap::with_capacity(items.len());
+    let mut by_hash: HashMap<u64, Vec<(usize, &Value)>> = HashMap::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
-        let same_hash = seen.entry(hash(item, &keys)).or_default();
+        let same_hash = by_hash.entry(hash(item, &keys)).or_default();
         if let Some((first, _)) = same_hash.iter().find(|(_, other)| equal(other, item)) {
             return Some((*first, at));
         }

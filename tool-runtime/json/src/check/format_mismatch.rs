@@ -25,8 +25,8 @@ pub fn format_mismatch(
     // The description of a mismatched type names the format.
     *place = Value::Bool(true);
     let (describe, at) = (Describer::new(schema), path(segments));
-    let is_there = |fault: &Fault<'_, '_>| path(&fault.path) == at;
-    let fault = Validator::run(schema, &other).into_iter().find(is_there)?;
+    let is_at_path = |fault: &Fault<'_, '_>| path(&fault.path) == at;
+    let fault = Validator::run(schema, &other).into_iter().find(is_at_path)?;
     let Rule::NoneOf(wanted) = &fault.rule else { return None };
     let example = wanted.iter().find_map(|schema| example(describe.format(schema)?))?;
     let kind = MismatchKind::Format;

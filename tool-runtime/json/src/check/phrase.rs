@@ -9,7 +9,7 @@ use super::keywords::{count, names};
 /// The number of choices that are listed before "… and N more".
 const MAX_CHOICES: usize = 12;
 /// The description of a schema without a rule that could be worded.
-pub(super) const ANYTHING: &str = "any value";
+pub(super) const ANY_VALUE: &str = "any value";
 
 /// Describes a number: "an integer from 1 to 7".
 pub(super) fn number(rules: &Map<String, Value>) -> String {
@@ -54,15 +54,15 @@ pub(super) fn text(rules: &Map<String, Value>) -> String {
 }
 
 /// Describes a count: "2 to 5 items", "at least 1 item"; empty without a bound.
-pub(super) fn between(rules: &Map<String, Value>, [min, max]: [&str; 2], thing: &str) -> String {
+pub(super) fn between(rules: &Map<String, Value>, [min, max]: [&str; 2], noun: &str) -> String {
     let s = |count| if count == 1 { "" } else { "s" };
     match (count(rules, min).filter(|min| *min > 0), count(rules, max)) {
         (Some(min), Some(max)) if min == max => {
-            format!("exactly {min} {thing}{}", s(min))
+            format!("exactly {min} {noun}{}", s(min))
         }
-        (Some(min), Some(max)) => format!("{min} to {max} {thing}{}", s(max)),
-        (Some(min), None) => format!("at least {min} {thing}{}", s(min)),
-        (None, Some(max)) => format!("at most {max} {thing}{}", s(max)),
+        (Some(min), Some(max)) => format!("{min} to {max} {noun}{}", s(max)),
+        (Some(min), None) => format!("at least {min} {noun}{}", s(min)),
+        (None, Some(max)) => format!("at most {max} {noun}{}", s(max)),
         (None, None) => String::new(),
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn one_of(choices: &[&Value]) -> String {
 
 pub(super) fn or(words: &[String]) -> String {
     match words {
-        [] => ANYTHING.to_owned(),
+        [] => ANY_VALUE.to_owned(),
         [only] => only.clone(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }

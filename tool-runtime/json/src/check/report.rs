@@ -49,10 +49,10 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> M
             let expected = format!("at most {max} item{s}");
             (MismatchKind::Items, expected, length.to_string())
         }
-        Rule::Repeated(first, again) => {
+        Rule::Repeated(first, repeat) => {
             let item = value.get(first).map(literal).unwrap_or_default();
             let expected = "items that all differ".to_owned();
-            let found = format!("{item} at both {first} and {again}");
+            let found = format!("{item} at both {first} and {repeat}");
             (MismatchKind::Unique, expected, found)
         }
         Rule::Contains(rules, schema, count) => {

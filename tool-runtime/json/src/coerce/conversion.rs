@@ -144,8 +144,10 @@ fn scalar_conversions(
 fn matching_enum_value(text: &str, schema: &FlatSchema<'_>) -> Option<String> {
     let expected = normalized(text);
     let list = schema.enum_lists().next()?;
-    let mut alike =
-        list.iter().filter_map(|value| value.as_str()).filter(|one| normalized(one) == expected);
+    let mut alike = list
+        .iter()
+        .filter_map(|value| value.as_str())
+        .filter(|choice| normalized(choice) == expected);
     let first = alike.next()?;
     alike.all(|other| other == first).then(|| first.to_owned())
 }
@@ -153,7 +155,7 @@ fn matching_enum_value(text: &str, schema: &FlatSchema<'_>) -> Option<String> {
 /// Returns whether `text` is in the list, ignoring case and surrounding whitespace.
 pub(super) fn matches_enum(text: &str, list: &[Value]) -> bool {
     let expected = normalized(text);
-    list.iter().filter_map(Value::as_str).any(|one| normalized(one) == expected)
+    list.iter().filter_map(Value::as_str).any(|choice| normalized(choice) == expected)
 }
 
 fn normalized(text: &str) -> String {

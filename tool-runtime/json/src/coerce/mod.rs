@@ -55,9 +55,9 @@ pub(super) fn fits_schema(value: &Value, schema: &Value, len: usize) -> bool {
 
 /// Returns whether `schema` accepts an object without members.
 pub(super) fn accepts_empty_object(schema: &Value) -> bool {
-    let nothing = Value::Object(serde_json::Map::new());
+    let empty_object = Value::Object(serde_json::Map::new());
     let flat = FlatSchema::of(schema, [schema]);
-    fits(&mut Fuel::for_bytes(0), &nothing, &flat, UnknownMembers::Allowed)
+    fits(&mut Fuel::for_bytes(0), &empty_object, &flat, UnknownMembers::Allowed)
 }
 
 /// The result of a coercion.

@@ -98,6 +98,6 @@ impl JsonView for Node {
 }
 
 /// Compares 30.0 and 30 as equal, but never two integers as floats, which would lose digits.
-fn numbers_equal(one: &Number, other: &Number) -> bool {
-    one == other || ((one.is_f64() || other.is_f64()) && one.as_f64() == other.as_f64())
+fn numbers_equal(left: &Number, right: &Number) -> bool {
+    left == right || ((left.is_f64() || right.is_f64()) && left.as_f64() == right.as_f64())
 }

@@ -36,7 +36,7 @@ enum ParserState {
     /// The rest of a literal.
     Literal {
         word: &'static str,
-        seen: usize,
+        matched: usize,
     },
     /// Nothing: the value has ended, or the text is no longer JSON.
     Done,
@@ -132,8 +132,8 @@ impl IncrementalParser {
             ParserState::Search => match byte {
                 b'{' | b'[' => self.open_container(byte),
                 b'>' | b']' => {
-                    let seen = text.get(..=self.at).unwrap_or_default();
-                    let block = REASONING.iter().find(|(open, _)| seen.ends_with(open));
+                    let text_read = text.get(..=self.at).unwrap_or_default();
+                    let block = REASONING.iter().find(|(open, _)| text_read.ends_with(open));
                     if let Some((_, close)) = block {
                         self.state = ParserState::Reasoning(close);
                     }
@@ -141,15 +141,15 @@ impl IncrementalParser {
                 _ => {}
             },
             ParserState::Reasoning(close) => {
-                if text.get(..=self.at).is_some_and(|seen| seen.ends_with(close)) {
+                if text.get(..=self.at).is_some_and(|text_read| text_read.ends_with(close)) {
                     self.state = ParserState::Search;
                 }
             }
             // A closing reasoning tag without an opening one: everything before it was reasoning.
             ParserState::Done => {
-                let seen = text.get(..=self.at).unwrap_or_default();
+                let text_read = text.get(..=self.at).unwrap_or_default();
                 if matches!(byte, b'>' | b']')
-                    && REASONING.iter().any(|(_, close)| seen.ends_with(close))
+                    && REASONING.iter().any(|(_, close)| text_read.ends_with(close))
                 {
                     let at = self.at;
                     *self = Self { at, ..Self::default() };
@@ -168,12 +168,12 @@ impl IncrementalParser {
                 self.insert(Value::Number(number));
                 return false;
             }
-            ParserState::Literal { word, seen } => {
-                if word.as_bytes().get(seen) != Some(&byte) {
+            ParserState::Literal { word, matched } => {
+                if word.as_bytes().get(matched) != Some(&byte) {
                     return self.fail();
                 }
-                self.state = ParserState::Literal { word, seen: seen + 1 };
-                if seen + 1 == word.len() {
+                self.state = ParserState::Literal { word, matched: matched + 1 };
+                if matched + 1 == word.len() {
                     self.insert(match word {
                         "true" => Value::Bool(true),
                         "false" => Value::Bool(false),
@@ -224,9 +224,9 @@ impl IncrementalParser {
                 self.state = ParserState::InNumber;
                 return false;
             }
-            b't' => self.state = ParserState::Literal { word: "true", seen: 1 },
-            b'f' => self.state = ParserState::Literal { word: "false", seen: 1 },
-            b'n' => self.state = ParserState::Literal { word: "null", seen: 1 },
+            b't' => self.state = ParserState::Literal { word: "true", matched: 1 },
+            b'f' => self.state = ParserState::Literal { word: "false", matched: 1 },
+            b'n' => self.state = ParserState::Literal { word: "null", matched: 1 },
             _ => return self.fail(),
         }
         true

@@ -66,16 +66,16 @@ fn partial_value_equals_longest_valid_prefix() {
     for (before, document) in DOCUMENTS {
         let text = format!("{before}{document}\n```\nThat's [all] {{of}} it.");
         for (cut, _) in text.char_indices().filter(|(cut, _)| *cut >= before.len()) {
-            let arrived = text.get(..cut).unwrap();
+            let received = text.get(..cut).unwrap();
             let mut partial = Partial::new();
-            partial.push(arrived);
-            let so_far = partial.value().map(|value| value.to_value());
+            partial.push(received);
+            let partial_value = partial.value().map(|value| value.to_value());
             let document = document.trim_end();
-            let arrived = arrived.get(before.len()..).unwrap();
-            let arrived = arrived.get(..document.len()).unwrap_or(arrived);
+            let received = received.get(before.len()..).unwrap();
+            let received = received.get(..document.len()).unwrap_or(received);
             // There is no value before its bracket.
-            let expected = Some(arrived).filter(|arrived| !arrived.trim().is_empty());
-            assert_eq!(so_far, expected.and_then(longest_prefix), "{arrived:?}");
+            let expected = Some(received).filter(|received| !received.trim().is_empty());
+            assert_eq!(partial_value, expected.and_then(longest_prefix), "{received:?}");
         }
     }
 }
@@ -117,16 +117,16 @@ fn complete_parts_are_stable_and_one_path_grows() {
         let mut last = 0;
         for c in document.chars() {
             partial.push(c.encode_utf8(&mut [0; 4]));
-            let Some(so_far) = partial.value() else { continue };
+            let Some(partial_value) = partial.value() else { continue };
             let mut parts = Vec::new();
-            collect_complete(&so_far, "", &mut parts);
+            collect_complete(&partial_value, "", &mut parts);
             for (path, value) in &parts {
                 assert_eq!(whole.pointer(path), Some(value), "{path} in {}", partial.text());
             }
             assert!(parts.len() >= last, "{}", partial.text());
             last = parts.len();
 
-            let mut growing = Some(so_far);
+            let mut growing = Some(partial_value);
             while let Some(part) = growing.take() {
                 let inner = part.items().chain(part.members().map(|(_, part)| part));
                 let mut open: Vec<_> = inner.filter(|part| !part.is_complete()).collect();
@@ -205,10 +205,11 @@ fn invalid_number_is_never_complete() {
 fn duplicate_key_appears_once() {
     let mut partial = Partial::new();
     partial.push(r#"{"a": 1, "b": 2, "a": "thr"#);
-    let so_far = partial.value().unwrap();
-    let members: Vec<_> = so_far.members().map(|(key, part)| (key, part.to_value())).collect();
+    let partial_value = partial.value().unwrap();
+    let members: Vec<_> =
+        partial_value.members().map(|(key, part)| (key, part.to_value())).collect();
     assert_eq!(members, [("b", json!(2)), ("a", json!("thr"))]);
-    assert_eq!(so_far.get("a").unwrap().as_str(), Some("thr"));
+    assert_eq!(partial_value.get("a").unwrap().as_str(), Some("thr"));
 }
 
 #[test]
@@ -269,12 +270,12 @@ fn partial_steps_are_linear_in_text_length() {
         for before in ["", "[", "{\"a\": \"", "[\"a\", 1", "<think>", "[] "] {
             for chunk in [1, 7, usize::MAX] {
                 let text = before.to_owned() + &unit.repeat(20_000 / unit.len());
-                let (mut parser, mut steps, mut arrived) =
+                let (mut parser, mut steps, mut received) =
                     (IncrementalParser::default(), 0, String::new());
                 let chars: Vec<_> = text.chars().collect();
                 for chunk in chars.chunks(chunk.min(chars.len())) {
-                    arrived.extend(chunk);
-                    parser.advance(&arrived, &mut steps);
+                    received.extend(chunk);
+                    parser.advance(&received, &mut steps);
                 }
                 assert!(steps <= 3 * text.len(), "{before}{unit}: {steps} for {}", text.len());
             }

@@ -198,11 +198,11 @@ impl<'p> PartialValue<'p> {
     /// ```
     pub fn members(&self) -> impl Iterator<Item = (&'p str, Self)> + use<'p> {
         let (complete, growing) = self.object_parts();
-        let again = growing.as_ref().map(|(key, _)| *key);
+        let growing_key = growing.as_ref().map(|(key, _)| *key);
         complete
             .into_iter()
             .flatten()
-            .filter(move |(key, _)| Some(key.as_str()) != again)
+            .filter(move |(key, _)| Some(key.as_str()) != growing_key)
             .map(|(key, value)| (key.as_str(), Self(Repr::Complete(value))))
             .chain(growing)
     }

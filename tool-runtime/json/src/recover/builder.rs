@@ -153,19 +153,18 @@ impl Builder for NodeBuilder {
 }
 
 /// Compares two trees, ignoring spans. The parser limits the depth, so recursion is bounded.
-fn is_same(one: &Node, other: &Node) -> bool {
-    match (&one.tree, &other.tree) {
-        (Tree::Array(one), Tree::Array(other)) => {
-            one.len() == other.len()
-                && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+fn is_same(left: &Node, right: &Node) -> bool {
+    match (&left.tree, &right.tree) {
+        (Tree::Array(left), Tree::Array(right)) => {
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| is_same(left, right))
         }
-        (Tree::Object(one), Tree::Object(other)) => {
-            one.len() == other.len()
-                && one
-                    .iter()
-                    .zip(other)
-                    .all(|(one, other)| one.key == other.key && is_same(&one.value, &other.value))
+        (Tree::Object(left), Tree::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| {
+                    left.key == right.key && is_same(&left.value, &right.value)
+                })
         }
-        (one, other) => one == other,
+        (left, right) => left == right,
     }
 }

@@ -146,7 +146,7 @@ fn unescape_as(
             return out;
         };
         let mut len = c.len_utf8();
-        let is_kept = in_path || is_formula && is_command(after);
+        let is_literal = in_path || is_formula && is_command(after);
         match c {
             '"' | '\\' | '/' => out.text.push(c),
             '\'' | '`' | '“' | '”' | '„' | '‘' | '’' => {
@@ -155,15 +155,15 @@ fn unescape_as(
                 out.has_foreign_quote |= !is_own;
                 out.text.push(c);
             }
-            'n' if !is_kept => out.text.push('\n'),
-            't' if !is_kept => out.text.push('\t'),
-            'r' if !is_kept => out.text.push('\r'),
+            'n' if !is_literal => out.text.push('\n'),
+            't' if !is_literal => out.text.push('\t'),
+            'r' if !is_literal => out.text.push('\r'),
             'b' if !has_invalid => out.text.push('\u{8}'),
             'f' if !has_invalid => out.text.push('\u{c}'),
             'u' if !in_path => match decode_unicode(after) {
-                Unicode::Char(c, taken) => {
+                Unicode::Char(c, char_len) => {
                     out.text.push(c);
-                    len = taken;
+                    len = char_len;
                 }
                 Unicode::Truncated if is_truncated => {
                     out.is_truncated = true;

@@ -85,10 +85,10 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// Returns whether the first quote after `start` ends a string that three quotes began: three
     /// do not follow anywhere, and a key that the schema knows follows the quote.
     fn is_closed_by_one_quote(&mut self, start: usize) -> bool {
-        let (one, three) =
+        let (single, triple) =
             (self.source.slice(start - 1..start), self.source.slice(start - 3..start));
         let rest = self.source.rest(start);
-        let end = rest.find(one).filter(|_| !rest.contains(three));
+        let end = rest.find(single).filter(|_| !rest.contains(triple));
         end.is_some_and(|at| {
             self.source.char_before(start + at) != Some('\\')
                 && self.value_end_plausibility(start + at + 1) == Plausibility::KnownKey

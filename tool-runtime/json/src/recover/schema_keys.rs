@@ -136,12 +136,12 @@ fn types(subschema: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Compares two keys, ignoring case and separators.
-fn is_same_key(one: &str, other: &str) -> bool {
+fn is_same_key(left: &str, right: &str) -> bool {
     let plain = |key: &str| {
         key.chars()
             .filter(|c| !matches!(c, '_' | '-' | ' '))
             .flat_map(char::to_lowercase)
             .collect::<String>()
     };
-    one.len().abs_diff(other.len()) < 16 && plain(one) == plain(other)
+    left.len().abs_diff(right.len()) < 16 && plain(left) == plain(right)
 }

@@ -228,10 +228,10 @@ fn find_special_byte(bytes: &[u8], quote: u8) -> Option<usize> {
             return Some(8 * count + found.trailing_zeros() as usize / 8);
         }
     }
-    let done = 8 * words.len();
-    let rest = bytes.get(done..).unwrap_or_default();
+    let checked_len = 8 * words.len();
+    let rest = bytes.get(checked_len..).unwrap_or_default();
     let len = rest.iter().position(|&byte| byte == quote || byte == b'\\' || byte < b' ')?;
-    Some(done + len)
+    Some(checked_len + len)
 }
 
 #[cfg(test)]

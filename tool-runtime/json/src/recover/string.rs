@@ -89,8 +89,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
         // The string may contain quotes of a different kind from the closing one.
         let closing = self.source.char(stop).filter(|_| matches!(end, StringEnd::Quote(_)));
-        if let Some(within) = inner.span().filter(|_| closing.is_none_or(|c| raw.contains(c))) {
-            self.record_fix(FixKind::InnerQuotes, within)?;
+        if let Some(inner_span) = inner.span().filter(|_| closing.is_none_or(|c| raw.contains(c))) {
+            self.record_fix(FixKind::InnerQuotes, inner_span)?;
         }
         if let Some(controls) = inner.controls {
             self.record_fix(FixKind::Control, controls)?;

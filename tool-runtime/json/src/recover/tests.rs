@@ -23,9 +23,9 @@ fn read(text: &str) -> Result<(Value, Vec<FixKind>, bool), RecoveryError> {
 
 #[track_caller]
 fn check(text: &str, value: &Value, kinds: &[FixKind]) {
-    let (got, got_kinds, truncated) =
+    let (actual, actual_kinds, truncated) =
         read(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    assert_eq!((&got, got_kinds.as_slice()), (value, kinds), "{text}");
+    assert_eq!((&actual, actual_kinds.as_slice()), (value, kinds), "{text}");
     let is_cut = |kind: &FixKind| matches!(kind, CutText | CutMember | CutList);
     assert!(truncated || !kinds.iter().any(is_cut), "{text}");
 }
@@ -123,8 +123,8 @@ fn string_content_in_damaged_text_is_unchanged() {
         for (before, after) in
             [("{a: \"", "\"}"), ("[1,, \"", "\", 'x']"), ("{'b': 1, \"a\": \"", "\",}")]
         {
-            let (got, ..) = read(&format!("{before}{text}{after}")).unwrap();
-            let found = got.get("a").or_else(|| got.get(1)).unwrap();
+            let (document, ..) = read(&format!("{before}{text}{after}")).unwrap();
+            let found = document.get("a").or_else(|| document.get(1)).unwrap();
             assert_eq!(found, &value, "{before}{text}{after}");
         }
     }

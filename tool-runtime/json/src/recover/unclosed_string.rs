@@ -99,8 +99,10 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             // `{"key: 1}`, `{'key": 1}`
             let name = name.trim_end();
             let word = name.trim_end_matches(['"', '\'']);
-            let is_one = closers.is_some() && is_name(word) && !value.contains([',', ':', '"']);
-            if inner.count > 0 || !is_one || inner.has_escapes || name.len() > word.len() + 1 {
+            let is_single_key =
+                closers.is_some() && is_name(word) && !value.contains([',', ':', '"']);
+            if inner.count > 0 || !is_single_key || inner.has_escapes || name.len() > word.len() + 1
+            {
                 return Err(unclear);
             }
             let is_missing = name.len() == word.len();

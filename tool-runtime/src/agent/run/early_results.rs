@@ -37,9 +37,9 @@ impl Run {
         // unknown whether it was done.
         poll_fn(|cx| {
             if executions.is_none()
-                && let Poll::Ready(done) = dispatching.as_mut().poll(cx)
+                && let Poll::Ready(finished) = dispatching.as_mut().poll(cx)
             {
-                executions = Some(done);
+                executions = Some(finished);
             }
             if recorded.is_none()
                 && let Poll::Ready(calls) = recording.as_mut().poll(cx)
@@ -91,10 +91,10 @@ impl Run {
         executions: &[&ToolExecution],
         tools: &Snapshot,
     ) -> Result<(), InvalidTransition> {
-        let (pending, done): (Vec<_>, Vec<_>) =
+        let (pending, finished): (Vec<_>, Vec<_>) =
             executions.iter().copied().partition(|execution| execution.is_pending());
         let turn = &mut self.state.turn;
-        turn.on_partial_results(results(done))?;
+        turn.on_partial_results(results(finished))?;
         let usage = metered_usage(executions.iter().copied());
         self.meter.subtract(usage);
         turn.add_metered(usage);

@@ -71,10 +71,10 @@ impl Turn {
                 .filter_map(|message| message_event(message, 0))
                 .collect();
         }
-        let grown = reported.checked_sub(1).and_then(|last| messages.get(last));
-        let grown = grown.and_then(|last| message_event(last, parts));
+        let last_reported = reported.checked_sub(1).and_then(|last| messages.get(last));
+        let last_reported = last_reported.and_then(|last| message_event(last, parts));
         let new = messages.get(reported..).unwrap_or_default();
-        grown
+        last_reported
             .into_iter()
             .chain(new.iter().filter_map(|message| message_event(message, 0)))
             .collect()

@@ -49,8 +49,8 @@ pub(in crate::dispatch) struct Circuit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed { failures: u32 },
-    Open { until: Duration },
-    HalfOpen { until: Duration },
+    Open { ends_at: Duration },
+    HalfOpen { ends_at: Duration },
 }
 
 /// The kind of admission that a circuit granted to a call.
@@ -71,8 +71,8 @@ impl Circuit {
     pub(in crate::dispatch) fn delay(&self, now: Duration) -> Option<Duration> {
         match self.state {
             State::Closed { .. } => None,
-            State::Open { until } | State::HalfOpen { until } => {
-                until.checked_sub(now).filter(|remaining| !remaining.is_zero())
+            State::Open { ends_at } | State::HalfOpen { ends_at } => {
+                ends_at.checked_sub(now).filter(|remaining| !remaining.is_zero())
             }
         }
     }
@@ -83,7 +83,8 @@ impl Circuit {
             (Some(remaining), _) => Err(remaining),
             (None, State::Closed { .. }) => Ok(Passage::Regular),
             (None, State::Open { .. } | State::HalfOpen { .. }) => {
-                self.state = State::HalfOpen { until: now.saturating_add(self.breaker.cool_down) };
+                self.state =
+                    State::HalfOpen { ends_at: now.saturating_add(self.breaker.cool_down) };
                 Ok(Passage::Probe)
             }
         }
@@ -102,7 +103,7 @@ impl Circuit {
 
     /// Records that an admitted call failed because of the provider.
     pub(in crate::dispatch) fn on_failure(&mut self, passage: Passage, now: Duration) {
-        let open = State::Open { until: now.saturating_add(self.breaker.cool_down) };
+        let open = State::Open { ends_at: now.saturating_add(self.breaker.cool_down) };
         self.state = match (self.state, passage) {
             (State::Closed { failures }, _) if failures + 1 >= self.breaker.failures => open,
             (State::Closed { failures }, _) => State::Closed { failures: failures + 1 },
@@ -114,7 +115,7 @@ impl Circuit {
     /// Records that an admitted call was cancelled. After a cancelled probe, the next call probes.
     pub(in crate::dispatch) fn on_cancel(&mut self, passage: Passage, now: Duration) {
         if let (State::HalfOpen { .. }, Passage::Probe) = (self.state, passage) {
-            self.state = State::Open { until: now };
+            self.state = State::Open { ends_at: now };
         }
     }
 }
@@ -142,9 +143,9 @@ mod tests {
     fn every_state_transition_is_as_listed() {
         use Input::{Admit, Cancel, Failure, Success};
         let (zero, two) = (Closed { failures: 0 }, Closed { failures: 2 });
-        let (expired, open) = (Open { until: s(100) }, Open { until: s(104) });
-        let (probing, lost) = (HalfOpen { until: s(103) }, HalfOpen { until: s(99) });
-        let (opened, probed) = (Open { until: s(110) }, HalfOpen { until: s(110) });
+        let (expired, open) = (Open { ends_at: s(100) }, Open { ends_at: s(104) });
+        let (probing, lost) = (HalfOpen { ends_at: s(103) }, HalfOpen { ends_at: s(99) });
+        let (opened, probed) = (Open { ends_at: s(110) }, HalfOpen { ends_at: s(110) });
         for (from, input, to) in [
             (zero, Admit(Ok(Regular)), zero),
             (zero, Success(Regular), zero),

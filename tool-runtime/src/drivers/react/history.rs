@@ -67,12 +67,14 @@ fn push_decisions(
             AssistantPart::Text { text } => text_so_far.push_str(text),
             AssistantPart::Call(call) => {
                 has_calls = true;
-                let why =
+                let reason =
                     format!("{}{}", std::mem::take(&mut thought), std::mem::take(&mut text_so_far));
                 let args = call.arguments.to_text();
                 let text = match are_json {
-                    true => call_text(&why, &call.name, &args),
-                    false => format!("{why}\n\nUsed {}: {args}", call.name).trim_start().to_owned(),
+                    true => call_text(&reason, &call.name, &args),
+                    false => {
+                        format!("{reason}\n\nUsed {}: {args}", call.name).trim_start().to_owned()
+                    }
                 };
                 push(messages, Message::assistant(text));
                 push_observation(messages, call, results);

@@ -74,11 +74,11 @@ pub(super) fn unreadable(tools: &[&ToolDefinition], options: &ChatOptions) -> St
 
 pub(super) fn no_such_tool(name: &str, tools: &[&ToolDefinition]) -> String {
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let there = match names.as_slice() {
+    let names_text = match names.as_slice() {
         [] => "There are no tools to call now: answer.".to_owned(),
         names => format!("The tools are: {}. Use one of these, or answer.", names.join(", ")),
     };
-    format!("There is no tool `{name}`. {there} Reply with one JSON object again.")
+    format!("There is no tool `{name}`. {names_text} Reply with one JSON object again.")
 }
 
 /// Describes arguments that are a JSON Schema instead of values.

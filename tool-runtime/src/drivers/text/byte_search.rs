@@ -40,8 +40,8 @@ impl<'t> ByteSearch<'t> {
         }
         let mut block = [0; BLOCK];
         block.iter_mut().zip(self.rest).for_each(|(to, byte)| *to = *byte);
-        let is_there = u64::MAX >> (BLOCK - self.rest.len());
-        self.bits = match_mask(self.wanted, &block) & is_there;
+        let valid_bits = u64::MAX >> (BLOCK - self.rest.len());
+        self.bits = match_mask(self.wanted, &block) & valid_bits;
         (self.rest, self.at) = (&[], self.at + BLOCK);
         Some(())
     }

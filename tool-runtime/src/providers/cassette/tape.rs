@@ -11,7 +11,7 @@ use super::redaction::Redaction;
 use crate::providers::transport::{Headers, HttpRequest};
 
 /// Headers of a response that a client may use.
-const KEPT_HEADERS: [&str; 8] = [
+const RECORDED_HEADERS: [&str; 8] = [
     "content-type",
     "date",
     "location",
@@ -58,11 +58,11 @@ impl RecordedRequest {
 
 impl RecordedResponse {
     pub(super) fn new(status: u16, headers: &Headers, redaction: &Redaction) -> Self {
-        let kept = KEPT_HEADERS.iter().filter_map(|&name| {
+        let recorded = RECORDED_HEADERS.iter().filter_map(|&name| {
             let value = headers.get(name)?;
             Some((name.to_owned(), redaction.apply(value)))
         });
-        Self { status, headers: kept.collect(), reply: String::new(), connection_error: None }
+        Self { status, headers: recorded.collect(), reply: String::new(), connection_error: None }
     }
 }
 
@@ -159,14 +159,14 @@ fn difference<'v>(
                 .map(|at| (at.to_string(), one.get(at), other.get(at))),
             _ => None,
         };
-        let Some((step, one, other)) = inner else {
+        let Some((step, left, right)) = inner else {
             return (pointer, Some(recorded), Some(sent));
         };
         pointer.push('/');
         pointer.push_str(&step);
-        match (one, other) {
-            (Some(one), Some(other)) => (recorded, sent) = (one, other),
-            _ => return (pointer, one, other),
+        match (left, right) {
+            (Some(left), Some(right)) => (recorded, sent) = (left, right),
+            _ => return (pointer, left, right),
         }
     }
 }

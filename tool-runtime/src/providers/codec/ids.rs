@@ -84,13 +84,13 @@ impl<'m> WireIds<'m> {
     pub fn new(messages: &'m [Message], rules: IdRules) -> Self {
         let ids = messages.iter().flat_map(Message::calls).map(|call| call.id.as_str());
         let (fitting, others): (Vec<_>, Vec<_>) = ids.partition(|id| rules.accepts(id));
-        let mut taken: HashSet<String> = fitting.into_iter().map(ToOwned::to_owned).collect();
+        let mut used: HashSet<String> = fitting.into_iter().map(ToOwned::to_owned).collect();
         let mut replaced = HashMap::new();
         for id in others {
             replaced.entry(id).or_insert_with(|| {
                 let mut number = hash(id);
                 let mut minted = rules.mint(number);
-                while !taken.insert(minted.clone()) {
+                while !used.insert(minted.clone()) {
                     number = number.wrapping_add(1);
                     minted = rules.mint(number);
                 }
@@ -144,9 +144,9 @@ mod tests {
             assert_eq!(wire.wire(&fitting.into()), fitting);
             // Ids are the same in a longer conversation.
             let longer = [message(&ids[2..5]), message(&["x"])];
-            let again = WireIds::new(&longer, rules);
+            let longer_ids = WireIds::new(&longer, rules);
             for id in &ids[2..5] {
-                assert_eq!(again.wire(&CallId::from(*id)), wire.wire(&CallId::from(*id)));
+                assert_eq!(longer_ids.wire(&CallId::from(*id)), wire.wire(&CallId::from(*id)));
             }
         }
     }

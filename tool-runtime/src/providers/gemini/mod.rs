@@ -130,7 +130,7 @@ mod tests {
     use super::{Codec, GenerateContent, with_version};
 
     #[test]
-    fn paths_and_base_urls() {
+    fn request_paths_follow_model_and_base_url() {
         for (model, is_streamed, path) in [
             ("gemini-3.5-flash", false, "models gemini-3.5-flash :generateContent"),
             ("models/gemini-3.5-flash", true, "models gemini-3.5-flash :streamGenerateContent"),

@@ -54,8 +54,8 @@ pub(super) fn request(
 
 /// Checks for options that the API cannot express.
 fn check(options: &ChatOptions) -> Result<(), ModelError> {
-    let unsupported = |what: String| {
-        let text = format!("unsupported by Ollama: {what}; leave it to the model");
+    let unsupported = |subject: String| {
+        let text = format!("unsupported by Ollama: {subject}; leave it to the model");
         Err(ModelError::Setup(text))
     };
     match &options.tool_choice {

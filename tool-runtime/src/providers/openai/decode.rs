@@ -93,13 +93,13 @@ impl ContentBuilder for OpenAiContent {
     type Message = WireMessage;
 
     fn push(&mut self, message: WireMessage, deltas: &mut DeltaSink<'_>) -> Vec<WireCall> {
-        for (kept, more) in [
+        for (member, more) in [
             (&mut self.reasoning_content, message.reasoning_content),
             (&mut self.reasoning, message.reasoning),
         ] {
             if let Some(more) = more.filter(|more| !more.is_empty()) {
                 deltas(Delta::Reasoning(&more));
-                kept.push_str(&more);
+                member.push_str(&more);
             }
         }
         let details = message.reasoning_details.unwrap_or_default();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_of_compatible_servers() {
+    fn replies_of_compatible_servers_are_decoded() {
         let thought = |name: &str| {
             let sealed = json!({ name: "Hm" });
             let thought = Reasoning::new("chat-completions", "Hm", sealed);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn finish_reasons() {
+    fn finish_reasons_are_decoded() {
         for (reason, finish) in [
             (json!(null), FinishReason::Stop),
             (json!("stop"), FinishReason::Stop),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn token_usage() {
+    fn token_usage_is_decoded() {
         let choices = json!([{ "message": { "content": "Hi" } }]);
         for (usage, expected) in [
             (
@@ -275,8 +275,8 @@ mod tests {
             ),
         ] {
             let error = reply(body).unwrap_err();
-            let DecodeError::Malformed(why) = &error else { panic!("{error:?}") };
-            assert!(why.contains(reason), "{why}");
+            let DecodeError::Malformed(message) = &error else { panic!("{error:?}") };
+            assert!(message.contains(reason), "{message}");
         }
         for (body, failure) in [
             (r#"{"error": "overloaded"}"#, json!("overloaded")),

@@ -73,8 +73,8 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
 fn push_results(sent: &mut Vec<Value>, mut results: Vec<Value>) {
     let calls = sent.last_mut().and_then(|last| last.get_mut("tool_calls")?.as_array_mut());
     let mut rest = calls.map_or_else(Vec::new, |calls| {
-        let kept = calls.len().min(MAX_CALLS);
-        calls.split_off(kept)
+        let sent_count = calls.len().min(MAX_CALLS);
+        calls.split_off(sent_count)
     });
     while !rest.is_empty() {
         let later = results.split_off(results.len().min(MAX_CALLS));

@@ -155,8 +155,8 @@ fn id_of(item: &Item) -> Option<&str> {
 fn slot(event: &Event) -> Option<(&'static str, Slot)> {
     let content = Slot::Content(event.content_index.unwrap_or(0));
     let summary = Slot::Summary(event.summary_index.unwrap_or(0));
-    let (what, _) = event.kind.strip_prefix("response.")?.rsplit_once('.')?;
-    match what {
+    let (part, _) = event.kind.strip_prefix("response.")?.rsplit_once('.')?;
+    match part {
         "output_text" | "refusal" => Some(("message", content)),
         "reasoning_text" => Some(("reasoning", content)),
         "reasoning_summary_text" => Some(("reasoning", summary)),

@@ -128,8 +128,8 @@ impl Selector for BySearch {
         let candidates = [matches.as_slice(), selection.discovered, selection.offered];
         let candidates = candidates.into_iter().flat_map(|names| newest_first(&tools, names));
         let others = if can_discover { Vec::new() } else { ranked(&tools) };
-        let mut seen = selected.clone();
-        let more = candidates.chain(others).filter(|tool| seen.insert(tool.name.as_str()));
+        let mut known = selected.clone();
+        let more = candidates.chain(others).filter(|tool| known.insert(tool.name.as_str()));
         selected.extend(fitting(more, self.byte_budget).map(|tool| tool.name.as_str()));
         tools.retain(|tool| selected.contains(tool.name.as_str()));
         tools

@@ -34,7 +34,7 @@ impl IndexCache {
     /// Returns the cell that holds the index of these tools, or will hold it.
     fn cell_of(&self, tools: &[&ToolDefinition]) -> Arc<OnceLock<ToolIndex>> {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_equal = |it: &CachedIndex| it.tools.iter().eq(tools.iter().copied());
+        let is_equal = |cached: &CachedIndex| cached.tools.iter().eq(tools.iter().copied());
         let used = match cached.iter().position(is_equal) {
             Some(at) => cached.remove(at),
             None => {

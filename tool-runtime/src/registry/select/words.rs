@@ -77,9 +77,9 @@ const fn is_unspaced(c: char) -> bool {
 
 /// Returns each character with the next one, or a single character alone.
 fn pairs(run: &str) -> impl Iterator<Item = String> {
-    let alone = Some(run.to_owned()).filter(|run| run.chars().nth(1).is_none());
+    let single = Some(run.to_owned()).filter(|run| run.chars().nth(1).is_none());
     let next = run.chars().skip(1);
-    run.chars().zip(next).map(|(a, b)| String::from_iter([a, b])).chain(alone)
+    run.chars().zip(next).map(|(a, b)| String::from_iter([a, b])).chain(single)
 }
 
 /// Returns the term of a word, unless the word is not significant.
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn names_and_sentences_give_the_same_terms() {
-        for (one, other) in [
+        for (left, right) in [
             ("listCalendarEvents", "list_calendar_events"),
             ("HTTPRequest", "http request"),
             ("create", "creating"),
@@ -188,14 +188,14 @@ mod tests {
             ("reservation", "Reserve"),
             ("the status of an address", "STATUS, address!"),
         ] {
-            assert_eq!(words(one), words(other), "{one} and {other}");
+            assert_eq!(words(left), words(right), "{left} and {right}");
         }
     }
 
     #[test]
     fn different_words_have_different_terms() {
-        for (one, other) in [("user", "us"), ("bus", "bu"), ("ring", "r"), ("station", "st")] {
-            assert_ne!(words(one), words(other), "{one} and {other}");
+        for (left, right) in [("user", "us"), ("bus", "bu"), ("ring", "r"), ("station", "st")] {
+            assert_ne!(words(left), words(right), "{left} and {right}");
         }
     }
 

@@ -59,8 +59,8 @@ impl Trace {
         self.events += 1;
         let (origin, at) = (&event.origin, since_1970(event.at));
         match &event.kind {
-            EventKind::Run(RunEvent::Started { parent_run: within, agent, session }) => {
-                let place = self.run_started(origin, *within, agent.as_deref(), at);
+            EventKind::Run(RunEvent::Started { parent_run, agent, session }) => {
+                let place = self.run_started(origin, *parent_run, agent.as_deref(), at);
                 if let (Some(session), Some(row)) = (session, self.rows.get_mut(place)) {
                     details::of_session(row, session);
                 }
@@ -81,7 +81,7 @@ impl Trace {
                 self.run_finished(origin, at, *took, event);
             }
             EventKind::Model(ModelEvent::Requested) => {
-                self.model_asked(origin, at);
+                self.model_requested(origin, at);
             }
             EventKind::Model(ModelEvent::Replied {
                 text,
@@ -108,11 +108,11 @@ impl Trace {
     fn run_started(
         &mut self,
         origin: &Origin,
-        within: Option<RunId>,
+        parent_run: Option<RunId>,
         agent: Option<&str>,
         at: u64,
     ) -> usize {
-        let outer = Origin { run: within.unwrap_or(origin.run), ..origin.clone() };
+        let outer = Origin { run: parent_run.unwrap_or(origin.run), ..origin.clone() };
         let parent = self.caller(&outer);
         let unnamed = if parent.is_some() { "agent" } else { "run" };
         let name = agent.unwrap_or(unnamed);
@@ -121,9 +121,9 @@ impl Trace {
         place
     }
 
-    fn run_finished(&mut self, origin: &Origin, at: u64, took: Duration, event: &RunEvent) {
+    fn run_finished(&mut self, origin: &Origin, at: u64, duration: Duration, event: &RunEvent) {
         let RunEvent::Finished { code, error, usage, cost, .. } = event else { return };
-        let place = self.run(origin, at.saturating_sub(micros(took)));
+        let place = self.run(origin, at.saturating_sub(micros(duration)));
         let open = self.scopes.remove(&scope(origin)).unwrap_or_default();
         if let Some(row) = self.end(place, at) {
             (row.state, row.code) = match (code.as_deref(), error) {
@@ -145,7 +145,7 @@ impl Trace {
         }
     }
 
-    fn model_asked(&mut self, origin: &Origin, at: u64) -> usize {
+    fn model_requested(&mut self, origin: &Origin, at: u64) -> usize {
         // A new request replaces one without a reply.
         self.model_unanswered(origin, at);
         let parent = self.run(origin, at);
@@ -165,10 +165,10 @@ impl Trace {
         }
     }
 
-    fn model_replied(&mut self, origin: &Origin, at: u64, took: Duration) -> Option<&mut Row> {
+    fn model_replied(&mut self, origin: &Origin, at: u64, duration: Duration) -> Option<&mut Row> {
         let open = self.scopes.get_mut(&scope(origin)).and_then(|open| open.model.take());
-        let place =
-            open.unwrap_or_else(|| self.model_asked(origin, at.saturating_sub(micros(took))));
+        let place = open
+            .unwrap_or_else(|| self.model_requested(origin, at.saturating_sub(micros(duration))));
         let open = self.scopes.entry(scope(origin)).or_default();
         (open.model, open.replied) = (None, Some(place));
         self.end(place, at)
@@ -294,8 +294,8 @@ impl Trace {
     /// Returns the call whose tool emitted the event.
     fn caller(&self, origin: &Origin) -> Option<usize> {
         let call = origin.parent.as_ref()?;
-        let within = (origin.run, origin.depth.saturating_sub(1), call.clone());
-        self.callers.get(&within).or_else(|| self.all_callers.get(call)).copied()
+        let caller = (origin.run, origin.depth.saturating_sub(1), call.clone());
+        self.callers.get(&caller).or_else(|| self.all_callers.get(call)).copied()
     }
 
     fn begin_run(&mut self, origin: &Origin, parent: Option<usize>, name: &str, at: u64) -> usize {

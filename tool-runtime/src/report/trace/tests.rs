@@ -48,33 +48,33 @@ fn call(id: &str, name: &str) -> Value {
     json!({"call": {"id": id, "name": name, "arguments": "{}"}})
 }
 
-fn finished(id: &str, name: &str, took: u64, error: Option<&str>) -> Value {
+fn finished(id: &str, name: &str, duration: u64, error: Option<&str>) -> Value {
     let mut events = call(id, name);
     events["result"] = json!({"call": id, "tool": name, "text": "noon", "error": error});
     events["attempts"] = json!(1);
     events["started"] = json!(0);
-    events["took"] = json!(took);
+    events["took"] = json!(duration);
     events
 }
 
-fn waiting(id: &str, name: &str, took: u64) -> Value {
-    let mut events = finished(id, name, took, Some("TOOL_AWAITING_APPROVAL"));
+fn waiting(id: &str, name: &str, duration: u64) -> Value {
+    let mut events = finished(id, name, duration, Some("TOOL_AWAITING_APPROVAL"));
     events["blocked_by"] = json!("pending");
     events
 }
 
-fn waits(took: u64) -> Value {
-    json!({"took": took, "code": "AWAITING_APPROVAL", "error": "a call waits for approval"})
+fn waits(duration: u64) -> Value {
+    json!({"took": duration, "code": "AWAITING_APPROVAL", "error": "a call waits for approval"})
 }
 
-fn within(parent: &str, depth: u32, mut events: Value) -> Value {
+fn nested_in(parent: &str, depth: u32, mut events: Value) -> Value {
     events["parent"] = json!(parent);
     events["depth"] = json!(depth);
     events
 }
 
-fn replied(took: u64) -> Value {
-    json!({"text": "Hi.", "calls": [], "took": took})
+fn replied(duration: u64) -> Value {
+    json!({"text": "Hi.", "calls": [], "took": duration})
 }
 
 #[test]
@@ -138,10 +138,10 @@ fn starts_are_joined_with_their_ends() {
             vec![
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "outer")),
-                ("1 2 tool started", within("a", 1, call("a/1", "inner"))),
-                ("1 3 tool started", within("a/1", 2, call("a/1/1", "innermost"))),
-                ("1 4 tool finished", within("a/1", 2, finished("a/1/1", "innermost", 1, None))),
-                ("1 5 tool finished", within("a", 1, finished("a/1", "inner", 3, None))),
+                ("1 2 tool started", nested_in("a", 1, call("a/1", "inner"))),
+                ("1 3 tool started", nested_in("a/1", 2, call("a/1/1", "innermost"))),
+                ("1 4 tool finished", nested_in("a/1", 2, finished("a/1/1", "innermost", 1, None))),
+                ("1 5 tool finished", nested_in("a", 1, finished("a/1", "inner", 3, None))),
                 ("1 6 tool finished", finished("a", "outer", 5, None)),
             ],
             &["0 run 0..6 Open", "1 outer 1..6", "2 inner 2..5", "3 innermost 3..4"],
@@ -152,13 +152,13 @@ fn starts_are_joined_with_their_ends() {
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "left")),
                 ("1 1 tool started", call("b", "right")),
-                ("2 2 run started", within("a", 1, none())),
-                ("3 2 run started", within("b", 1, json!({"agent": "Ada"}))),
-                ("2 3 tool started", within("a", 1, call("c", "now"))),
-                ("3 4 tool started", within("b", 1, call("c", "now"))),
-                ("2 5 tool finished", within("a", 1, finished("c", "now", 2, None))),
-                ("3 9 tool finished", within("b", 1, finished("c", "now", 5, None))),
-                ("2 6 run finished", within("a", 1, json!({"took": 4}))),
+                ("2 2 run started", nested_in("a", 1, none())),
+                ("3 2 run started", nested_in("b", 1, json!({"agent": "Ada"}))),
+                ("2 3 tool started", nested_in("a", 1, call("c", "now"))),
+                ("3 4 tool started", nested_in("b", 1, call("c", "now"))),
+                ("2 5 tool finished", nested_in("a", 1, finished("c", "now", 2, None))),
+                ("3 9 tool finished", nested_in("b", 1, finished("c", "now", 5, None))),
+                ("2 6 run finished", nested_in("a", 1, json!({"took": 4}))),
             ],
             &[
                 "0 run 0..9 Open",
@@ -175,14 +175,14 @@ fn starts_are_joined_with_their_ends() {
             vec![
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "helper")),
-                ("2 2 run started", within("a", 1, json!({"agent": "helper"}))),
-                ("2 3 run finished", within("a", 1, waits(1))),
+                ("2 2 run started", nested_in("a", 1, json!({"agent": "helper"}))),
+                ("2 3 run finished", nested_in("a", 1, waits(1))),
                 ("1 4 tool finished", waiting("a", "helper", 3)),
                 ("1 5 run finished", waits(5)),
                 ("1 10 run started", none()),
                 ("1 11 tool started", call("a", "helper")),
-                ("2 12 run started", within("a", 1, json!({"agent": "helper"}))),
-                ("2 13 run finished", within("a", 1, json!({"took": 1}))),
+                ("2 12 run started", nested_in("a", 1, json!({"agent": "helper"}))),
+                ("2 13 run finished", nested_in("a", 1, json!({"took": 1}))),
                 ("1 14 tool finished", finished("a", "helper", 3, None)),
             ],
             &[
@@ -199,17 +199,17 @@ fn starts_are_joined_with_their_ends() {
             vec![
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "ask")),
-                ("1 2 run started", within("a", 1, none())),
-                ("1 3 model asked", within("a", 1, none())),
-                ("1 4 model replied", within("a", 1, replied(1))),
-                ("1 5 run finished", within("a", 1, json!({"took": 3}))),
+                ("1 2 run started", nested_in("a", 1, none())),
+                ("1 3 model asked", nested_in("a", 1, none())),
+                ("1 4 model replied", nested_in("a", 1, replied(1))),
+                ("1 5 run finished", nested_in("a", 1, json!({"took": 3}))),
                 ("1 6 tool finished", finished("a", "ask", 5, None)),
             ],
             &["0 run 0..6 Open", "1 ask 1..6", "2 agent 2..5", "3 model 3..4"],
         ),
         (
             "a call with an unknown caller belongs to its run",
-            vec![("1 4 tool started", within("gone", 3, call("a", "now")))],
+            vec![("1 4 tool started", nested_in("gone", 3, call("a", "now")))],
             &["0 run 4..4 Open", "1 now 4..4 Open"],
         ),
         (
@@ -285,8 +285,8 @@ fn events_of_a_call_become_its_notes() {
         ("1 5 tool blocked", json!({"call": "b", "by": "depth", "reason": "too deep"})),
     ]);
     let notes: Vec<_> = rows[1].notes.iter().map(|note| (note.at, note.text.as_str())).collect();
-    let again = "attempt 1 failed with E; next attempt in 0.002 s: no answer";
-    assert_eq!(notes, [(2, "by: Ada"), (3, again), (4, "1 of 2")]);
+    let retry_note = "attempt 1 failed with E; next attempt in 0.002 s: no answer";
+    assert_eq!(notes, [(2, "by: Ada"), (3, retry_note), (4, "1 of 2")]);
     // An unknown call has a row of its own.
     assert_eq!((rows[2].kind, rows[2].name.as_str()), (Kind::Event, "tool blocked"));
     assert_eq!(rows[2].summary, "by: depth; reason: too deep");
@@ -429,12 +429,12 @@ fn wait_within_a_call_is_counted_once() {
     let mut events = vec![
         ("1 0 run started", json!({})),
         ("1 1 tool started", call("a", "helper")),
-        ("2 2 run started", within("a", 1, json!({"within": "1"}))),
-        ("2 3 tool started", within("a", 1, call("b", "pay"))),
-        ("2 3 tool started", within("a", 1, call("c", "pay"))),
-        ("2 4 tool finished", within("a", 1, waiting("b", "pay", 1))),
-        ("2 4 tool finished", within("a", 1, waiting("c", "pay", 1))),
-        ("2 5 run finished", within("a", 1, waits(3))),
+        ("2 2 run started", nested_in("a", 1, json!({"within": "1"}))),
+        ("2 3 tool started", nested_in("a", 1, call("b", "pay"))),
+        ("2 3 tool started", nested_in("a", 1, call("c", "pay"))),
+        ("2 4 tool finished", nested_in("a", 1, waiting("b", "pay", 1))),
+        ("2 4 tool finished", nested_in("a", 1, waiting("c", "pay", 1))),
+        ("2 5 run finished", nested_in("a", 1, waits(3))),
         ("1 6 tool finished", waiting("a", "helper", 5)),
         ("1 6 tool started", call("d", "pay")),
         ("1 7 tool finished", waiting("d", "pay", 1)),

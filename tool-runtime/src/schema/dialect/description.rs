@@ -30,11 +30,11 @@ mod tests {
     #[test]
     fn rules_are_appended_to_the_description() {
         let rules = |rules| serde_json::from_value::<Map<_, _>>(rules).unwrap();
-        let one = rules(json!({ "minimum": 1 }));
+        let single = rules(json!({ "minimum": 1 }));
         let two = rules(json!({ "maxLength": 3, "pattern": "^a" }));
         assert_eq!(with_rules(None, &Map::new()), None);
         assert_eq!(with_rules(Some("Days."), &Map::new()).as_deref(), Some("Days."));
-        assert_eq!(with_rules(Some("Days."), &one).as_deref(), Some("Days. (minimum: 1)"));
+        assert_eq!(with_rules(Some("Days."), &single).as_deref(), Some("Days. (minimum: 1)"));
         let both = with_rules(None, &two);
         assert_eq!(both.as_deref(), Some(r#"(maxLength: 3, pattern: "^a")"#));
     }

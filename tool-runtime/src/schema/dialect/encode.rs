@@ -243,9 +243,9 @@ impl Encoder<'_, '_> {
         annotations: &Annotations,
         at: &Location,
     ) -> Result<Option<Node>, Unsupported> {
-        let [one] = choice.branches.as_slice() else { return Ok(None) };
-        let annotations = annotations.clone().merged_with(one.annotations.clone(), at)?;
-        Ok(Some(Node { shape: one.shape.clone(), annotations }))
+        let [branch] = choice.branches.as_slice() else { return Ok(None) };
+        let annotations = annotations.clone().merged_with(branch.annotations.clone(), at)?;
+        Ok(Some(Node { shape: branch.shape.clone(), annotations }))
     }
 
     fn choice(

@@ -100,7 +100,7 @@ pub(super) fn check_request<'d>(
 /// Returns a definition that leads back to itself through required members only.
 pub(super) fn find_endless(definitions: &Rules) -> Option<&str> {
     definitions.keys().map(String::as_str).find(|name| {
-        let (mut seen, mut pending) = (BTreeSet::new(), vec![*name]);
+        let (mut visited, mut pending) = (BTreeSet::new(), vec![*name]);
         while let Some(next) = pending.pop() {
             let Some(schema) = definitions.get(next) else { continue };
             let mut found = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn find_endless(definitions: &Rules) -> Option<&str> {
             if found.contains(name) {
                 return true;
             }
-            pending.extend(found.into_iter().filter(|found| seen.insert(*found)));
+            pending.extend(found.into_iter().filter(|found| visited.insert(*found)));
         }
         false
     })

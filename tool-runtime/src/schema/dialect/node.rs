@@ -174,21 +174,21 @@ impl Choice {
 }
 
 /// Returns true if certainly no value matches both nodes, without following references.
-fn are_disjoint(one: &Node, other: &Node) -> bool {
-    match (&one.shape, &other.shape) {
-        (Shape::Scalar(one), Shape::Scalar(other)) if are_comparable(one.kind, other.kind) => {
-            match (&one.values, &other.values) {
-                (Some(one), Some(other)) => one.iter().all(|value| !other.contains(value)),
+fn are_disjoint(left: &Node, right: &Node) -> bool {
+    match (&left.shape, &right.shape) {
+        (Shape::Scalar(left), Shape::Scalar(right)) if are_comparable(left.kind, right.kind) => {
+            match (&left.values, &right.values) {
+                (Some(left), Some(right)) => left.iter().all(|value| !right.contains(value)),
                 _ => false,
             }
         }
-        (Shape::Object(one), Shape::Object(other)) => {
-            let has_own = |one: &Object, other: &Object| {
-                one.members.iter().any(|(name, member)| {
-                    let other_member = other.members.get(name);
+        (Shape::Object(left), Shape::Object(right)) => {
+            let has_own = |left: &Object, right: &Object| {
+                left.members.iter().any(|(name, member)| {
+                    let other_member = right.members.get(name);
                     member.is_required
                         && match other_member {
-                            None => other.additional == AdditionalMembers::None,
+                            None => right.additional == AdditionalMembers::None,
                             Some(other_member) => {
                                 other_member.is_required
                                     && are_disjoint(&member.node, &other_member.node)
@@ -196,7 +196,7 @@ fn are_disjoint(one: &Node, other: &Node) -> bool {
                         }
                 })
             };
-            has_own(one, other) || has_own(other, one)
+            has_own(left, right) || has_own(right, left)
         }
         (Shape::Any | Shape::Reference(_) | Shape::Choice(_), _)
         | (_, Shape::Any | Shape::Reference(_) | Shape::Choice(_))
@@ -205,7 +205,7 @@ fn are_disjoint(one: &Node, other: &Node) -> bool {
     }
 }
 
-fn are_comparable(one: Kind, other: Kind) -> bool {
+fn are_comparable(left: Kind, right: Kind) -> bool {
     let is_number = |kind| matches!(kind, Kind::Integer | Kind::Number);
-    one == other || is_number(one) && is_number(other)
+    left == right || is_number(left) && is_number(right)
 }

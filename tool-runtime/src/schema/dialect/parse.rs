@@ -131,7 +131,7 @@ impl<'d> SchemaParser<'d> {
     fn parse_types(&self, rules: &Map<String, Value>, at: &Location) -> Result<Shape, Unsupported> {
         let types: Vec<_> = match rules.get("type") {
             Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).collect(),
-            Some(one) => one.as_str().into_iter().collect(),
+            Some(single) => single.as_str().into_iter().collect(),
             None => implied_type(rules).into_iter().collect(),
         };
         let values = match (rules.get("const"), rules.get("enum")) {

@@ -79,11 +79,11 @@ async fn save_steps(store: &Sqlite, to: usize, mut acknowledge: impl FnMut(usize
 /// Stops before the statement at which the parent kills this process. The trace is installed when
 /// the connection is opened, so that it includes the statements that open the file.
 pub(crate) fn stop_at_statement(connection: &mut Connection) {
-    static DONE: AtomicUsize = AtomicUsize::new(0);
+    static STATEMENTS: AtomicUsize = AtomicUsize::new(0);
     let stop = env::var(STOP).ok().and_then(|stop| stop.parse::<usize>().ok());
     let Some(stop) = stop else { return };
     let before_each = move |_: TraceEvent<'_>| {
-        if DONE.fetch_add(1, Ordering::Relaxed) + 1 == stop {
+        if STATEMENTS.fetch_add(1, Ordering::Relaxed) + 1 == stop {
             report("stopped");
             loop {
                 park();
@@ -101,7 +101,7 @@ fn report(line: &str) {
 
 /// The child process.
 #[tokio::test]
-async fn child() {
+async fn child_saves_until_it_is_killed() {
     let (Ok(file), Ok(steps)) = (env::var(FILE), env::var(STEPS)) else { return };
     let store = Sqlite::open(file).await.unwrap();
     save_steps(&store, steps.parse().unwrap(), |number| report(&format!("saved {number}"))).await;
@@ -118,7 +118,11 @@ struct ChildProcess {
 impl ChildProcess {
     fn spawn(file: &Path, steps: usize, saved: usize, stop: Option<usize>) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "store::tests::kills::child", "--nocapture"]);
+        command.args([
+            "--exact",
+            "store::tests::kills::child_saves_until_it_is_killed",
+            "--nocapture",
+        ]);
         command.env(FILE, file).env(STEPS, steps.to_string());
         command.envs(stop.map(|stop| (STOP, stop.to_string())));
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{changed, kept, member_kept, read};
+use super::{changed, member_unchanged, read, unchanged};
 use crate::{FixKind::*, parse_as};
 
 #[test]
@@ -47,7 +47,7 @@ fn envelope_around_arguments_is_removed() {
             (r#"{"name":"f","parameters":{"days":"many"}}"#, r#"{"days":"many"}"#, &[Envelope]),
         ],
     );
-    kept(
+    unchanged(
         &schema,
         &[
             r#"{"name":"f","arguments":"none"}"#,
@@ -61,15 +61,15 @@ fn envelope_around_arguments_is_removed() {
         ],
     );
     let own = json!({"type": "object", "properties": {"arguments": {}, "name": {}}});
-    kept(&own, &[r#"{"name":"f","arguments":{"name":"x"}}"#]);
+    unchanged(&own, &[r#"{"name":"f","arguments":{"name":"x"}}"#]);
     let named =
         json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     changed(
         &named,
         &[(r#"{"name":"f","arguments":{"name":"x"}}"#, r#"{"name":"x"}"#, &[Envelope])],
     );
-    kept(&named, &[r#"{"name":"f","arguments":{}}"#, r#"{"name":"f","input":{"y":1}}"#]);
-    kept(&json!({"type": "object"}), &[r#"{"name":"f","arguments":{"a":1}}"#]);
+    unchanged(&named, &[r#"{"name":"f","arguments":{}}"#, r#"{"name":"f","input":{"y":1}}"#]);
+    unchanged(&json!({"type": "object"}), &[r#"{"name":"f","arguments":{"a":1}}"#]);
     let none = json!({"type": "object", "properties": {}});
     changed(
         &none,
@@ -89,6 +89,6 @@ fn empty_text_becomes_object_if_nothing_is_required() {
     }
     let required = json!({"type": "object", "properties": {"a": {}}, "required": ["a"]});
     assert!(parse_as("", &required).unwrap_err().is_empty());
-    kept(&required, &["null"]);
-    member_kept(&optional, &["null", r#""""#]);
+    unchanged(&required, &["null"]);
+    member_unchanged(&optional, &["null", r#""""#]);
 }

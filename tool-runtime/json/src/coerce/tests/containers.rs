@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{changed, kept, member, member_changed, member_kept};
+use super::{changed, member, member_changed, member_unchanged, unchanged};
 use crate::{FixKind::*, ParseErrorKind, parse_as};
 
 #[test]
@@ -16,7 +16,7 @@ fn encoded_containers_are_decoded() {
             (r#""```json\n{\"n\": 1}\n```""#, r#"{"n":1}"#, &[EncodedTwice, Fence, Fence]),
         ],
     );
-    member_kept(
+    member_unchanged(
         &object,
         &[
             r#""[1]""#,
@@ -36,9 +36,9 @@ fn encoded_containers_are_decoded() {
             (r#""[]""#, "[]", &[EncodedTwice]),
         ],
     );
-    member_kept(&list, &[r#""[a]""#, r#""1, 2""#, r#""{}""#]);
+    member_unchanged(&list, &[r#""[a]""#, r#""1, 2""#, r#""{}""#]);
     // A string member that holds the text of an array stays a string.
-    member_kept(&json!({"type": "string"}), &[r#""[1, 2]""#, r#""{\"n\": 1}""#]);
+    member_unchanged(&json!({"type": "string"}), &[r#""[1, 2]""#, r#""{\"n\": 1}""#]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn single_value_and_array_of_one_are_converted() {
             ("5", r#"["5"]"#, &[Listed, Quoted]),
         ],
     );
-    member_kept(
+    member_unchanged(
         &texts,
         &[
             r#""""#,
@@ -69,18 +69,18 @@ fn single_value_and_array_of_one_are_converted() {
     );
     let objects = json!({"type": "array", "items": {"type": "object", "properties": {"a": {}}, "required": ["a"]}});
     member_changed(&objects, &[(r#"{"a":1}"#, r#"[{"a":1}]"#, &[Listed])]);
-    member_kept(&objects, &[r#"{"b":1}"#]);
+    member_unchanged(&objects, &[r#"{"b":1}"#]);
     // Either of the two levels may be missing.
     let matrix = json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}});
-    member_kept(&matrix, &["[1,2]", "[[1],[2]]", "[1]"]);
+    member_unchanged(&matrix, &["[1,2]", "[[1],[2]]", "[1]"]);
 
     member_changed(
         &json!({"type": "integer"}),
         &[("[4]", "4", &[Unlisted]), (r#"["4"]"#, "4", &[Unlisted, Unquoted])],
     );
-    member_kept(&json!({"type": "integer"}), &["[]", "[4,5]", "[[4]]", "[null]", "[4.5]"]);
+    member_unchanged(&json!({"type": "integer"}), &["[]", "[4,5]", "[[4]]", "[null]", "[4.5]"]);
     member_changed(&json!({"type": "string"}), &[(r#"["a"]"#, r#""a""#, &[Unlisted])]);
-    member_kept(&json!({"type": ["integer", "null"]}), &["[null]"]);
+    member_unchanged(&json!({"type": ["integer", "null"]}), &["[null]"]);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn array_items_are_coerced_one_by_one() {
         &schema,
         &[(r#"[1,"true","2","3"]"#, r#"["1",true,2,3]"#, &[Quoted, Unquoted, Unquoted, Unquoted])],
     );
-    kept(&json!({"type": "array"}), &[r#"["1","true"]"#]);
+    unchanged(&json!({"type": "array"}), &[r#"["1","true"]"#]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn key_is_corrected_to_schema_spelling() {
             (r#"{"maxResults":"5"}"#, r#"{"max_results":5}"#, &[KeyCase, Unquoted]),
         ],
     );
-    kept(
+    unchanged(
         &schema,
         &[
             r#"{"max_results":1,"maxResults":2}"#,
@@ -127,9 +127,9 @@ fn key_is_corrected_to_schema_spelling() {
     for open in [json!({"additionalProperties": true}), json!({"patternProperties": {"^x": {}}})] {
         let mut schema = schema.clone();
         schema.as_object_mut().unwrap().extend(open.as_object().unwrap().clone());
-        kept(&schema, &[r#"{"maxResults":1}"#]);
+        unchanged(&schema, &[r#"{"maxResults":1}"#]);
     }
-    kept(
+    unchanged(
         &json!({"type": "object", "additionalProperties": {"type": "integer"}}),
         &[r#"{"maxResults":1}"#],
     );
@@ -150,9 +150,9 @@ fn coercion_respects_depth_limit() {
             Ok(parsed) => assert!(fits && parsed.fixes[0].kind == EncodedTwice, "{levels}"),
             Err(error) => assert!(!fits && error.kind() == ParseErrorKind::TooDeep, "{levels}"),
         }
-        let one = r#"{"v":"#.repeat(levels) + "1" + &"}".repeat(levels);
+        let nested = r#"{"v":"#.repeat(levels) + "1" + &"}".repeat(levels);
         let listed = parse_as(
-            &one,
+            &nested,
             &json!({"type": "object", "properties": {"v": {
                 "type": "array", "items": {"type": "object"},
             }}}),
@@ -195,7 +195,7 @@ fn null_member_is_removed_if_schema_forbids_null() {
             ),
         ],
     );
-    kept(
+    unchanged(
         &schema,
         &[
             r#"{"must":1,"may_be":null,"any":null}"#,

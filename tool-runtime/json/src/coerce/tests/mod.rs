@@ -21,12 +21,12 @@ fn changed(schema: &Value, cases: &[(&str, &str, &[FixKind])]) {
         let (json, fixes) = read(text, schema);
         assert_eq!(json, *expected, "{text} for {schema}");
         assert_eq!(fixes, *kinds, "{text} for {schema}");
-        let (again, none) = read(&json, schema);
-        assert_eq!((again, none), (json, Vec::new()), "{text} for {schema}");
+        let (reread, none) = read(&json, schema);
+        assert_eq!((reread, none), (json, Vec::new()), "{text} for {schema}");
     }
 }
 
-fn kept(schema: &Value, texts: &[&str]) {
+fn unchanged(schema: &Value, texts: &[&str]) {
     for text in texts {
         assert_eq!(read(text, schema), ((*text).to_owned(), Vec::new()), "{text} for {schema}");
     }
@@ -49,8 +49,8 @@ fn member_changed(schema: &Value, cases: &[(&str, &str, &[FixKind])]) {
     }
 }
 
-fn member_kept(schema: &Value, values: &[&str]) {
+fn member_unchanged(schema: &Value, values: &[&str]) {
     for value in values {
-        kept(&member(schema), &[&format!("{{\"v\":{value}}}")]);
+        unchanged(&member(schema), &[&format!("{{\"v\":{value}}}")]);
     }
 }

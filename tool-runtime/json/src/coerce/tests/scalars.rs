@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{member_changed, member_kept};
+use super::{member_changed, member_unchanged};
 use crate::{FixKind::*, parse_as};
 
 #[test]
@@ -16,7 +16,7 @@ fn quoted_scalar_is_unquoted_to_expected_type() {
             (r#""12345678901234567890123""#, "12345678901234567890123", &[Unquoted]),
         ],
     );
-    member_kept(
+    member_unchanged(
         &json!({"type": "integer"}),
         &[
             r#""3.7""#,
@@ -39,7 +39,7 @@ fn quoted_scalar_is_unquoted_to_expected_type() {
         &json!({"type": "number"}),
         &[(r#""1.50""#, "1.50", &[Unquoted]), (r#""2e3""#, "2e3", &[Unquoted])],
     );
-    member_kept(&json!({"type": "number"}), &[r#""1,5""#, r#""Infinity""#, r#""5 + 5""#]);
+    member_unchanged(&json!({"type": "number"}), &[r#""1,5""#, r#""Infinity""#, r#""5 + 5""#]);
     member_changed(
         &json!({"type": "boolean"}),
         &[
@@ -48,7 +48,10 @@ fn quoted_scalar_is_unquoted_to_expected_type() {
             (r#"" TRUE\n""#, "true", &[Unquoted]),
         ],
     );
-    member_kept(&json!({"type": "boolean"}), &[r#""yes""#, r#""1""#, "1", "0", "null", r#""""#]);
+    member_unchanged(
+        &json!({"type": "boolean"}),
+        &[r#""yes""#, r#""1""#, "1", "0", "null", r#""""#],
+    );
     member_changed(
         &json!({"type": ["integer", "null"]}),
         &[
@@ -57,7 +60,7 @@ fn quoted_scalar_is_unquoted_to_expected_type() {
             (r#""4""#, "4", &[Unquoted]),
         ],
     );
-    member_kept(&json!({"type": ["integer", "null"]}), &[r#""none at all""#, r#""""#]);
+    member_unchanged(&json!({"type": ["integer", "null"]}), &[r#""none at all""#, r#""""#]);
     // A string stays a string wherever one is allowed.
     for schema in [
         json!({"type": ["integer", "string"]}),
@@ -68,7 +71,7 @@ fn quoted_scalar_is_unquoted_to_expected_type() {
         json!({"$ref": "#anchor"}),
         json!({"$ref": "#/$defs/none"}),
     ] {
-        member_kept(&schema, &[r#""17""#, r#""true""#, r#""null""#, r#""{}""#]);
+        member_unchanged(&schema, &[r#""17""#, r#""true""#, r#""null""#, r#""{}""#]);
     }
 }
 
@@ -90,9 +93,9 @@ fn number_becomes_string_with_its_digits() {
         ],
     );
     // null may mean no value, or the word.
-    member_kept(&json!({"type": "string"}), &["null", "{}", "[]", "[1,2]", r#"{"a":1}"#]);
+    member_unchanged(&json!({"type": "string"}), &["null", "{}", "[]", "[1,2]", r#"{"a":1}"#]);
     member_changed(&json!({"enum": ["1", "2"]}), &[("2", r#""2""#, &[Quoted])]);
-    member_kept(&json!({"enum": ["1", "2"]}), &["3", "2.0"]);
+    member_unchanged(&json!({"enum": ["1", "2"]}), &["3", "2.0"]);
 }
 
 #[test]
@@ -107,12 +110,12 @@ fn only_integral_number_becomes_integer() {
             ("12345678901234567890.0", "12345678901234567890", &[Whole]),
         ],
     );
-    member_kept(
+    member_unchanged(
         &integer,
         &["3.7", "30", "0.5", "1e300", "340282366920938463463374607431768211455"],
     );
-    member_kept(&json!({"type": "number"}), &["30.0", "1e3", "3.7"]);
-    member_kept(&json!({"type": ["integer", "number"]}), &["30.0"]);
+    member_unchanged(&json!({"type": "number"}), &["30.0", "1e3", "3.7"]);
+    member_unchanged(&json!({"type": ["integer", "number"]}), &["30.0"]);
 }
 
 #[test]
@@ -126,13 +129,13 @@ fn enum_value_is_corrected_to_schema_spelling() {
             (r#"["CELSIUS"]"#, r#""celsius""#, &[Unlisted, ChoiceCase]),
         ],
     );
-    member_kept(&unit, &[r#""Kelvin""#, r#""rankine""#, r#""celsiu""#, r#""c""#, "null", "1"]);
+    member_unchanged(&unit, &[r#""Kelvin""#, r#""rankine""#, r#""celsiu""#, r#""c""#, "null", "1"]);
     let variants = json!({"oneOf": [{"const": "low", "description": "a"}, {"const": "high"}]});
     member_changed(&variants, &[(r#""HIGH""#, r#""high""#, &[ChoiceCase])]);
-    member_kept(&variants, &[r#""medium""#, r#""low""#]);
+    member_unchanged(&variants, &[r#""medium""#, r#""low""#]);
     member_changed(&json!({"enum": [1, 2, "auto"]}), &[(r#""Auto""#, r#""auto""#, &[ChoiceCase])]);
     member_changed(&json!({"enum": [1, 2]}), &[(r#""2""#, "2", &[Unquoted])]);
-    member_kept(&json!({"enum": [1, 2]}), &[r#""3""#, "3", "1.0"]);
+    member_unchanged(&json!({"enum": [1, 2]}), &[r#""3""#, "3", "1.0"]);
 }
 
 #[test]
@@ -140,10 +143,10 @@ fn fix_spans_cover_the_changed_text() {
     let schema = json!({"type": "object", "properties": {"max_days": {"type": "integer"}, "at": {"type": "array", "items": {"type": "boolean"}}}});
     let text = "Here: {\"maxDays\": \"3\", \"at\": \"[\\\"true\\\"]\"}.";
     let fixes = parse_as(text, &schema).unwrap().fixes;
-    let shown: Vec<_> =
+    let printed: Vec<_> =
         fixes.iter().map(|fix| (fix.kind, text.get(fix.span.clone()).unwrap())).collect();
     assert_eq!(
-        shown,
+        printed,
         [
             (Prose, "Here:"),
             (KeyCase, "\"maxDays\""),

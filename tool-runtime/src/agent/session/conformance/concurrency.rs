@@ -123,11 +123,11 @@ type Work = Pin<Box<dyn Future<Output = Result<(), Violation>> + Send>>;
 
 /// Runs the work on a thread outside of the runtime's blocking pool, all of which a store may need.
 async fn run_on_thread(all_started: Arc<Barrier>, work: Work) -> Result<(), Violation> {
-    let (done, result) = oneshot::channel();
+    let (sender, result) = oneshot::channel();
     let runtime = Handle::current();
     thread::spawn(move || {
         all_started.wait();
-        done.send(runtime.block_on(work))
+        sender.send(runtime.block_on(work))
     });
     let panicked = |_| Err(Violation::new(ONE_SAVE, "a writer or reader panicked"));
     result.await.unwrap_or_else(panicked)

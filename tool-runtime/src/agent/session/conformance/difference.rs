@@ -13,10 +13,10 @@ pub(super) fn describe(actual: &str, expected: &str) -> String {
 
 fn excerpt(text: &str, index: usize) -> String {
     let from = index.saturating_sub(CONTEXT_BEFORE);
-    let shown: String = text.chars().skip(from).take(index - from + CONTEXT_AFTER).collect();
+    let excerpt: String = text.chars().skip(from).take(index - from + CONTEXT_AFTER).collect();
     let before = if from > 0 { "…" } else { "" };
     let after = if text.chars().nth(index + CONTEXT_AFTER).is_some() { "…" } else { "" };
-    format!("{before}{shown}{after}")
+    format!("{before}{excerpt}{after}")
 }
 
 #[cfg(test)]

@@ -96,8 +96,8 @@ impl Gemma {
         }
         let (mut json, mut depth, mut at) = (String::new(), 0_usize, 0);
         while let Some(c) = rest.get(at..).and_then(|rest| rest.chars().next()) {
-            let here = rest.get(at..).unwrap_or_default();
-            if let Some(text) = here.strip_prefix(self.quote) {
+            let remaining = rest.get(at..).unwrap_or_default();
+            if let Some(text) = remaining.strip_prefix(self.quote) {
                 let Some(end) = text.find(self.quote) else {
                     // Truncated inside a string.
                     let open = Value::from(text).to_string();
@@ -111,24 +111,24 @@ impl Gemma {
             }
             // Plain quotes instead of the delimiter.
             if c == '"' && json.trim_end().ends_with([':', ',', '[', '{']) {
-                match value_end(here, 0, cursor.is_complete) {
+                match value_end(remaining, 0, cursor.is_complete) {
                     None if !cursor.is_complete => return Err(NoMatch::Incomplete),
                     None => {
-                        json.push_str(here);
+                        json.push_str(remaining);
                         at = rest.len();
                         break;
                     }
                     Some(end) => {
-                        json.push_str(here.get(..end).unwrap_or_default());
+                        json.push_str(remaining.get(..end).unwrap_or_default());
                         at += end;
                         continue;
                     }
                 }
             }
-            if !cursor.is_complete && c == '<' && self.quote.starts_with(here) {
+            if !cursor.is_complete && c == '<' && self.quote.starts_with(remaining) {
                 return Err(NoMatch::Incomplete);
             }
-            if here.starts_with(self.end) {
+            if remaining.starts_with(self.end) {
                 break;
             }
             at += c.len_utf8();

@@ -93,8 +93,8 @@ impl<'t> Cursor<'t> {
     ) -> Result<(), NoMatch> {
         let start = self.at;
         let any = self.take_all(tokens)?;
-        let taken = if any { self.since(start).trim_end().len() } else { 0 };
-        self.at = start + taken;
+        let consumed = if any { self.since(start).trim_end().len() } else { 0 };
+        self.at = start + consumed;
         Ok(())
     }
 

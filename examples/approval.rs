@@ -75,7 +75,7 @@ fn script() -> ScriptedModel {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(script(), tools![delete])
         .policy(Policy::new().approver(Terminal))
-        .on_tool_result(|done| println!("  {}", done.result.text));
+        .on_tool_result(|execution| println!("  {}", execution.result.text));
     println!("{}", agent.run("Tidy up.").await?);
     Ok(())
 }

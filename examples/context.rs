@@ -27,9 +27,9 @@ async fn orders(
     let Orders(all) = ctx.get().ok_or("there is no database")?;
 
     println!("  (call {} of {} for {name})", ctx.call_id(), ctx.tool_name());
-    let wanted = containing.unwrap_or_default();
-    let mine = all.get(name).into_iter().flatten();
-    Ok(mine.filter(|order| order.contains(&wanted)).copied().collect())
+    let topic_filter = containing.unwrap_or_default();
+    let own_notes = all.get(name).into_iter().flatten();
+    Ok(own_notes.filter(|order| order.contains(&topic_filter)).copied().collect())
 }
 
 fn script() -> ScriptedModel {
@@ -51,7 +51,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let agent = Agent::new(script(), tools![orders])
             .extension(database.clone())
             .extension(customer)
-            .on_tool_result(|done| println!("  {} → {}", done.call, done.result.text));
+            .on_tool_result(|execution| {
+                println!("  {} → {}", execution.call, execution.result.text)
+            });
         agent.run("What did I order?").await?;
     }
 

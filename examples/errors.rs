@@ -63,13 +63,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ChatReply::text("None of that worked, and I am still here."),
     ]);
     let agent = Agent::new(model, tools![divide, setting, ask_slowly, first_letter])
-        .on_tool_result(|done| {
+        .on_tool_result(|execution| {
             println!(
                 "{}\n  the model reads: {}",
-                done.call,
-                done.result.text.replace('\n', "\n    ")
+                execution.call,
+                execution.result.text.replace('\n', "\n    ")
             );
-            if let Some(cause) = &done.cause {
+            if let Some(cause) = &execution.cause {
                 println!("  the operator: {cause}");
             }
         });

@@ -67,8 +67,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for line in retries.await? {
         println!("{line}");
     }
-    for done in recorder.executions() {
-        println!("{} took {:?} and {} attempts", done.call.name, done.duration, done.attempts);
+    for execution in recorder.executions() {
+        println!(
+            "{} took {:?} and {} attempts",
+            execution.call.name, execution.duration, execution.attempts
+        );
     }
     for ((_, turn), effects) in recorder.effects_by_turn() {
         let paid: Vec<(String, u32)> =

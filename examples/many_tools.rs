@@ -13,23 +13,23 @@ use tool_runtime::{
     ToolError, ToolOutput, args, async_trait,
 };
 
-const THINGS: [&str; 20] = [
+const OBJECTS: [&str; 20] = [
     "invoice", "customer", "shipment", "contract", "meeting", "playlist", "recipe", "ticket",
     "server", "database", "photo", "flight", "hotel", "payment", "supplier", "product", "course",
     "vehicle", "report", "campaign",
 ];
 
 const ACTIONS: [(&str, &str); 10] = [
-    ("create", "Adds another one: a new {thing}."),
-    ("delete", "Removes a {thing} for good."),
-    ("update", "Changes some of what is known of a {thing}."),
-    ("show", "Returns everything that is known of a {thing}."),
-    ("search", "Finds any {thing} by words."),
-    ("share", "Lets another person see a {thing}."),
-    ("archive", "Puts a {thing} out of sight, but keeps it."),
-    ("export", "Writes a {thing} to a file."),
-    ("rate", "Gives a {thing} one to five stars."),
-    ("duplicate", "Makes a copy of a {thing}."),
+    ("create", "Adds another one: a new {object}."),
+    ("delete", "Removes a {object} for good."),
+    ("update", "Changes some of what is known of a {object}."),
+    ("show", "Returns everything that is known of a {object}."),
+    ("search", "Finds any {object} by words."),
+    ("share", "Lets another person see a {object}."),
+    ("archive", "Puts a {object} out of sight, but keeps it."),
+    ("export", "Writes a {object} to a file."),
+    ("rate", "Gives a {object} one to five stars."),
+    ("duplicate", "Makes a copy of a {object}."),
 ];
 
 /// The item and the reason.
@@ -46,9 +46,9 @@ struct Item {
 struct Dynamic(ToolDefinition);
 
 impl Dynamic {
-    fn new(action: &str, text: &str, thing: &str) -> Self {
-        let text = text.replace("{thing}", thing);
-        Self(ToolDefinition::new(format!("{action}_{thing}"), text, Schema::of::<Item>()))
+    fn new(action: &str, text: &str, object: &str) -> Self {
+        let text = text.replace("{object}", object);
+        Self(ToolDefinition::new(format!("{action}_{object}"), text, Schema::of::<Item>()))
     }
 }
 
@@ -66,9 +66,9 @@ impl Tool for Dynamic {
 /// Registers 200 tools and the search tool.
 fn registry() -> Result<Registry, Box<dyn std::error::Error>> {
     let registry = Registry::new();
-    for thing in THINGS {
+    for object in OBJECTS {
         for (action, text) in ACTIONS {
-            registry.register(Arc::new(Dynamic::new(action, text, thing)))?;
+            registry.register(Arc::new(Dynamic::new(action, text, object)))?;
         }
     }
     registry.register(Arc::new(SearchTools::new()))?;
@@ -98,7 +98,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let agent = Agent::new(script(), registry)
         .selector(BySearch::new())
-        .on_tool_result(|done| println!("{} → {}", done.call, done.result.text));
+        .on_tool_result(|execution| println!("{} → {}", execution.call, execution.result.text));
     println!("{}", agent.run("I won't fly to Oslo after all.").await?);
     Ok(())
 }

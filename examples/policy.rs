@@ -82,16 +82,16 @@ async fn reply(title: &str, dispatcher: &Dispatcher, calls: &[(&str, &str)]) -> 
     println!("{title}");
     let numbered = calls.iter().enumerate();
     let calls = numbered.map(|(n, (name, json))| ToolCall::new(format!("call_{n}"), *name, *json));
-    let done = dispatcher.dispatch(calls.collect()).await;
-    for done in &done {
-        let (millis, text) = (done.duration.as_millis(), &done.result.text);
+    let executions = dispatcher.dispatch(calls.collect()).await;
+    for execution in &executions {
+        let (millis, text) = (execution.duration.as_millis(), &execution.result.text);
         println!(
             "  {:<36} {} attempts, {millis:>4} ms: {text}",
-            done.call.to_string(),
-            done.attempts
+            execution.call.to_string(),
+            execution.attempts
         );
     }
-    done
+    executions
 }
 
 #[tokio::main]
@@ -100,8 +100,11 @@ async fn main() -> Result<(), RegistryError> {
     let note = r#"{"path": "note.txt"}"#;
     let secret = r#"{"path": "secret/key"}"#;
     let calls = [("read", note), ("read", secret), ("delete", note)];
-    let done = reply("Permissions: by tool and by arguments", &dispatcher, &calls).await;
-    assert_eq!(done.iter().map(ToolExecution::is_blocked).collect::<Vec<_>>(), [false, true, true]);
+    let executions = reply("Permissions: by tool and by arguments", &dispatcher, &calls).await;
+    assert_eq!(
+        executions.iter().map(ToolExecution::is_blocked).collect::<Vec<_>>(),
+        [false, true, true]
+    );
 
     let started = Instant::now();
     reply("Concurrency: one call at a time", &dispatcher, &[("draw", "{}"); 3]).await;
@@ -112,8 +115,8 @@ async fn main() -> Result<(), RegistryError> {
     reply("Rate limit: two calls per second", &dispatcher, &[call; 3]).await;
     assert!(started.elapsed() >= Duration::from_secs(1));
 
-    let done = reply("Retries: a transient error", &dispatcher, &[("price", "{}")]).await;
-    assert_eq!(done[0].attempts, 3);
+    let executions = reply("Retries: a transient error", &dispatcher, &[("price", "{}")]).await;
+    assert_eq!(executions[0].attempts, 3);
 
     let calls = [("weather", "{}")];
     for title in
@@ -122,7 +125,8 @@ async fn main() -> Result<(), RegistryError> {
         reply(title, &dispatcher, &calls).await;
     }
     sleep(Duration::from_secs(1)).await;
-    let done = reply("Breaker: after the cool-down, a call runs again", &dispatcher, &calls).await;
-    assert!(done[0].is_success());
+    let executions =
+        reply("Breaker: after the cool-down, a call runs again", &dispatcher, &calls).await;
+    assert!(executions[0].is_success());
     Ok(())
 }

@@ -33,10 +33,10 @@ async fn forecast(city: String, days: u8, ctx: &ToolContext) -> Result<String, T
 /// Finds trains between two cities.
 #[tool(effect = "read")]
 async fn trains(from: String, to: String, ctx: &ToolContext) -> String {
-    for done in 1..=4 {
+    for count in 1..=4 {
         sleep(Duration::from_millis(70)).await;
-        let message = Some(format!("asked {done} railways"));
-        ctx.progress(Progress { done: done.into(), total: Some(4.0), message });
+        let message = Some(format!("asked {count} railways"));
+        ctx.progress(Progress { done: count.into(), total: Some(4.0), message });
     }
     format!("{from} to {to}: 08:25, 12:03, 15:47")
 }

@@ -32,14 +32,14 @@ impl Shop {
 
     /// Orders an item.
     #[tool(effect = "external")]
-    async fn order(&self, what: String) -> io::Result<String> {
+    async fn order(&self, item: String) -> io::Result<String> {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.orders)?;
-        writeln!(file, "{what}")?;
+        writeln!(file, "{item}")?;
         if self.is_killed {
             println!("  (the order is placed, and the process ends before the result is saved)");
             process::exit(9);
         }
-        Ok(format!("{what} is ordered"))
+        Ok(format!("{item} is ordered"))
     }
 
     /// Lists all orders so far.
@@ -62,7 +62,7 @@ impl ChatModel for CarefulModel {
         };
         let Some(last) = results.last() else { return Ok(ChatReply::text("Nothing was done.")) };
         Ok(match last.tool.as_str() {
-            "stock" => ChatReply::default().call("order", r#"{"what": "coffee"}"#),
+            "stock" => ChatReply::default().call("order", r#"{"item": "coffee"}"#),
             // The order may have been placed, so the model checks before it orders again.
             "order" if !last.is_success() => ChatReply::default().call("orders", "{}"),
             "orders" => ChatReply::text(format!("It went out after all: {}", last.text)),
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         is_killed: std::env::args().any(|word| word == "--kill"),
     };
     let agent = Agent::new(CarefulModel, tools![..shop])
-        .on_tool_result(|done| println!("  {} → {}", done.call, done.result.text));
+        .on_tool_result(|execution| println!("  {} → {}", execution.call, execution.result.text));
     let session = agent.session(Sqlite::open(folder.join("sessions.db")).await?, "ada");
 
     println!("{} messages in {}", session.messages().await?.len(), folder.display());

@@ -38,8 +38,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     while let Some(stepped) = run.next().await {
         let last = run.turn().transcript().last().map(Message::text).unwrap_or_default();
         match stepped {
-            CompletedStep::Called(done) => {
-                done.iter().for_each(|execution| println!("result   {}", execution.result.text));
+            CompletedStep::Called(executions) => {
+                executions
+                    .iter()
+                    .for_each(|execution| println!("result   {}", execution.result.text));
             }
             CompletedStep::Steered => println!("message  {}", last.replace('\n', "\n         ")),
             _ if last.is_empty() => {}

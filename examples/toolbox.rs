@@ -19,12 +19,12 @@ impl ShoppingList {
     async fn add(
         &self,
         /// The item to buy, such as "milk".
-        thing: String,
+        item: String,
         /// The number of pieces.
         #[arg(default = 1)]
         count: u32,
     ) -> usize {
-        self.change(|entries| entries.push(format!("{count} × {thing}")))
+        self.change(|entries| entries.push(format!("{count} × {item}")))
     }
 
     /// Removes all items that contain the word and returns the new length.
@@ -58,8 +58,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = ScriptedModel::new([
         ChatReply::default()
             .call("today", "{}")
-            .call("add", r#"{"thing": "milk"}"#)
-            .call("add", r#"{"thing": "eggs", "count": 6}"#),
+            .call("add", r#"{"item": "milk"}"#)
+            .call("add", r#"{"item": "eggs", "count": 6}"#),
         ChatReply::default().call("strike", r#"{"word": "milk"}"#).call("list", "{}"),
         ChatReply::text("Only the eggs are left to buy."),
     ]);
@@ -67,7 +67,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The program and the tools share the list.
     let shopping = Arc::new(ShoppingList::default());
     let agent = Agent::new(model, tools![today, ..Arc::clone(&shopping)])
-        .on_tool_result(|done| println!("{} → {}", done.call, done.result.text));
+        .on_tool_result(|execution| println!("{} → {}", execution.call, execution.result.text));
 
     println!("{}", agent.run("It's the weekend; eggs for six, and no milk after all.").await?);
     println!("The list: {:?}", shopping.list().await);

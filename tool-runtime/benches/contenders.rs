@@ -116,9 +116,9 @@ pub(crate) fn pipeline(count: usize) -> impl FnMut() -> String {
     ready(move || {
         // The dispatcher returns the call, so creating one is not part of the measurement.
         let calls = vec![black_box(call.take()).unwrap()];
-        let done = now(dispatcher.dispatch_on(&tools, calls)).pop().unwrap();
-        call = Some(done.call);
-        done.result.text
+        let execution = now(dispatcher.dispatch_on(&tools, calls)).pop().unwrap();
+        call = Some(execution.call);
+        execution.result.text
     })
 }
 

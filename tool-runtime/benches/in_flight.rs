@@ -19,7 +19,7 @@ const CALLS: usize = 100_000;
 
 /// Opens when all calls have arrived.
 struct Gate {
-    arrived: AtomicUsize,
+    waiting: AtomicUsize,
     open: Semaphore,
 }
 
@@ -27,15 +27,15 @@ struct Gate {
 #[tool]
 async fn wait(ctx: &ToolContext) -> usize {
     let gate: &Arc<Gate> = ctx.get().unwrap();
-    if gate.arrived.fetch_add(1, Ordering::Relaxed) + 1 == CALLS {
+    if gate.waiting.fetch_add(1, Ordering::Relaxed) + 1 == CALLS {
         gate.open.close();
     }
     let _ = gate.open.acquire().await;
-    gate.arrived.load(Ordering::Relaxed)
+    gate.waiting.load(Ordering::Relaxed)
 }
 
 fn dispatcher() -> Dispatcher {
-    let gate = Gate { arrived: AtomicUsize::new(0), open: Semaphore::new(0) };
+    let gate = Gate { waiting: AtomicUsize::new(0), open: Semaphore::new(0) };
     Dispatcher::new(Registry::try_from(tools![wait]).unwrap()).extension(Arc::new(gate))
 }
 
@@ -50,7 +50,7 @@ fn main() {
     println!("|---|---|---|---|");
     report("of one reply", &runtime, async |dispatcher| {
         let calls = (0..CALLS).map(call).collect();
-        dispatcher.dispatch(calls).await.iter().filter(|done| done.is_success()).count()
+        dispatcher.dispatch(calls).await.iter().filter(|execution| execution.is_success()).count()
     });
     report("of a reply each", &runtime, async |dispatcher| {
         let replies: Vec<_> = (0..CALLS)
@@ -59,11 +59,12 @@ fn main() {
                 tokio::spawn(async move { dispatcher.dispatch(vec![call(index)]).await })
             })
             .collect();
-        let mut done = 0;
+        let mut succeeded = 0;
         for reply in replies {
-            done += reply.await.unwrap().iter().filter(|done| done.is_success()).count();
+            succeeded +=
+                reply.await.unwrap().iter().filter(|execution| execution.is_success()).count();
         }
-        done
+        succeeded
     });
 }
 

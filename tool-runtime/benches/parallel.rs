@@ -46,8 +46,8 @@ async fn round(dispatcher: &Dispatcher) -> f64 {
     let call = |index| ToolCall::new(format!("call_{index}"), "wait", "{}");
     let calls: Vec<_> = (0..CALLS).map(call).collect();
     let started = Instant::now();
-    let done = dispatcher.dispatch(calls).await;
+    let executions = dispatcher.dispatch(calls).await;
     let elapsed = started.elapsed();
-    assert!(done.iter().all(|execution| execution.result.is_success()));
+    assert!(executions.iter().all(|execution| execution.result.is_success()));
     elapsed.as_secs_f64() * 1e3
 }

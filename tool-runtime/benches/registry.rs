@@ -124,8 +124,8 @@ fn nearest() {
             });
             rounds.min().unwrap()
         });
-        let [typo, part, nothing, endless] = times;
-        println!("| {count} | {typo:.1?} | {part:.1?} | {nothing:.1?} | {endless:.1?} |");
+        let [typo, part, no_match, endless] = times;
+        println!("| {count} | {typo:.1?} | {part:.1?} | {no_match:.1?} | {endless:.1?} |");
     }
 }
 

@@ -69,9 +69,9 @@ fn measure() {
         }
         names.push(name);
         for text in texts {
-            let (again, schema) = (text.clone(), schema.clone());
+            let (text_copy, schema) = (text.clone(), schema.clone());
             rounds.add(move || parse(&text));
-            rounds.add(move || parse_as(&again, &schema));
+            rounds.add(move || parse_as(&text_copy, &schema));
         }
     }
     let times = rounds.run();

@@ -56,11 +56,14 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|");
     for ((name, target, text, sound), times) in texts.iter().zip(times.chunks_exact(2)) {
-        let [floor, ours] =
+        let [floor, repair] =
             [sound.len() as f64 * 1e3 / times[0], text.len() as f64 * 1e3 / times[1]];
         let fixes =
             parse(text).map_or_else(|_| "refused".into(), |parsed| parsed.fixes.len().to_string());
-        println!("| {name} | {fixes} | {floor:.0} | {ours:.0} | {:.2} | {target} |", ours / floor);
+        println!(
+            "| {name} | {fixes} | {floor:.0} | {repair:.0} | {:.2} | {target} |",
+            repair / floor
+        );
     }
 }
 

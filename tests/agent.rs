@@ -54,13 +54,13 @@ static FIRST_ENDED: Notify = Notify::const_new();
 
 #[tokio::test]
 async fn results_are_in_call_order_whichever_call_ends_first() {
-    let both = ChatReply::default().call("last", "{}").call("first", "{}");
-    let model = ScriptedModel::new([both, ChatReply::text("Done.")]);
+    let two_calls = ChatReply::default().call("last", "{}").call("first", "{}");
+    let model = ScriptedModel::new([two_calls, ChatReply::text("Done.")]);
     let ended = Arc::<Mutex<Vec<String>>>::default();
     let copy = Arc::clone(&ended);
-    let agent = Agent::new(model, tools![first, last]).on_tool_result(move |done| {
-        copy.lock().unwrap().push(done.result.text.clone());
-        if done.call.name == "first" {
+    let agent = Agent::new(model, tools![first, last]).on_tool_result(move |execution| {
+        copy.lock().unwrap().push(execution.result.text.clone());
+        if execution.call.name == "first" {
             FIRST_ENDED.notify_one();
         }
     });
@@ -97,19 +97,19 @@ async fn empty_and_duplicate_call_ids_are_replaced() {
     ]);
     let answer = Agent::new(model, tools![echo]).run("Go").await.unwrap();
     assert_complete(&answer.transcript);
-    let called = calls(&answer.transcript);
-    assert_eq!(called.len(), 9);
+    let call_names = calls(&answer.transcript);
+    assert_eq!(call_names.len(), 9);
     // Ids that were unique are unchanged.
-    assert_eq!((called[0].id.as_str(), called[6].id.as_str()), ("a", "b"));
+    assert_eq!((call_names[0].id.as_str(), call_names[6].id.as_str()), ("a", "b"));
 }
 
 #[tokio::test]
 async fn system_message_comes_first_unless_the_conversation_has_one() {
-    let talk = [Message::user("Hi"), Message::assistant("Hello!"), Message::user("Bye")];
+    let messages = [Message::user("Hi"), Message::assistant("Hello!"), Message::user("Bye")];
     let own = [Message::system("Mine."), Message::user("Hi")];
-    for (given, expected) in [(&talk[..], "Be brief."), (&own[..], "Mine.")] {
+    for (input, expected) in [(&messages[..], "Be brief."), (&own[..], "Mine.")] {
         let agent = Agent::new(ScriptedModel::new([ChatReply::text("Ok")]), Tools::new());
-        let answer = agent.system("Be brief.").run(given.to_vec()).await.unwrap();
+        let answer = agent.system("Be brief.").run(input.to_vec()).await.unwrap();
         let orders: Vec<_> = answer
             .transcript
             .iter()
@@ -129,9 +129,9 @@ async fn conversation_continues_from_its_transcript() {
         ChatReply::text("You're Ada."),
     ]);
     let agent = Agent::new(model, tools![echo]).system("Be brief.");
-    let mut talk = agent.run("I'm Ada.").await.unwrap().transcript;
-    talk.push(Message::user("Who am I?"));
-    let answer = agent.run(talk).await.unwrap();
+    let mut transcript = agent.run("I'm Ada.").await.unwrap().transcript;
+    transcript.push(Message::user("Who am I?"));
+    let answer = agent.run(transcript).await.unwrap();
     assert_eq!(answer.text, "You're Ada.");
     assert_eq!(answer.transcript.len(), 7);
 }
@@ -139,22 +139,24 @@ async fn conversation_continues_from_its_transcript() {
 #[tokio::test]
 async fn open_call_at_the_end_of_the_prompt_is_run_first() {
     let open = ToolCall::new("open", "echo", r#"{"text": "late"}"#);
-    let talk =
+    let conversation =
         vec![Message::user("Go"), Message::Assistant { parts: vec![AssistantPart::Call(open)] }];
     let model = ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Ok")).expect_last("late")]);
-    let answer = Agent::new(model, tools![echo]).run(talk).await.unwrap();
+    let answer = Agent::new(model, tools![echo]).run(conversation).await.unwrap();
     assert_complete(&answer.transcript);
 }
 
 #[tokio::test]
 async fn call_with_a_lost_result_is_indeterminate() {
     let open = |id: &str| AssistantPart::Call(ToolCall::new(id, "echo", r#"{"text": "x"}"#));
-    let said = || Message::Assistant { parts: vec![open("a"), open("a")] };
-    for talk in
-        [vec![said(), Message::user("Well?")], vec![said(), Message::Tool { results: vec![] }]]
-    {
+    let assistant = || Message::Assistant { parts: vec![open("a"), open("a")] };
+    for messages in [
+        vec![assistant(), Message::user("Well?")],
+        vec![assistant(), Message::Tool { results: vec![] }],
+    ] {
         let reply = ScriptedTurn::new(ChatReply::text("Ok"));
-        let answer = Agent::new(ScriptedModel::new([reply]), tools![echo]).run(talk).await.unwrap();
+        let answer =
+            Agent::new(ScriptedModel::new([reply]), tools![echo]).run(messages).await.unwrap();
         assert_complete(&answer.transcript);
         for result in results(&answer.transcript[1]) {
             assert_eq!(result.error.as_deref(), Some("TOOL_INDETERMINATE"));
@@ -208,9 +210,9 @@ async fn events_are_in_order_and_survive_serialization() {
     assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *output);
 
     // The model's invalid JSON is kept beside the repairs.
-    let done = output[5].execution().unwrap();
-    assert_eq!(done.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
-    assert!(done.result.is_success() && !done.fixes.is_empty());
+    let execution = output[5].execution().unwrap();
+    assert_eq!(execution.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
+    assert!(execution.result.is_success() && !execution.fixes.is_empty());
 
     let text = serde_json::to_string(&answer.transcript).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), answer.transcript);
@@ -241,8 +243,8 @@ async fn forced_tool_choice_applies_to_the_first_request_only() {
         let options = ChatOptions::default().temperature(0.5).tool_choice(forced);
         let agent = Agent::new(Arc::clone(&model), tools![echo]).options(options.clone());
         agent.run("Go").await.unwrap();
-        let then = options.clone().tool_choice(ToolChoice::Auto);
-        assert_eq!(*model.0.lock().unwrap(), [options, then]);
+        let automatic = options.clone().tool_choice(ToolChoice::Auto);
+        assert_eq!(*model.0.lock().unwrap(), [options, automatic]);
     }
     let model = Arc::new(RecordsOptions::default());
     let options = ChatOptions::default().tool_choice(ToolChoice::None);
@@ -307,9 +309,9 @@ async fn truncated_call_of_a_writing_tool_is_refused() {
             ScriptedTurn::new(ChatReply::text("Done.")).expect_last("was cut off"),
         ]);
         let copy = Arc::new(Mutex::new(Vec::new()));
-        let done = Arc::clone(&copy);
+        let sink = Arc::clone(&copy);
         let agent = Agent::new(model, tools![keep])
-            .on_tool_result(move |result| done.lock().unwrap().push(result.is_success()));
+            .on_tool_result(move |result| sink.lock().unwrap().push(result.is_success()));
         assert_eq!(agent.run("Go").await.unwrap().text, "Done.", "{text}");
         assert_eq!(*copy.lock().unwrap(), [false], "{text}");
     }
@@ -336,6 +338,6 @@ async fn run_future_can_be_spawned_and_boxed() {
         ScriptedTurn::new(ChatReply::default().call("ask", "{}")),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("Three."),
     ]);
-    let asking = Agent::new(model, tools![ask]).extension(agent);
-    assert_eq!(asking.run("Go").await.unwrap().text, "Done.");
+    let outer_agent = Agent::new(model, tools![ask]).extension(agent);
+    assert_eq!(outer_agent.run("Go").await.unwrap().text, "Done.");
 }

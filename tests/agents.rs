@@ -20,6 +20,8 @@ mod policies;
 mod prices;
 #[path = "agents/resuming.rs"]
 mod resuming;
+#[path = "support/run_events.rs"]
+mod run_events;
 #[path = "agents/sessions.rs"]
 mod sessions;
 #[path = "agents/usage.rs"]
@@ -130,9 +132,9 @@ fn approve_all(paused: &mut Paused) {
 
 /// Records all events of an agent's runs.
 fn with_recorder(agent: Agent) -> (Agent, Arc<Mutex<Vec<Event>>>) {
-    let told = Arc::<Mutex<Vec<Event>>>::default();
-    let copy = Arc::clone(&told);
-    (agent.on_event(move |event| copy.lock().unwrap().push(event.clone())), told)
+    let events = Arc::<Mutex<Vec<Event>>>::default();
+    let copy = Arc::clone(&events);
+    (agent.on_event(move |event| copy.lock().unwrap().push(event.clone())), events)
 }
 
 /// Sums up the usage that the models report.

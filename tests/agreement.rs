@@ -2,46 +2,46 @@
 
 #[path = "../tool-runtime/json/tests/check/draw.rs"]
 mod draw;
-#[path = "agreement/fitting.rs"]
-mod fitting;
 #[path = "../tool-runtime/json/tests/check/mutate.rs"]
 mod mutate;
 #[path = "agreement/shapes.rs"]
 mod shapes;
 #[path = "agreement/types.rs"]
 mod types;
+#[path = "agreement/valid_values.rs"]
+mod valid_values;
 
 use draw::Draws;
-use fitting::Fitting;
 use mutate::mutate;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use shapes::Shape;
 use tool_runtime::json::{Fix, FixKind};
 use tool_runtime::{Arguments, ToolContext};
+use valid_values::ValueGenerator;
 
 /// The number of valid values of each shape; `AGREEMENT_VALUES=2000` tries more.
-fn how_many() -> usize {
+fn trial_count() -> usize {
     std::env::var("AGREEMENT_VALUES").map_or(100, |text| text.parse().expect("a number"))
 }
 
-/// Generates values for a shape, each with near misses, until `wanted` returns false.
-fn values(schema: &Value, mut wanted: impl FnMut(Value, [Value; 3]) -> bool) {
+/// Generates values for a shape, each with near misses, until `accepts` returns false.
+fn values(schema: &Value, mut accepts: impl FnMut(Value, [Value; 3]) -> bool) {
     let mut texts = TestRunner::deterministic();
     for seed in 1_u32.. {
         // Spread over all bytes.
         let bytes = seed.wrapping_mul(2_654_435_761).to_le_bytes();
-        let mut fitting = Fitting { draws: Draws::new(&bytes), texts, root: schema };
-        let value = fitting.value();
+        let mut generator = ValueGenerator { draws: Draws::new(&bytes), texts, root: schema };
+        let value = generator.value();
         let near = [(); 3].map(|()| {
             let mut near = value.clone();
-            for _ in 0..=fitting.draws.below(3) {
-                mutate(&mut fitting.draws, &mut near);
+            for _ in 0..=generator.draws.below(3) {
+                mutate(&mut generator.draws, &mut near);
             }
             near
         });
-        texts = fitting.texts;
-        if !wanted(value, near) {
+        texts = generator.texts;
+        if !accepts(value, near) {
             return;
         }
     }
@@ -69,15 +69,15 @@ async fn values_of_the_schema_decode() {
     for shape in shapes::all() {
         shape.tool.definition().validate().expect(shape.name);
         let schema = &shape.tool.definition().parameters;
-        let (mut taken, mut tried) = (Vec::new(), 0);
+        let (mut accepted, mut tried) = (Vec::new(), 0);
         values(schema.as_value(), |value, near| {
             tried += 1;
-            assert!(tried < 20 * how_many(), "{}: few fit {}", shape.name, schema.as_value());
+            assert!(tried < 20 * trial_count(), "{}: few fit {}", shape.name, schema.as_value());
             let near = near.into_iter().filter(|near| !is_left_to_types(schema.as_value(), near));
-            taken.extend(near.chain([value]).filter(|value| schema.check(value).is_empty()));
-            taken.len() < how_many()
+            accepted.extend(near.chain([value]).filter(|value| schema.check(value).is_empty()));
+            accepted.len() < trial_count()
         });
-        for value in taken {
+        for value in accepted {
             let error = refusal(&shape, &value).await;
             assert_eq!(error, None, "{}: {value}\n{}", shape.name, schema.as_value());
         }
@@ -111,7 +111,7 @@ async fn decoded_values_match_the_schema() {
         let mut tried = Vec::new();
         values(schema.as_value(), |_, near| {
             tried.extend(near);
-            tried.len() < 3 * how_many()
+            tried.len() < 3 * trial_count()
         });
         for value in tried {
             let faults = schema.check(&value);
@@ -127,7 +127,7 @@ async fn decoded_values_match_the_schema() {
 /// Shapes for which serde is known to take more than the schema.
 fn lenient() -> [(&'static str, Value, &'static str); 3] {
     [
-        ("adjacent", json!({"it": {"kind": "Maybe"}}), "an option is left out"),
+        ("adjacent", json!({"value": {"kind": "Maybe"}}), "an option is left out"),
         ("flat_enum", json!({"w": 1, "kind": 0}), "a variant by its number"),
         ("flat_maybe", json!({"x": 1, "a": "no number"}), "what doesn't fit an option is none"),
     ]
@@ -135,9 +135,9 @@ fn lenient() -> [(&'static str, Value, &'static str); 3] {
 
 #[tokio::test]
 async fn known_lenient_cases_of_serde_are_current() {
-    for (name, value, why) in lenient() {
+    for (name, value, reason) in lenient() {
         let shape = shapes::all().into_iter().find(|shape| shape.name == name).expect(name);
-        assert_eq!(refusal(&shape, &value).await, None, "{name}: {why}");
-        assert!(!shape.tool.definition().parameters.check(&value).is_empty(), "{name}: {why}");
+        assert_eq!(refusal(&shape, &value).await, None, "{name}: {reason}");
+        assert!(!shape.tool.definition().parameters.check(&value).is_empty(), "{name}: {reason}");
     }
 }

@@ -63,11 +63,11 @@ async fn schema_in_another_strict_dialect_is_refused() {
         let options = ChatOptions::default()
             .output(Schema::from(schema.clone()).for_dialect(dialect).unwrap());
         let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
-        let asked = client(&canned).reply(ChatRequest::new(&[]).options(&options)).await;
+        let reply = client(&canned).reply(ChatRequest::new(&[]).options(&options)).await;
         match is_sent {
-            true => assert!(asked.is_ok(), "{asked:?}"),
+            true => assert!(reply.is_ok(), "{reply:?}"),
             false => {
-                let error = asked.unwrap_err().to_string();
+                let error = reply.unwrap_err().to_string();
                 let expected = "OpenAI (strict), but this provider expects Anthropic (strict)";
                 assert!(error.contains(expected), "{error}");
                 assert!(canned.requests().is_empty());
@@ -87,8 +87,8 @@ async fn conversation_with_calls_and_results() {
     let second = ToolCall::new("b", "weather.get", json!({ "city": "Rome" }));
     let damaged = ToolCall::new("c", "weather.get", "{city: 'Bonn'");
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
-    let mut seen = ToolResult::success(&first, "rain");
-    seen.images = vec![image.clone()];
+    let mut result = ToolResult::success(&first, "rain");
+    result.images = vec![image.clone()];
     let messages = [
         Message::system("Be brief."),
         Message::User {
@@ -106,7 +106,7 @@ async fn conversation_with_calls_and_results() {
         },
         Message::Tool {
             results: vec![
-                seen,
+                result,
                 ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"),
                 ToolResult::success(&damaged, ""),
             ],
@@ -155,40 +155,50 @@ async fn conversation_with_calls_and_results() {
 /// A user message begins and ends the conversation; no model message ends with a thought.
 #[tokio::test]
 async fn user_messages_come_first_and_last() {
-    let kept = |sealed: Value| AssistantPart::Reasoning(Reasoning::new("anthropic", "", sealed));
-    let says = |text: &str| AssistantPart::Text { text: text.into() };
+    let sealed_part =
+        |sealed: Value| AssistantPart::Reasoning(Reasoning::new("anthropic", "", sealed));
+    let text_part = |text: &str| AssistantPart::Text { text: text.into() };
     let model = |parts: &[AssistantPart]| Message::Assistant { parts: parts.to_vec() };
     let signed = json!({ "type": "thinking", "thinking": "Hm.", "signature": "s=" });
     let cut = json!({ "type": "thinking", "thinking": "Hm.", "signature": "" });
     let search = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
     let acting = Reasoning::new("anthropic", "", search.clone()).provider_action();
     let text = |text: &str| json!({ "type": "text", "text": text });
-    let user = |said: &str| json!({ "role": "user", "content": [text(said)] });
+    let user = |words: &str| json!({ "role": "user", "content": [text(words)] });
     let earlier = || user("[The conversation goes on.]");
-    let said = |blocks: Value| json!({ "role": "assistant", "content": blocks });
+    let assistant = |blocks: Value| json!({ "role": "assistant", "content": blocks });
     for (messages, expected) in [
         (vec![], json!([earlier()])),
         (vec![Message::system("Be brief.")], json!([earlier()])),
         (vec![Message::user(" ")], json!([earlier()])),
         (
             vec![Message::assistant("It ")],
-            json!([earlier(), said(json!([text("It ")])), user("[Go on.]")]),
+            json!([earlier(), assistant(json!([text("It ")])), user("[Go on.]")]),
         ),
         (
             vec![
                 Message::user("A"),
-                model(&[kept(cut.clone()), says("B"), kept(signed.clone()), kept(cut)]),
+                model(&[
+                    sealed_part(cut.clone()),
+                    text_part("B"),
+                    sealed_part(signed.clone()),
+                    sealed_part(cut),
+                ]),
             ],
-            json!([user("A"), said(json!([text("B")])), user("[Go on.]")]),
+            json!([user("A"), assistant(json!([text("B")])), user("[Go on.]")]),
         ),
         (
-            vec![Message::user("A"), model(&[kept(signed.clone()), says("B")]), Message::user("C")],
-            json!([user("A"), said(json!([signed, text("B")])), user("C")]),
+            vec![
+                Message::user("A"),
+                model(&[sealed_part(signed.clone()), text_part("B")]),
+                Message::user("C"),
+            ],
+            json!([user("A"), assistant(json!([signed, text("B")])), user("C")]),
         ),
         // Paused in a tool of the provider.
         (
             vec![Message::user("A"), model(&[AssistantPart::Reasoning(acting)])],
-            json!([user("A"), said(json!([search]))]),
+            json!([user("A"), assistant(json!([search]))]),
         ),
     ] {
         assert_eq!(sent(ChatRequest::new(&messages)).await["messages"], expected);
@@ -252,12 +262,12 @@ async fn replies_are_decoded() {
             "cache_read_input_tokens": 5, "output_tokens": 6,
             "output_tokens_details": { "thinking_tokens": 2 } },
     });
-    let kept = |text: &str, block: Value| {
+    let sealed_part = |text: &str, block: Value| {
         AssistantPart::Reasoning(Reasoning::new("anthropic", text, block))
     };
     let mut expected = ChatReply::new(vec![
-        kept("Hm.", thinking),
-        kept("", sealed),
+        sealed_part("Hm.", thinking),
+        sealed_part("", sealed),
         AssistantPart::Reasoning(Reasoning::new("anthropic", "", searched).provider_action()),
         AssistantPart::Text { text: "One moment.".into() },
         AssistantPart::Call(ToolCall::new("toolu_1", "now", r#"{"zone":"UTC"}"#)),

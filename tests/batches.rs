@@ -61,10 +61,10 @@ fn enter(ctx: &ToolContext) -> Inside {
     inner.times.entry(name.clone()).or_default().push(Instant::now());
     inner.inside.push(name.clone());
     let inside = |name: &str| inner.inside.iter().filter(|inside| *inside == name).count();
-    let (all, pure, alone) = (inner.inside.len(), inside("pure"), inside("alone"));
+    let (all, pure, sequential) = (inner.inside.len(), inside("pure"), inside("sequential"));
     inner.most = inner.most.max(all);
     inner.most_pure = inner.most_pure.max(pure);
-    inner.was_crowded |= alone > 0 && all > 1;
+    inner.was_crowded |= sequential > 0 && all > 1;
     drop(inner);
     Inside(entered, name)
 }
@@ -87,10 +87,10 @@ impl Drop for Mined {
     }
 }
 
-/// Behaves as `how` names it.
-async fn act(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+/// Behaves as `behavior` names it.
+async fn act(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     let _inside = enter(ctx);
-    match how {
+    match behavior {
         "works" => Ok("done".into()),
         "waits" => {
             tokio::time::sleep(Duration::from_millis(700)).await;
@@ -113,56 +113,56 @@ async fn act(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
 
 /// Runs once.
 #[tool(timeout = "1s")]
-async fn once(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
-    act(how, ctx).await
+async fn single(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
 }
 
 /// May run again.
 #[tool(idempotent, retries = 2, timeout = "1s")]
-async fn again(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
-    act(how, ctx).await
+async fn repeatable(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
 }
 
 /// Runs alone.
 #[tool(sequential, timeout = "1s")]
-async fn alone(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
-    act(how, ctx).await
+async fn sequential(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
 }
 
 /// Runs after an approval.
 #[tool(permission = "ask", timeout = "1s")]
-async fn ask(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
-    act(how, ctx).await
+async fn ask(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
 }
 
 /// Doesn't run.
 #[tool(permission = "deny")]
-async fn deny(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
-    act(how, ctx).await
+async fn deny(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
 }
 
 /// Gives the same output each time.
 #[tool(pure, effect = "none", timeout = "1s")]
-async fn pure(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
-    act(how, ctx).await
+async fn pure(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
 }
 
 /// Calls others.
 #[tool]
-async fn outer(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
-    let inner = |name: &str| ToolCall::new("", name, json!({ "how": how }));
-    let done = ctx.dispatch(vec![inner("once"), inner("again")]).await;
-    assert_eq!(done.len(), 2);
+async fn outer(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    let inner = |name: &str| ToolCall::new("", name, json!({ "behavior": behavior }));
+    let executions = ctx.dispatch(vec![inner("single"), inner("repeatable")]).await;
+    assert_eq!(executions.len(), 2);
     Ok("done".into())
 }
 
-/// Decides by the `how` of the call.
+/// Decides by the `behavior` of the call.
 struct Clerk;
 
 #[async_trait]
 impl Approver for Clerk {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
-        match request.arguments["how"].as_str() {
+        match request.arguments["behavior"].as_str() {
             Some("fails") => Approval::Deny("no".into()),
             Some("passes") => Approval::Defer,
             Some("crashes") => panic!("on purpose"),
@@ -206,19 +206,27 @@ struct Trial {
     most: Option<usize>,
     rate: Option<u32>,
     guarded: bool,
-    asked: bool,
-    watched: bool,
+    needs_approval: bool,
+    panicking_observer: bool,
 }
 
 fn call() -> impl Strategy<Value = (&'static str, String)> {
     let name = prop::sample::select(vec![
-        "once", "again", "alone", "ask", "deny", "pure", "outer", "unknown",
+        "single",
+        "repeatable",
+        "sequential",
+        "ask",
+        "deny",
+        "pure",
+        "outer",
+        "unknown",
     ]);
-    let how = prop::sample::select(vec![
+    let behavior = prop::sample::select(vec![
         "works", "waits", "spawns", "fails", "passes", "is mined", "crashes", "hangs",
     ]);
-    let sound = how.prop_map(|how| json!({ "how": how }).to_string());
-    let bad = prop::sample::select(vec!["{", "[1]", "{\"how\": 3}", "", "{\"how\": \"wor"]);
+    let sound = behavior.prop_map(|behavior| json!({ "behavior": behavior }).to_string());
+    let bad =
+        prop::sample::select(vec!["{", "[1]", "{\"behavior\": 3}", "", "{\"behavior\": \"wor"]);
     (name, prop_oneof![9 => sound, 1 => bad.prop_map(String::from)])
 }
 
@@ -233,8 +241,8 @@ fn trial() -> impl Strategy<Value = Trial> {
         on_failure: switches[0],
         on_block: switches[1],
         guarded: switches[2],
-        asked: switches[3],
-        watched: switches[4],
+        needs_approval: switches[3],
+        panicking_observer: switches[4],
         deadline,
         stop_at,
         most,
@@ -244,36 +252,37 @@ fn trial() -> impl Strategy<Value = Trial> {
 
 impl Trial {
     /// Whether this execution aborts the batch.
-    fn halts(&self, done: &ToolExecution) -> bool {
-        let mendable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
-        match done.blocked_by {
+    fn halts(&self, execution: &ToolExecution) -> bool {
+        let correctable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
+        match execution.blocked_by {
             Some(BlockReason::Pending | BlockReason::Batch) => false,
             Some(_) => self.on_block,
             None => {
-                let is_failure = done.result.error.as_deref();
-                self.on_failure && is_failure.is_some_and(|code| !mendable.contains(&code))
+                let code = execution.result.error.as_deref();
+                self.on_failure && code.is_some_and(|code| !correctable.contains(&code))
             }
         }
     }
 }
 
-struct Ran {
-    done: Vec<ToolExecution>,
+struct TrialResult {
+    executions: Vec<ToolExecution>,
     entered: Entered,
     events: Vec<Event>,
-    left: usize,
+    live_tasks: usize,
 }
 
-async fn run(trial: &Trial) -> Ran {
+async fn run(trial: &Trial) -> TrialResult {
     let entered = Entered::default();
-    let registry = Registry::try_from(tools![once, again, alone, ask, deny, pure, outer]).unwrap();
+    let registry =
+        Registry::try_from(tools![single, repeatable, sequential, ask, deny, pure, outer]).unwrap();
     let events = Arc::<Mutex<Vec<Event>>>::default();
     let mut observers = Observers::default();
-    let kept = Arc::clone(&events);
-    if trial.watched {
+    let sink = Arc::clone(&events);
+    if trial.panicking_observer {
         observers.add(|event: &Event| assert!(event.execution().is_none(), "on purpose"));
     }
-    observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
+    observers.add(move |event: &Event| sink.lock().unwrap().push(event.clone()));
     let mut policy = Policy::new();
     if trial.on_failure {
         policy = policy.on_failure(OnFailure::Abort);
@@ -282,12 +291,11 @@ async fn run(trial: &Trial) -> Ran {
         policy = policy.on_block(OnBlock::Abort);
     }
     if trial.guarded {
-        policy = policy.interceptor(Guard).permissions(
-            Permissions::default()
-                .when(|request| (request.arguments["how"] == "spawns").then_some(Permission::Ask)),
-        );
+        policy = policy.interceptor(Guard).permissions(Permissions::default().when(|request| {
+            (request.arguments["behavior"] == "spawns").then_some(Permission::Ask)
+        }));
     }
-    if trial.asked {
+    if trial.needs_approval {
         policy = policy.approver(Clerk);
     }
     if let Some(most) = trial.most {
@@ -295,7 +303,7 @@ async fn run(trial: &Trial) -> Ran {
     }
     if let Some(times) = trial.rate {
         let limit = RateLimit { times, per: SPAN };
-        policy = policy.rate_limits(RateLimits::default().tool("again", limit));
+        policy = policy.rate_limits(RateLimits::default().tool("repeatable", limit));
     }
     let dispatcher =
         Dispatcher::new(registry).policy(policy).extension(entered.clone()).observers(observers);
@@ -313,52 +321,60 @@ async fn run(trial: &Trial) -> Ran {
         });
     }
     let tools = dispatcher.registry().snapshot();
-    let done = dispatcher.dispatch_on(&tools, batch).await;
+    let executions = dispatcher.dispatch_on(&tools, batch).await;
     // The task that cancels the batch may still be waiting.
     tokio::time::sleep(Duration::from_secs(10)).await;
-    let left = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let live_tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let events = std::mem::take(&mut *events.lock().unwrap());
-    Ran { done, entered, events, left }
+    TrialResult { executions, entered, events, live_tasks }
 }
 
-fn check(trial: &Trial, ran: &Ran) {
-    let Ran { done, entered, events, left } = ran;
+fn check(trial: &Trial, result: &TrialResult) {
+    let TrialResult { executions, entered, events, live_tasks } = result;
     let ids: Vec<_> = (0..trial.calls.len()).map(|n| format!("call_{n}")).collect();
-    let answered: Vec<_> = done.iter().map(|done| done.result.call.to_string()).collect();
-    assert_eq!(answered, ids, "one result for each call, in their order");
-    assert_eq!(*left, 0, "nothing is left running");
+    let result_ids: Vec<_> =
+        executions.iter().map(|execution| execution.result.call.to_string()).collect();
+    assert_eq!(result_ids, ids, "one result for each call, in their order");
+    assert_eq!(*live_tasks, 0, "nothing is left running");
     let entered = entered.0.lock().unwrap();
     assert!(entered.inside.is_empty(), "a call is still inside a tool");
     assert!(!entered.was_crowded, "one that runs alone did not");
 
-    for done in done {
-        let (id, name) = (done.call.id.as_str(), done.call.name.as_str());
+    for execution in executions {
+        let (id, name) = (execution.call.id.as_str(), execution.call.name.as_str());
         let keys = entered.keys.get(id).map_or(&[][..], Vec::as_slice);
-        let most = if name == "again" { 3 } else { 1 };
+        let most = if name == "repeatable" { 3 } else { 1 };
         assert!(keys.len() <= most, "{name} was entered {} times", keys.len());
         assert!(keys.windows(2).all(|pair| pair[0] == pair[1]), "a retry has its call's key");
-        if done.is_blocked() || ["deny", "unknown"].contains(&name) {
-            assert!(keys.is_empty() && !done.did_run(), "{name} ran though it was held back");
+        if execution.is_blocked() || ["deny", "unknown"].contains(&name) {
+            assert!(keys.is_empty() && !execution.did_run(), "{name} ran though it was held back");
         }
         if name == "ask" && !keys.is_empty() {
-            assert!(done.decided_by.is_some(), "the execution records no decision");
+            assert!(execution.decided_by.is_some(), "the execution records no decision");
         }
-        if ["once", "again", "alone"].contains(&name) && done.did_run() && !trial.guarded {
-            let is_read = done.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
-            assert_eq!(done.attempts as usize, if is_read { keys.len() } else { 1 }, "{done:?}");
+        if ["single", "repeatable", "sequential"].contains(&name)
+            && execution.did_run()
+            && !trial.guarded
+        {
+            let is_read = execution.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
+            assert_eq!(
+                execution.attempts as usize,
+                if is_read { keys.len() } else { 1 },
+                "{execution:?}"
+            );
         }
-        if done.blocked_by == Some(BlockReason::Batch) {
+        if execution.blocked_by == Some(BlockReason::Batch) {
             assert!(trial.on_failure || trial.on_block);
         }
-        assert_eq!(done.is_success(), done.result.error.is_none());
+        assert_eq!(execution.is_success(), execution.result.error.is_none());
     }
-    for (place, behind) in done.iter().enumerate().flat_map(|(place, done)| {
-        let rest = trial.calls[place..].iter().position(|(name, _)| *name == "alone");
-        let next = rest.map_or(usize::MAX, |rest| place + rest.max(1));
-        trial.halts(done).then_some((place, next))
+    for (index, next) in executions.iter().enumerate().flat_map(|(index, execution)| {
+        let rest = trial.calls[index..].iter().position(|(name, _)| *name == "sequential");
+        let next = rest.map_or(usize::MAX, |rest| index + rest.max(1));
+        trial.halts(execution).then_some((index, next))
     }) {
-        let ran = done.iter().skip(behind).find(|done| done.did_run());
-        assert!(ran.is_none(), "{place} ended the batch, and yet {ran:?}");
+        let later = executions.iter().skip(next).find(|execution| execution.did_run());
+        assert!(later.is_none(), "{index} ended the batch, and yet {later:?}");
     }
     // Nested calls are entered once as well.
     for (id, keys) in entered.keys.iter().filter(|(id, _)| id.contains('/')) {
@@ -369,10 +385,10 @@ fn check(trial: &Trial, ran: &Ran) {
         let has_outer = trial.calls.iter().any(|(name, _)| *name == "outer");
         assert!(has_outer || entered.most <= most, "too many at once");
     }
-    if let (Some(times), Some(begun)) = (trial.rate, entered.times.get("again")) {
-        for from in begun {
-            let within = begun.iter().filter(|at| *from <= **at && **at < *from + SPAN).count();
-            assert!(within <= times as usize, "too many in a span");
+    if let (Some(times), Some(starts)) = (trial.rate, entered.times.get("repeatable")) {
+        for from in starts {
+            let in_span = starts.iter().filter(|at| *from <= **at && **at < *from + SPAN).count();
+            assert!(in_span <= times as usize, "too many in a span");
         }
     }
     // Every call has one start and one end, and names its parent; times never decrease.
@@ -393,8 +409,8 @@ fn check(trial: &Trial, ran: &Ran) {
         assert_eq!(open.get(id), Some(&(1, 1)), "{id}");
     }
     // This covers nested calls of a cancelled call.
-    for (id, told) in &open {
-        assert_eq!(*told, (1, 1), "{id}");
+    for (id, counts) in &open {
+        assert_eq!(*counts, (1, 1), "{id}");
     }
 }
 
@@ -415,8 +431,8 @@ fn random_batch_has_one_result_per_call() {
     let ended = runner.run(&trial(), |trial| {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let ran = runtime.unwrap().block_on(run(&trial));
-        check(&trial, &ran);
+        let result = runtime.unwrap().block_on(run(&trial));
+        check(&trial, &result);
         Ok(())
     });
     if let Err(error) = ended {

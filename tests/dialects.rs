@@ -8,8 +8,6 @@ mod cases;
 #[expect(dead_code, reason = "other tests draw more")]
 #[path = "../tool-runtime/json/tests/check/draw.rs"]
 mod draw;
-#[path = "agreement/fitting.rs"]
-mod fitting;
 #[path = "dialects/grammar.rs"]
 mod grammar;
 #[path = "dialects/providers.rs"]
@@ -22,6 +20,8 @@ mod round_trip;
 mod shapes;
 #[path = "agreement/types.rs"]
 mod types;
+#[path = "agreement/valid_values.rs"]
+mod valid_values;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,11 +65,11 @@ impl Tally {
         }
     }
 
-    fn report(&self, what: &str, dialect: Dialect) {
+    fn report(&self, subject: &str, dialect: Dialect) {
         let Self { converted, values, violating, refused } = self;
         let errors: usize = refused.values().sum();
         println!(
-            "{what}, {dialect}: {converted} converted, {errors} refused; {values} values, {violating} violate a rule"
+            "{subject}, {dialect}: {converted} converted, {errors} refused; {values} values, {violating} violate a rule"
         );
         for (reason, count) in refused {
             println!("    {count}: {reason}");

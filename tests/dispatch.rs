@@ -1,9 +1,9 @@
 //! Exactly one result for every call, in the order of the calls, whatever its tool does.
 
-#[path = "dispatch/alone.rs"]
-mod alone;
 #[path = "dispatch/panics.rs"]
 mod panics;
+#[path = "dispatch/tasks.rs"]
+mod tasks;
 #[path = "dispatch/unavailable.rs"]
 mod unavailable;
 #[path = "dispatch/unknown.rs"]
@@ -57,9 +57,9 @@ async fn look() {
 #[tokio::test(start_paused = true)]
 async fn error_text_warns_of_effects_of_tools_that_change_something() {
     let dispatcher = dispatcher(tools![hang, look]);
-    let done = dispatcher.dispatch(calls(&[("hang", "{}"), ("look", "{}")])).await;
-    let told = "The tool was stopped: it took longer than 2s.";
-    assert_eq!(texts(&done), [format!("{told} It may have had effects."), told.to_owned()]);
+    let executions = dispatcher.dispatch(calls(&[("hang", "{}"), ("look", "{}")])).await;
+    let text = "The tool was stopped: it took longer than 2s.";
+    assert_eq!(texts(&executions), [format!("{text} It may have had effects."), text.to_owned()]);
 }
 
 /// A hand-written tool whose call is this function.
@@ -106,18 +106,18 @@ fn silence_panics() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-fn texts(done: &[ToolExecution]) -> Vec<&str> {
-    done.iter().map(|execution| execution.result.text.as_str()).collect()
+fn texts(executions: &[ToolExecution]) -> Vec<&str> {
+    executions.iter().map(|execution| execution.result.text.as_str()).collect()
 }
 
-fn codes(done: &[ToolExecution]) -> Vec<&str> {
-    done.iter().map(|execution| execution.result.error.as_deref().unwrap_or("-")).collect()
+fn codes(executions: &[ToolExecution]) -> Vec<&str> {
+    executions.iter().map(|execution| execution.result.error.as_deref().unwrap_or("-")).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_tool_behaviour_yields_one_result() {
     silence_panics();
-    let done = all()
+    let executions = all()
         .dispatch(calls(&[
             ("add", r#"{"a": 1, "b": 2}"#),
             ("fail", "{}"),
@@ -130,7 +130,7 @@ async fn every_tool_behaviour_yields_one_result() {
         ]))
         .await;
     assert_eq!(
-        codes(&done),
+        codes(&executions),
         [
             "-",
             "TOOL_EXECUTION_FAILED",
@@ -142,7 +142,7 @@ async fn every_tool_behaviour_yields_one_result() {
             "-",
         ]
     );
-    let texts = texts(&done);
+    let texts = texts(&executions);
     assert_eq!(texts[0], "3");
     assert_eq!(texts[1], "the disk is full");
     assert_eq!(
@@ -152,18 +152,19 @@ async fn every_tool_behaviour_yields_one_result() {
     assert_eq!(texts[3], "The tool was stopped: it took longer than 2s. It may have had effects.");
     assert_eq!(texts[4], "There is no tool named `adds`. Did you mean `add`?");
     assert_eq!(texts[7], "7");
-    let ids: Vec<_> = done.iter().map(|execution| execution.result.call.to_string()).collect();
+    let ids: Vec<_> =
+        executions.iter().map(|execution| execution.result.call.to_string()).collect();
     assert_eq!(ids, (0..8).map(|n| format!("call_{n}")).collect::<Vec<_>>());
 }
 
 #[tokio::test]
 async fn panic_message_is_only_in_the_cause() {
     silence_panics();
-    let done = all().dispatch(calls(&[("crash", "{}")])).await;
-    assert!(!done[0].result.text.contains("secret"));
-    assert_eq!(done[0].cause.as_deref(), Some("panicked: secret of the operator"));
-    let done = all().dispatch(calls(&[("fail", "{}")])).await;
-    assert_eq!(done[0].cause.as_deref(), Some("the disk is full"));
+    let executions = all().dispatch(calls(&[("crash", "{}")])).await;
+    assert!(!executions[0].result.text.contains("secret"));
+    assert_eq!(executions[0].cause.as_deref(), Some("panicked: secret of the operator"));
+    let executions = all().dispatch(calls(&[("fail", "{}")])).await;
+    assert_eq!(executions[0].cause.as_deref(), Some("the disk is full"));
 }
 
 /// Panics when it is dropped.
@@ -223,8 +224,8 @@ async fn calls_of_one_reply_run_concurrently() {
         })
     });
     let list: Vec<_> = (0..16).map(|_| ("meet", "{}")).collect();
-    let done = dispatcher(Tools::new().with(meet)).dispatch(calls(&list)).await;
-    assert_eq!(texts(&done), ["met"; 16]);
+    let executions = dispatcher(Tools::new().with(meet)).dispatch(calls(&list)).await;
+    assert_eq!(texts(&executions), ["met"; 16]);
 }
 
 #[tokio::test]
@@ -244,8 +245,8 @@ async fn results_are_in_the_order_of_the_calls() {
         Box::pin(async { Ok(ToolOutput::text("2")) })
     });
     let dispatcher = dispatcher(Tools::new().with(first).with(second));
-    let done = dispatcher.dispatch(calls(&[("first", "{}"), ("second", "{}")])).await;
-    assert_eq!(texts(&done), ["1", "2"]);
+    let executions = dispatcher.dispatch(calls(&[("first", "{}"), ("second", "{}")])).await;
+    assert_eq!(texts(&executions), ["1", "2"]);
 }
 
 /// Counts its drops.
@@ -284,10 +285,10 @@ async fn timeout_stops_the_work_of_a_tool() {
     let tool = endless(&stopped);
     let definition = tool.definition().clone().timeout(Duration::from_secs(1));
     let dispatcher = dispatcher(Tools::new().with(Limited(tool, definition)));
-    let done = dispatcher.dispatch(calls(&[("endless", "{}"), ("endless", "{}")])).await;
-    assert_eq!(codes(&done), ["TOOL_TIMEOUT"; 2]);
+    let executions = dispatcher.dispatch(calls(&[("endless", "{}"), ("endless", "{}")])).await;
+    assert_eq!(codes(&executions), ["TOOL_TIMEOUT"; 2]);
     assert_eq!(stopped.load(Ordering::SeqCst), 2);
-    assert_eq!(done[0].duration, Duration::from_secs(1));
+    assert_eq!(executions[0].duration, Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -334,14 +335,15 @@ async fn observers_receive_events_and_their_panics_are_caught() {
     observers.add(|_: &Event| panic!("in an observer"));
     observers.add(move |event: &Event| sender.send(event.clone()).unwrap());
     let dispatcher = all().observers(observers);
-    let done = dispatcher.dispatch(calls(&[("add", "```\n{\"a\": 1, \"b\": 2}\n```")])).await;
+    let executions = dispatcher.dispatch(calls(&[("add", "```\n{\"a\": 1, \"b\": 2}\n```")])).await;
 
     let events: Vec<_> = receiver.try_iter().collect();
-    let told: Vec<_> = events.iter().map(|event| event.tool_event().unwrap().clone()).collect();
-    let started = ToolEvent::Started { call: done[0].call.clone() };
-    assert_eq!(told, [started, ToolEvent::Finished(done[0].clone())]);
-    assert!(!done[0].fixes.is_empty());
-    assert_eq!(done[0].call.arguments.to_text(), "```\n{\"a\": 1, \"b\": 2}\n```");
+    let tool_events: Vec<_> =
+        events.iter().map(|event| event.tool_event().unwrap().clone()).collect();
+    let started = ToolEvent::Started { call: executions[0].call.clone() };
+    assert_eq!(tool_events, [started, ToolEvent::Finished(executions[0].clone())]);
+    assert!(!executions[0].fixes.is_empty());
+    assert_eq!(executions[0].call.arguments.to_text(), "```\n{\"a\": 1, \"b\": 2}\n```");
     let read: Event = serde_json::from_value(serde_json::to_value(&events[1]).unwrap()).unwrap();
     assert_eq!(read, events[1]);
 }
@@ -369,10 +371,10 @@ proptest! {
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let list: Vec<_> = batch.iter().map(|(name, text, _)| (*name, text.as_str())).collect();
         let calls = calls(&list);
-        let done = runtime.unwrap().block_on(all().dispatch(calls.clone()));
+        let executions = runtime.unwrap().block_on(all().dispatch(calls.clone()));
         let expected: Vec<_> = batch.iter().map(|(_, _, code)| *code).collect();
-        prop_assert_eq!(codes(&done), expected);
-        let answered: Vec<_> = done.iter().map(|execution| &execution.result.call).collect();
+        prop_assert_eq!(codes(&executions), expected);
+        let answered: Vec<_> = executions.iter().map(|execution| &execution.result.call).collect();
         prop_assert_eq!(answered, calls.iter().map(|call| &call.id).collect::<Vec<_>>());
     }
 }

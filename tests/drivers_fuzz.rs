@@ -12,18 +12,18 @@ mod corpus;
 #[expect(dead_code, reason = "no schemas are drawn here")]
 #[path = "../tool-runtime/json/tests/check/draw.rs"]
 mod draw;
-#[path = "../tool-runtime/json/tests/fuzz/drive.rs"]
-mod drive;
 #[path = "drivers/invariants.rs"]
 mod invariants;
 #[expect(dead_code, reason = "the texts that are changed are others")]
 #[path = "../tool-runtime/json/tests/fuzz/mangle.rs"]
 mod mangle;
+#[path = "../tool-runtime/json/tests/fuzz/runner.rs"]
+mod runner;
 #[path = "drivers/tools.rs"]
 mod tools;
 
-use drive::{Trial, drive};
 use mangle::{Seeds, mangled};
+use runner::{Trial, drive};
 use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{ToolLookup, extract};
 

@@ -15,7 +15,7 @@ use tool_runtime::json::parse_as;
 use tool_runtime::{Effect, ToolDefinition};
 
 /// Prompts that ask for arguments, not for a call.
-const ALONE: [&str; 2] = ["bare_json", "json_schema"];
+const DETECTION_KINDS: [&str; 2] = ["bare_json", "json_schema"];
 
 #[derive(Default)]
 struct Score {
@@ -66,8 +66,9 @@ fn recorded_outputs_are_scored() {
             let is_truncated = parsed.as_ref().is_ok_and(|parsed| parsed.truncated);
             score.cut += usize::from(is_truncated);
             score.valid += usize::from(is_valid && !is_truncated);
-            let is_meant = call.name == word("tool") && !ALONE.contains(&&*word("prompt_kind"));
-            score.wrong += usize::from(!is_meant);
+            let is_expected =
+                call.name == word("tool") && !DETECTION_KINDS.contains(&&*word("prompt_kind"));
+            score.wrong += usize::from(!is_expected);
             lines.push(format!("{call} valid: {is_valid} cut: {is_truncated}"));
         }
         if env::var_os("DRIVER_DIFFERENCES").is_some() {

@@ -2,8 +2,8 @@
 
 #[path = "support/conversation.rs"]
 mod conversation;
-#[path = "faults/foreign.rs"]
-mod foreign;
+#[path = "faults/user_code.rs"]
+mod user_code;
 
 use std::future::pending;
 use std::panic;
@@ -34,8 +34,8 @@ async fn hang() {
 
 /// Suppresses the reports of intended panics.
 fn silence_panics_on_purpose() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
+    static INSTALL_HOOK: Once = Once::new();
+    INSTALL_HOOK.call_once(|| {
         let report = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if info.payload_as_str() != Some("on purpose") {
@@ -120,7 +120,7 @@ async fn model_that_never_answers_reaches_max_iterations() {
         let observed = Arc::<Mutex<Vec<_>>>::default();
         let sink = Arc::clone(&observed);
         let mut agent = Agent::new(model.clone(), tools![echo])
-            .on_tool_result(move |done| sink.lock().unwrap().push(done.result.clone()));
+            .on_tool_result(move |execution| sink.lock().unwrap().push(execution.result.clone()));
         if let Some(limit) = limit {
             agent = agent.max_iterations(limit);
         }
@@ -312,9 +312,9 @@ async fn dropping_a_run_stops_its_tools() {
         let (sender, mut events) = mpsc::unbounded_channel();
         let schema = json!({ "type": "object" });
         let definition = ToolDefinition::new("held", "Waits.", schema);
-        let held = PendingTool { definition, events: sender };
+        let pending_tool = PendingTool { definition, events: sender };
         let reply = (0..count).fold(ChatReply::default(), |reply, _| reply.call("held", "{}"));
-        let agent = Agent::new(ScriptedModel::new([reply]), Tools::new().with(held));
+        let agent = Agent::new(ScriptedModel::new([reply]), Tools::new().with(pending_tool));
         {
             let mut run = Box::pin(agent.run("Go"));
             for _ in 0..count {

@@ -62,7 +62,7 @@ impl Case {
                 .into_iter()
                 .map(|folder| Self { folder, model })
                 .collect();
-            cases.sort_by(|one, other| one.folder.cmp(&other.folder));
+            cases.sort_by(|left, right| left.folder.cmp(&right.folder));
             assert!(!cases.is_empty(), "{provider} has no fixtures");
             cases
         };
@@ -221,9 +221,9 @@ async fn streamed_replies_are_decoded_at_any_cut() {
             let (reply, deltas) = streamed(&*case.model(Reply::new(200, pieces))).await;
             let reply = reply.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
             let decoded = Message::Assistant { parts: reply.parts.clone() };
-            let called: Vec<_> = decoded.calls().collect();
-            assert_eq!(deltas.calls.len(), called.len(), "{}", case.name());
-            for ([name, arguments], call) in deltas.calls.iter().zip(called) {
+            let calls: Vec<_> = decoded.calls().collect();
+            assert_eq!(deltas.calls.len(), calls.len(), "{}", case.name());
+            for ([name, arguments], call) in deltas.calls.iter().zip(calls) {
                 assert_eq!(*name, call.name, "{}", case.name());
                 let is_nothing = arguments.is_empty() && call.arguments.to_text() == "{}";
                 assert!(is_nothing || *arguments == call.arguments.to_text(), "{}", case.name());

@@ -28,7 +28,7 @@ fn client(model: &str, canned: &Canned) -> Gemini {
 }
 
 /// Returns the body that is sent to this model for a request.
-async fn sent(model: &str, request: ChatRequest<'_>) -> Result<Value, ModelError> {
+async fn sent_body(model: &str, request: ChatRequest<'_>) -> Result<Value, ModelError> {
     let canned = Canned::new([Reply::text(200, r#"{"candidates": [{}]}"#)]);
     client(model, &canned).reply(request).await?;
     Ok(serde_json::from_str(&canned.requests()[0].body).unwrap())
@@ -66,9 +66,9 @@ async fn conversation_with_calls_and_results() {
     let first = ToolCall::new("a.1", "weather/get", r#"{ "city": "Oslo" }"#);
     let second = ToolCall::new("b", "weather/get", json!({ "city": "Rome" }));
     let damaged = ToolCall::new("c", "weather/get", "{city: 'Bonn'");
-    let mut seen = ToolResult::success(&first, "rain");
-    seen.images = vec![image.clone()];
-    let said = |call: &ToolCall| AssistantPart::Call(call.clone());
+    let mut result = ToolResult::success(&first, "rain");
+    result.images = vec![image.clone()];
+    let call_part = |call: &ToolCall| AssistantPart::Call(call.clone());
     let messages = [
         Message::system("Be brief."),
         Message::User {
@@ -76,10 +76,12 @@ async fn conversation_with_calls_and_results() {
         },
         Message::user("Umbrella?"),
         Message::assistant("One moment."),
-        Message::Assistant { parts: vec![said(&first), said(&second), said(&damaged)] },
+        Message::Assistant {
+            parts: vec![call_part(&first), call_part(&second), call_part(&damaged)],
+        },
         Message::Tool {
             results: vec![
-                seen,
+                result,
                 ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"),
                 ToolResult::success(&damaged, ""),
             ],
@@ -91,27 +93,27 @@ async fn conversation_with_calls_and_results() {
     let tool = ToolDefinition::new("weather/get", "Weather.", schema.clone());
     let tools = [&tool];
 
-    let shown = json!({ "inlineData": { "mimeType": "image/png", "data": "AAAA" } });
+    let image_part = json!({ "inlineData": { "mimeType": "image/png", "data": "AAAA" } });
     let call = |id: &str, city: &str| json!({ "functionCall": { "id": id, "name": "weather_get", "args": { "city": city } } });
     let response = |id: &str, response: Value| json!({ "functionResponse": { "id": id, "name": "weather_get", "response": response } });
     let mut signed = call("a.1", "Oslo");
     signed["thoughtSignature"] = "skip_thought_signature_validator".into();
     let mut with_image = response("a.1", json!({ "output": "rain" }));
-    with_image["functionResponse"]["parts"] = json!([shown]);
+    with_image["functionResponse"]["parts"] = json!([image_part]);
     let [late, blank] =
         [response("b", json!({ "error": "too slow" })), response("c", json!({ "output": "" }))];
-    let said = |first: Value| {
+    let model_content = |first: Value| {
         let parts = [text("One moment."), first, call("b", "Rome"), call("c", "Bonn")];
         json!({ "role": "model", "parts": parts })
     };
     let user = |parts: &[Value]| json!({ "role": "user", "parts": parts });
-    let asked = user(&[text("Look:"), shown.clone(), text("Umbrella?")]);
+    let question = user(&[text("Look:"), image_part.clone(), text("Umbrella?")]);
     for (model, contents) in [
         (
             NEW,
             json!([
-                asked,
-                said(signed),
+                question,
+                model_content(signed),
                 user(&[with_image, late.clone(), blank.clone()]),
                 user(&[text("And now?")]),
             ]),
@@ -119,14 +121,14 @@ async fn conversation_with_calls_and_results() {
         (
             OLD,
             json!([
-                asked,
-                said(call("a.1", "Oslo")),
+                question,
+                model_content(call("a.1", "Oslo")),
                 user(&[response("a.1", json!({ "output": "rain" })), late, blank]),
-                user(&[text("[What `weather_get` (a.1) showed:]"), shown, text("And now?")]),
+                user(&[text("[What `weather_get` (a.1) showed:]"), image_part, text("And now?")]),
             ]),
         ),
     ] {
-        let body = sent(model, ChatRequest::new(&messages).tools(&tools)).await.unwrap();
+        let body = sent_body(model, ChatRequest::new(&messages).tools(&tools)).await.unwrap();
         let expected = json!({
             "systemInstruction": { "parts": [{ "text": "Be brief.\n\nBe kind." }] },
             "contents": contents,
@@ -185,7 +187,7 @@ async fn options_set_their_members() {
     ] {
         let (tools, messages) = ([&tool], [Message::user("Hello")]);
         let request = ChatRequest::new(&messages).tools(&tools).options(&options);
-        let mut body = sent(NEW, request).await.unwrap();
+        let mut body = sent_body(NEW, request).await.unwrap();
         let members = body.as_object_mut().unwrap();
         for known in ["contents", "tools"] {
             members.remove(known).unwrap();
@@ -207,7 +209,7 @@ async fn unsupported_options_are_errors() {
     ] {
         let messages = [Message::user("Hello")];
         let request = ChatRequest::new(&messages).tools(tools).options(&options);
-        match (sent(NEW, request).await, named) {
+        match (sent_body(NEW, request).await, named) {
             (Err(ModelError::Setup(text)), Some(named)) => {
                 assert!(text.contains("Gemini") && text.contains(named), "{text}");
             }
@@ -219,18 +221,18 @@ async fn unsupported_options_are_errors() {
 
 #[tokio::test]
 async fn finish_reasons_are_decoded() {
-    let said = json!({ "parts": [{ "text": "Hi" }] });
-    let called = json!({ "parts": [{ "functionCall": { "name": "now" } }] });
+    let text = json!({ "parts": [{ "text": "Hi" }] });
+    let function_call = json!({ "parts": [{ "functionCall": { "name": "now" } }] });
     for (content, reason, finish) in [
-        (&said, json!(null), FinishReason::Stop),
-        (&said, json!("STOP"), FinishReason::Stop),
-        (&called, json!("STOP"), FinishReason::ToolCalls),
-        (&called, json!(null), FinishReason::ToolCalls),
-        (&called, json!("MAX_TOKENS"), FinishReason::Length),
-        (&said, json!("SAFETY"), FinishReason::ContentFilter),
-        (&said, json!("IMAGE_RECITATION"), FinishReason::ContentFilter),
-        (&said, json!("FINISH_REASON_UNSPECIFIED"), FinishReason::Other),
-        (&said, json!("YET_TO_COME"), FinishReason::Other),
+        (&text, json!(null), FinishReason::Stop),
+        (&text, json!("STOP"), FinishReason::Stop),
+        (&function_call, json!("STOP"), FinishReason::ToolCalls),
+        (&function_call, json!(null), FinishReason::ToolCalls),
+        (&function_call, json!("MAX_TOKENS"), FinishReason::Length),
+        (&text, json!("SAFETY"), FinishReason::ContentFilter),
+        (&text, json!("IMAGE_RECITATION"), FinishReason::ContentFilter),
+        (&text, json!("FINISH_REASON_UNSPECIFIED"), FinishReason::Other),
+        (&text, json!("YET_TO_COME"), FinishReason::Other),
     ] {
         let body = json!({ "candidates": [{ "content": content, "finishReason": reason }] });
         assert_eq!(read(&body).await.unwrap().finish_reason, finish, "{reason}");
@@ -241,8 +243,8 @@ async fn finish_reasons_are_decoded() {
 async fn bodies_without_a_reply_are_errors() {
     let part = |part: Value| json!({ "candidates": [{ "content": { "parts": [part] } }] });
     let ended = |reason: &str| {
-        let said = json!({ "parts": [{ "text": "I will look it up." }] });
-        json!({ "candidates": [{ "content": said, "finishReason": reason,
+        let text = json!({ "parts": [{ "text": "I will look it up." }] });
+        json!({ "candidates": [{ "content": text, "finishReason": reason,
             "finishMessage": "Malformed function call: print(now(" }] })
     };
     for (body, reason) in [

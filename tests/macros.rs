@@ -10,6 +10,8 @@ use tool_runtime::{
 
 #[path = "macros/arguments.rs"]
 mod arguments;
+#[path = "macros/attribute_words.rs"]
+mod attribute_words;
 #[path = "macros/definition.rs"]
 mod definition;
 #[path = "macros/extensions.rs"]
@@ -22,12 +24,10 @@ mod nested;
 mod output;
 #[path = "macros/repairs.rs"]
 mod repairs;
-#[path = "macros/rules.rs"]
-mod rules;
+#[path = "macros/schema_rules.rs"]
+mod schema_rules;
 #[path = "macros/toolbox.rs"]
 mod toolbox;
-#[path = "macros/words.rs"]
-mod words;
 
 /// Calls the tool and returns the text that the model receives.
 async fn call(tool: &impl Tool, arguments: impl Into<Arguments>) -> Result<String, ToolError> {

@@ -17,7 +17,7 @@ use tool_runtime::{
     ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
 };
 
-const DONE: &str = r#"{"choices": [{"message": {"role": "assistant", "content": ""}}]}"#;
+const EMPTY_REPLY: &str = r#"{"choices": [{"message": {"role": "assistant", "content": ""}}]}"#;
 
 fn client(canned: &Canned) -> Mistral {
     Mistral::new("https://models.invalid/v1", "medium").transport(canned.clone()).max_retries(0)
@@ -25,7 +25,7 @@ fn client(canned: &Canned) -> Mistral {
 
 /// Returns the body that is sent for a request.
 async fn sent(request: ChatRequest<'_>) -> Value {
-    let canned = Canned::new([Reply::text(200, DONE)]);
+    let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
     client(&canned).reply(request).await.unwrap();
     serde_json::from_str(&canned.requests()[0].body).unwrap()
 }
@@ -36,7 +36,7 @@ async fn sent_messages(messages: &[Message]) -> Value {
 
 #[tokio::test]
 async fn requests_have_the_path_and_key() {
-    let canned = Canned::new([Reply::text(200, DONE)]);
+    let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
     let client = client(&canned).key("secret\n");
     client.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
     let [request] = canned.requests().try_into().unwrap();
@@ -118,11 +118,11 @@ async fn conversation_with_calls_and_results() {
 #[tokio::test]
 async fn required_messages_are_inserted() {
     let call = ToolCall::new("FI5qQGzDE", "draw", "{}");
-    let called = || Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] };
+    let call_message = || Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] };
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
-    let mut drawn = ToolResult::success(&call, "done");
-    let told = || Message::Tool { results: vec![ToolResult::success(&call, "done")] };
-    drawn.images = vec![image.clone()];
+    let mut image_result = ToolResult::success(&call, "done");
+    let tool_message = || Message::Tool { results: vec![ToolResult::success(&call, "done")] };
+    image_result.images = vec![image.clone()];
     let user = |text: &str| json!({ "role": "user", "content": text });
     let assistant = |text: &str| json!({ "role": "assistant", "content": text });
     let calls = json!({ "role": "assistant", "content": "", "tool_calls": [{ "id": "FI5qQGzDE",
@@ -132,7 +132,7 @@ async fn required_messages_are_inserted() {
     let prefix = json!({ "role": "assistant", "content": "It", "prefix": true });
     let earlier = || user("[The conversation goes on.]");
     let url = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } });
-    let shown =
+    let image_message =
         |text: &str| json!({ "role": "user", "content": [{ "type": "text", "text": text }, url] });
     let look = UserPart::Text { text: "Look:".into() };
     for (messages, expected) in [
@@ -141,29 +141,35 @@ async fn required_messages_are_inserted() {
         // A prefix that the model continues.
         (vec![Message::user("A"), Message::assistant("It")], json!([user("A"), prefix])),
         (vec![Message::assistant("It")], json!([earlier(), prefix])),
-        (vec![called(), told()], json!([earlier(), calls, result])),
+        (vec![call_message(), tool_message()], json!([earlier(), calls, result])),
         // A user message after a model message.
         (
-            vec![Message::user("A"), called(), told(), Message::user("B")],
+            vec![Message::user("A"), call_message(), tool_message(), Message::user("B")],
             json!([user("A"), calls, result, assistant("OK."), user("B")]),
         ),
         (
-            vec![Message::user("A"), called(), told(), Message::assistant("B"), Message::user("C")],
+            vec![
+                Message::user("A"),
+                call_message(),
+                tool_message(),
+                Message::assistant("B"),
+                Message::user("C"),
+            ],
             json!([user("A"), calls, result, assistant("B"), user("C")]),
         ),
         (
             vec![Message::User { parts: vec![look, UserPart::Image(image)] }],
-            json!([shown("Look:")]),
+            json!([image_message("Look:")]),
         ),
         // Images of results become a user message.
         (
-            vec![Message::user("A"), called(), Message::Tool { results: vec![drawn] }],
+            vec![Message::user("A"), call_message(), Message::Tool { results: vec![image_result] }],
             json!([
                 user("A"),
                 calls,
                 result,
                 assistant("OK."),
-                shown("What call FI5qQGzDE shows:"),
+                image_message("What call FI5qQGzDE shows:"),
             ]),
         ),
         (vec![Message::system(" "), Message::user("A")], json!([user("A")])),

@@ -17,7 +17,7 @@ use tool_runtime::{
     ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
 };
 
-const DONE: &str = r#"{"message": {"role": "assistant", "content": ""}, "done": true}"#;
+const EMPTY_REPLY: &str = r#"{"message": {"role": "assistant", "content": ""}, "done": true}"#;
 
 fn client(canned: &Canned) -> Ollama {
     Ollama::new("http://models.invalid:11434", "qwen3").transport(canned.clone()).max_retries(0)
@@ -25,7 +25,7 @@ fn client(canned: &Canned) -> Ollama {
 
 /// Returns the body that is sent for a request.
 async fn sent(request: ChatRequest<'_>) -> Result<Value, ModelError> {
-    let canned = Canned::new([Reply::text(200, DONE)]);
+    let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
     client(&canned).reply(request).await?;
     Ok(serde_json::from_str(&canned.requests()[0].body).unwrap())
 }
@@ -33,7 +33,7 @@ async fn sent(request: ChatRequest<'_>) -> Result<Value, ModelError> {
 #[tokio::test]
 async fn requests_have_the_path_and_key() {
     for (key, header) in [("", None), ("secret\n", Some("Bearer secret"))] {
-        let canned = Canned::new([Reply::text(200, DONE)]);
+        let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
         let client = client(&canned).key(key);
         client.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
         let [request] = canned.requests().try_into().unwrap();
@@ -52,8 +52,8 @@ async fn conversation_with_calls_and_results() {
     let second = ToolCall::new("b", "weather.get", json!({ "city": "Rome" }));
     let damaged = ToolCall::new("c", "weather.get", "{city: 'Bonn'");
     let image = |base64: &str| Image { media_type: "image/png".into(), base64: base64.into() };
-    let mut seen = ToolResult::success(&first, "rain");
-    seen.images = vec![image("BBBB")];
+    let mut result = ToolResult::success(&first, "rain");
+    result.images = vec![image("BBBB")];
     let messages = [
         Message::system("Be brief."),
         Message::User {
@@ -75,7 +75,7 @@ async fn conversation_with_calls_and_results() {
         },
         Message::Tool {
             results: vec![
-                seen,
+                result,
                 ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"),
                 ToolResult::success(&damaged, ""),
             ],
@@ -127,7 +127,7 @@ async fn options_set_their_members() {
         { "name": "now", "description": "Time.", "parameters": { "type": "object" } } }]);
     let set = ChatOptions::default;
     let schema = json!({ "type": "object" });
-    let asked = |options: ChatOptions| async move {
+    let reply_to = |options: ChatOptions| async move {
         let (tools, messages) = ([tools[0]], [Message::user("Hello")]);
         sent(ChatRequest::new(&messages).tools(&tools).options(&options)).await
     };
@@ -152,7 +152,7 @@ async fn options_set_their_members() {
             json!({ "tools": listed, "think": "high", "keep_alive": "1h" }),
         ),
     ] {
-        let mut body = asked(options.clone()).await.unwrap();
+        let mut body = reply_to(options.clone()).await.unwrap();
         let members = body.as_object_mut().unwrap();
         for known in ["model", "messages", "stream"] {
             members.remove(known).unwrap();
@@ -164,10 +164,10 @@ async fn options_set_their_members() {
         (set().tool_choice(ToolChoice::Tool("now".into())), "`ToolChoice::Tool`"),
         (set().parallel_calls(false), "`parallel_calls(false)`"),
     ] {
-        let error = asked(options).await.unwrap_err();
+        let error = reply_to(options).await.unwrap_err();
         assert!(matches!(error, ModelError::Setup(_)), "{error:?}");
-        let told = error.to_string();
-        assert!(told.contains("Ollama") && told.contains(named), "{told}");
+        let error_text = error.to_string();
+        assert!(error_text.contains("Ollama") && error_text.contains(named), "{error_text}");
     }
     // Without tools, options of calls do not matter.
     let options = set().tool_choice(ToolChoice::None).parallel_calls(false);
@@ -176,12 +176,12 @@ async fn options_set_their_members() {
 
 /// Bodies that compatible servers send, but never Ollama itself.
 #[tokio::test]
-async fn replies_of_compatible_servers() {
+async fn replies_of_compatible_servers_are_decoded() {
     let read = |body: Value| async move {
         let canned = Canned::new([Reply::text(200, &body.to_string())]);
         client(&canned).reply(ChatRequest::new(&[])).await
     };
-    let called = |function: Value| json!({ "message": { "tool_calls": [{ "function": function }] }, "done": true });
+    let with_call = |function: Value| json!({ "message": { "tool_calls": [{ "function": function }] }, "done": true });
     for (body, expected) in [
         (json!({ "message": {}, "done": true }), ChatReply::default()),
         (
@@ -189,11 +189,11 @@ async fn replies_of_compatible_servers() {
             ChatReply::default(),
         ),
         (
-            called(json!({ "name": "now", "arguments": "{ \"a\": 1 }" })),
+            with_call(json!({ "name": "now", "arguments": "{ \"a\": 1 }" })),
             ChatReply::default().call("now", "{ \"a\": 1 }").finish_reason(FinishReason::ToolCalls),
         ),
         (
-            called(json!({ "name": "now" })),
+            with_call(json!({ "name": "now" })),
             ChatReply::default().call("now", "").finish_reason(FinishReason::ToolCalls),
         ),
     ] {
@@ -203,7 +203,7 @@ async fn replies_of_compatible_servers() {
         (json!({}), "the stream ended before the reply was complete"),
         (json!({ "message": {}, "done": false }), "the stream ended before the reply was complete"),
         (json!("no"), "invalid type"),
-        (called(json!({})), "missing field `name`"),
+        (with_call(json!({})), "missing field `name`"),
         (json!({ "error": { "odd": 1 } }), "an error"),
     ] {
         let error = read(body).await.unwrap_err();

@@ -144,13 +144,14 @@ async fn calls_are_sent_back_byte_for_byte_with_their_results() {
 /// OpenAI refuses a conversation with an invalid tool name, in this turn and in every later one.
 #[tokio::test]
 async fn invalid_names_are_replaced() {
-    let called =
+    let assistant =
         |name: &str| json!({ "id": name, "function": { "name": name, "arguments": "{}" } });
     let messages =
-        second_request(json!([called("bad name\n"), called(""), called("forecast")])).await;
-    let sent: Vec<_> = messages[0]["tool_calls"].as_array().unwrap().iter().collect();
+        second_request(json!([assistant("bad name\n"), assistant(""), assistant("forecast")]))
+            .await;
+    let sent_calls: Vec<_> = messages[0]["tool_calls"].as_array().unwrap().iter().collect();
     let names: Vec<_> =
-        sent.iter().map(|call| call["function"]["name"].as_str().unwrap()).collect();
+        sent_calls.iter().map(|call| call["function"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["bad_name_", "unknown", "forecast"]);
     assert!(messages[1]["content"].as_str().unwrap().contains(r"`bad name\n`"));
 }
@@ -184,10 +185,12 @@ async fn damaged_arguments_are_sent_back_as_json() {
     ]);
     let messages = second_request(calls).await;
 
-    let sent = |place: usize| &messages[0]["tool_calls"][place]["function"]["arguments"];
-    assert_eq!(sent(0), r#"{"city": "Oslo"}"#);
-    assert!(serde_json::from_str::<serde_json::Map<_, _>>(sent(1).as_str().unwrap()).is_ok());
-    assert_eq!(sent(2), r#"{"city":"Rome"}"#);
+    let sent_arguments = |place: usize| &messages[0]["tool_calls"][place]["function"]["arguments"];
+    assert_eq!(sent_arguments(0), r#"{"city": "Oslo"}"#);
+    assert!(
+        serde_json::from_str::<serde_json::Map<_, _>>(sent_arguments(1).as_str().unwrap()).is_ok()
+    );
+    assert_eq!(sent_arguments(2), r#"{"city":"Rome"}"#);
     assert_eq!(messages[1]["content"], "rain in Oslo");
     assert_eq!(messages[3]["content"], "rain in Rome");
 }
@@ -200,22 +203,22 @@ async fn events_have_the_ids_of_the_conversation() {
         Reply::message(json!({ "content": "Take one." })),
     ])
     .await;
-    let seen = Arc::<Mutex<Vec<String>>>::default();
-    let kept = Arc::clone(&seen);
+    let call_ids = Arc::<Mutex<Vec<String>>>::default();
+    let sink = Arc::clone(&call_ids);
     let agent =
         Agent::new(OpenAi::new(server.base_url(), "m"), tools![forecast]).on_event(move |event| {
             match &event.kind {
                 EventKind::Model(ModelEvent::Replied { calls, .. }) => {
-                    kept.lock().unwrap().extend(calls.iter().map(|call| call.id.to_string()));
+                    sink.lock().unwrap().extend(calls.iter().map(|call| call.id.to_string()));
                 }
                 EventKind::Tool(ToolEvent::Started { call }) => {
-                    kept.lock().unwrap().push(call.id.to_string())
+                    sink.lock().unwrap().push(call.id.to_string())
                 }
                 _ => {}
             }
         });
     agent.run("Umbrella?").await.unwrap();
-    assert_eq!(*seen.lock().unwrap(), ["call_1", "call_1"]);
+    assert_eq!(*call_ids.lock().unwrap(), ["call_1", "call_1"]);
 }
 
 #[tokio::test]

@@ -19,18 +19,18 @@ mod context;
 mod conversation;
 #[path = "policy/deferred.rs"]
 mod deferred;
-#[path = "policy/elsewhere.rs"]
-mod elsewhere;
 #[path = "policy/interceptors.rs"]
 mod interceptors;
-#[path = "policy/memo.rs"]
-mod memo;
-#[path = "policy/namesakes.rs"]
-mod namesakes;
+#[path = "policy/memoization.rs"]
+mod memoization;
 #[path = "policy/output.rs"]
 mod output;
-#[path = "policy/rate.rs"]
-mod rate;
+#[path = "policy/rate_limits.rs"]
+mod rate_limits;
+#[path = "policy/remote.rs"]
+mod remote;
+#[path = "policy/same_names.rs"]
+mod same_names;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -61,12 +61,12 @@ fn offered(dispatcher: &Dispatcher) -> Vec<String> {
     dispatcher.offered_tools(&tools).iter().map(|tool| tool.name.clone()).collect()
 }
 
-fn code(done: &ToolExecution) -> &str {
-    done.result.error.as_deref().unwrap_or("-")
+fn code(execution: &ToolExecution) -> &str {
+    execution.result.error.as_deref().unwrap_or("-")
 }
 
-fn texts(done: &[ToolExecution]) -> Vec<&str> {
-    done.iter().map(|done| done.result.text.as_str()).collect()
+fn texts(executions: &[ToolExecution]) -> Vec<&str> {
+    executions.iter().map(|execution| execution.result.text.as_str()).collect()
 }
 
 /// Runs.
@@ -81,7 +81,7 @@ async fn denied() {
 
 /// Runs after an approval.
 #[tool(permission = "ask")]
-async fn asked() {
+async fn needs_approval() {
     unreachable!("no approver is set")
 }
 
@@ -91,15 +91,18 @@ async fn needy() {}
 
 #[tokio::test]
 async fn denied_tool_is_neither_offered_nor_run() {
-    let dispatcher = dispatcher(tools![allowed, denied, asked]);
+    let dispatcher = dispatcher(tools![allowed, denied, needs_approval]);
     assert_eq!(offered(&dispatcher), ["allowed"]);
-    let done = run(&dispatcher, &["allowed", "denied", "asked"]).await;
-    for (done, (code_, attempts, text)) in done.iter().zip([
+    let executions = run(&dispatcher, &["allowed", "denied", "needs_approval"]).await;
+    for (execution, (code_, attempts, text)) in executions.iter().zip([
         ("-", 1, "ok"),
         ("TOOL_DENIED", 0, "`denied` is not allowed here."),
-        ("TOOL_DENIED", 0, "`asked` needs approval, and there is nobody to ask."),
+        ("TOOL_DENIED", 0, "`needs_approval` needs approval, and there is nobody to ask."),
     ]) {
-        assert_eq!((code(done), done.attempts, done.result.text.as_str()), (code_, attempts, text));
+        assert_eq!(
+            (code(execution), execution.attempts, execution.result.text.as_str()),
+            (code_, attempts, text)
+        );
     }
 }
 
@@ -114,12 +117,15 @@ async fn tool_with_ungranted_capability_is_blocked() {
         let dispatcher =
             dispatcher(tools![needy]).policy(Policy::new().grant(granted.iter().copied()));
         assert_eq!(offered(&dispatcher).is_empty(), missing.is_some());
-        let done = run(&dispatcher, &["needy"]).await.remove(0);
+        let execution = run(&dispatcher, &["needy"]).await.remove(0);
         let text = match missing {
             Some(missing) => format!("`needy` needs `{missing}`, which is not granted here."),
             None => "ok".into(),
         };
-        assert_eq!((done.attempts, done.result.text), (u32::from(missing.is_none()), text));
+        assert_eq!(
+            (execution.attempts, execution.result.text),
+            (u32::from(missing.is_none()), text)
+        );
     }
     // Grants add up.
     let dispatcher =
@@ -185,15 +191,18 @@ async fn transient_failure_is_retried() {
         let state = Flaky { ran: AtomicU32::new(0), works_at, failure };
         let dispatcher =
             dispatcher(tools![flaky, once]).extensions(Extensions::default().with(state));
-        let done = run(&dispatcher, &[tool]).await.remove(0);
-        assert_eq!(done.attempts, attempts);
-        assert_eq!(done.result.is_success(), works);
+        let execution = run(&dispatcher, &[tool]).await.remove(0);
+        assert_eq!(execution.attempts, attempts);
+        assert_eq!(execution.result.is_success(), works);
         assert!(
-            jittered(Duration::from_millis(millis)).contains(&done.duration),
+            jittered(Duration::from_millis(millis)).contains(&execution.duration),
             "{:?}",
-            done.duration
+            execution.duration
         );
-        assert_eq!(done.result.text, if works { works_at.to_string() } else { "not yet".into() });
+        assert_eq!(
+            execution.result.text,
+            if works { works_at.to_string() } else { "not yet".into() }
+        );
     }
 }
 
@@ -211,9 +220,9 @@ async fn hang() {
 
 #[tokio::test(start_paused = true)]
 async fn each_attempt_has_its_own_timeout() {
-    let done = run(&dispatcher(tools![hang]), &["hang"]).await.remove(0);
-    assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 3));
-    let pauses = done.duration - Duration::from_secs(3);
+    let execution = run(&dispatcher(tools![hang]), &["hang"]).await.remove(0);
+    assert_eq!((code(&execution), execution.attempts), ("TOOL_TIMEOUT", 3));
+    let pauses = execution.duration - Duration::from_secs(3);
     assert!(jittered(Duration::from_millis(100 + 200)).contains(&pauses), "{pauses:?}");
 }
 
@@ -232,32 +241,33 @@ impl Log {
 
 /// Runs beside others.
 #[tool]
-async fn beside(ctx: &ToolContext) {
+async fn concurrent(ctx: &ToolContext) {
     Log::take_a_second(ctx, "(", ")").await;
 }
 
 /// Runs alone.
 #[tool(sequential)]
-async fn alone(ctx: &ToolContext) {
+async fn sequential(ctx: &ToolContext) {
     Log::take_a_second(ctx, "[", "]").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn sequential_call_runs_alone() {
     for (names, order, seconds) in [
-        (&["beside", "beside", "beside"][..], "((()))", 1),
-        (&["alone", "alone"], "[][]", 2),
-        (&["beside", "beside", "alone", "beside", "beside"], "(())[](())", 3),
-        (&["alone", "beside", "missing", "beside"], "[](())", 2),
+        (&["concurrent", "concurrent", "concurrent"][..], "((()))", 1),
+        (&["sequential", "sequential"], "[][]", 2),
+        (&["concurrent", "concurrent", "sequential", "concurrent", "concurrent"], "(())[](())", 3),
+        (&["sequential", "concurrent", "missing", "concurrent"], "[](())", 2),
     ] {
         let log = Log::default();
-        let dispatcher =
-            dispatcher(tools![beside, alone]).extensions(Extensions::default().with(log.clone()));
+        let dispatcher = dispatcher(tools![concurrent, sequential])
+            .extensions(Extensions::default().with(log.clone()));
         let started = Instant::now();
-        let done = run(&dispatcher, names).await;
+        let executions = run(&dispatcher, names).await;
         assert_eq!(log.0.lock().unwrap().concat(), order);
         assert_eq!(started.elapsed(), Duration::from_secs(seconds));
-        let answered: Vec<_> = done.iter().map(|done| done.call.name.as_str()).collect();
+        let answered: Vec<_> =
+            executions.iter().map(|execution| execution.call.name.as_str()).collect();
         assert_eq!(answered, names);
     }
 }
@@ -276,14 +286,14 @@ async fn chart(ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
 async fn agent_provides_extensions_and_keeps_images_and_effects() {
     let reply = ChatReply::default().call("chart", "{}").call("chart", "{}");
     let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
-    let told = Arc::<Mutex<Vec<ToolExecution>>>::default();
-    let kept = Arc::clone(&told);
+    let executions = Arc::<Mutex<Vec<ToolExecution>>>::default();
+    let sink = Arc::clone(&executions);
     let answer = Agent::new(model, tools![chart])
         .extension("first".to_owned())
         .extension(7_u32)
         // The last value of a type counts.
         .extension("out".to_owned())
-        .on_tool_result(move |done| kept.lock().unwrap().push(done.clone()))
+        .on_tool_result(move |execution| sink.lock().unwrap().push(execution.clone()))
         .run("Go")
         .await
         .unwrap();
@@ -296,19 +306,19 @@ async fn agent_provides_extensions_and_keeps_images_and_effects() {
         EffectRecord::FileWritten { path: "out/chart.png".into() },
         EffectRecord::Other { name: "cost".into(), data: json!(3) },
     ];
-    let told = told.lock().unwrap();
-    assert_eq!(told.len(), 2);
-    for done in told.iter() {
-        assert_eq!(done.effects, effects);
+    let executions = executions.lock().unwrap();
+    assert_eq!(executions.len(), 2);
+    for execution in executions.iter() {
+        assert_eq!(execution.effects, effects);
         let read: ToolExecution =
-            serde_json::from_value(serde_json::to_value(done).unwrap()).unwrap();
-        assert_eq!(read, *done);
+            serde_json::from_value(serde_json::to_value(execution).unwrap()).unwrap();
+        assert_eq!(read, *execution);
     }
 }
 
 #[tokio::test]
 async fn missing_extension_is_an_error() {
-    let done = run(&dispatcher(tools![chart]), &["chart"]).await.remove(0);
-    assert_eq!(done.result.text, "there is no folder");
-    assert!(done.effects.is_empty() && done.result.images.is_empty());
+    let execution = run(&dispatcher(tools![chart]), &["chart"]).await.remove(0);
+    assert_eq!(execution.result.text, "there is no folder");
+    assert!(execution.effects.is_empty() && execution.result.images.is_empty());
 }

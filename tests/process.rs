@@ -15,26 +15,26 @@ use tool_runtime::{
 /// Script with two sleeping processes, one of them orphaned.
 const TREE: &str = "(sleep 1000 & sleep 1000) & sleep 1000";
 
-/// Starts a tree of processes that never ends, and returns as `how` says.
+/// Starts a tree of processes that never ends, and returns as `behavior` says.
 #[tool(timeout = "20s")]
-async fn grow(how: &str, marker: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+async fn grow(behavior: &str, marker: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     let tree = ctx.command("sh").args(["-c", TREE]).env(MARKER, marker).output();
-    let grown = wait_until("the tree has started", || marked(marker) >= 4);
+    let tree_started = wait_until("the tree has started", || marked(marker) >= 4);
     tokio::select! {
         output = tree => return output?.into_text(),
-        () = grown => {}
+        () = tree_started => {}
     }
     // Dropping the future ended the tree, so the tree is started again.
     let tree = ctx.command("sh").args(["-c", TREE]).env(MARKER, marker).output();
     let end = async {
         wait_until("one tree is left", || marked(marker) == 4).await;
-        match how {
+        match behavior {
             "works" => Ok("done".to_owned()),
             "fails" => Err("no".into()),
             "panics" => panic!("on purpose"),
             _ => {
-                if let Some(is_grown) = ctx.get::<CancellationToken>() {
-                    is_grown.cancel();
+                if let Some(tree_started) = ctx.get::<CancellationToken>() {
+                    tree_started.cancel();
                 }
                 std::future::pending().await
             }
@@ -62,22 +62,23 @@ fn dispatcher() -> Dispatcher {
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_end_with_their_call() {
     std::panic::set_hook(Box::new(|_| {}));
-    for (how, code) in [
+    for (behavior, code) in [
         ("works", None),
         ("fails", Some("TOOL_EXECUTION_FAILED")),
         ("panics", Some("TOOL_PANICKED")),
         ("is stopped", Some("TOOL_CANCELLED")),
     ] {
-        let marker = format!("{how}-{}", std::process::id());
-        let is_grown = CancellationToken::new();
-        let call = ToolCall::new("c", "grow", json!({ "how": how, "marker": marker }));
+        let marker = format!("{behavior}-{}", std::process::id());
+        let tree_started = CancellationToken::new();
+        let call = ToolCall::new("c", "grow", json!({ "behavior": behavior, "marker": marker }));
         let mut batch = Batch::from(vec![call]);
-        batch.cancellation = Some(is_grown.clone());
-        let done = Dispatch::dispatch(&dispatcher().extension(is_grown), batch).await.remove(0);
-        assert_eq!(done.result.error.as_deref(), code, "{}", done.result.text);
-        assert!(!done.has_detached_thread);
+        batch.cancellation = Some(tree_started.clone());
+        let execution =
+            Dispatch::dispatch(&dispatcher().extension(tree_started), batch).await.remove(0);
+        assert_eq!(execution.result.error.as_deref(), code, "{}", execution.result.text);
+        assert!(!execution.has_detached_thread);
         let started = |effect: &&EffectRecord| matches!(effect, EffectRecord::ProcessStarted { command } if command.contains("sleep"));
-        assert_eq!(done.effects.iter().filter(started).count(), 2);
+        assert_eq!(execution.effects.iter().filter(started).count(), 2);
         wait_until("no process is left", || marked(&marker) == 0).await;
     }
 }
@@ -86,10 +87,10 @@ async fn processes_end_with_their_call() {
 async fn processes_end_at_the_deadline() {
     let marker = format!("late-{}", std::process::id());
     let call = ToolCall::new("c", "grow_in_a_second", json!({ "marker": marker }));
-    let done = dispatcher().dispatch(vec![call]).await.remove(0);
-    assert_eq!(done.result.error.as_deref(), Some("TOOL_TIMEOUT"));
-    assert_eq!(done.effects.len(), 1);
-    assert!(!done.has_detached_thread);
+    let execution = dispatcher().dispatch(vec![call]).await.remove(0);
+    assert_eq!(execution.result.error.as_deref(), Some("TOOL_TIMEOUT"));
+    assert_eq!(execution.effects.len(), 1);
+    assert!(!execution.has_detached_thread);
     wait_until("no process is left", || marked(&marker) == 0).await;
 }
 
@@ -97,11 +98,11 @@ async fn processes_end_at_the_deadline() {
 #[tokio::test]
 async fn processes_end_when_the_dispatch_is_dropped() {
     let marker = format!("dropped-{}", std::process::id());
-    let is_grown = CancellationToken::new();
-    let call = ToolCall::new("c", "grow", json!({ "how": "hangs", "marker": marker }));
-    let dispatcher = dispatcher().extension(is_grown.clone());
+    let tree_started = CancellationToken::new();
+    let call = ToolCall::new("c", "grow", json!({ "behavior": "hangs", "marker": marker }));
+    let dispatcher = dispatcher().extension(tree_started.clone());
     let dispatch = dispatcher.dispatch(vec![call]);
-    assert!(is_grown.run_until_cancelled(dispatch).await.is_none());
+    assert!(tree_started.run_until_cancelled(dispatch).await.is_none());
     wait_until("no process is left", || marked(&marker) == 0).await;
 }
 
@@ -109,13 +110,13 @@ async fn processes_end_when_the_dispatch_is_dropped() {
 fn processes_end_with_the_runtime() {
     let marker = format!("runtime-{}", std::process::id());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let (call, grown) = (marker.clone(), marker.clone());
+    let (call, tree_started) = (marker.clone(), marker.clone());
     runtime.block_on(async move {
         tokio::spawn(async move {
             let call = ToolCall::new("c", "grow_in_a_second", json!({ "marker": call }));
             dispatcher().dispatch(vec![call]).await
         });
-        wait_until("the tree has started", || marked(&grown) >= 4).await;
+        wait_until("the tree has started", || marked(&tree_started) >= 4).await;
     });
     drop(runtime);
     let waits = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -173,10 +174,10 @@ async fn environment_of_a_command_is_not_recorded() {
     }
 
     let dispatcher = Dispatcher::new(Registry::try_from(tools![pull]).unwrap());
-    let done = dispatcher.dispatch(vec![ToolCall::new("c", "pull", "{}")]).await.remove(0);
+    let execution = dispatcher.dispatch(vec![ToolCall::new("c", "pull", "{}")]).await.remove(0);
     let command = r#""echo" "a word""#.to_owned();
-    assert_eq!(done.effects, [EffectRecord::ProcessStarted { command }]);
-    assert!(!serde_json::to_string(&done).unwrap().contains("k3y"));
+    assert_eq!(execution.effects, [EffectRecord::ProcessStarted { command }]);
+    assert!(!serde_json::to_string(&execution).unwrap().contains("k3y"));
 }
 
 /// Writes a secret at or near the cut of the output.
@@ -195,12 +196,12 @@ async fn truncated_output_holds_no_part_of_a_secret() {
         .policy(Policy::new().secrets([SECRET]));
     for before in 0..40 {
         let arguments = json!({ "before": before });
-        let done = dispatcher
+        let execution = dispatcher
             .dispatch(vec![ToolCall::new("1", "write_secret", arguments)])
             .await
             .remove(0);
-        let debug = format!("{done:?}");
-        assert!(done.result.text.contains("left out"), "{debug}");
-        assert!(!done.result.text.contains(['C', 'Y', 'p']), "{debug}");
+        let debug = format!("{execution:?}");
+        assert!(execution.result.text.contains("left out"), "{debug}");
+        assert!(!execution.result.text.contains(['C', 'Y', 'p']), "{debug}");
     }
 }

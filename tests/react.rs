@@ -38,14 +38,14 @@ struct Place {
     /// Its name.
     name: String,
     /// The place around it.
-    within: Option<Box<Place>>,
+    parent: Option<Box<Place>>,
 }
 
 /// Finds things.
 #[tool(effect = "read")]
 async fn find(args: Query) -> String {
     let place =
-        args.place.map(|place| format!("{} in {:?}", place.name, place.within.map(|it| it.name)));
+        args.place.map(|place| format!("{} in {:?}", place.name, place.parent.map(|it| it.name)));
     format!("{} {place:?} {:?}", args.words, args.most)
 }
 
@@ -214,9 +214,9 @@ fn invalid_decisions_get_feedback() {
             &["args of `find` are wrong", "`words` is missing", "`most`: expected"],
         ),
         (
-            r#"{"type": "call_tool", "tool": "find", "args": {"words": "a", "place": {"name": "b", "within": {"nam": 1}}}}"#,
+            r#"{"type": "call_tool", "tool": "find", "args": {"words": "a", "place": {"name": "b", "parent": {"nam": 1}}}}"#,
             "Validation",
-            &["`place.within.nam"],
+            &["`place.parent.nam"],
         ),
         (r#"{"type": "call_tool", "tool": "find", "args"#, "Validation", &["args of `find`"]),
     ] {

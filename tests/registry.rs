@@ -1,15 +1,15 @@
 //! The registry: registration, views, preferences, descriptions and changes during a run.
 
-#[path = "registry/foreign.rs"]
-mod foreign;
-#[path = "registry/model.rs"]
-mod model;
+#[path = "registry/concurrent_changes.rs"]
+mod concurrent_changes;
 #[path = "registry/naming.rs"]
 mod naming;
-#[path = "registry/racing.rs"]
-mod racing;
-#[path = "registry/wire.rs"]
-mod wire;
+#[path = "registry/reentrancy.rs"]
+mod reentrancy;
+#[path = "registry/reference_model.rs"]
+mod reference_model;
+#[path = "registry/wire_names.rs"]
+mod wire_names;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -244,8 +244,8 @@ fn preference_survives_reregistration() {
     let weight = |name: &str| registry.snapshot().definition(name).unwrap().preference.weight;
     assert!(registry.prefer("a", heavy()).unwrap());
     assert!(!registry.prefer("c", heavy()).unwrap());
-    let nothing = registry.prefer("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
-    assert_eq!(nothing.to_string(), "weight of tool `a` is not a finite number");
+    let error = registry.prefer("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
+    assert_eq!(error.to_string(), "weight of tool `a` is not a finite number");
     registry.register(named("c", "C.")).unwrap();
     assert_eq!(weight("a"), 2.0);
 
@@ -279,12 +279,12 @@ fn oversized_and_invisible_definitions_are_rejected() {
         })
     };
     let plain = || json!({ "type": "object" });
-    let itself = json!({ "type": "object", "properties": { "a": { "$ref": "#" } } });
+    let self_reference = json!({ "type": "object", "properties": { "a": { "$ref": "#" } } });
     let wide: serde_json::Map<_, _> =
         (0..60_000).map(|n| (format!("member_{n}"), json!({}))).collect();
     for (tool, fits) in [
         (with_schema("fits", "It.\n\tIndeed.", nested(40)), true),
-        (with_schema("recursive", "It.", itself), true),
+        (with_schema("recursive", "It.", self_reference), true),
         (named("control", "It\u{1b}[2Jhides."), false),
         (named("long", &"word ".repeat(200_000)), false),
         (wrapping("git"), true),
@@ -324,7 +324,7 @@ fn definitions_are_byte_identical_across_threads() {
         let snapshot = registry.snapshot();
         serde_json::to_string(&snapshot.definitions()).unwrap()
     };
-    let wanted = bytes(&view);
+    let expected = bytes(&view);
     thread::scope(|threads| {
         for writer in 0..2 {
             let registry = &registry;
@@ -338,7 +338,7 @@ fn definitions_are_byte_identical_across_threads() {
             });
         }
         for _ in 0..4 {
-            threads.spawn(|| (0..200).for_each(|_| assert_eq!(bytes(&view), wanted)));
+            threads.spawn(|| (0..200).for_each(|_| assert_eq!(bytes(&view), expected)));
         }
     });
 }
@@ -385,11 +385,11 @@ async fn tool_removed_during_a_run_is_unavailable() {
     for (provider, tool) in [("jira", "find"), ("github", "issue"), ("jira", "issue")] {
         registry.register_from(provider, named(tool, "Goes.")).unwrap();
     }
-    let called = ["fresh", "find", "jira__issue", "issue", "nobody", "clear"];
+    let names = ["fresh", "find", "jira__issue", "issue", "nobody", "clear"];
     let call = |reply: ChatReply, name: &&str| reply.call(*name, "{}");
     let model = ScriptedModel::new([
-        ScriptedTurn::new(called.iter().fold(ChatReply::default(), call)),
-        ScriptedTurn::new(called.iter().fold(ChatReply::default(), call))
+        ScriptedTurn::new(names.iter().fold(ChatReply::default(), call)),
+        ScriptedTurn::new(names.iter().fold(ChatReply::default(), call))
             .expect_tools(["clear", "issue"]),
         ScriptedTurn::new(ChatReply::text("Done.")),
     ]);

@@ -20,8 +20,8 @@ use tool_runtime::{
 #[tool(effect = "read")]
 async fn times(cities: Vec<String>, ctx: &ToolContext) -> String {
     let call = |city: &String| ToolCall::new("", "time", json!({ "city": city }));
-    let done = ctx.dispatch(cities.iter().map(call).collect()).await;
-    done.iter().map(|done| done.result.text.as_str()).collect::<Vec<_>>().join(", ")
+    let executions = ctx.dispatch(cities.iter().map(call).collect()).await;
+    executions.iter().map(|execution| execution.result.text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the time in a city.

@@ -72,8 +72,8 @@ async fn search_by(dispatcher: &Dispatcher, arguments: Value) -> (String, Vec<St
     let snapshot = dispatcher.registry().snapshot();
     let tools = snapshot.all_definitions();
     let search = tools.iter().find(|tool| tool.name.contains(SearchTools::NAME)).unwrap();
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", &search.name, arguments)]).await;
-    let [execution] = done.as_slice() else { panic!("{done:?}") };
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", &search.name, arguments)]).await;
+    let [execution] = executions.as_slice() else { panic!("{executions:?}") };
     let names = execution.effects.iter().flat_map(|effect| match effect {
         EffectRecord::ToolsFound { names } => names.clone(),
         other => panic!("{other:?}"),
@@ -110,14 +110,14 @@ fn recall(index: &ToolIndex, tools: &[ToolDefinition], file: &str) -> f64 {
     let names: HashSet<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let queries = lines::<QueryRecord>(file);
     let mut recall = 0.0;
-    for QueryRecord { query, tools: wanted } in &queries {
-        assert!(wanted.iter().all(|name| names.contains(name.as_str())), "{wanted:?} exist");
+    for QueryRecord { query, tools: expected } in &queries {
+        assert!(expected.iter().all(|name| names.contains(name.as_str())), "{expected:?} exist");
         let found = index.search(query, 5);
-        let hits = wanted.iter().filter(|name| found.iter().any(|(found, _)| found == name));
+        let hits = expected.iter().filter(|name| found.iter().any(|(found, _)| found == name));
         let hits = hits.count();
-        recall += hits as f64 / wanted.len() as f64;
-        if hits < wanted.len() {
-            println!("{query:?}: wanted {wanted:?}, found {found:?}");
+        recall += hits as f64 / expected.len() as f64;
+        if hits < expected.len() {
+            println!("{query:?}: wanted {expected:?}, found {found:?}");
         }
     }
     let recall = recall / queries.len() as f64;
@@ -259,11 +259,11 @@ fn matches_of_earlier_messages_stay_offered() {
     let selector = BySearch::new().best_matches(3);
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     let mut before = String::new();
-    for asked in ["play some music", "book a flight", "", "play some music"] {
+    for text in ["play some music", "book a flight", "", "play some music"] {
         let known = turn.offered_tools().clone();
-        let selection = Selection::new(&tools).user_text(asked).offered(known.names());
+        let selection = Selection::new(&tools).user_text(text).offered(known.names());
         let sent = serde_json::to_string(&turn.offer_tools(selector.select(selection))).unwrap();
-        assert!(sent.starts_with(before.trim_end_matches(']')), "{asked}");
+        assert!(sent.starts_with(before.trim_end_matches(']')), "{text}");
         before = sent;
     }
     assert_eq!(turn.offered_tools().names().len(), 6);
@@ -314,8 +314,9 @@ async fn search_is_limited_to_the_view_of_its_agent() {
     let transcript = format!("{:?}", answer.transcript);
     assert!(transcript.contains("send_mail") && !transcript.contains("send_money"), "{transcript}");
 
-    let alone = SearchTools::new();
-    let error = alone.call(json!({ "query": "send" }).into(), &ToolContext::default()).await;
+    let without_matches = SearchTools::new();
+    let error =
+        without_matches.call(json!({ "query": "send" }).into(), &ToolContext::default()).await;
     assert_eq!(error.unwrap_err().kind(), ToolErrorKind::Failed);
 }
 
@@ -395,7 +396,7 @@ async fn search_respects_limits_and_reports_wrong_arguments() {
 #[test]
 fn search_schema_is_pinned() {
     let search = SearchTools::new();
-    let wanted = json!({
+    let expected = json!({
         "type": "object",
         "properties": {
             "query": {
@@ -414,7 +415,7 @@ fn search_schema_is_pinned() {
         "required": ["query"],
         "additionalProperties": false
     });
-    assert_eq!(search.definition().parameters.as_value(), &wanted);
+    assert_eq!(search.definition().parameters.as_value(), &expected);
     assert!(search.definition().validate().is_ok() && search.definition().finds_tools);
 }
 

@@ -28,7 +28,7 @@ async fn hang(ctx: &ToolContext) {
 
 /// Starts three tasks that never end, and waits for cancellation.
 #[tool]
-async fn hang_on(ctx: &ToolContext) {
+async fn hang_untimed(ctx: &ToolContext) {
     start(ctx).await;
 }
 
@@ -51,8 +51,8 @@ async fn run(marker: &str, ctx: &ToolContext) -> Result<String, ToolError> {
 struct Delays(Vec<Duration>);
 
 impl Delays {
-    fn add(&mut self, done: &[ToolExecution]) {
-        self.0.extend(done.iter().map(|done| done.duration.saturating_sub(LIMIT)));
+    fn add(&mut self, executions: &[ToolExecution]) {
+        self.0.extend(executions.iter().map(|execution| execution.duration.saturating_sub(LIMIT)));
     }
 
     fn print(mut self, label: &str) {
@@ -79,21 +79,21 @@ fn calls(count: usize, name: &str, arguments: &serde_json::Value) -> Vec<ToolCal
 /// Runs `count` calls: of ten, eight time out, one is cancelled and one runs programs.
 async fn soak(count: usize) {
     let marker = format!("soak-{count}-{}", std::process::id());
-    let dispatcher = Dispatcher::new(Registry::try_from(tools![hang, hang_on, run]).unwrap());
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![hang, hang_untimed, run]).unwrap());
     let before = alive();
 
     let mut late = Delays::default();
     for _ in 0..count * 8 / 10 / 100 {
-        let done = dispatcher.dispatch(calls(100, "hang", &json!({}))).await;
-        assert!(
-            done.iter().all(|done| done.failed_with("TOOL_TIMEOUT") && !done.has_detached_thread)
-        );
-        late.add(&done);
+        let executions = dispatcher.dispatch(calls(100, "hang", &json!({}))).await;
+        assert!(executions.iter().all(
+            |execution| execution.failed_with("TOOL_TIMEOUT") && !execution.has_detached_thread
+        ));
+        late.add(&executions);
     }
 
     let mut cancelled = Delays::default();
     for _ in 0..count / 10 / 100 {
-        let mut batch = Batch::from(calls(100, "hang_on", &json!({})));
+        let mut batch = Batch::from(calls(100, "hang_untimed", &json!({})));
         let stop = CancellationToken::new();
         batch.cancellation = Some(stop.clone());
         let stopped = tokio::spawn(async move {
@@ -101,22 +101,23 @@ async fn soak(count: usize) {
             stop.cancel();
             Instant::now()
         });
-        let done = Dispatch::dispatch(&dispatcher, batch).await;
+        let executions = Dispatch::dispatch(&dispatcher, batch).await;
         let (answered, stopped) = (Instant::now(), stopped.await.unwrap());
         assert!(
-            done.iter().all(|done| done.failed_with("TOOL_CANCELLED") && !done.has_detached_thread)
+            executions.iter().all(|execution| execution.failed_with("TOOL_CANCELLED")
+                && !execution.has_detached_thread)
         );
         // The calls of a batch return together, so each has the delay of the batch.
-        cancelled.0.extend(done.iter().map(|_| answered.saturating_duration_since(stopped)));
+        cancelled.0.extend(executions.iter().map(|_| answered.saturating_duration_since(stopped)));
     }
 
     let mut programs = Delays::default();
     for _ in 0..count / 10 / 10 {
-        let done = dispatcher.dispatch(calls(10, "run", &json!({ "marker": marker }))).await;
+        let executions = dispatcher.dispatch(calls(10, "run", &json!({ "marker": marker }))).await;
         assert!(
-            done.iter().all(|done| done.failed_with("TOOL_TIMEOUT") && !done.has_detached_thread)
+            executions.iter().all(|it| it.failed_with("TOOL_TIMEOUT") && !it.has_detached_thread)
         );
-        programs.add(&done);
+        programs.add(&executions);
     }
 
     wait_until("no tasks are left", || alive() == before).await;

@@ -12,6 +12,8 @@ mod extraction;
 mod limits;
 #[path = "steps/resuming.rs"]
 mod resuming;
+#[path = "support/run_events.rs"]
+mod run_events;
 #[path = "steps/state.rs"]
 mod state;
 #[path = "steps/steering.rs"]
@@ -94,9 +96,9 @@ fn pieces(text: &str, len: usize) -> Vec<&str> {
     let mut found = Vec::new();
     while !rest.is_empty() {
         let end = (len.min(rest.len())..=rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap();
-        let (piece, behind) = rest.split_at(end);
+        let (piece, remaining) = rest.split_at(end);
         found.push(piece);
-        rest = behind;
+        rest = remaining;
     }
     found
 }

@@ -157,11 +157,11 @@ async fn pending_calls_and_refused_values_are_shown() {
 #[tokio::test]
 async fn stop_reason_is_shown_in_full() {
     let output = Output::default();
-    let why = format!("the model at http://{} answered with status 402", "v".repeat(100));
-    let model = ScriptedModel::new([ScriptedTurn::failed(&why)]);
+    let reason = format!("the model at http://{} answered with status 402", "v".repeat(100));
+    let model = ScriptedModel::new([ScriptedTurn::failed(&reason)]);
     let agent = Agent::new(model, Tools::new()).observer(Terminal::plain(output.clone()));
     agent.run("Pay!").await.unwrap_err();
-    assert!(output.lines()[1].ends_with(&why), "{:?}", output.lines());
+    assert!(output.lines()[1].ends_with(&reason), "{:?}", output.lines());
 }
 
 #[tokio::test]
@@ -285,16 +285,16 @@ async fn streamed_text_is_above_progress_lines() {
     });
     wait_for(&screen, "half way").await;
     // Another writer begins a line while a call runs.
-    let mut other = terminal.writer();
-    other.write_all("Gr\u{fc}\u{df}e, ".as_bytes()).unwrap();
+    let mut second = terminal.writer();
+    second.write_all("Gr\u{fc}\u{df}e, ".as_bytes()).unwrap();
     wait_for(&screen, "Gr\u{fc}\u{df}e,").await;
     let contents = wait_for(&screen, "half way").await;
     let position = |text: &str| contents.find(text).unwrap_or_else(|| panic!("{text}: {contents}"));
     assert!(position("» prompt") < position("Gr\u{fc}\u{df}e,"), "{contents}");
     assert!(position("Gr\u{fc}\u{df}e,") < position("half way"), "{contents}");
     // The writer ends its line and writes a line that is wider than the screen.
-    other.write_all("Welt\n".as_bytes()).unwrap();
-    other.write_all(format!("{}\n", "0123456789".repeat(6)).as_bytes()).unwrap();
+    second.write_all("Welt\n".as_bytes()).unwrap();
+    second.write_all(format!("{}\n", "0123456789".repeat(6)).as_bytes()).unwrap();
     while !run.is_finished() {
         gate.notify_waiters();
         tokio::task::yield_now().await;
@@ -302,7 +302,7 @@ async fn streamed_text_is_above_progress_lines() {
     let (_, writer) = run.await.unwrap();
     let before = screen_lines(&screen);
     assert!(before.contains(&"Another, which is not over".to_owned()), "{before:?}");
-    drop((writer, other));
+    drop((writer, second));
     let expected = [
         "» prompt  Wait.",
         "› model  *  → wait",
@@ -447,16 +447,16 @@ fn printed_reply_is_not_printed_again() {
 async fn writers_do_not_mix_bytes() {
     let output = Output::default();
     let terminal = Terminal::plain(output.clone());
-    let (mut one, mut other) = (terminal.writer(), terminal.writer());
-    one.write_all(b"Gr\xc3").unwrap();
-    other.write_all(b"x\n\xf0\x9f").unwrap();
-    one.write_all(b"\xbc\xc3\x9fe\r").unwrap();
-    other.write_all(b"\x99\x82").unwrap();
-    one.write_all(b"\n").unwrap();
+    let (mut first, mut second) = (terminal.writer(), terminal.writer());
+    first.write_all(b"Gr\xc3").unwrap();
+    second.write_all(b"x\n\xf0\x9f").unwrap();
+    first.write_all(b"\xbc\xc3\x9fe\r").unwrap();
+    second.write_all(b"\x99\x82").unwrap();
+    first.write_all(b"\n").unwrap();
     // Incomplete bytes of a dropped writer are replaced.
-    other.write_all(b"\xc3").unwrap();
-    drop(other);
-    one.write_all(b"!\n").unwrap();
+    second.write_all(b"\xc3").unwrap();
+    drop(second);
+    first.write_all(b"!\n").unwrap();
     assert_eq!(output.lines(), ["Grx", "üße🙂", "\u{fffd}", "!"]);
 }
 

@@ -166,16 +166,16 @@ async fn replies_arrive_and_headers_are_sent() {
 async fn custom_proxy_is_used() {
     for (provider, is_streamed) in both() {
         let (header, body) = provider.good(is_streamed);
-        let proxy = Server::start([Reply::with_header(200, header, &body)]).await;
-        let address = proxy.base_url();
-        let through = reqwest::Proxy::http(address.trim_end_matches("/v1")).unwrap();
-        let client = reqwest::Client::builder().proxy(through).tls_certs_only([]);
+        let server = Server::start([Reply::with_header(200, header, &body)]).await;
+        let address = server.base_url();
+        let proxy = reqwest::Proxy::http(address.trim_end_matches("/v1")).unwrap();
+        let client = reqwest::Client::builder().proxy(proxy).tls_certs_only([]);
         let setup = Setup {
             transport: Some(Shared(Arc::new(ReqwestTransport::from_builder(client)))),
             ..Setup::new("http://models.invalid/v1")
         };
         provider.send(is_streamed, setup).await.unwrap();
-        let [request] = proxy.requests().try_into().unwrap();
+        let [request] = server.requests().try_into().unwrap();
         let start = "POST http://models.invalid/v1/";
         assert!(request.line.starts_with(start), "{}: {}", provider.name, request.line);
         assert_eq!(request.header("x-team"), Some("blue"));

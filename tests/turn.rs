@@ -3,8 +3,8 @@
 #[path = "support/conversation.rs"]
 #[expect(dead_code, reason = "shared with tests that use the rest")]
 mod conversation;
-#[path = "turn/mend.rs"]
-mod mend;
+#[path = "turn/normalization.rs"]
+mod normalization;
 #[path = "turn/table.rs"]
 mod table;
 
@@ -90,9 +90,9 @@ fn inputs(calling: &Turn) -> [(&'static str, Input); 12] {
 fn every_state_accepts_only_inputs_of_its_step() {
     let states = states();
     for (state, before) in &states {
-        for (input, given) in inputs(&states[1].1) {
+        for (input, input_kind) in inputs(&states[1].1) {
             let mut turn = before.clone();
-            let accepted = match given {
+            let accepted = match input_kind {
                 Input::Reply(reply) => turn.on_reply(reply),
                 Input::Results(results) => turn.on_results(results),
             };

@@ -11,7 +11,7 @@ use std::{env, fs};
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]
-fn ui() {
+fn ui_cases_have_the_expected_outcome() {
     let cases = trybuild::TestCases::new();
     cases.pass("ui/pass/*.rs");
     if compiler().starts_with(COMPILER) {

@@ -98,7 +98,7 @@ impl Client {
                     return item;
                 }
             }
-            let bytes = within(self.response.chunk()).await.unwrap()?;
+            let bytes = with_timeout(self.response.chunk()).await.unwrap()?;
             self.unread.push_str(std::str::from_utf8(&bytes).unwrap());
         }
     }
@@ -110,7 +110,7 @@ impl Client {
 }
 
 /// Fails a test that would wait forever.
-async fn within<T>(work: impl Future<Output = T>) -> T {
+async fn with_timeout<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(30), work).await.expect("it takes too long")
 }
 
@@ -213,11 +213,11 @@ async fn assert_disconnect_cancels(
     mut ended: UnboundedReceiver<Option<String>>,
 ) {
     client.expect("call", "watch").await;
-    assert_eq!(within(reported.recv()).await, Some("started"));
+    assert_eq!(with_timeout(reported.recv()).await, Some("started"));
     assert!(reported.is_empty() && ended.is_empty());
     drop(client);
-    assert_eq!(within(reported.recv()).await, Some("dropped"));
-    assert_eq!(within(ended.recv()).await, Some(Some("DROPPED".to_owned())));
+    assert_eq!(with_timeout(reported.recv()).await, Some("dropped"));
+    assert_eq!(with_timeout(ended.recv()).await, Some(Some("DROPPED".to_owned())));
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 #[path = "support/histories.rs"]
 mod histories;
-#[path = "window/laws.rs"]
-mod laws;
+#[path = "window/properties.rs"]
+mod properties;
 #[path = "window/steps.rs"]
 mod steps;
 #[path = "window/summaries.rs"]

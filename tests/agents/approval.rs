@@ -12,10 +12,10 @@ fn chief(paid: &Paid) -> Agent {
 
 /// Returns the runs that started, with their depth.
 fn runs(events: &[Event]) -> Vec<(u32, RunId)> {
-    let began = events
+    let started_runs = events
         .iter()
         .filter(|event| matches!(event.kind, EventKind::Run(RunEvent::Started { .. })));
-    began.map(|event| (event.origin.depth, event.origin.run)).collect()
+    started_runs.map(|event| (event.origin.depth, event.origin.run)).collect()
 }
 
 #[tokio::test]
@@ -80,8 +80,8 @@ async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
 async fn nested_call_without_a_decision_stays_pending() {
     let paid = Paid::default();
     let agent = || {
-        let both = pay_call("Ada").call("pay", json!({ "to": "Bob" }));
-        let model = story([both, ChatReply::text("Both have their money.")]);
+        let two_payments = pay_call("Ada").call("pay", json!({ "to": "Bob" }));
+        let model = story([two_payments, ChatReply::text("Both have their money.")]);
         let cashier = Agent::new(model, tools![pay])
             .extension(paid.clone())
             .policy(Policy::new().approver(AskLater));
@@ -90,17 +90,17 @@ async fn nested_call_without_a_decision_stays_pending() {
     let mut waiting = paused(agent().run("Pay both.").await.unwrap_err());
     let call = waiting.pending()[0].call.id.clone();
     for decided in [0, 1] {
-        let within = waiting.nested_run_mut(&call).unwrap();
-        assert_eq!(within.pending().len(), 2);
-        let first = within.pending()[0].call.id.clone();
+        let nested_run = waiting.nested_run_mut(&call).unwrap();
+        assert_eq!(nested_run.pending().len(), 2);
+        let first = nested_run.pending()[0].call.id.clone();
         if decided > 0 {
-            within.decide(&first, Approval::Once, "Grace").unwrap();
+            nested_run.decide(&first, Approval::Once, "Grace").unwrap();
         }
         waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     }
-    let within = waiting.pending()[0].nested_run().unwrap();
-    assert_eq!(within.pending().len(), 1);
-    assert_eq!(within.pending()[0].arguments, json!({ "to": "Bob" }));
+    let nested_run = waiting.pending()[0].nested_run().unwrap();
+    assert_eq!(nested_run.pending().len(), 1);
+    assert_eq!(nested_run.pending()[0].arguments, json!({ "to": "Bob" }));
     assert_eq!(paid.all(), ["Ada"]);
     waiting.decide_each("Grace", |call| Approval::Deny(format!("no {}", call.arguments["to"])));
     let answer = agent().resume(waiting).finish().await.unwrap();
@@ -197,22 +197,22 @@ async fn approval_for_a_run_does_not_cover_nested_or_later_runs() {
         waiting.decide_each("Grace", |_| Approval::ForRun);
         agent.resume(waiting).finish().await
     };
-    let asked = |waiting: &Paused| match waiting.pending()[0].nested_run() {
-        Some(within) => (1, within.pending()[0].tool.clone()),
+    let first_pending = |waiting: &Paused| match waiting.pending()[0].nested_run() {
+        Some(nested_run) => (1, nested_run.pending()[0].tool.clone()),
         None => (0, waiting.pending()[0].tool.clone()),
     };
     let waiting = paused(agent.run("Pay.").await.unwrap_err());
-    assert_eq!(asked(&waiting), (1, "pay".into()));
+    assert_eq!(first_pending(&waiting), (1, "pay".into()));
     let waiting = paused(for_run(waiting).await.unwrap_err());
-    assert_eq!(asked(&waiting), (1, "give".into()));
+    assert_eq!(first_pending(&waiting), (1, "give".into()));
     assert_eq!(paid.all(), ["Ada"]);
     // No approval is requested for Bob, but one is for the same tool in the outer run.
     let waiting = paused(for_run(waiting).await.unwrap_err());
-    assert_eq!(asked(&waiting), (0, "pay".into()));
+    assert_eq!(first_pending(&waiting), (0, "pay".into()));
     assert_eq!(paid.all(), ["Ada", "Bob"]);
     // And one is in the next nested run.
     let waiting = paused(for_run(waiting).await.unwrap_err());
-    assert_eq!(asked(&waiting), (1, "pay".into()));
+    assert_eq!(first_pending(&waiting), (1, "pay".into()));
     assert_eq!(paid.all(), ["Ada", "Bob", "Eve"]);
 }
 
@@ -241,8 +241,9 @@ async fn suspended_state_is_not_passed_to_another_tool_of_the_same_name() {
 async fn remote_calls_pause_and_resume_remotely() {
     let paid = Paid::default();
     let agent = || {
-        let there = Registry::try_from(Tools::new().with(cashier(&paid))).unwrap();
-        caller_of(cashier(&Paid::default()), "cashier").dispatch_with(Dispatcher::new(there))
+        let other_registry = Registry::try_from(Tools::new().with(cashier(&paid))).unwrap();
+        caller_of(cashier(&Paid::default()), "cashier")
+            .dispatch_with(Dispatcher::new(other_registry))
     };
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
     approve_all(&mut waiting);
@@ -314,8 +315,8 @@ async fn unreadable_suspended_state_fails_only_its_call() {
 /// Ends the run.
 #[tool]
 async fn finish() -> ToolOutput {
-    let done = EffectRecord::StopRequested { reason: "all is done".into() };
-    ToolOutput::text("bye").with_effect(done)
+    let stop = EffectRecord::StopRequested { reason: "all is done".into() };
+    ToolOutput::text("bye").with_effect(stop)
 }
 
 /// A suspended call that is not resumed is not reported as never run.

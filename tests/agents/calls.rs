@@ -1,6 +1,7 @@
 //! A sub-agent is called like any tool, and its events are nested in its call.
 
 use super::*;
+use crate::run_events::ONE_CALL_RUN;
 
 #[tokio::test]
 async fn sub_agent_runs_as_a_tool() {
@@ -11,8 +12,8 @@ async fn sub_agent_runs_as_a_tool() {
         ]);
         Agent::new(model, tools![echo]).into_tool("helper", "Looks for things.")
     };
-    let seen = Arc::<Mutex<Vec<(String, u32, bool)>>>::default();
-    let copy = Arc::clone(&seen);
+    let finished_calls = Arc::<Mutex<Vec<(String, u32, bool)>>>::default();
+    let copy = Arc::clone(&finished_calls);
     let model = ScriptedModel::new([
         ChatReply::default().call("helper", r#"{"task": "Look!"}"#).usage(Usage::new(1, 1)),
         ChatReply::text("Done.").usage(Usage::new(1, 1)),
@@ -26,24 +27,14 @@ async fn sub_agent_runs_as_a_tool() {
     let answer = agent.run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].text, "found deep");
     assert_eq!(answer.usage, Usage::new(32, 5), "what it took counts as well");
-    let seen = seen.lock().unwrap().clone();
-    let inner: Vec<_> =
-        seen.iter().filter(|(_, depth, _)| *depth == 1).map(|(name, _, _)| name.as_str()).collect();
-    assert_eq!(
-        inner,
-        [
-            "run started",
-            "run said",
-            "model asked",
-            "model replied",
-            "tool started",
-            "tool finished",
-            "model asked",
-            "model replied",
-            "run finished"
-        ]
-    );
-    assert_eq!(seen.iter().filter(|(_, _, is_within)| *is_within).count(), 1);
+    let finished_calls = finished_calls.lock().unwrap().clone();
+    let inner: Vec<_> = finished_calls
+        .iter()
+        .filter(|(_, depth, _)| *depth == 1)
+        .map(|(name, _, _)| name.as_str())
+        .collect();
+    assert_eq!(inner, ONE_CALL_RUN);
+    assert_eq!(finished_calls.iter().filter(|(_, _, is_within)| *is_within).count(), 1);
 
     // It fails like any tool.
     let lost = Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new())
@@ -72,7 +63,7 @@ async fn nesting_depth_of_sub_agents_is_limited() {
     let denied = Arc::<Mutex<Vec<u32>>>::default();
     let copy = Arc::clone(&denied);
     let agent = agent.on_event(move |event| {
-        if event.execution().is_some_and(|done| done.failed_with("TOOL_DENIED")) {
+        if event.execution().is_some_and(|execution| execution.failed_with("TOOL_DENIED")) {
             copy.lock().unwrap().push(event.origin.depth);
         }
     });

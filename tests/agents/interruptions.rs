@@ -19,20 +19,20 @@ use tool_runtime::{Policy, ToolResult};
 use super::*;
 
 /// What was done, with the idempotency keys.
-type Done = Arc<Mutex<Vec<(String, String)>>>;
+type ActionLog = Arc<Mutex<Vec<(String, String)>>>;
 
-async fn done(what: &str, ctx: &ToolContext) {
+async fn record_action(action: &str, ctx: &ToolContext) {
     tokio::task::yield_now().await;
-    ctx.get::<Done>().unwrap().lock().unwrap().push((what.into(), ctx.idempotency_key()));
+    ctx.get::<ActionLog>().unwrap().lock().unwrap().push((action.into(), ctx.idempotency_key()));
     tokio::task::yield_now().await;
 }
 
 /// Acts at once.
 #[tool]
-async fn act(what: String, ctx: &ToolContext) -> &'static str {
-    done(&what, ctx).await;
+async fn act(action: String, ctx: &ToolContext) -> &'static str {
+    record_action(&action, ctx).await;
     // Some calls take longer.
-    for _ in 0..what.len() * what.len() % 13 {
+    for _ in 0..action.len() * action.len() % 13 {
         tokio::task::yield_now().await;
     }
     "done"
@@ -40,8 +40,8 @@ async fn act(what: String, ctx: &ToolContext) -> &'static str {
 
 /// Acts, once that is approved.
 #[tool(permission = "ask")]
-async fn dare(what: String, ctx: &ToolContext) -> &'static str {
-    done(&what, ctx).await;
+async fn dare(action: String, ctx: &ToolContext) -> &'static str {
+    record_action(&action, ctx).await;
     "done"
 }
 
@@ -60,8 +60,8 @@ impl ChatModel for ScriptedCalls {
         Ok(calls.fold(reply, |reply, call| {
             *count += 1;
             match call {
-                0 => reply.call("act", json!({ "what": format!("act {count}") })),
-                1 => reply.call("dare", json!({ "what": format!("dare {count}") })),
+                0 => reply.call("act", json!({ "action": format!("act {count}") })),
+                1 => reply.call("dare", json!({ "action": format!("dare {count}") })),
                 _ => reply.call("helper", json!({ "task": "Go on." })),
             }
         }))
@@ -73,8 +73,8 @@ async fn poll_at_most<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> 
     let mut work = pin!(work);
     for _ in 0..polls {
         let now = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
-        if let Poll::Ready(done) = now {
-            return Some(done);
+        if let Poll::Ready(output) = now {
+            return Some(output);
         }
         tokio::task::yield_now().await;
     }
@@ -122,23 +122,23 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let done = Done::default();
-            let says = ScriptedCalls(Arc::new(Mutex::new((replies.into_iter(), 0))));
+            let log = ActionLog::default();
+            let model = ScriptedCalls(Arc::new(Mutex::new((replies.into_iter(), 0))));
             let steering = Steering::new();
-            let inner = Agent::new(says.clone(), tools![act, dare]).extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater));
+            let inner = Agent::new(model.clone(), tools![act, dare]).extension(Arc::clone(&log)).policy(Policy::new().approver(AskLater));
             let middle = inner.clone().into_tool("helper", "Helps.");
-            let middle = Agent::new(says.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater));
-            let agent = Agent::new(says, tools![act, dare].with(middle.into_tool("helper", "Helps.")))
-                .extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater)).steering(&steering);
+            let middle = Agent::new(model.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&log)).policy(Policy::new().approver(AskLater));
+            let agent = Agent::new(model, tools![act, dare].with(middle.into_tool("helper", "Helps.")))
+                .extension(Arc::clone(&log)).policy(Policy::new().approver(AskLater)).steering(&steering);
             let store = AcknowledgingStore::default();
             let session = agent.session(store.clone(), "s");
             let (mut waiting, mut allowed) = (None::<Paused>, BTreeSet::new());
-            for (what, how, polls) in steps {
+            for (action, bits_seed, polls) in steps {
                 let polls = if polls < 30 { polls * 3 } else { u8::MAX };
-                if how % 5 == 0 {
+                if bits_seed % 5 == 0 {
                     steering.push("Well?");
                 }
-                let ended = match (what, waiting.take()) {
+                let ended = match (action, waiting.take()) {
                     (0, _) => poll_at_most(polls, session.run("Go")).await,
                     (1, _) => {
                         let resumed = async {
@@ -150,14 +150,14 @@ proptest! {
                         poll_at_most(polls, resumed).await.and_then(Result::transpose)
                     }
                     (_, Some(mut paused)) => {
-                        let mut bits = how;
+                        let mut bits = bits_seed;
                         paused.decide_each("Grace", |pending| {
                             bits = bits.rotate_left(3);
                             match bits % 3 {
                                 0 => Approval::Defer,
                                 1 => Approval::Deny("no".into()),
                                 _ => {
-                                    allowed.insert(pending.arguments["what"].as_str().unwrap().to_owned());
+                                    allowed.insert(pending.arguments["action"].as_str().unwrap().to_owned());
                                     Approval::Once
                                 }
                             }
@@ -186,18 +186,18 @@ proptest! {
             }
             // Acknowledged results stay, however the other calls of the batch end.
             let messages = session.messages().await.unwrap();
-            let told: Vec<_> = messages.iter().filter(|it| matches!(it, Message::Tool { .. })).flat_map(results).collect();
+            let results: Vec<_> = messages.iter().filter(|it| matches!(it, Message::Tool { .. })).flat_map(results).collect();
             let state = store.load("s").await.unwrap().map(|it| it.state).unwrap_or_default();
             for early in store.1.lock().unwrap().iter() {
                 let early: ToolResult = serde_json::from_value(early.clone()).unwrap();
-                let is_told = told.iter().any(|told| told.call == early.call && told.text.starts_with(&early.text));
-                assert!(is_told || state.contains(&serde_json::to_string(&early).unwrap()), "{early:?} is lost");
+                let is_in_transcript = results.iter().any(|result| result.call == early.call && result.text.starts_with(&early.text));
+                assert!(is_in_transcript || state.contains(&serde_json::to_string(&early).unwrap()), "{early:?} is lost");
             }
-            let all = done.lock().unwrap();
+            let all = log.lock().unwrap();
             let keys: BTreeSet<_> = all.iter().map(|(_, key)| key).collect();
             assert_eq!(keys.len(), all.len(), "{all:?}");
-            for (what, _) in all.iter() {
-                assert!(what.starts_with("act") || allowed.contains(what), "{what}");
+            for (action, _) in all.iter() {
+                assert!(action.starts_with("act") || allowed.contains(action), "{action}");
             }
         });
     }

@@ -66,7 +66,7 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
 async fn secrets_of_sub_agent_and_caller_are_redacted_in_both_runs() {
     const OUTER: &str = "0ut3r-s3cr3t";
     const INNER: &str = "1nn3r-s3cr3t";
-    let both = format!("{OUTER} and {INNER}");
+    let both_secrets = format!("{OUTER} and {INNER}");
     struct Fails(String);
     #[async_trait]
     impl ChatModel for Fails {
@@ -74,10 +74,10 @@ async fn secrets_of_sub_agent_and_caller_are_redacted_in_both_runs() {
             Err(ModelError::Setup(self.0.clone()))
         }
     }
-    let says = story([echo_call(&both), ChatReply::text(&both)]);
-    let helper = Agent::new(says, tools![echo]).policy(Policy::new().secrets([INNER]));
-    let fails =
-        Agent::new(Fails(both.clone()), Tools::new()).policy(Policy::new().secrets([INNER]));
+    let model = story([echo_call(&both_secrets), ChatReply::text(&both_secrets)]);
+    let helper = Agent::new(model, tools![echo]).policy(Policy::new().secrets([INNER]));
+    let fails = Agent::new(Fails(both_secrets.clone()), Tools::new())
+        .policy(Policy::new().secrets([INNER]));
     let calls = ChatReply::default()
         .call("helper", json!({ "task": OUTER }))
         .call("fails", json!({ "task": OUTER }));
@@ -120,8 +120,8 @@ async fn events_of_a_sub_agent_carry_its_name() {
     }
     let (agent, output) = with_recorder(inner());
     agent.run("Go").await.unwrap();
-    let began = serde_json::to_value(&output.lock().unwrap()[0]).unwrap();
-    assert_eq!((began.get("agent"), began.get("within")), (None, None));
+    let started = serde_json::to_value(&output.lock().unwrap()[0]).unwrap();
+    assert_eq!((started.get("agent"), started.get("within")), (None, None));
 }
 
 #[test]

@@ -47,15 +47,15 @@ async fn resumed_call_counts_once_towards_rate_limits() {
     let hourly = cashier_with(&paid, |it| it.rate_limit = Some(RateLimit::per_hour(2)));
     let agent = caller_of(hourly, "cashier")
         .policy(Policy::new().concurrency(Concurrency::default().all(1)));
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     for _ in 0..2 {
         let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());
         approve_all(&mut waiting);
         agent.resume(waiting).finish().await.unwrap();
     }
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(started.elapsed(), Duration::ZERO);
     paused(agent.run("Pay Ada.").await.unwrap_err());
-    assert_eq!(begun.elapsed(), Duration::from_secs(3_600));
+    assert_eq!(started.elapsed(), Duration::from_secs(3_600));
 }
 
 /// Fails.

@@ -28,17 +28,19 @@ fn helper(limits: Option<Limits>) -> SubAgent {
 
 /// Returns the costs that executions record, each with its tokens.
 fn recorded_costs(events: &[Event]) -> Vec<(u64, Option<f64>)> {
-    let done = events.iter().filter_map(Event::execution).flat_map(|done| &done.effects);
-    done.filter_map(|effect| match effect {
-        EffectRecord::TokensSpent { usage, cost } => Some((usage.input, *cost)),
-        _ => None,
-    })
-    .collect()
+    let effects =
+        events.iter().filter_map(Event::execution).flat_map(|execution| &execution.effects);
+    effects
+        .filter_map(|effect| match effect {
+            EffectRecord::TokensSpent { usage, cost } => Some((usage.input, *cost)),
+            _ => None,
+        })
+        .collect()
 }
 
 #[tokio::test]
 async fn each_agent_counts_at_its_own_prices() {
-    for (outer, inner, cost, told) in [
+    for (outer, inner, cost, reported) in [
         (prices(2.0), prices(5.0), Some(140.0), Some(100.0)),
         // Without prices of its own, those of the caller apply.
         (prices(2.0), None, Some(80.0), None),
@@ -49,7 +51,7 @@ async fn each_agent_counts_at_its_own_prices() {
         let (agent, events) = with_recorder(priced_caller_of(outer, helper(inner)));
         let answer = agent.run("Go").await.unwrap();
         assert_eq!((answer.usage, answer.cost), (Usage::new(40, 4), cost));
-        assert_eq!(recorded_costs(&events.lock().unwrap()), [(20, told)]);
+        assert_eq!(recorded_costs(&events.lock().unwrap()), [(20, reported)]);
     }
 }
 

@@ -73,7 +73,7 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
         definition.requires = vec!["money".into()];
         definition
     });
-    for (agent, why) in [
+    for (agent, reason) in [
         (agent(Tools::new()), "not there any more"),
         (Agent::new(model(), of_bank), "another tool"),
         (agent(with(cashier(&paid))).policy(Policy::new().permissions(denied)), "not allowed"),
@@ -97,9 +97,9 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
         let answer = agent.resume(waiting).finish().await.unwrap();
         assert_complete(&answer.transcript);
         let result = &results(&answer.transcript[2])[0];
-        assert_eq!(result.error.as_deref(), Some("TOOL_INDETERMINATE"), "{why}: {result:?}");
+        assert_eq!(result.error.as_deref(), Some("TOOL_INDETERMINATE"), "{reason}: {result:?}");
         assert!(result.text.contains("may have had effects"), "{result:?}");
-        assert!(result.text.contains(why), "{why}: {result:?}");
+        assert!(result.text.contains(reason), "{reason}: {result:?}");
         let output: Vec<_> =
             output.lock().unwrap().iter().filter_map(Event::execution).cloned().collect();
         assert_eq!(&output[0].result, result);
@@ -107,10 +107,11 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
     assert!(paid.all().is_empty());
 
     // The same if another call aborts the batch.
-    let both = || ChatReply::default().call("later", "{}").call("cashier", json!({ "task": "Go" }));
+    let two_calls =
+        || ChatReply::default().call("later", "{}").call("cashier", json!({ "task": "Go" }));
     let tools = || tools![later].with(cashier(&paid));
     let agent = || {
-        Agent::new(story([both()]), tools())
+        Agent::new(story([two_calls()]), tools())
             .policy(Policy::new().approver(AskLater).on_failure(OnFailure::Abort))
     };
     let mut waiting = paused(agent().run("Go").await.unwrap_err());
@@ -204,9 +205,9 @@ async fn paused_run_resumes_to_a_value() {
         let mut waiting = paused(agent().extract::<u8>("Pay Ada.").await.unwrap_err());
         approve_all(&mut waiting);
         let (agent, output) = with_recorder(agent());
-        let given = agent.resume(waiting).extract::<u8>().await.unwrap();
-        assert_eq!((given.value, given.usage), (7, Usage::new(50, 5)));
-        assert_complete(&given.transcript);
+        let value = agent.resume(waiting).extract::<u8>().await.unwrap();
+        assert_eq!((value.value, value.usage), (7, Usage::new(50, 5)));
+        assert_complete(&value.transcript);
         let output = output.lock().unwrap();
         let ends = |event: &&Event| {
             event.origin.depth == 0

@@ -27,8 +27,8 @@ async fn assert_nested_run_resumes(store: impl SessionStore + Clone + 'static) {
     assert_eq!(session("ada").messages().await.unwrap(), answer.transcript);
     // It is no longer paused.
     assert!(session("ada").resume().await.unwrap().is_none());
-    let why = session("ada").resume_with(waiting).await.unwrap_err().reason;
-    assert!(matches!(why, StopReason::Session(_)), "{why}");
+    let reason = session("ada").resume_with(waiting).await.unwrap_err().reason;
+    assert!(matches!(reason, StopReason::Session(_)), "{reason}");
     assert_eq!(paid.all(), ["Ada"]);
 
     // If the run is abandoned, the suspended call is indeterminate.
@@ -129,8 +129,8 @@ async fn pending_call_is_saved_while_another_call_is_in_flight() {
 
 /// Stores any value.
 #[tool(permission = "ask")]
-async fn store_value(what: serde_json::Value) -> &'static str {
-    drop(what);
+async fn store_value(value: serde_json::Value) -> &'static str {
+    drop(value);
     "laid down"
 }
 
@@ -139,7 +139,7 @@ async fn store_value(what: serde_json::Value) -> &'static str {
 #[tokio::test]
 async fn call_with_arguments_too_deep_to_save_does_not_pause() {
     let deep = |depth: usize| {
-        let arguments = format!("{{\"what\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+        let arguments = format!("{{\"value\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
         ChatReply::default().call("store_value", arguments.as_str())
     };
     // Each at the maximum depth, and with one level more.
@@ -180,8 +180,8 @@ async fn session_extracts_a_value_from_a_resumed_run() {
     let mut waiting = paused(session.extract::<u8>("Pay Ada.").await.unwrap_err());
     approve_all(&mut waiting);
     let run = session.resume_with(waiting).await.unwrap();
-    let given = run.extract::<u8>().await.unwrap();
-    assert_eq!((given.value, given.usage), (7, Usage::new(50, 5)));
-    assert_eq!(session.messages().await.unwrap(), given.transcript);
+    let value = run.extract::<u8>().await.unwrap();
+    assert_eq!((value.value, value.usage), (7, Usage::new(50, 5)));
+    assert_eq!(session.messages().await.unwrap(), value.transcript);
     assert_eq!(paid.all(), ["Ada"]);
 }

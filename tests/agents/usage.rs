@@ -23,7 +23,7 @@ fn nested_helpers(agents: u32) -> SubAgent {
 }
 
 /// The usage of these agents until then.
-fn taken(agents: u64) -> Usage {
+fn usage_of(agents: u64) -> Usage {
     Usage::new(100 + 10 * (agents - 1), 7 + (agents - 1))
 }
 
@@ -37,24 +37,24 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test(start_paused = true)]
 async fn usage_of_a_stopped_sub_agent_counts() {
     for agents in 1..=3 {
-        let taken = taken(agents.into());
+        let usage = usage_of(agents.into());
         // The caller sends two requests if it continues, and one if it stops.
         let agent = |tool| caller_of(tool, "helper");
         let timed = nested_helpers(agents).map_definition(|definition| definition.timeout(SECOND));
         let answer = agent(timed).run("Go").await.unwrap();
         assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
-        assert_eq!(answer.usage, plus(taken, Usage::new(20, 2)), "{agents}");
+        assert_eq!(answer.usage, plus(usage, Usage::new(20, 2)), "{agents}");
 
         let answer = agent(nested_helpers(agents))
             .policy(Policy::new().batch_deadline(SECOND))
             .run("Go")
             .await
             .unwrap();
-        assert_eq!(answer.usage, plus(taken, Usage::new(20, 2)), "{agents}");
+        assert_eq!(answer.usage, plus(usage, Usage::new(20, 2)), "{agents}");
 
         let late = agent(nested_helpers(agents)).time_limit(SECOND).run("Go").await.unwrap_err();
         assert!(matches!(late.reason, StopReason::TimeLimit(_)));
-        assert_eq!(*late.usage, plus(taken, Usage::new(10, 1)), "{agents}");
+        assert_eq!(*late.usage, plus(usage, Usage::new(10, 1)), "{agents}");
 
         let stop = CancellationToken::new();
         let cancelled = agent(nested_helpers(agents)).cancellation(stop.clone());
@@ -64,7 +64,7 @@ async fn usage_of_a_stopped_sub_agent_counts() {
         });
         let cancelled = cancelled.unwrap_err();
         assert!(matches!(cancelled.reason, StopReason::Cancelled));
-        assert_eq!(*cancelled.usage, plus(taken, Usage::new(10, 1)), "{agents}");
+        assert_eq!(*cancelled.usage, plus(usage, Usage::new(10, 1)), "{agents}");
     }
 }
 
@@ -72,9 +72,9 @@ async fn usage_of_a_stopped_sub_agent_counts() {
 #[tokio::test(start_paused = true)]
 async fn usage_of_a_dropped_step_counts() {
     for agents in 1..=3 {
-        for beside in [false, true] {
+        for with_tool in [false, true] {
             let mut call = ask("helper");
-            if beside {
+            if with_tool {
                 call = call.call("other", r#"{"task": "Go on."}"#);
             }
             let model = story([call, ChatReply::text("Done.")]);
@@ -83,15 +83,15 @@ async fn usage_of_a_dropped_step_counts() {
             let mut run = agent.start("Go");
             assert!(matches!(run.next().await, Some(CompletedStep::Replied)));
             assert!(tokio::time::timeout(SECOND, run.next()).await.is_err());
-            let mut taken = plus(taken(agents.into()), Usage::new(10, 1));
-            if beside {
-                taken += Usage::new(100, 7);
+            let mut usage = plus(usage_of(agents.into()), Usage::new(10, 1));
+            if with_tool {
+                usage += Usage::new(100, 7);
                 tokio::task::yield_now().await;
             }
-            assert_eq!(run.state().turn.usage(), taken);
-            assert_eq!(run.turn_mut().usage(), taken);
+            assert_eq!(run.state().turn.usage(), usage);
+            assert_eq!(run.turn_mut().usage(), usage);
             let answer = run.finish().await.unwrap();
-            assert_eq!(answer.usage, plus(taken, Usage::new(10, 1)), "{agents} {beside}");
+            assert_eq!(answer.usage, plus(usage, Usage::new(10, 1)), "{agents} {with_tool}");
         }
     }
 }
@@ -106,8 +106,8 @@ async fn costly() -> ToolOutput {
 /// Usage that one call reports is not counted as that of another in-flight call.
 #[tokio::test(start_paused = true)]
 async fn usage_of_an_early_result_counts_once() {
-    let both = || story([ask("helper").call("costly", "{}"), ChatReply::text("Done.")]);
-    let agent = Agent::new(both(), tools![costly].with(stuck("helper")));
+    let two_calls = || story([ask("helper").call("costly", "{}"), ChatReply::text("Done.")]);
+    let agent = Agent::new(two_calls(), tools![costly].with(stuck("helper")));
     let session = agent.session(MemoryStore::default(), "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;
@@ -136,7 +136,7 @@ async fn usage_of_an_agent_called_by_a_tool_counts() {
 
     let agent = Agent::new(model(), tools![delegate].with(nested_helpers(2)))
         .policy(Policy::new().batch_deadline(SECOND));
-    assert_eq!(agent.run("Go").await.unwrap().usage, plus(taken(2), Usage::new(20, 2)));
+    assert_eq!(agent.run("Go").await.unwrap().usage, plus(usage_of(2), Usage::new(20, 2)));
 }
 
 /// Runs calls locally and ignores the deadline.
@@ -153,20 +153,20 @@ impl Dispatch for IgnoresDeadline {
 /// Remote calls that never return have used their tokens all the same.
 #[tokio::test(start_paused = true)]
 async fn usage_of_a_lost_remote_call_counts() {
-    let there = Registry::try_from(Tools::new().with(nested_helpers(2))).unwrap();
+    let other_registry = Registry::try_from(Tools::new().with(nested_helpers(2))).unwrap();
     let agent = caller_of(nested_helpers(2), "helper")
-        .dispatch_with(IgnoresDeadline(Dispatcher::new(there)));
+        .dispatch_with(IgnoresDeadline(Dispatcher::new(other_registry)));
     let late = agent.time_limit(SECOND).run("Go").await.unwrap_err();
     assert!(matches!(late.reason, StopReason::TimeLimit(_)));
-    assert_eq!(*late.usage, plus(taken(2), Usage::new(10, 1)));
+    assert_eq!(*late.usage, plus(usage_of(2), Usage::new(10, 1)));
 
     // Calls that return count once.
     let helper = || {
         let model = story([echo_call("a"), ChatReply::text("There.")]);
         Agent::new(model, tools![echo]).into_tool("helper", "Looks for things.")
     };
-    let there = Registry::try_from(Tools::new().with(helper())).unwrap();
-    let agent =
-        caller_of(helper(), "helper").dispatch_with(IgnoresDeadline(Dispatcher::new(there)));
+    let other_registry = Registry::try_from(Tools::new().with(helper())).unwrap();
+    let agent = caller_of(helper(), "helper")
+        .dispatch_with(IgnoresDeadline(Dispatcher::new(other_registry)));
     assert_eq!(agent.run("Go").await.unwrap().usage, Usage::new(40, 4));
 }

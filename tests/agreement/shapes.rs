@@ -1,4 +1,4 @@
-//! The types as tools: each alone, and beside another argument.
+//! The types as tools: each as the only argument, and with another one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,21 +20,21 @@ macro_rules! shapes {
 
             /// Takes one argument.
             #[tool(effect = "none")]
-            pub(super) async fn alone(it: $ty) -> String {
-                format!("{it:?}")
+            pub(super) async fn single(value: $ty) -> String {
+                format!("{value:?}")
             }
 
             /// Takes one argument and an optional one.
             #[tool(effect = "none")]
-            pub(super) async fn beside(it: $ty, another: Option<$ty>) -> String {
-                format!("{it:?} {another:?}")
+            pub(super) async fn first_of_two(value: $ty, another: Option<$ty>) -> String {
+                format!("{value:?} {another:?}")
             }
         })*
 
         pub(crate) fn all() -> Vec<Shape> {
             vec![$(
-                Shape { name: stringify!($name), tool: Arc::new($name::alone {}) },
-                Shape { name: concat!(stringify!($name), " and another"), tool: Arc::new($name::beside {}) },
+                Shape { name: stringify!($name), tool: Arc::new($name::single {}) },
+                Shape { name: concat!(stringify!($name), " and another"), tool: Arc::new($name::first_of_two {}) },
             )*]
         }
     };
@@ -87,5 +87,5 @@ shapes! {
     float: f32;
     any: Value;
     double: Option<Option<i8>>;
-    nothing: ();
+    unit_value: ();
 }

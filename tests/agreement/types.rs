@@ -118,7 +118,7 @@ pub(crate) struct Lists {
     array: [i16; 3],
     tuple: (i8, Option<bool>, String),
     tuples: Vec<(String, f32)>,
-    nothing: (),
+    empty: (),
     deep: Vec<Vec<Option<u8>>>,
 }
 
@@ -143,11 +143,11 @@ pub(crate) struct Maybes {
 #[derive(Debug, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Defaulted {
-    how_many: u32,
+    quantity: u32,
     #[serde(rename = "the place")]
     place: String,
     #[serde(alias = "otherwise")]
-    unit_of_it: Option<Unit>,
+    unit: Option<Unit>,
     #[serde(skip)]
     hidden: u8,
 }

@@ -22,11 +22,11 @@ fn broken_rule(body: &Value) -> Option<String> {
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         !id.is_empty() && id.bytes().all(is_sign)
     };
-    let goes_on = |last: &Value| {
+    let can_be_last = |last: &Value| {
         last["role"] == "user"
             || blocks(last).last().is_some_and(|block| block["type"] == "server_tool_use")
     };
-    if !messages.last().is_some_and(goes_on) {
+    if !messages.last().is_some_and(can_be_last) {
         return Some("no user has the last word".into());
     }
     let mut used = HashSet::new();
@@ -67,8 +67,8 @@ fn broken_rule(body: &Value) -> Option<String> {
             return Some("results come first".into());
         }
         let first_other = blocks.iter().position(|block| block["type"] != "tool_result");
-        let behind = blocks.iter().skip(first_other.unwrap_or(blocks.len()));
-        if behind.into_iter().any(|block| block["type"] == "tool_result") {
+        let later_blocks = blocks.iter().skip(first_other.unwrap_or(blocks.len()));
+        if later_blocks.into_iter().any(|block| block["type"] == "tool_result") {
             return Some(format!("a result of {place} stands behind something else"));
         }
         let no_object = |block: &&Value| block["type"] == "tool_use" && !block["input"].is_object();

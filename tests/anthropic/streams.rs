@@ -83,14 +83,14 @@ async fn replies_do_not_depend_on_chunk_boundaries() {
         let whole = Canned::new([Reply::text(200, &body.to_string())]);
         let expected = client(&whole).reply(ChatRequest::new(&[])).await.unwrap();
         for pieces in cuts(stream(&events(&content, "tool_use")).as_bytes()) {
-            let (reply, told) = streamed(&client(&Canned::new([Reply::new(200, pieces)]))).await;
+            let (reply, deltas) = streamed(&client(&Canned::new([Reply::new(200, pieces)]))).await;
             let reply = reply.unwrap();
             assert_eq!(reply, expected);
-            let said = Message::Assistant { parts: reply.parts };
-            assert_eq!(told.text, said.text());
-            assert_eq!(told.reasoning, if content.len() > 1 { "Hmm." } else { "" });
-            let names: Vec<_> = said.calls().map(|call| call.name.as_str()).collect();
-            assert_eq!(told.calls.iter().map(|[name, _]| name).collect::<Vec<_>>(), names);
+            let assistant = Message::Assistant { parts: reply.parts };
+            assert_eq!(deltas.text, assistant.text());
+            assert_eq!(deltas.reasoning, if content.len() > 1 { "Hmm." } else { "" });
+            let names: Vec<_> = assistant.calls().map(|call| call.name.as_str()).collect();
+            assert_eq!(deltas.calls.iter().map(|[name, _]| name).collect::<Vec<_>>(), names);
         }
     }
 }
@@ -117,12 +117,12 @@ async fn interleaved_calls_stay_separate() {
         json!({ "type": "message_stop" }),
     ];
     let canned = Canned::new([Reply::text(200, &stream(&list))]);
-    let (reply, told) = streamed(&client(&canned)).await;
-    let said = Message::Assistant { parts: reply.unwrap().parts };
+    let (reply, deltas) = streamed(&client(&canned)).await;
+    let assistant = Message::Assistant { parts: reply.unwrap().parts };
     // Byte for byte, damaged arguments included.
-    let arguments: Vec<_> = said.calls().map(|call| call.arguments.to_text()).collect();
+    let arguments: Vec<_> = assistant.calls().map(|call| call.arguments.to_text()).collect();
     assert_eq!(arguments, ["{\"a\": 1, }", "{\"b\": 2}"]);
-    assert_eq!(told.calls[1][1], "{\"b\": 2}");
+    assert_eq!(deltas.calls[1][1], "{\"b\": 2}");
 }
 
 #[tokio::test]

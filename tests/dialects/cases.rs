@@ -115,19 +115,19 @@ fn keywords_convert_to_each_dialect() {
 /// Rules beside a reference apply as well; of two limits the narrower one applies.
 #[test]
 fn rules_beside_a_reference_are_merged() {
-    let beside =
+    let with_sibling =
         |name: &str, most: u32| json!({"$ref": format!("#/$defs/{name}"), "maxLength": most});
     let keyword = |most: u32| json!({"type": "string", "maxLength": most});
     let words =
         |most: u32| json!({"type": "string", "description": format!("(maxLength: {most})")});
     for most in [5, 7, 8, 9, 20] {
         for (name, limit) in [("Name", 9), ("Short", 7)] {
-            let own = beside(name, most);
+            let own = with_sibling(name, most);
             let convert = |dialect| convert(own.clone(), dialect).unwrap();
             for dialect in [OPENAI, Dialect::Gemini] {
-                let around = json!({"anyOf": [{"$ref": format!("#/$defs/{name}")}],
+                let wrapping = json!({"anyOf": [{"$ref": format!("#/$defs/{name}")}],
                     "description": format!("(maxLength: {most})")});
-                assert_eq!(convert(dialect), around, "{dialect}: {own}");
+                assert_eq!(convert(dialect), wrapping, "{dialect}: {own}");
             }
             let most = most.min(limit);
             assert_eq!(convert(Dialect::GeminiOpenApi), keyword(most), "{own}");
@@ -150,8 +150,8 @@ fn rules_beside_a_reference_are_merged() {
         assert_eq!(converted, expected, "{merged}");
     }
     let own = json!({"$ref": "#/$defs/Name", "pattern": "^a"});
-    let around = json!({"anyOf": [{"$ref": "#/$defs/Name"}], "pattern": "^a"});
-    assert_eq!(convert(own, OPENAI), Ok(around));
+    let wrapping = json!({"anyOf": [{"$ref": "#/$defs/Name"}], "pattern": "^a"});
+    assert_eq!(convert(own, OPENAI), Ok(wrapping));
     let own = json!({"$ref": "#/$defs/Odd", "pattern": "b$"});
     for dialect in [ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama] {
         let error = convert(own.clone(), dialect).unwrap_err();
@@ -169,12 +169,13 @@ fn rules_beside_chained_references_are_merged() {
             OPENAI => schema["pattern"].clone(),
             _ => schema["description"].clone(),
         };
-        let [here, there] = [converted.clone(), definition("Begun", &own, dialect)];
+        let [converted_here, from_definition] =
+            [converted.clone(), definition("Begun", &own, dialect)];
         let expected = match dialect {
             OPENAI => ["b$", "^a"],
             _ => ["(pattern: \"b$\")", "(pattern: \"^a\")"],
         };
-        assert_eq!([pattern(&here), pattern(&there)], expected, "{dialect}");
+        assert_eq!([pattern(&converted_here), pattern(&from_definition)], expected, "{dialect}");
         assert_eq!(converted["anyOf"], json!([{"$ref": "#/$defs/Begun"}]));
     }
     let merged = json!({"type": "object", "allOf": [
@@ -207,13 +208,13 @@ fn rules_beside_chained_references_are_merged() {
 #[test]
 fn inexpressible_schemas_report_path_and_reason() {
     let map = json!({"type": "object", "additionalProperties": {"type": "integer"}});
-    let within = |inner: &Value| {
+    let in_array = |inner: &Value| {
         json!({"type": "array", "items": {"type": "object",
         "properties": {"odd name": inner}}})
     };
     for (dialect, own, path, reason) in [
         (OPENAI, map.clone(), "a", "maps are not supported"),
-        (OPENAI, within(&map), "a[][\"odd name\"]", "maps are not supported"),
+        (OPENAI, in_array(&map), "a[][\"odd name\"]", "maps are not supported"),
         (ANTHROPIC, json!({}), "a", "any value is allowed"),
         (ANTHROPIC, json!({"$ref": "#/$defs/Tree"}), "a.kids[]", "the type contains itself"),
         (ANTHROPIC, json!({"type": "object"}), "a", "the object names no members"),
@@ -278,14 +279,14 @@ fn size_limits_are_reported() {
         let values: Vec<_> = (0..count).map(|at| format!("{at:0letters$}")).collect();
         members([json!({"type": "string", "enum": values})].into_iter())
     };
-    let many = |count: usize| members((0..count).map(|_| json!({"type": "integer"})));
+    let with_members = |count: usize| members((0..count).map(|_| json!({"type": "integer"})));
     let unions = |count: usize| members((0..count).map(|_| json!({"type": ["integer", "null"]})));
     for (dialect, most, more, reason) in [
         (OPENAI, deep(10), deep(11), "nesting limit exceeded: 11 of 10"),
         (OPENAI, listed(1_000, 10), listed(1_001, 10), "listed value limit exceeded: 1001 of 1000"),
         (OPENAI, listed(250, 100), listed(251, 100), "more than 250 listed values have"),
-        (OPENAI, many(5_000), many(5_001), "member limit exceeded: 5001 of 5000"),
-        (ANTHROPIC, many(24), many(25), "optional member limit exceeded: 25 of 24"),
+        (OPENAI, with_members(5_000), with_members(5_001), "member limit exceeded: 5001 of 5000"),
+        (ANTHROPIC, with_members(24), with_members(25), "optional member limit exceeded: 25 of 24"),
         (ANTHROPIC, unions(16), unions(17), "union limit exceeded: 17 of 16"),
     ] {
         let most = Schema::from(most).for_dialect(dialect);
@@ -293,10 +294,10 @@ fn size_limits_are_reported() {
         let error = Schema::from(more).for_dialect(dialect).unwrap_err();
         assert!(error.reason.starts_with(reason), "{dialect}: {error}");
     }
-    let few = Schema::from(many(12)).for_dialect(ANTHROPIC).unwrap();
-    let none = Schema::from(many(0)).for_dialect(ANTHROPIC).unwrap();
-    assert_eq!(ANTHROPIC.check_request([&few, &few]), Ok(()));
-    assert!(ANTHROPIC.check_request([&few, &few, &few]).is_err());
+    let converted = Schema::from(with_members(12)).for_dialect(ANTHROPIC).unwrap();
+    let none = Schema::from(with_members(0)).for_dialect(ANTHROPIC).unwrap();
+    assert_eq!(ANTHROPIC.check_request([&converted, &converted]), Ok(()));
+    assert!(ANTHROPIC.check_request([&converted, &converted, &converted]).is_err());
     assert_eq!(ANTHROPIC.check_request(vec![&none; 20]), Ok(()));
     let error = ANTHROPIC.check_request(vec![&none; 21]).unwrap_err();
     assert!(

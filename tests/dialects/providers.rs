@@ -147,8 +147,8 @@ impl<'d> Judge<'d> {
         let may_be_open = matches!(self.dialect, Dialect::Gemini | Dialect::Ollama);
         self.must(is_typed || may_be_open, at, "every place has a type");
         if self.dialect == Dialect::GeminiOpenApi {
-            let is_one = rules.get("type").is_none_or(Value::is_string);
-            self.must(is_one, at, "a place has one type");
+            let is_single_type = rules.get("type").is_none_or(Value::is_string);
+            self.must(is_single_type, at, "a place has one type");
         }
         if rules.get("type").is_some_and(|kind| kind == "array") && !may_be_open {
             self.must(rules.contains_key("items"), at, "items have a type");
@@ -170,8 +170,8 @@ impl<'d> Judge<'d> {
         };
         let format = rules.get("format").and_then(Value::as_str);
         let is_uri = format == Some("uri") && self.dialect == Dialect::AnthropicStrict;
-        let knows = is_uri || format.is_none_or(|format| formats.contains(&format));
-        self.must(knows, at, &format!("no format {format:?}"));
+        let is_known = is_uri || format.is_none_or(|format| formats.contains(&format));
+        self.must(is_known, at, &format!("no format {format:?}"));
         if self.dialect == Dialect::AnthropicStrict {
             let least = rules.get("minItems").and_then(Value::as_u64).unwrap_or(0);
             self.must(least <= 1, at, "minItems is 0 or 1");

@@ -12,8 +12,8 @@ use tool_runtime::{
 
 /// Finds a word.
 #[tool(effect = "write", repair = "none")]
-async fn find(word: String, #[arg(default = 3)] most: u8, within: Option<u8>) -> String {
-    format!("{word} {most} {within:?}")
+async fn find(word: String, #[arg(default = 3)] most: u8, radius: Option<u8>) -> String {
+    format!("{word} {most} {radius:?}")
 }
 
 /// Counts words.
@@ -63,7 +63,7 @@ fn definitions_stay_in_the_dialect_after_changes() {
             assert_eq!(tool.parameters.dialect(), Dialect::Plain);
             let converted = tool.wire_parameters();
             assert_eq!(converted.dialect(), Dialect::OpenAiStrict);
-            assert_eq!(converted.as_value()["required"], json!(["word", "most", "within"]));
+            assert_eq!(converted.as_value()["required"], json!(["word", "most", "radius"]));
         }
     }
 }
@@ -72,7 +72,7 @@ fn definitions_stay_in_the_dialect_after_changes() {
 #[tokio::test]
 async fn null_of_optional_member_is_absent() {
     let dispatcher = Dispatcher::new(tools![find].dialect(Dialect::OpenAiStrict).unwrap());
-    let arguments = r#"{"word": "a", "most": null, "within": null}"#;
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", "find", arguments)]).await;
-    assert_eq!(done[0].result.text, "a 3 None");
+    let arguments = r#"{"word": "a", "most": null, "radius": null}"#;
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", "find", arguments)]).await;
+    assert_eq!(executions[0].result.text, "a 3 None");
 }

@@ -6,8 +6,8 @@ use tool_runtime::json::{Fix, FixKind, parse_as};
 use tool_runtime::schema::{Dialect, Schema};
 
 use crate::draw::Draws;
-use crate::fitting::Fitting;
 use crate::providers::violations;
+use crate::valid_values::ValueGenerator;
 use proptest::test_runner::TestRunner;
 
 /// The number of values that are tried for each schema and direction.
@@ -33,8 +33,8 @@ pub(crate) fn try_schema(own: &Value, dialect: Dialect) -> Outcome {
     let converted = converted.as_value();
     let found = violations(dialect, converted);
     assert!(found.is_empty(), "{dialect}: {found:#?}\n{own:#}\n{converted:#}");
-    let again = Schema::from(own.clone()).for_dialect(dialect).map(Value::from);
-    assert_eq!(again.as_ref(), Ok(converted), "the same each time");
+    let converted_twice = Schema::from(own.clone()).for_dialect(dialect).map(Value::from);
+    assert_eq!(converted_twice.as_ref(), Ok(converted), "the same each time");
 
     // Writes Gemini's `nullable` in standard JSON Schema.
     let readable = without_nullable(converted);
@@ -99,29 +99,29 @@ fn values(schema: &Value) -> Vec<Value> {
     let mut found = Vec::new();
     for seed in 1..=VALUES {
         let bytes = seed.wrapping_mul(2_654_435_761).to_le_bytes();
-        let mut fitting = Fitting { draws: Draws::new(&bytes), texts, root: schema };
-        found.push(fitting.value());
-        texts = fitting.texts;
+        let mut generator = ValueGenerator { draws: Draws::new(&bytes), texts, root: schema };
+        found.push(generator.value());
+        texts = generator.texts;
     }
     found
 }
 
 /// Returns true if the values are equal except for missing members that are null.
-fn is_same_but_absent(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Array(one), Value::Array(other)) => {
-            let mut both = one.iter().zip(other);
-            one.len() == other.len() && both.all(|(one, other)| is_same_but_absent(one, other))
+fn is_same_but_absent(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Array(left), Value::Array(right)) => {
+            let mut both = left.iter().zip(right);
+            left.len() == right.len() && both.all(|(left, right)| is_same_but_absent(left, right))
         }
-        (Value::Object(one), Value::Object(other)) => {
-            other.keys().all(|key| one.contains_key(key))
-                && one.iter().all(|(key, value)| match other.get(key) {
-                    Some(other) => is_same_but_absent(value, other),
+        (Value::Object(left), Value::Object(right)) => {
+            right.keys().all(|key| left.contains_key(key))
+                && left.iter().all(|(key, value)| match right.get(key) {
+                    Some(right) => is_same_but_absent(value, right),
                     None => value.is_null(),
                 })
         }
-        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
-        (one, other) => one == other,
+        (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
+        (left, right) => left == right,
     }
 }
 
@@ -129,8 +129,8 @@ fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(without_nulls).collect(),
         Value::Object(members) => {
-            let there = members.iter().filter(|(_, member)| !member.is_null());
-            Value::Object(there.map(|(name, it)| (name.clone(), without_nulls(it))).collect())
+            let present = members.iter().filter(|(_, member)| !member.is_null());
+            Value::Object(present.map(|(name, it)| (name.clone(), without_nulls(it))).collect())
         }
         value => value.clone(),
     }
@@ -154,8 +154,8 @@ fn expressed(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
         let definitions = root.get("$defs").cloned().unwrap_or_else(|| json!({}));
         return branches(schema).find_map(|branch| {
             let expressed = expressed(value, branch, root)?;
-            let alone = json!({"anyOf": [branch], "$defs": definitions});
-            Schema::from(alone).check(&expressed).is_empty().then_some(expressed)
+            let single_branch = json!({"anyOf": [branch], "$defs": definitions});
+            Schema::from(single_branch).check(&expressed).is_empty().then_some(expressed)
         });
     }
     Some(match value {
@@ -180,9 +180,9 @@ fn expressed(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
         }
         Value::Array(items) => {
             let first = schema["prefixItems"].as_array().map_or(&[][..], Vec::as_slice);
-            let anything = json!({});
+            let any_value = json!({});
             let items = items.iter().enumerate().map(|(at, item)| {
-                let schema = first.get(at).or_else(|| schema.get("items")).unwrap_or(&anything);
+                let schema = first.get(at).or_else(|| schema.get("items")).unwrap_or(&any_value);
                 expressed(item, schema, root)
             });
             items.collect::<Option<Vec<_>>>()?.into()

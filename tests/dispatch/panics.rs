@@ -71,14 +71,14 @@ async fn error_with_a_panicking_text_is_reported() {
         tool.0.retries = 1;
         let (dispatcher, events) = observed(dispatcher(Tools::new().with(tool)));
         for count in [1, 2] {
-            let done = dispatcher.dispatch(calls(&vec![("mined", "{}"); count])).await;
+            let executions = dispatcher.dispatch(calls(&vec![("mined", "{}"); count])).await;
             assert_eq!(finished(&events).len(), count, "{at:?}");
-            for execution in done {
+            for execution in executions {
                 assert_eq!(execution.result.text, "no");
                 assert_eq!(execution.result.error.as_deref(), Some("TOOL_TRANSIENT_FAILURE"));
                 assert_eq!(execution.attempts, 2);
-                let told = execution.cause.unwrap();
-                assert!(told.starts_with(cause) && told.len() < 1_000, "{told}");
+                let recorded = execution.cause.unwrap();
+                assert!(recorded.starts_with(cause) && recorded.len() < 1_000, "{recorded}");
             }
         }
     }
@@ -123,28 +123,29 @@ async fn definition_of_a_tool_is_read_once() {
         dispatcher.offered_tools(&snapshot).iter().map(|tool| &tool.name).collect();
     assert_eq!(offered, ["add"]);
     assert_eq!(snapshot.definition("two").unwrap().description, "Shy.");
-    let done = dispatcher.dispatch(calls(&[("one", "{}")])).await;
-    assert_eq!(texts(&done), ["called"]);
-    let done = dispatcher.dispatch(calls(&[("one", "{}"), ("two", "{}"), ("tow", "{}")])).await;
-    assert_eq!(texts(&done)[..2], ["called"; 2]);
-    assert_eq!(texts(&done)[2], "There is no tool named `tow`. The tools are `add`.");
+    let executions = dispatcher.dispatch(calls(&[("one", "{}")])).await;
+    assert_eq!(texts(&executions), ["called"]);
+    let executions =
+        dispatcher.dispatch(calls(&[("one", "{}"), ("two", "{}"), ("tow", "{}")])).await;
+    assert_eq!(texts(&executions)[..2], ["called"; 2]);
+    assert_eq!(texts(&executions)[2], "There is no tool named `tow`. The tools are `add`.");
 }
 
 #[test]
 fn call_dropped_with_its_runtime_emits_its_end() {
-    let gone = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-    let handle = gone.handle().clone();
-    gone.shutdown_background();
+    let shut_down = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let handle = shut_down.handle().clone();
+    shut_down.shutdown_background();
     let alive = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for count in [2, 3] {
         let (dispatcher, events) = observed(all());
         let list = vec![("add", r#"{"a": 1, "b": 2}"#); count];
-        let done = alive.block_on(async {
+        let executions = alive.block_on(async {
             let _entered = handle.enter();
             dispatcher.dispatch(calls(&list)).await
         });
-        assert_eq!(codes(&done), vec!["TOOL_INDETERMINATE"; count]);
-        assert_eq!(codes(&finished(&events)), codes(&done));
+        assert_eq!(codes(&executions), vec!["TOOL_INDETERMINATE"; count]);
+        assert_eq!(codes(&finished(&events)), codes(&executions));
     }
 }
 
@@ -165,8 +166,8 @@ async fn panic_in_the_drop_of_an_error_is_caught() {
         let (dispatcher, events) = observed(dispatcher(tools![fail_and_stop]));
         let mut batch = Batch::from(calls(&vec![("fail_and_stop", "{}"); count]));
         batch.cancellation = Some(stop.clone());
-        let done = Dispatch::dispatch(&dispatcher.extension(stop), batch).await;
-        assert_eq!(codes(&done), vec!["TOOL_CANCELLED"; count]);
+        let executions = Dispatch::dispatch(&dispatcher.extension(stop), batch).await;
+        assert_eq!(codes(&executions), vec!["TOOL_CANCELLED"; count]);
         assert_eq!(finished(&events).len(), count);
     }
 }
@@ -181,8 +182,8 @@ async fn registry_view_that_panics_holds_no_tools() {
     });
     let dispatcher = Dispatcher::new(view);
     for count in [1, 2] {
-        let done = dispatcher.dispatch(calls(&vec![("add", "{}"); count])).await;
-        assert_eq!(codes(&done), vec!["TOOL_NOT_FOUND"; count]);
+        let executions = dispatcher.dispatch(calls(&vec![("add", "{}"); count])).await;
+        assert_eq!(codes(&executions), vec!["TOOL_NOT_FOUND"; count]);
     }
     assert_eq!(dispatcher.registry().snapshot().all_definitions().len(), 1);
 }

@@ -4,7 +4,7 @@ use tool_runtime::{Permission, ToolPreference};
 
 use super::*;
 
-async fn told(dispatcher: &Dispatcher, name: &str) -> String {
+async fn unknown_tool_text(dispatcher: &Dispatcher, name: &str) -> String {
     dispatcher.dispatch(calls(&[(name, "{}")])).await.remove(0).result.text
 }
 
@@ -41,32 +41,32 @@ fn numbered(count: usize) -> Registry {
 #[tokio::test]
 async fn unknown_name_is_answered_with_the_available_tools() {
     assert_eq!(
-        told(&all(), "launch_rocket").await,
+        unknown_tool_text(&all(), "launch_rocket").await,
         "There is no tool named `launch_rocket`. The tools are `add`, `crash`, `fail`, `hang`."
     );
     assert_eq!(
-        told(&dispatcher(Tools::new()), "add").await,
+        unknown_tool_text(&dispatcher(Tools::new()), "add").await,
         "There is no tool named `add`. There are no tools."
     );
     assert_eq!(
-        told(&all(), "functions.add").await,
+        unknown_tool_text(&all(), "functions.add").await,
         "There is no tool named `functions.add`. Did you mean `add`?"
     );
     // Control characters are escaped.
     assert_eq!(
-        told(&dispatcher(Tools::new()), "a\n\u{1b}[2J\u{202e}ü").await,
+        unknown_tool_text(&dispatcher(Tools::new()), "a\n\u{1b}[2J\u{202e}ü").await,
         r"There is no tool named `a\n\u{1b}[2J\u{202e}ü`. There are no tools."
     );
-    let text = told(&all(), &"long".repeat(100_000)).await;
+    let text = unknown_tool_text(&all(), &"long".repeat(100_000)).await;
     assert!(text.len() < 300, "{text}");
 }
 
 #[tokio::test]
 async fn long_tool_list_is_truncated_with_a_count() {
-    let all = told(&Dispatcher::new(numbered(20)), "launch").await;
+    let all = unknown_tool_text(&Dispatcher::new(numbered(20)), "launch").await;
     assert!(all.ends_with("`tool_18`, `tool_19`."), "{all}");
-    let some = told(&Dispatcher::new(numbered(25)), "launch").await;
-    assert!(some.ends_with("`tool_18`, `tool_19` and 5 more."), "{some}");
+    let truncated = unknown_tool_text(&Dispatcher::new(numbered(25)), "launch").await;
+    assert!(truncated.ends_with("`tool_18`, `tool_19` and 5 more."), "{truncated}");
 }
 
 #[tokio::test]
@@ -75,18 +75,18 @@ async fn unknown_name_points_to_the_search_tool() {
     registry.register(named(definition("look_up").finds_tools())).unwrap();
     let dispatcher = Dispatcher::new(registry.clone());
     assert_eq!(
-        told(&dispatcher, "launch").await,
+        unknown_tool_text(&dispatcher, "launch").await,
         "There is no tool named `launch`. There are 25 tools: call `look_up` to find the one that \
          you need."
     );
     assert_eq!(
-        told(&dispatcher, "tol_07").await,
+        unknown_tool_text(&dispatcher, "tol_07").await,
         "There is no tool named `tol_07`. Did you mean `tool_07` or `tool_00` or `tool_01`? Call \
          `look_up` to find others."
     );
     // A search tool that is denied is not suggested.
     registry.prefer("look_up", ToolPreference::default().hidden()).unwrap();
-    let text = told(&dispatcher, "launch").await;
+    let text = unknown_tool_text(&dispatcher, "launch").await;
     assert!(text.ends_with(" and 4 more."), "{text}");
 }
 
@@ -101,12 +101,12 @@ async fn suggestion_never_names_a_forbidden_tool() {
     let outside = definition("mail_outside");
     let tools = [denied, needy, disabled, hidden, outside, definition("other")];
     let registry = Registry::try_from(tools.map(named).into_iter().collect::<Tools>()).unwrap();
-    let away = Availability::Unavailable("gone".into());
-    registry.register(Arc::new(Named(definition("mail_away"), away))).unwrap();
+    let unavailable = Availability::Unavailable("gone".into());
+    registry.register(Arc::new(Named(definition("mail_away"), unavailable))).unwrap();
     let dispatcher = Dispatcher::new(registry.without(["mail_outside"]));
-    for said in ["mail", "mail_disabled", "mail_outside", "launch"] {
-        let text = format!("There is no tool named `{said}`. The tools are `other`.");
-        assert_eq!(told(&dispatcher, said).await, text);
+    for name in ["mail", "mail_disabled", "mail_outside", "launch"] {
+        let text = format!("There is no tool named `{name}`. The tools are `other`.");
+        assert_eq!(unknown_tool_text(&dispatcher, name).await, text);
     }
 }
 
@@ -121,22 +121,22 @@ async fn suggestion_names_a_tool_of_another_provider_in_full() {
     provide("jira");
     let _ = registry.withdraw("github");
     let dispatcher = Dispatcher::new(registry.clone());
-    for said in ["github__find", "github.find", "github:find", "githubFind", "mcp__github__find"] {
-        let text = format!("There is no tool named `{said}`. Did you mean `jira__find`?");
-        assert_eq!(told(&dispatcher, said).await, text);
+    for name in ["github__find", "github.find", "github:find", "githubFind", "mcp__github__find"] {
+        let text = format!("There is no tool named `{name}`. Did you mean `jira__find`?");
+        assert_eq!(unknown_tool_text(&dispatcher, name).await, text);
     }
     // The same holds if no tool is similar.
-    let text = told(&dispatcher, "github__launch").await;
+    let text = unknown_tool_text(&dispatcher, "github__launch").await;
     assert!(text.ends_with("The tools are `jira__find`."), "{text}");
     // A name without a provider gets the names that models see.
-    let text = told(&dispatcher, "fnd").await;
+    let text = unknown_tool_text(&dispatcher, "fnd").await;
     assert!(text.ends_with("Did you mean `find`?"), "{text}");
 
     // The most similar name comes first.
     ["github", "gitlab", "a", "b"].into_iter().for_each(provide);
-    let text = told(&dispatcher, "githb__find").await;
+    let text = unknown_tool_text(&dispatcher, "githb__find").await;
     assert!(text.contains("Did you mean `github__find` or"), "{text}");
     registry.register(named(definition("find"))).unwrap();
-    let text = told(&dispatcher, "functions.finds").await;
+    let text = unknown_tool_text(&dispatcher, "functions.finds").await;
     assert!(text.contains("Did you mean `find` or"), "{text}");
 }

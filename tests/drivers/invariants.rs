@@ -32,7 +32,7 @@ pub(crate) fn streamed_difference<'t>(
     }
     // Text that the end of the stream turns into reasoning includes its markup.
     let mut thoughts = whole.reasoning.chars();
-    let is_kept = whole.text.starts_with(&text) && whole.calls.starts_with(&calls)
+    let is_prefix = whole.text.starts_with(&text) && whole.calls.starts_with(&calls)
         || text.trim().chars().all(|emitted| thoughts.any(|reasoning| reasoning == emitted));
-    (!is_kept).then(|| format!("streamed {text:?} and {calls:?}, and the whole is {whole:?}"))
+    (!is_prefix).then(|| format!("streamed {text:?} and {calls:?}, and the whole is {whole:?}"))
 }

@@ -30,7 +30,7 @@ async fn leak(
     /// The name of the user.
     user: String,
     /// How to leak.
-    how: String,
+    behavior: String,
     /// The password.
     #[arg(secret)]
     word: String,
@@ -43,22 +43,26 @@ async fn leak(
     let key = ctx.get::<Key>().map(|key| key.0.as_str()).unwrap_or_default();
     let all = format!("{user} {word} {inner:?} {key}");
     let json = serde_json::to_string(&json!({ "all": all, "word": word, "key": key })).unwrap();
-    let again = serde_json::to_string(&json).unwrap();
+    let reserialized = serde_json::to_string(&json).unwrap();
     ctx.progress(Progress { message: Some(all.clone()), ..Progress::default() });
     ctx.record(EffectRecord::FileWritten { path: format!("notes/{word}/{key}") });
-    ctx.record(EffectRecord::other("leak", &json!({ word.as_str(): [all, {"again": again}] }))?);
-    match how.as_str() {
-        "plain" => Ok(ToolOutput::text(format!("{all} {json} {again} {ctx:?}"))),
-        "json" => Ok(ToolOutput::json(&[&word, &json, &again])?),
+    ctx.record(EffectRecord::other(
+        "leak",
+        &json!({ word.as_str(): [all, {"again": reserialized}] }),
+    )?);
+    match behavior.as_str() {
+        "plain" => Ok(ToolOutput::text(format!("{all} {json} {reserialized} {ctx:?}"))),
+        "json" => Ok(ToolOutput::json(&[&word, &json, &reserialized])?),
         "long" => Ok(ToolOutput::text(format!("{}{word}{key}{}", "x".repeat(90), "y".repeat(90)))),
         "error" => Err(ToolError::failed(all).with_source(json)),
-        "cause" => Err(io::Error::other(format!("{word:?} {again}")).into()),
-        "transient" => Err(ToolError::transient(all).with_source(again)),
+        "cause" => Err(io::Error::other(format!("{word:?} {reserialized}")).into()),
+        "transient" => Err(ToolError::transient(all).with_source(reserialized)),
         "panic" => panic!("{word:?} {key}"),
         _ => {
-            let arguments = json!({"user": user, "how": "error", "word": word});
-            let called = ctx.dispatch(vec![ToolCall::new("", "leak", arguments.to_string())]).await;
-            Ok(ToolOutput::text(called[0].result.text.clone()))
+            let arguments = json!({"user": user, "behavior": "error", "word": word});
+            let executions =
+                ctx.dispatch(vec![ToolCall::new("", "leak", arguments.to_string())]).await;
+            Ok(ToolOutput::text(executions[0].result.text.clone()))
         }
     }
 }
@@ -73,34 +77,39 @@ async fn forbidden(
     word
 }
 
-struct TellsWhy;
+struct DenyingApprover;
 
 #[async_trait]
-impl Approver for TellsWhy {
+impl Approver for DenyingApprover {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
         Approval::Deny(format!("{} {request:?}", request.arguments))
     }
 }
 
 /// Arguments of `leak` in every state that models send them in.
-fn arguments(how: &str, word: &str) -> Vec<String> {
-    let sound = json!({"user": "ada", "how": how, "word": word, "nested": [{"word": word}]});
+fn arguments(behavior: &str, word: &str) -> Vec<String> {
+    let sound =
+        json!({"user": "ada", "behavior": behavior, "word": word, "nested": [{"word": word}]});
     let quoted = json!(word).to_string();
     let ascii: String = word.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
     vec![
         sound.to_string(),
         json!(sound.to_string()).to_string(),
         format!("```json\n{sound}\n```"),
-        format!(r#"{{"user": "ada", "how": "{how}", "word": "{ascii}"}}"#),
+        format!(r#"{{"user": "ada", "behavior": "{behavior}", "word": "{ascii}"}}"#),
         // Malformed JSON, repairable or not.
-        format!(r#"{{user: 'ada', how: '{how}', word: {quoted}, nested: [{{"word": {quoted}}},]"#),
-        format!(r#"{{"user": "ada", "how": "{how}", "word": {quoted}"#),
+        format!(
+            r#"{{user: 'ada', how: '{behavior}', word: {quoted}, nested: [{{"word": {quoted}}},]"#
+        ),
+        format!(r#"{{"user": "ada", "behavior": "{behavior}", "word": {quoted}"#),
         format!(r#"{{"user": "ada" "word" {quoted} ] {{ "#),
-        format!(r#"{{"user": "ada", "how": "{how}", "Word": {quoted}}}"#),
-        format!(r#"{{"user": "ada", "how": "{how}", "pass_word": {quoted}}}"#),
-        format!(r#"{{"user": "ada", "how": "{how}", "word": [{quoted}], "nested": {quoted}}}"#),
-        format!(r#"["ada", "{how}", {quoted}]"#),
-        format!(r#"{{"user": {{"word": {quoted}}}, "how": 5}}"#),
+        format!(r#"{{"user": "ada", "behavior": "{behavior}", "Word": {quoted}}}"#),
+        format!(r#"{{"user": "ada", "behavior": "{behavior}", "pass_word": {quoted}}}"#),
+        format!(
+            r#"{{"user": "ada", "behavior": "{behavior}", "word": [{quoted}], "nested": {quoted}}}"#
+        ),
+        format!(r#"["ada", "{behavior}", {quoted}]"#),
+        format!(r#"{{"user": {{"word": {quoted}}}, "behavior": 5}}"#),
     ]
 }
 
@@ -135,17 +144,18 @@ impl Write for Paper {
     }
 }
 
-const WAYS: [&str; 8] = ["plain", "json", "long", "error", "cause", "transient", "panic", "within"];
+const BEHAVIORS: [&str; 8] =
+    ["plain", "json", "long", "error", "cause", "transient", "panic", "within"];
 
 /// Returns all output of a run that uses every feature.
 async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     let mut replies = Vec::new();
-    for how in WAYS {
+    for behavior in BEHAVIORS {
         let mut reply = ChatReply::text(format!("I shall say {word} and {}.", json!(word)));
-        for arguments in arguments(how, word) {
+        for arguments in arguments(behavior, word) {
             reply = reply.call("leak", arguments);
         }
-        let unknown = json!({"how": how, "word": word}).to_string();
+        let unknown = json!({"behavior": behavior, "word": word}).to_string();
         replies.push(reply.call("leek", unknown).call("forbidden", json!({ "word": word })));
     }
     replies.push(ChatReply::text(format!("{word} {key}")));
@@ -158,7 +168,12 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
         .system(format!("The key is {key}."))
         .steering(&steering)
         .limits(Limits::default().repeats(None))
-        .policy(Policy::new().secrets([key]).approver(TellsWhy).output_limit(100 + word.len() / 2))
+        .policy(
+            Policy::new()
+                .secrets([key])
+                .approver(DenyingApprover)
+                .output_limit(100 + word.len() / 2),
+        )
         .extension(Key(key.to_owned()))
         .observer(recorder.clone())
         .observer(lines.clone());
@@ -172,10 +187,10 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     };
     lines.flush().unwrap();
     let written = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
-    assert!(recorder.dropped_count() == 0 && recorder.executions().len() >= WAYS.len() * 14);
+    assert!(recorder.dropped_count() == 0 && recorder.executions().len() >= BEHAVIORS.len() * 14);
     let results = transcript.into_iter().filter(|message| matches!(message, Message::Tool { .. }));
     let results: Vec<_> = results.collect();
-    assert_eq!(results.len(), WAYS.len());
+    assert_eq!(results.len(), BEHAVIORS.len());
     vec![
         ("agent", debug),
         ("events", format!("{:?}", recorder.events())),
@@ -218,8 +233,8 @@ proptest! {
             prop_assert!(text.contains("[redacted]") || place == "agent", "{place}");
             for spelled in spellings(&word).into_iter().chain(spellings(&key)) {
                 if let Some(at) = text.find(&spelled) {
-                    let around = text[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
-                    prop_assert!(false, "{spelled} in the {place}: {}", &text[around..at + spelled.len()]);
+                    let excerpt_start = text[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
+                    prop_assert!(false, "{spelled} in the {place}: {}", &text[excerpt_start..at + spelled.len()]);
                 }
             }
         }

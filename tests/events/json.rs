@@ -38,10 +38,10 @@ fn execution() -> ToolExecution {
 fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let call = || "c1".into();
     let duration = Duration::from_micros(5);
-    let told = ToolCall::new("c1", "now", "{}");
-    let plain = ToolExecution::new(told.clone(), ToolResult::success(&told, "noon"));
+    let now_call = ToolCall::new("c1", "now", "{}");
+    let plain = ToolExecution::new(now_call.clone(), ToolResult::success(&now_call, "noon"));
     let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
-    let told_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
+    let call_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
     vec![
         (
             RunEvent::Started { parent_run: None, agent: None, session: None }.into(),
@@ -110,16 +110,16 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             ModelEvent::Replied {
                 text: "t".into(),
                 reasoning: Some("r".into()),
-                calls: vec![told.clone()],
+                calls: vec![now_call.clone()],
                 usage: Some(Usage::new(7, 3)),
                 duration,
             }
             .into(),
             "model replied",
-            json!({"text": "t", "reasoning": "r", "calls": [told_json], "took": 5,
+            json!({"text": "t", "reasoning": "r", "calls": [call_json], "took": 5,
                 "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
-        (ToolEvent::Started { call: told }.into(), "tool started", json!({"call": told_json})),
+        (ToolEvent::Started { call: now_call }.into(), "tool started", json!({"call": call_json})),
         (
             ToolEvent::ApprovalRequested {
                 call: call(),
@@ -163,7 +163,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             ToolEvent::Finished(plain).into(),
             "tool finished",
             json!({
-                "call": told_json,
+                "call": call_json,
                 "result": {"call": "c1", "tool": "now", "text": "noon"},
                 "attempts": 0, "remembered": false, "left_running": false, "started": 0, "took": 0,
             }),
@@ -297,17 +297,17 @@ async fn run_emits_every_kind_of_event() {
         .observer(recorder.clone());
     agent.run("Go.").await.unwrap_err();
 
-    let told: Vec<_> = recorder
+    let types: Vec<_> = recorder
         .events()
         .iter()
         .map(|event| {
             let Origin { turn, depth, .. } = event.origin;
-            let within = if depth > 0 { " within" } else { "" };
-            format!("{turn} {} {}{within}", event.layer(), event.action())
+            let suffix = if depth > 0 { " within" } else { "" };
+            format!("{turn} {} {}{suffix}", event.layer(), event.action())
         })
         .collect();
     assert_eq!(
-        told,
+        types,
         [
             "0 run started",
             "0 run said",
@@ -340,15 +340,18 @@ async fn run_emits_every_kind_of_event() {
         ]
     );
     let run = recorder.events()[0].origin.run;
-    assert_eq!(recorder.events_of_run(run).len(), told.len());
+    assert_eq!(recorder.events_of_run(run).len(), types.len());
     // The events of a call have its id, and those of nested calls name it as their parent.
-    let within = recorder.filter(|event| event.origin.depth == 1);
+    let nested_events = recorder.filter(|event| event.origin.depth == 1);
     let outer =
         recorder.filter(|event| event.execution().is_some_and(|it| it.call.name == "outer"));
     let id = outer[0].call_id().unwrap();
-    assert!(within.iter().all(|event| event.origin.parent.as_ref() == Some(id)));
+    assert!(nested_events.iter().all(|event| event.origin.parent.as_ref() == Some(id)));
     assert_eq!(recorder.events_of_call(id).len(), 2);
-    assert_eq!(recorder.events_of_action("tool", "retried")[0].call_id(), within[0].call_id());
+    assert_eq!(
+        recorder.events_of_action("tool", "retried")[0].call_id(),
+        nested_events[0].call_id()
+    );
     // Events are in the order of their times.
     let events = recorder.events();
     assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));

@@ -102,10 +102,10 @@ impl Gate {
 async fn run_does_not_wait_for_a_slow_background_observer() {
     let (open, gate) = Gate::new();
     let recorder = Recorder::new(100);
-    let kept = recorder.clone();
+    let sink = recorder.clone();
     let slow = Background::with_capacity(2, move |event: &Event| {
         gate.wait();
-        kept.observe(event);
+        sink.observe(event);
     })
     .unwrap();
     // If the observer ran in the task of the run, this would never end.
@@ -113,9 +113,9 @@ async fn run_does_not_wait_for_a_slow_background_observer() {
     assert!(recorder.events().is_empty());
     drop(open);
     slow.flush().unwrap();
-    let told = recorder.events();
-    let missed: u64 = told.iter().filter_map(lost).sum();
-    let read = told.iter().filter(|event| lost(event).is_none()).count() as u64;
+    let events = recorder.events();
+    let missed: u64 = events.iter().filter_map(lost).sum();
+    let read = events.iter().filter(|event| lost(event).is_none()).count() as u64;
     assert!(missed >= EVENTS - 3, "{missed}");
     assert_eq!(missed + read, EVENTS);
 }
@@ -123,20 +123,20 @@ async fn run_does_not_wait_for_a_slow_background_observer() {
 #[tokio::test]
 async fn observer_that_panics_receives_the_next_event() {
     let recorder = Recorder::new(100);
-    let kept = recorder.clone();
+    let sink = recorder.clone();
     let first = AtomicBool::new(true);
     let clumsy = Background::new(move |event: &Event| {
         assert!(!first.swap(false, Ordering::Relaxed), "on the first event");
-        kept.observe(event);
+        sink.observe(event);
     })
     .unwrap();
     assert_eq!(run(clumsy.clone()).await.to_string(), "Noon.");
     let error = clumsy.flush().unwrap_err();
     assert!(error.to_string().contains("on the first event"), "{error}");
     clumsy.flush().unwrap();
-    let told = recorder.events();
-    assert_eq!(told.iter().filter_map(lost).sum::<u64>(), 1);
-    assert_eq!(told.len() as u64, EVENTS);
+    let events = recorder.events();
+    assert_eq!(events.iter().filter_map(lost).sum::<u64>(), 1);
+    assert_eq!(events.len() as u64, EVENTS);
 }
 
 /// The written bytes, and the result of the next write.
@@ -152,9 +152,9 @@ impl Write for Paper {
             return Err(io::Error::other("the disk is full"));
         }
         // In small writes, as a pipe may accept them.
-        let some = &bytes[..bytes.len().min(7)];
-        self.written.lock().unwrap().extend(some);
-        Ok(some.len())
+        let chunk = &bytes[..bytes.len().min(7)];
+        self.written.lock().unwrap().extend(chunk);
+        Ok(chunk.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -174,10 +174,10 @@ impl Paper {
 async fn each_json_line_is_an_event() {
     let (paper, recorder) = (Paper::default(), Recorder::new(100));
     let log = JsonLines::new(paper.clone()).unwrap();
-    let (lines, kept) = (log.clone(), recorder.clone());
+    let (lines, sink) = (log.clone(), recorder.clone());
     run(move |event: &Event| {
         lines.observe(event);
-        kept.observe(event);
+        sink.observe(event);
     })
     .await;
     log.flush().unwrap();
@@ -209,9 +209,9 @@ async fn run_does_not_wait_for_a_slow_writer() {
     }
     drop(open);
     log.flush().unwrap();
-    let told = paper.events();
-    let missed: u64 = told.iter().filter_map(lost).sum();
-    let read = told.iter().filter(|event| lost(event).is_none()).count() as u64;
+    let events = paper.events();
+    let missed: u64 = events.iter().filter_map(lost).sum();
+    let read = events.iter().filter(|event| lost(event).is_none()).count() as u64;
     assert_eq!(missed + read, 10 * EVENTS);
 }
 
@@ -232,9 +232,9 @@ fn failed_writes_are_reported_as_dropped_events() {
     paper.fails.store(false, Ordering::Relaxed);
     log.observe(&numbered(3));
     log.flush().unwrap();
-    let told = paper.events();
-    assert_eq!(told.iter().filter_map(lost).sum::<u64>(), 2);
-    assert_eq!(told.last(), Some(&numbered(3)));
+    let events = paper.events();
+    assert_eq!(events.iter().filter_map(lost).sum::<u64>(), 2);
+    assert_eq!(events.last(), Some(&numbered(3)));
 }
 
 /// Waits.
@@ -259,6 +259,6 @@ async fn abandoned_call_emits_its_end() {
         let executions = recorder.executions();
         assert_eq!(executions.len(), 2 * count, "{executions:?}");
         assert_eq!(recorder.events_of_action("tool", "started").len(), 2 * count);
-        assert!(executions.iter().all(|done| done.failed_with("TOOL_INDETERMINATE")));
+        assert!(executions.iter().all(|execution| execution.failed_with("TOOL_INDETERMINATE")));
     }
 }

@@ -60,20 +60,20 @@ fn secret_arguments_are_marked_in_the_schema() {
 }
 
 /// Returns the arguments in the start event of a call, and the result for the model.
-async fn told(name: &str, arguments: &str) -> (String, String) {
+async fn event_and_result(name: &str, arguments: &str) -> (String, String) {
     let recorder = Recorder::new(100);
     let dispatcher = dispatcher(tools![enter, unlock]).observer(recorder.clone());
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", name, arguments)]).await;
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", name, arguments)]).await;
     let events = recorder.events();
     let Some(ToolEvent::Started { call }) = events[0].tool_event() else { panic!("{events:?}") };
     // The execution has the call as the model sent it.
-    assert_eq!(done[0].call.arguments.to_text(), arguments);
-    (call.arguments.to_text().into_owned(), done[0].result.text.clone())
+    assert_eq!(executions[0].call.arguments.to_text(), arguments);
+    (call.arguments.to_text().into_owned(), executions[0].result.text.clone())
 }
 
 #[tokio::test]
 async fn secret_arguments_are_redacted_in_events_and_their_echoes_in_results() {
-    for (name, arguments, shown, text) in [
+    for (name, arguments, redacted, text) in [
         (
             "enter",
             r#"{"user": "ada", "word": "hunter22"}"#,
@@ -109,14 +109,14 @@ async fn secret_arguments_are_redacted_in_events_and_their_echoes_in_results() {
             "7 opens by 12, false",
         ),
     ] {
-        let told = told(name, arguments).await;
-        assert_eq!(told, (shown.to_owned(), text.to_owned()), "{arguments}");
+        let actual = event_and_result(name, arguments).await;
+        assert_eq!(actual, (redacted.to_owned(), text.to_owned()), "{arguments}");
     }
 }
 
 #[tokio::test]
 async fn possible_secrets_are_redacted() {
-    for (name, arguments, shown) in [
+    for (name, arguments, redacted) in [
         // Unknown members, other shapes, and unparsable text.
         (
             "enter",
@@ -130,8 +130,8 @@ async fn possible_secrets_are_redacted() {
         // An unknown tool: the call may have been meant for one with secret arguments.
         ("login", r#"{"user": "ada", "word": "hunter22"}"#, "[redacted]"),
     ] {
-        let (told, text) = told(name, arguments).await;
-        assert_eq!(told, shown, "{arguments}");
+        let (event_arguments, text) = event_and_result(name, arguments).await;
+        assert_eq!(event_arguments, redacted, "{arguments}");
         assert!(!text.contains("hunter"), "{text}");
     }
 }
@@ -140,7 +140,7 @@ async fn possible_secrets_are_redacted() {
 async fn truncated_output_contains_no_half_secret() {
     let long = "s3cr3t".repeat(30);
     let arguments = json!({"door": "none", "code": long}).to_string();
-    let (_, text) = told("unlock", &arguments).await;
+    let (_, text) = event_and_result("unlock", &arguments).await;
     assert!(!text.contains("s3cr3t") && text.contains("`code`: expected an integer"), "{text}");
 }
 
@@ -164,8 +164,9 @@ async fn configured_secret_is_redacted_in_quoted_arguments() {
             format!(r#"{{"a" "{key}" ] "b": {{ "#),
             format!(r#"{{"a": 1, "b": "{key}", }} x"#),
         ] {
-            let done = dispatcher.dispatch(vec![ToolCall::new("1", "add", &*arguments)]).await;
-            let text = &done[0].result.text;
+            let executions =
+                dispatcher.dispatch(vec![ToolCall::new("1", "add", &*arguments)]).await;
+            let text = &executions[0].result.text;
             assert!(!text.contains("k3y") && text.starts_with("`add` was not called"), "{text}");
             assert!(!format!("{:?}", recorder.events()).contains("k3y"), "{arguments}");
         }
@@ -196,8 +197,8 @@ async fn unparsable_arguments_are_redacted_in_fragments() {
         (r#"{"word": "hunter22"}"#, r#"{"word": "[redacted]"}"#),
         (r#"{"word" hunter22 ] "tiny" { "#, r#"{"word" [redacted] ] "tiny" { "#),
     ] {
-        let done = dispatcher.dispatch(vec![ToolCall::new("1", "echo", arguments)]).await;
-        assert_eq!(done[0].result.text, text);
+        let executions = dispatcher.dispatch(vec![ToolCall::new("1", "echo", arguments)]).await;
+        assert_eq!(executions[0].result.text, text);
     }
 }
 
@@ -253,10 +254,10 @@ async fn sign(
     key.len()
 }
 
-struct Sees;
+struct InspectingApprover;
 
 #[async_trait]
-impl Approver for Sees {
+impl Approver for InspectingApprover {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
         assert!(!format!("{request:?}").contains("k3yk3y"), "{request:?}");
         assert_eq!(request.redacted_arguments(), json!({"key": "[redacted]"}));
@@ -270,14 +271,15 @@ impl Approver for Sees {
 #[tokio::test]
 async fn approver_receives_secrets_and_observers_do_not() {
     let recorder = Recorder::new(100);
-    let dispatcher =
-        dispatcher(tools![sign]).policy(Policy::new().approver(Sees)).observer(recorder.clone());
+    let dispatcher = dispatcher(tools![sign])
+        .policy(Policy::new().approver(InspectingApprover))
+        .observer(recorder.clone());
     let call = |id, key| ToolCall::new(id, "sign", json!({ "key": key }));
-    let done = dispatcher.dispatch(vec![call("1", "k3yk3y"), call("2", "wr0ng0")]).await;
-    assert_eq!(done[0].result.text, "6");
-    assert_eq!(done[1].result.text, "`sign` was not approved: not by Some(\"[redacted]\")");
-    let asked = recorder.events_of_action("tool", "asked");
-    for event in asked {
+    let executions = dispatcher.dispatch(vec![call("1", "k3yk3y"), call("2", "wr0ng0")]).await;
+    assert_eq!(executions[0].result.text, "6");
+    assert_eq!(executions[1].result.text, "`sign` was not approved: not by Some(\"[redacted]\")");
+    let approval_requests = recorder.events_of_action("tool", "asked");
+    for event in approval_requests {
         let Some(ToolEvent::ApprovalRequested { arguments, .. }) = event.tool_event() else {
             panic!()
         };
@@ -300,8 +302,8 @@ async fn pending_call_shows_no_secret() {
             .policy(Policy::new().approver(AskLater).secrets(["topsecret"]))
     };
     let call = ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#);
-    let within = cashier().into_tool("cashier", "Pays.");
-    let chief = Agent::new(ScriptedModel::new([call]), tools![].with(within));
+    let cashier_tool = cashier().into_tool("cashier", "Pays.");
+    let chief = Agent::new(ScriptedModel::new([call]), tools![].with(cashier_tool));
     for agent in [cashier(), chief] {
         let stopped = agent.run("Pay Ada.").await.unwrap_err();
         let StopReason::AwaitingApproval(paused) = stopped.reason else { panic!("{stopped:?}") };
@@ -309,8 +311,8 @@ async fn pending_call_shows_no_secret() {
         let mut paused: Paused = serde_json::from_value(json!(paused)).unwrap();
         paused.decide_each("Grace", |pending| {
             assert_eq!(pending.arguments["card"], "4111 1111");
-            let shown = json!({"to": "Ada by [redacted]", "card": "[redacted]"});
-            assert_eq!(*pending.redacted_arguments(), shown);
+            let redacted = json!({"to": "Ada by [redacted]", "card": "[redacted]"});
+            assert_eq!(*pending.redacted_arguments(), redacted);
             assert!(!has_secrets(&format!("{pending:?}")), "{pending:?}");
             Approval::Once
         });
@@ -327,25 +329,25 @@ fn has_secrets(printed: &str) -> bool {
 #[tool(effect = "read")]
 async fn show(ctx: &ToolContext) -> Result<String, ToolError> {
     // A tool receives the results of its nested calls unredacted.
-    let done = ctx.dispatch(vec![ToolCall::new("", "tell", "{}")]).await;
-    assert_eq!(done[0].result.text, "topsecret");
-    Ok(format!("{ctx:?} {}", done[0].result.text))
+    let executions = ctx.dispatch(vec![ToolCall::new("", "reveal", "{}")]).await;
+    assert_eq!(executions[0].result.text, "topsecret");
+    Ok(format!("{ctx:?} {}", executions[0].result.text))
 }
 
-/// Tells.
+/// Reveals a secret.
 #[tool(effect = "read")]
-async fn tell() -> &'static str {
+async fn reveal() -> &'static str {
     "topsecret"
 }
 
 #[tokio::test]
 async fn nested_results_are_redacted_for_the_model_only() {
     let recorder = Recorder::new(100);
-    let dispatcher = dispatcher(tools![show, tell]).policy(Policy::new().secrets(["topsecret"]));
+    let dispatcher = dispatcher(tools![show, reveal]).policy(Policy::new().secrets(["topsecret"]));
     assert!(!format!("{dispatcher:?}").contains("topsecret"));
     let dispatcher = dispatcher.observer(recorder.clone());
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", "show", "{}")]).await;
-    assert!(done[0].result.text.ends_with(" [redacted]"), "{:?}", done[0]);
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", "show", "{}")]).await;
+    assert!(executions[0].result.text.ends_with(" [redacted]"), "{:?}", executions[0]);
     assert!(!format!("{:?}", recorder.events()).contains("topsecret"));
 }
 
@@ -353,32 +355,32 @@ async fn nested_results_are_redacted_for_the_model_only() {
 async fn secret_at_the_output_limit_is_redacted() {
     // The output limit falls within the secret.
     let dispatcher =
-        dispatcher(tools![tell]).policy(Policy::new().secrets(["topsecret"]).output_limit(8));
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", "{}")]).await;
-    assert!(!done[0].result.text.contains("tops"), "{}", done[0].result.text);
-    assert_eq!(done[0].full_text.as_deref(), Some("[redacted]"));
+        dispatcher(tools![reveal]).policy(Policy::new().secrets(["topsecret"]).output_limit(8));
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", "reveal", "{}")]).await;
+    assert!(!executions[0].result.text.contains("tops"), "{}", executions[0].result.text);
+    assert_eq!(executions[0].full_text.as_deref(), Some("[redacted]"));
 }
 
 #[tokio::test]
 async fn fragments_never_evict_collected_secrets() {
-    let dispatcher = dispatcher(tools![enter, echoes]).extension("hunter22".to_owned());
+    let dispatcher = dispatcher(tools![enter, echo_extension]).extension("hunter22".to_owned());
     let call = |name, arguments: &str| vec![ToolCall::new("1", name, arguments)];
     dispatcher.dispatch(call("enter", r#"{"user": "ada", "word": "hunter22"}"#)).await;
     let rubbish: String = (0..5_000).map(|n| format!("piece{n} ] ")).collect();
     dispatcher.dispatch(call("enter", &rubbish)).await;
-    let done = dispatcher.dispatch(call("echoes", "{}")).await;
-    assert_eq!(done[0].result.text, "[redacted]");
+    let executions = dispatcher.dispatch(call("echo_extension", "{}")).await;
+    assert_eq!(executions[0].result.text, "[redacted]");
 }
 
 /// Says what it was given.
 #[tool(effect = "read")]
-async fn echoes(ctx: &ToolContext) -> Result<String, ToolError> {
+async fn echo_extension(ctx: &ToolContext) -> Result<String, ToolError> {
     Ok(ctx.get::<String>().ok_or("nothing")?.clone())
 }
 
 #[tokio::test]
 async fn tool_registered_during_a_run_has_its_secrets_redacted() {
-    let registry = tool_runtime::Registry::try_from(tools![unlock, echoes]).unwrap();
+    let registry = tool_runtime::Registry::try_from(tools![unlock, echo_extension]).unwrap();
     let only = registry.only(["unlock"]);
     let recorder = Recorder::new(100);
     let dispatcher = tool_runtime::Dispatcher::new(registry.clone()).observer(recorder.clone());
@@ -388,15 +390,15 @@ async fn tool_registered_during_a_run_has_its_secrets_redacted() {
     let login = ToolCall::new("2", "enter", r#"{"user": "ada", "word": "hunter22"}"#);
     dispatcher.dispatch(vec![open, login.clone()]).await;
     registry.register(std::sync::Arc::new(enter {})).unwrap();
-    let done = dispatcher.dispatch(vec![login]).await;
-    assert_eq!(done[0].result.text, r#"ada: ["[redacted]"]"#);
+    let executions = dispatcher.dispatch(vec![login]).await;
+    assert_eq!(executions[0].result.text, r#"ada: ["[redacted]"]"#);
     let started = recorder.events_of_action("tool", "started");
-    let shown = |event: &tool_runtime::Event| match event.tool_event() {
+    let started_arguments = |event: &tool_runtime::Event| match event.tool_event() {
         Some(ToolEvent::Started { call }) => call.arguments.to_text().into_owned(),
         _ => unreachable!(),
     };
-    let shown: Vec<_> = started.iter().skip(2).map(shown).collect();
-    assert_eq!(shown, ["[redacted]", r#"{"user":"ada","word":"[redacted]"}"#]);
+    let arguments: Vec<_> = started.iter().skip(2).map(started_arguments).collect();
+    assert_eq!(arguments, ["[redacted]", r#"{"user":"ada","word":"[redacted]"}"#]);
     let events = format!("{:?}", recorder.events());
     assert!(!events.contains("hunter22") && !events.contains("90210"), "{events}");
 }
@@ -434,12 +436,12 @@ async fn harmless_words_are_not_redacted() {
     let Message::Tool { results } = &answer.transcript[4] else { panic!("{answer:?}") };
     assert_eq!(results[0].text, "Two flights to Trondheim; the destination is cold.");
     assert_eq!(results[1].text, "Switzerland is a country without visas.");
-    let shown = |name: &str| {
-        let of_name = |done: &ToolExecution| done.call.name == name;
-        let done = recorder.executions().into_iter().find(of_name).unwrap();
-        (done.call.arguments.to_text().into_owned(), done.result.text)
+    let call_and_result = |name: &str| {
+        let of_name = |execution: &ToolExecution| execution.call.name == name;
+        let execution = recorder.executions().into_iter().find(of_name).unwrap();
+        (execution.call.arguments.to_text().into_owned(), execution.result.text)
     };
-    assert_eq!(shown("serch_flights").0, "[redacted]");
-    let told = (r#"{"country": "Switzerland"}"#, "Switzerland is a country without visas.");
-    assert_eq!(shown("rules"), (told.0.to_owned(), told.1.to_owned()));
+    assert_eq!(call_and_result("serch_flights").0, "[redacted]");
+    let expected = (r#"{"country": "Switzerland"}"#, "Switzerland is a country without visas.");
+    assert_eq!(call_and_result("rules"), (expected.0.to_owned(), expected.1.to_owned()));
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_runtime::{ChatRequest, Reasoning};
 
 use crate::histories::{config, histories};
-use crate::{NEW, OLD, sent};
+use crate::{NEW, OLD, sent_body};
 
 /// Members of a part, of which it has exactly one.
 const DATA: [&str; 5] =
@@ -15,8 +15,8 @@ const DATA: [&str; 5] =
 
 fn is_name(name: &str) -> bool {
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let goes_on = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-    begins && name.len() <= 64 && name.chars().all(goes_on)
+    let is_name_character = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    begins && name.len() <= 64 && name.chars().all(is_name_character)
 }
 
 /// Returns the id and the name of each part of this kind.
@@ -27,9 +27,9 @@ fn named<'v>(content: Option<&'v Value>, kind: &str) -> Vec<[&'v str; 2]> {
 }
 
 fn broken_part(part: &Value, role: &str, is_new: bool) -> Option<String> {
-    let held: Vec<_> = DATA.iter().filter(|data| part.get(data).is_some()).collect();
-    if held.len() != 1 {
-        return Some(format!("it holds {held:?}"));
+    let data_members: Vec<_> = DATA.iter().filter(|data| part.get(data).is_some()).collect();
+    if data_members.len() != 1 {
+        return Some(format!("it holds {data_members:?}"));
     }
     let signature = part.get("thoughtSignature");
     if part["text"] == "" && signature.is_none() {
@@ -45,13 +45,14 @@ fn broken_part(part: &Value, role: &str, is_new: bool) -> Option<String> {
         return Some("a call is the user's, or its arguments are no object".into());
     }
     let response = part.get("functionResponse")?;
-    let told = response["response"].as_object();
-    let is_told = told.is_some_and(|told| told.keys().eq(["output"]) || told.keys().eq(["error"]));
-    if role != "user" || !is_told {
+    let result = response["response"].as_object();
+    let is_result =
+        result.is_some_and(|result| result.keys().eq(["output"]) || result.keys().eq(["error"]));
+    if role != "user" || !is_result {
         return Some("a response is the model's, or says nothing".into());
     }
-    let shows = response.get("parts").is_some();
-    (shows && !is_new).then(|| "it shows a picture to one that sees none".into())
+    let has_parts = response.get("parts").is_some();
+    (has_parts && !is_new).then(|| "it shows a picture to one that sees none".into())
 }
 
 /// Checks a request against the rules of "Function calling" and "Thought signatures", and against
@@ -111,7 +112,7 @@ proptest! {
     fn any_conversation_is_accepted(messages in histories(THOUGHTS), is_new: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let model = if is_new { NEW } else { OLD };
-        let body = runtime.block_on(sent(model, ChatRequest::new(&messages))).unwrap();
+        let body = runtime.block_on(sent_body(model, ChatRequest::new(&messages))).unwrap();
         prop_assert_eq!(broken_rule(&body, is_new), None, "{}", body);
         prop_assert!(!body.to_string().contains("reasoning_content"), "{}", body);
     }

@@ -47,8 +47,8 @@ mod lone {
         ($($name:ident: $ty:ty;)*) => {$(
             #[doc = "Takes one."]
             #[tool]
-            pub async fn $name(it: $ty) {
-                let _ = it;
+            pub async fn $name(value: $ty) {
+                let _ = value;
             }
         )*};
     }
@@ -79,7 +79,7 @@ mod lone {
 #[test]
 fn single_struct_parameter_is_the_whole_arguments() {
     let is_named = |tool: &dyn Tool| {
-        tool.definition().parameters.as_value().pointer("/properties/it").is_some()
+        tool.definition().parameters.as_value().pointer("/properties/value").is_some()
     };
     let whole: [&dyn Tool; 5] =
         [&lone::empty {}, &lone::nested {}, &lone::plain {}, &lone::boxed {}, &lone::newtype {}];
@@ -118,19 +118,19 @@ async fn each(
     text: &str,
     list: &[u8],
     mut number: i64,
-    again: Ctx<'_>,
+    second: Ctx<'_>,
     optional: Option<bool>,
     map: BTreeMap<String, f32>,
 ) -> String {
     number += 1;
-    let same = std::ptr::eq(ctx, again);
+    let same = std::ptr::eq(ctx, second);
     format!("{} {text} {list:?} {number} {same} {optional:?} {map:?}", ctx.tool_name())
 }
 
 #[tokio::test]
 async fn every_form_of_parameter_is_decoded() {
-    let said = call(&each {}, r#"{"text": "a", "list": [1, 2], "number": 3, "map": {"x": 0.5}}"#);
-    assert_eq!(said.await.unwrap(), "tool a [1, 2] 4 true None {\"x\": 0.5}");
+    let output = call(&each {}, r#"{"text": "a", "list": [1, 2], "number": 3, "map": {"x": 0.5}}"#);
+    assert_eq!(output.await.unwrap(), "tool a [1, 2] 4 true None {\"x\": 0.5}");
     let object = json!({ "text": "a", "list": [], "number": 3, "map": {}, "optional": true });
     assert_eq!(call(&each {}, object).await.unwrap(), "tool a [] 4 true Some(true) {}");
 }
@@ -171,8 +171,8 @@ async fn exact(number: u64, long: i128) -> String {
 async fn numbers_keep_all_digits() {
     let text =
         r#"{"number": 18446744073709551615, "long": -170141183460469231731687303715884105728}"#;
-    let said = call(&exact {}, text).await.unwrap();
-    assert_eq!(said, "18446744073709551615 -170141183460469231731687303715884105728");
+    let output = call(&exact {}, text).await.unwrap();
+    assert_eq!(output, "18446744073709551615 -170141183460469231731687303715884105728");
 }
 
 #[args]
@@ -258,8 +258,8 @@ async fn wrapped_arguments_are_unwrapped() {
 #[tokio::test]
 async fn non_object_arguments_are_refused() {
     for text in ["", "null", "[]", "\"Oslo\"", "5", "{", "Oslo", "{\"from\": }"] {
-        let said = refusal(&trip {}, text).await;
-        assert!(said.starts_with("`trip` was not called"), "{text}: {said}");
+        let output = refusal(&trip {}, text).await;
+        assert!(output.starts_with("`trip` was not called"), "{text}: {output}");
     }
 }
 
@@ -301,18 +301,18 @@ async fn custom_deserialize_errors_have_a_path() {
         Arguments::from(r#"```{"list": ["NO", "no"]}```"#),
         Arguments::from(json!({ "list": ["NO", "no"] })),
     ] {
-        let said = refusal(&countries {}, arguments).await;
+        let output = refusal(&countries {}, arguments).await;
         assert!(
-            said.contains("\n- `list[1]`: expected a country code, such as \"NO\"\n"),
-            "{said}"
+            output.contains("\n- `list[1]`: expected a country code, such as \"NO\"\n"),
+            "{output}"
         );
     }
 }
 
 #[tokio::test]
 async fn duplicate_argument_is_refused() {
-    let said = refusal(&exact {}, r#"{"number": 1, "long": 2, "number": 3}"#).await;
-    assert!(said.contains("twice"), "{said}");
+    let output = refusal(&exact {}, r#"{"number": 1, "long": 2, "number": 3}"#).await;
+    assert!(output.contains("twice"), "{output}");
 }
 
 /// Returns the encodings in which models send the same arguments.
@@ -328,12 +328,12 @@ fn spellings(json: &str) -> [Arguments; 6] {
 }
 
 /// Returns the result, or `None` if the arguments are refused; it is the same for each encoding.
-pub async fn however_sent(tool: &impl Tool, json: &str) -> Option<String> {
+pub async fn output_of_each_encoding(tool: &impl Tool, json: &str) -> Option<String> {
     let mut all = Vec::new();
     for arguments in spellings(json) {
         all.push(call(tool, arguments).await.ok());
     }
-    assert!(all.iter().all(|one| *one == all[0]), "{json}: {all:?}");
+    assert!(all.iter().all(|it| *it == all[0]), "{json}: {all:?}");
     all.swap_remove(0)
 }
 
@@ -402,8 +402,12 @@ async fn schema_rules_apply_besides_the_type() {
         (r#"["Oslo", 3, true]"#, None, None),
         (r"{}", None, None),
     ] {
-        assert_eq!(however_sent(&visit {}, json).await.as_deref(), plain, "{json}");
-        assert_eq!(however_sent(&visit_by_rules {}, json).await.as_deref(), ruled, "{json}");
+        assert_eq!(output_of_each_encoding(&visit {}, json).await.as_deref(), plain, "{json}");
+        assert_eq!(
+            output_of_each_encoding(&visit_by_rules {}, json).await.as_deref(),
+            ruled,
+            "{json}"
+        );
     }
 }
 
@@ -416,12 +420,12 @@ async fn count(number: u128, share: f64, rest: Option<Value>) -> String {
 #[tokio::test]
 async fn digits_and_keys_survive_unwrapping() {
     let json = r#"{"number": 340282366920938463463374607431768211455, "share": 0.1}"#;
-    let said = however_sent(&count {}, json).await;
-    assert_eq!(said.unwrap(), "340282366920938463463374607431768211455 1e-1 None");
+    let output = output_of_each_encoding(&count {}, json).await;
+    assert_eq!(output.unwrap(), "340282366920938463463374607431768211455 1e-1 None");
     let json = r#"{"number": 340282366920938463463374607431768211456, "share": 0.1}"#;
-    assert_eq!(however_sent(&count {}, json).await, None);
+    assert_eq!(output_of_each_encoding(&count {}, json).await, None);
     let json = r#"{"number": 1.0, "share": 2, "number": 3}"#;
-    assert_eq!(however_sent(&count {}, json).await, None);
+    assert_eq!(output_of_each_encoding(&count {}, json).await, None);
     let json = r#"{"number": 1.0, "share": 2}"#;
-    assert_eq!(however_sent(&count {}, json).await.unwrap(), "1 2e0 None");
+    assert_eq!(output_of_each_encoding(&count {}, json).await.unwrap(), "1 2e0 None");
 }

@@ -58,19 +58,19 @@ async fn require_returns_the_extension_of_the_dispatcher() {
     let dispatcher = Dispatcher::new(Registry::try_from(tools![orders]).unwrap())
         .extension(Database("two orders"))
         .extension(Settings);
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", "orders", "{}")]).await;
-    assert_eq!(done[0].result.text, "two orders");
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", "orders", "{}")]).await;
+    assert_eq!(executions[0].result.text, "two orders");
 }
 
 #[tokio::test]
 async fn missing_extension_is_named_for_operators_alone() {
     let dispatcher =
         Dispatcher::new(Registry::try_from(tools![orders]).unwrap()).extension(Settings);
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", "orders", "{}")]).await;
-    assert!(done[0].failed_with(ToolErrorKind::Unavailable.code()));
-    assert_eq!(done[0].result.text, "`orders` can't run now. Go on without it.");
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", "orders", "{}")]).await;
+    assert!(executions[0].failed_with(ToolErrorKind::Unavailable.code()));
+    assert_eq!(executions[0].result.text, "`orders` can't run now. Go on without it.");
     assert_eq!(
-        done[0].cause.as_deref(),
+        executions[0].cause.as_deref(),
         Some(
             "tool `orders` requires the extension `macros::extensions::Database`, which is not \
              set: add it with `Agent::extension` or `Dispatcher::extension`"

@@ -41,8 +41,8 @@ async fn book(room: Room) -> usize {
 
 /// Lists what happened.
 #[tool(effect = "read")]
-async fn list(since: DateTime<Utc>, until: NaiveDate, most: u8) -> String {
-    format!("{since} {until} {most}")
+async fn list(since: DateTime<Utc>, end_date: NaiveDate, most: u8) -> String {
+    format!("{since} {end_date} {most}")
 }
 
 /// Opens a door.
@@ -51,9 +51,9 @@ async fn open(#[arg(secret)] key: Uuid) -> String {
     key.to_string()
 }
 
-async fn told(tool: &impl Tool, json: &str) -> Vec<String> {
-    let said = refusal(tool, json).await;
-    let lines = said.lines().filter_map(|line| line.strip_prefix("- "));
+async fn violation_lines(tool: &impl Tool, json: &str) -> Vec<String> {
+    let text = refusal(tool, json).await;
+    let lines = text.lines().filter_map(|line| line.strip_prefix("- "));
     lines.map(str::to_owned).collect()
 }
 
@@ -64,35 +64,35 @@ async fn each_invalid_string_is_reported_with_its_format() {
     let uuid = "expected a string in uuid format, such as";
     for (json, lines) in [
         (
-            r#"{"since": "2026-12-24T10:00:00", "until": "2026-02-30", "most": 3}"#,
+            r#"{"since": "2026-12-24T10:00:00", "end_date": "2026-02-30", "most": 3}"#,
             vec![
                 format!("`since`: {time}, got \"2026-12-24T10:00:00\": premature end of input"),
-                format!("`until`: {date}, got \"2026-02-30\": input is out of range"),
+                format!("`end_date`: {date}, got \"2026-02-30\": input is out of range"),
             ],
         ),
         // Violations of the schema are reported as well.
         (
-            r#"{"since": "soon", "until": "2026-12-24", "most": -1}"#,
+            r#"{"since": "soon", "end_date": "2026-12-24", "most": -1}"#,
             vec![
                 "`most`: expected an integer from 0 to 255, got -1".to_owned(),
                 format!("`since`: {time}, got \"soon\": input contains invalid characters"),
             ],
         ),
     ] {
-        assert_eq!(told(&list {}, json).await, lines, "{json}");
+        assert_eq!(violation_lines(&list {}, json).await, lines, "{json}");
     }
     let json = r#"{"nights": ["2026-12-24", "the next"], "guest": {"kind": "known", "id": "Ada"}}"#;
-    let [night, guest] = told(&book {}, json).await.try_into().unwrap();
+    let [night, guest] = violation_lines(&book {}, json).await.try_into().unwrap();
     assert!(night.starts_with(&format!("`nights[1]`: {date}, got \"the next\": ")), "{night}");
     assert!(guest.starts_with(&format!("`guest.id`: {uuid}")), "{guest}");
     let json = r#"{"nights": [], "guest": {"kind": "new", "name": "Ada", "since": "ever"}}"#;
-    let [since] = told(&book {}, json).await.try_into().unwrap();
+    let [since] = violation_lines(&book {}, json).await.try_into().unwrap();
     assert!(since.starts_with(&format!("`guest.since`: {time}, got \"ever\"")), "{since}");
 }
 
 #[tokio::test]
 async fn secret_values_are_not_repeated_in_errors() {
-    let [key] = told(&open {}, r#"{"key": "hunter2"}"#).await.try_into().unwrap();
+    let [key] = violation_lines(&open {}, r#"{"key": "hunter2"}"#).await.try_into().unwrap();
     assert!(key.starts_with("`key`: expected a string in uuid format, such as"), "{key}");
     assert!(!key.contains("hunter2"), "{key}");
 }
@@ -104,8 +104,8 @@ async fn large_arguments_are_reported_with_the_type_error_alone() {
         nights.push("ever");
         json!({ "nights": nights, "guest": { "kind": "new", "name": "Ada" } }).to_string()
     };
-    let [small] = told(&book {}, &nights(10)).await.try_into().unwrap();
+    let [small] = violation_lines(&book {}, &nights(10)).await.try_into().unwrap();
     assert!(small.starts_with("`nights[10]`: expected a string in date format"), "{small}");
-    let [large] = told(&book {}, &nights(10_000)).await.try_into().unwrap();
+    let [large] = violation_lines(&book {}, &nights(10_000)).await.try_into().unwrap();
     assert!(large.starts_with("`nights[10000]`: ") && !large.contains("expected"), "{large}");
 }

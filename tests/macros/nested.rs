@@ -4,7 +4,7 @@ use tool_runtime::{args, tool};
 
 use serde_json::Value;
 
-use crate::arguments::however_sent;
+use crate::arguments::output_of_each_encoding;
 use crate::{call, refusal};
 
 #[args]
@@ -50,7 +50,7 @@ async fn pay_named(from: Account, to: Vec<Account>) -> String {
 #[tokio::test]
 async fn array_is_not_accepted_for_a_struct() {
     let a = r#"{"bank": "A", "number": "1"}"#;
-    for (json, wanted) in [
+    for (json, expected) in [
         (format!(r#"{{"from": {a}, "to": [{a}]}}"#), Some(r#"A1 ["A1"] "#)),
         (format!(r#"{{"from": {a}, "to": [], "note": {{"Text": "x"}}}}"#), Some("A1 [] x")),
         (format!(r#"{{"from": {a}, "to": [], "note": {{"Pair": ["x", "y"]}}}}"#), Some("A1 [] xy")),
@@ -67,15 +67,15 @@ async fn array_is_not_accepted_for_a_struct() {
         (format!(r#"{{"from": {a}, "to": [], "note": {{"Full": ["x", "y"]}}}}"#), None),
         (format!(r#"{{"from": {a}, "to": [], "note": {{"Of": ["A", "1"]}}}}"#), None),
     ] {
-        assert_eq!(however_sent(&pay {}, &json).await.as_deref(), wanted, "{json}");
+        assert_eq!(output_of_each_encoding(&pay {}, &json).await.as_deref(), expected, "{json}");
         if let Ok(value) = serde_json::from_str::<Value>(&json) {
-            assert_eq!(call(&pay {}, value).await.ok().as_deref(), wanted, "{json}");
+            assert_eq!(call(&pay {}, value).await.ok().as_deref(), expected, "{json}");
         }
     }
     let named = format!(r#"{{"from": ["A", "1"], "to": [{a}]}}"#);
-    assert_eq!(however_sent(&pay_named {}, &named).await, None);
-    let said = refusal(&pay_named {}, named).await;
-    assert!(said.contains("`from`: expected an object"), "{said}");
+    assert_eq!(output_of_each_encoding(&pay_named {}, &named).await, None);
+    let text = refusal(&pay_named {}, named).await;
+    assert!(text.contains("`from`: expected an object"), "{text}");
 }
 
 #[args]
@@ -102,8 +102,8 @@ async fn travel(journey: Journey) -> String {
 
 #[tokio::test]
 async fn errors_never_suggest_to_omit_required_members() {
-    let said = call(&travel {}, r#"{"passengers": 2, "Bus": {"line": 7}}"#).await.unwrap();
-    assert_eq!(said, "2 by bus 7");
-    let said = refusal(&travel {}, r#"{"passengers": 2}"#).await;
-    assert!(!said.contains("leave it out") && said.contains("`Bus`"), "{said}");
+    let text = call(&travel {}, r#"{"passengers": 2, "Bus": {"line": 7}}"#).await.unwrap();
+    assert_eq!(text, "2 by bus 7");
+    let text = refusal(&travel {}, r#"{"passengers": 2}"#).await;
+    assert!(!text.contains("leave it out") && text.contains("`Bus`"), "{text}");
 }

@@ -38,7 +38,7 @@ async fn plain(a: i64) -> i64 {
 /// A tool that writes never runs with truncated arguments.
 #[tokio::test]
 async fn truncated_arguments_are_refused_by_tools_with_effects() {
-    for (text, taken) in [
+    for (text, accepted) in [
         (r#"{"lines": ["a", "b""#, "a+b None"),
         (r#"{"lines": ["a", "b"]"#, "a+b None"),
         (r#"{"lines": ["a"], "note": "b""#, "a Some(\"b\")"),
@@ -54,8 +54,8 @@ async fn truncated_arguments_are_refused_by_tools_with_effects() {
             assert!(error.text().contains("cut off"), "{text}: {}", error.text());
             assert!(error.text().contains("Send it whole"), "{text}: {}", error.text());
         }
-        assert_eq!(call(&write_all {}, text).await.unwrap(), taken, "{text}");
-        assert_eq!(call(&look {}, text).await.unwrap(), taken, "{text}");
+        assert_eq!(call(&write_all {}, text).await.unwrap(), accepted, "{text}");
+        assert_eq!(call(&look {}, text).await.unwrap(), accepted, "{text}");
     }
     // A missing closing bracket in the middle is not a truncation.
     let text = r#"{"lines": ["a", "b"}"#;
@@ -73,9 +73,9 @@ async fn refusal_names_the_repair_and_its_position() {
          `{\"a\": '1',}`\n\
          Call it again with this put right."
     );
-    let many = refusal(&plain {}, "Here: {a: '1', b: 2,}").await;
-    assert_eq!(many.lines().count(), 6, "{many}");
-    assert!(many.contains("and 2 more of the kind"), "{many}");
+    let text = refusal(&plain {}, "Here: {a: '1', b: 2,}").await;
+    assert_eq!(text.lines().count(), 6, "{text}");
+    assert!(text.contains("and 2 more of the kind"), "{text}");
 }
 
 #[tokio::test]
@@ -91,12 +91,16 @@ async fn refused_arguments_are_emitted_to_observers() {
     let dispatcher = Dispatcher::new(tools![plain, write].try_into().unwrap());
     let batch = [("plain", "```{\"a\": 1}```"), ("write", "{\"lines\": [\"a\""), ("plain", "[1")];
     let calls = batch.map(|(name, text)| ToolCall::new("", name, text));
-    let done = dispatcher.dispatch(calls.into()).await;
-    let kinds = |at: usize| done[at].fixes.iter().map(|fix| fix.kind).collect::<Vec<_>>();
+    let executions = dispatcher.dispatch(calls.into()).await;
+    let kinds = |at: usize| executions[at].fixes.iter().map(|fix| fix.kind).collect::<Vec<_>>();
     assert_eq!(kinds(0), [FixKind::Fence, FixKind::Fence]);
     assert_eq!(kinds(1), [FixKind::MissingCloser, FixKind::MissingCloser]);
     assert_eq!(kinds(2), []);
-    assert!(done.iter().all(|done| done.is_failure() && done.decoded_arguments.is_none()));
+    assert!(
+        executions
+            .iter()
+            .all(|execution| execution.is_failure() && execution.decoded_arguments.is_none())
+    );
 }
 
 #[tokio::test]
@@ -125,9 +129,9 @@ async fn arguments_of_another_tool_are_refused() {
         "<tool_call>\n<invoke name=\"write\">{\"note\": \"b\"}</invoke>".to_owned(),
     ]) {
         let error = refusal(&look {}, text.as_str()).await;
-        let told =
+        let advice =
             "they are those of a call of `write`: call that, or send the arguments of `look`";
-        assert!(error.contains(told), "{text}: {error}");
+        assert!(error.contains(advice), "{text}: {error}");
     }
     // The name belongs to another tool of the same provider, or of another provider.
     let text = json!({"name": "jira__look", "arguments": {"note": "b"}}).to_string();

@@ -77,9 +77,9 @@ fn broken_rule(body: &Value) -> Option<String> {
             "system" => content.as_str().is_some_and(|text| !text.is_empty()),
             "user" => chunks_of(content, &["text", "image_url"]),
             "tool" => {
-                let told = [message["tool_call_id"].clone(), message["name"].clone()];
-                let is_asked = open.iter().position(|asked| *asked == told);
-                is_asked.is_some_and(|at| {
+                let answered = [message["tool_call_id"].clone(), message["name"].clone()];
+                let open_index = open.iter().position(|call| *call == answered);
+                open_index.is_some_and(|at| {
                     open.remove(at);
                     content.is_string()
                 })

@@ -28,12 +28,14 @@ async fn adjacent_thoughts_are_joined() {
         let choice = json!({ "index": 0, member: { "content": chunks }, "finish_reason": "stop" });
         json!({ "choices": [choice] }).to_string()
     };
-    let [one, two] = ["H", "m"].map(thought);
-    let body = choice("message", &[one.clone(), two.clone()]);
+    let [first, second] = ["H", "m"].map(thought);
+    let body = choice("message", &[first.clone(), second.clone()]);
     let canned = Canned::new([Reply::text(200, &body)]);
     let whole = client(&canned).reply(ChatRequest::new(&[])).await.unwrap();
     assert_eq!(whole.parts.len(), 1);
-    for pieces in [&[vec![one.clone()], vec![two.clone()]][..], &[vec![one.clone(), two.clone()]]] {
+    for pieces in
+        [&[vec![first.clone()], vec![second.clone()]][..], &[vec![first.clone(), second.clone()]]]
+    {
         let event = |chunks: &Vec<_>| format!("data: {}\n\n", choice("delta", chunks));
         let text: String = pieces.iter().map(event).collect();
         let canned = Canned::new([Reply::text(200, &text)]);

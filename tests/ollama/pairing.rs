@@ -54,14 +54,14 @@ fn broken_rule(body: &Value) -> Option<String> {
     let mut open: Vec<[Value; 2]> = Vec::new();
     let mut used = HashSet::new();
     for (place, message) in messages.iter().enumerate() {
-        if let Some(why) = undecodable(message) {
-            return Some(format!("{place} {why}"));
+        if let Some(reason) = undecodable(message) {
+            return Some(format!("{place} {reason}"));
         }
         let role = message["role"].as_str().unwrap();
         if role == "tool" {
-            let told = [message["tool_call_id"].clone(), message["tool_name"].clone()];
-            if open.is_empty() || open.remove(0) != told {
-                return Some(format!("{place} answers no call, or not in its place: {told:?}"));
+            let answered = [message["tool_call_id"].clone(), message["tool_name"].clone()];
+            if open.is_empty() || open.remove(0) != answered {
+                return Some(format!("{place} answers no call, or not in its place: {answered:?}"));
             }
             continue;
         }

@@ -77,8 +77,8 @@ async fn recordings_are_replayed_in_any_order() {
     let player = Cassette::replay(folder.file()).unwrap();
     let model = client(&base, &player);
     assert_eq!(player.unplayed_count(), 3);
-    let (reply, told) = streamed(&model).await;
-    assert_eq!((reply.unwrap(), told.text), (ChatReply::text("three"), "three".into()));
+    let (reply, deltas) = streamed(&model).await;
+    assert_eq!((reply.unwrap(), deltas.text), (ChatReply::text("three"), "three".into()));
     for text in ["two", "one"] {
         assert_eq!(ask(&model, text).await.unwrap(), ChatReply::text(text));
     }
@@ -180,24 +180,24 @@ impl BodyStream for Stuck {
 
 /// Drops the stream after its first delta.
 async fn drop_stream(model: &OpenAi) {
-    let told = Notify::new();
-    let mut deltas = |_: Delta<'_>| told.notify_one();
+    let first_delta = Notify::new();
+    let mut deltas = |_: Delta<'_>| first_delta.notify_one();
     let messages = [Message::user("Hello")];
     tokio::select! {
         reply = model.stream(ChatRequest::new(&messages), &mut deltas) => panic!("{reply:?}"),
-        () = told.notified() => {}
+        () = first_delta.notified() => {}
     }
 }
 
 #[tokio::test]
 async fn dropped_stream_is_recorded_as_far_as_it_was_read() {
     let first = "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"Hi\"}}]}\n\n";
-    for (nth, behind) in
+    for (nth, partial) in
         ["data: ", "data: \"é", "data: \"sk-very-sec", "data: \"\u{0}é"].iter().enumerate()
     {
         let folder = Folder::new(&format!("left-{nth}"));
-        let mut bytes = format!("{first}{behind}").into_bytes();
-        if behind.ends_with('é') {
+        let mut bytes = format!("{first}{partial}").into_bytes();
+        if partial.ends_with('é') {
             bytes.pop();
         }
         let recorder = Cassette::record(folder.file(), Stuck(Some(bytes)));
@@ -210,11 +210,11 @@ async fn dropped_stream_is_recorded_as_far_as_it_was_read() {
         assert!(written.contains("the reader left") && !written.contains("sk-very"), "{written}");
         let player = Cassette::replay(folder.file()).unwrap();
         assert_eq!(player.unplayed_count(), 2);
-        let (reply, told) = streamed(&client("https://models.invalid/v1", &player)).await;
+        let (reply, deltas) = streamed(&client("https://models.invalid/v1", &player)).await;
         let error = reply.unwrap_err();
         assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
         assert!(error.to_string().contains("the reader left"), "{error}");
-        assert_eq!(told.text, "Hi");
+        assert_eq!(deltas.text, "Hi");
     }
 }
 

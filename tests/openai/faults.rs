@@ -38,9 +38,9 @@ async fn error_response_names_status_and_body() {
             let reply = Reply::new(status, "because of this");
             let error = ask_for(is_streamed, reply).await.unwrap_err();
             assert!(matches!(&error, ModelError::Api(refusal) if refusal.status == status));
-            let shown = error.to_string();
-            assert!(shown.contains(&format!("status {status}: because of this")), "{shown}");
-            assert!(shown.contains("/v1/chat/completions"), "{shown}");
+            let text = error.to_string();
+            assert!(text.contains(&format!("status {status}: because of this")), "{text}");
+            assert!(text.contains("/v1/chat/completions"), "{text}");
         }
     }
 }
@@ -78,18 +78,18 @@ async fn errors_contain_no_secrets() {
                 true => streamed(&model).await.0.unwrap_err(),
                 false => model.reply(ChatRequest::new(&[])).await.unwrap_err(),
             };
-            let shown = format!("{error} {error:?} {model:?}");
-            assert!(shown.contains('…'), "{shown}");
+            let text = format!("{error} {error:?} {model:?}");
+            assert!(text.contains('…'), "{text}");
             for secret in SECRETS {
-                assert!(!shown.contains(secret), "{secret} in {shown}");
+                assert!(!text.contains(secret), "{secret} in {text}");
             }
         }
     }
     let wrong = OpenAi::new("htp://user-name:pass-word@host/v1?key=query-secret", "m");
     let error = wrong.reply(ChatRequest::new(&[])).await.unwrap_err();
-    let shown = format!("{error} {error:?} {wrong:?}");
-    assert!(shown.contains("…@host/v1") && !shown.contains("-word"), "{shown}");
-    assert!(!shown.contains("query-secret"), "{shown}");
+    let text = format!("{error} {error:?} {wrong:?}");
+    assert!(text.contains("…@host/v1") && !text.contains("-word"), "{text}");
+    assert!(!text.contains("query-secret"), "{text}");
 }
 
 /// Not every server closes the connection at the end of the stream.
@@ -130,8 +130,8 @@ async fn first_byte_has_its_own_limit() {
 #[tokio::test]
 async fn huge_error_body_is_truncated() {
     let error = ask(Reply::new(500, &"é".repeat(1 << 20))).await.unwrap_err();
-    let shown = error.to_string();
-    assert!(shown.len() < 5_000 && shown.ends_with("é …"), "{}", shown.len());
+    let text = error.to_string();
+    assert!(text.len() < 5_000 && text.ends_with("é …"), "{}", text.len());
 }
 
 #[tokio::test]
@@ -260,16 +260,16 @@ async fn run_without_a_server_stops_with_one_line() {
 
     assert!(matches!(stopped.reason, StopReason::Model(ModelError::Unreachable { .. })));
     assert_eq!(stopped.transcript, [Message::user("Hello")]);
-    let shown = stopped.to_string();
+    let text = stopped.to_string();
     let start =
         format!("the run stopped: connection to the model failed: {base}/chat/completions: ");
-    assert!(shown.starts_with(&start) && shown.len() > start.len(), "{shown}");
+    assert!(text.starts_with(&start) && text.len() > start.len(), "{text}");
     // The error of the operating system, which is also the last source.
     let mut bottom: &dyn Error = &stopped;
     while let Some(source) = bottom.source() {
         bottom = source;
     }
-    assert!(shown.ends_with(&bottom.to_string()), "{shown}");
+    assert!(text.ends_with(&bottom.to_string()), "{text}");
 }
 
 #[tokio::test]

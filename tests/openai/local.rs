@@ -107,8 +107,8 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
         .timeout(Duration::from_secs(600))
         .transport(cassette.clone());
     let unparsable = Arc::new(AtomicUsize::new(0));
-    let done = Arc::<Mutex<Vec<(String, bool, bool)>>>::default();
-    let (failures, finished) = (Arc::clone(&unparsable), Arc::clone(&done));
+    let finished_calls = Arc::<Mutex<Vec<(String, bool, bool)>>>::default();
+    let (failures, sink) = (Arc::clone(&unparsable), Arc::clone(&finished_calls));
     let agent = Agent::new(
         model,
         tools![add, multiply, get_weather, find_address, count_letters, add_reminder],
@@ -121,9 +121,9 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
     .driver(driver)
     .on_event(move |event| {
         if let Some(execution) = event.execution() {
-            let called =
+            let recorded_calls =
                 (execution.call.name.clone(), execution.is_success(), execution.was_repaired());
-            finished.lock().unwrap().push(called);
+            sink.lock().unwrap().push(recorded_calls);
         }
         if let EventKind::Model(
             ModelEvent::ExtractionFailed { .. } | ModelEvent::ValidationFailed { .. },
@@ -133,23 +133,24 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
         }
     });
     let mut table = Table::default();
-    for (question, wanted) in QUESTIONS {
+    for (question, expected) in QUESTIONS {
         let ended = agent.run(question).await;
-        let called = std::mem::take(&mut *done.lock().unwrap());
-        let is_right = called.iter().any(|(name, is_success, _)| name == wanted && *is_success);
+        let recorded_calls = std::mem::take(&mut *finished_calls.lock().unwrap());
+        let is_right =
+            recorded_calls.iter().any(|(name, is_success, _)| name == expected && *is_success);
         table.right_tool += usize::from(is_right);
         table.answered += usize::from(ended.is_ok());
-        table.calls += called.len();
-        table.succeeded += called.iter().filter(|(_, is_success, _)| *is_success).count();
-        table.repaired += called.iter().filter(|(_, _, is_repaired)| *is_repaired).count();
+        table.calls += recorded_calls.len();
+        table.succeeded += recorded_calls.iter().filter(|(_, is_success, _)| *is_success).count();
+        table.repaired += recorded_calls.iter().filter(|(_, _, is_repaired)| *is_repaired).count();
         let transcript = match &ended {
             Ok(answer) => &answer.transcript,
             Err(stopped) => &stopped.transcript,
         };
-        let said = transcript.iter().rev().find(|it| matches!(it, Message::Assistant { .. }));
+        let last_reply = transcript.iter().rev().find(|it| matches!(it, Message::Assistant { .. }));
         println!(
             "{name} | {question} | {} | {}",
-            called
+            recorded_calls
                 .iter()
                 .map(|(name, ok, _)| format!("{name} {ok}"))
                 .collect::<Vec<_>>()
@@ -158,7 +159,7 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
                 Ok(answer) => answer.text.replace('\n', " "),
                 Err(stopped) => format!(
                     "{stopped}; last: {}",
-                    said.map(Message::text).unwrap_or_default().replace('\n', " ")
+                    last_reply.map(Message::text).unwrap_or_default().replace('\n', " ")
                 ),
             }
         );
@@ -170,7 +171,7 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
 }
 
 #[tokio::test]
-async fn local_native() {
+async fn local_model_calls_tools_with_the_native_driver() {
     let table = runs("native", 8091, Native).await;
     let expected =
         Table { right_tool: 3, answered: 7, calls: 11, succeeded: 8, repaired: 0, unparsable: 0 };
@@ -180,7 +181,7 @@ async fn local_native() {
 /// The same server, whose template misses most calls that the model writes: the fallback finds
 /// them.
 #[tokio::test]
-async fn local_fallback() {
+async fn local_model_calls_tools_with_the_text_fallback() {
     let table = runs("fallback", 8091, Text::new()).await;
     let expected =
         Table { right_tool: 9, answered: 0, calls: 32, succeeded: 22, repaired: 0, unparsable: 0 };
@@ -188,7 +189,7 @@ async fn local_fallback() {
 }
 
 #[tokio::test]
-async fn local_text() {
+async fn local_model_calls_tools_with_the_text_driver() {
     let table = runs("text", 8092, Text::new()).await;
     // With its own template this model keeps calling as long as tools are offered.
     let expected =
@@ -197,7 +198,7 @@ async fn local_text() {
 }
 
 #[tokio::test]
-async fn local_react() {
+async fn local_model_answers_with_the_react_driver() {
     let table = runs("react", 8092, ReAct::new()).await;
     let expected =
         Table { right_tool: 8, answered: 10, calls: 10, succeeded: 10, repaired: 0, unparsable: 0 };

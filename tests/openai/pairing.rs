@@ -31,10 +31,10 @@ fn broken_rule(body: &Value) -> Option<String> {
         let role = message["role"].as_str()?;
         if role == "tool" {
             let id = message["tool_call_id"].as_str()?;
-            let Some(asked) = open.iter().position(|known| *known == id) else {
+            let Some(index) = open.iter().position(|known| *known == id) else {
                 return Some(format!("{place} answers {id:?}, which no call before it has"));
             };
-            open.remove(asked);
+            open.remove(index);
             if !message["content"].is_string() {
                 return Some(format!("the result at {place} is not a text"));
             }
@@ -106,12 +106,12 @@ proptest! {
 fn result_images_join_the_next_user_message() {
     let image = || Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let call = ToolCall::new("a", "weather.get", "{}");
-    let mut seen = ToolResult::success(&call, "a map");
-    seen.images.push(image());
+    let mut result = ToolResult::success(&call, "a map");
+    result.images.push(image());
     let messages = [
         Message::user("Look!"),
         Message::Assistant { parts: vec![AssistantPart::Call(call)] },
-        Message::Tool { results: vec![seen] },
+        Message::Tool { results: vec![result] },
         Message::user("And?"),
     ];
     let body = sent(&messages, &ChatOptions::default());

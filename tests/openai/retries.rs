@@ -9,7 +9,7 @@ use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 use crate::canned::{Canned, Reply};
 
-const SAID: &str = r#"{"choices": [{"message": {"content": "Hi"}}]}"#;
+const COMPLETION: &str = r#"{"choices": [{"message": {"content": "Hi"}}]}"#;
 
 fn busy(status: u16, retry_after: &str) -> Reply {
     let mut reply = Reply::text(status, "busy");
@@ -27,7 +27,7 @@ async fn ask(model: &OpenAi) -> Result<ChatReply, ModelError> {
 
 #[tokio::test(start_paused = true)]
 async fn retries_respect_retry_after() {
-    let canned = Canned::new([busy(429, "7"), busy(503, "1"), Reply::text(200, SAID)]);
+    let canned = Canned::new([busy(429, "7"), busy(503, "1"), Reply::text(200, COMPLETION)]);
     let start = Instant::now();
     assert_eq!(ask(&model(&canned)).await.unwrap(), ChatReply::text("Hi"));
     assert_eq!(start.elapsed(), Duration::from_secs(8));
@@ -38,7 +38,7 @@ async fn retries_respect_retry_after() {
 
 #[tokio::test(start_paused = true)]
 async fn retries_are_limited_to_transient_errors() {
-    for (replies, retries, asked) in [
+    for (replies, retries, requests) in [
         (vec![busy(429, "0"), busy(429, "0"), busy(429, "0"), busy(429, "0")], 2, 3),
         (vec![busy(429, "0"), busy(429, "0")], 0, 1),
         // Longer than the longest pause.
@@ -51,10 +51,10 @@ async fn retries_are_limited_to_transient_errors() {
         let ModelError::Api(refusal) = &error else { panic!("{error:?}") };
         assert_eq!(refusal.request_id.as_deref(), Some("r1"));
         assert!(error.to_string().ends_with("busy (request r1)"), "{error}");
-        assert_eq!(canned.requests().len(), asked, "{error}");
+        assert_eq!(canned.requests().len(), requests, "{error}");
     }
-    let kept = Canned::new([busy(429, "3600")]);
-    let Err(ModelError::Api(refusal)) = ask(&model(&kept)).await else { panic!() };
+    let canned = Canned::new([busy(429, "3600")]);
+    let Err(ModelError::Api(refusal)) = ask(&model(&canned)).await else { panic!() };
     assert_eq!(refusal.kind, ApiErrorKind::RateLimited);
     assert_eq!(refusal.retry_after, Some(Duration::from_secs(3_600)));
 }
@@ -79,16 +79,17 @@ async fn broken_body_is_retried_unless_it_was_streamed() {
         reply.breaks = true;
         reply
     };
-    let canned = Canned::new([broken(), Reply::text(200, SAID)]);
+    let canned = Canned::new([broken(), Reply::text(200, COMPLETION)]);
     assert_eq!(ask(&model(&canned)).await.unwrap(), ChatReply::text("Hi"));
 
-    let canned = Canned::new([busy(429, "0"), broken(), Reply::text(200, SAID)]);
-    let mut told = String::new();
+    let canned = Canned::new([busy(429, "0"), broken(), Reply::text(200, COMPLETION)]);
+    let mut streamed_text = String::new();
     let model = model(&canned);
     let messages = [Message::user("Hello")];
-    let reply =
-        model.stream(ChatRequest::new(&messages), &mut |delta| told += &format!("{delta:?}")).await;
+    let reply = model
+        .stream(ChatRequest::new(&messages), &mut |delta| streamed_text += &format!("{delta:?}"))
+        .await;
     assert!(matches!(reply, Err(ModelError::Unreachable { .. })), "{reply:?}");
-    assert_eq!(told, r#"Text("H")"#);
+    assert_eq!(streamed_text, r#"Text("H")"#);
     assert_eq!(canned.requests().len(), 2);
 }

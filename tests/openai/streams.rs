@@ -205,16 +205,16 @@ async fn replies_do_not_depend_on_chunk_boundaries() {
         for end in ["\n", "\r\n"] {
             let bytes = stream(&deltas, Some(finish), &usage, end);
             for pieces in cuts(&bytes) {
-                let (reply, told) = streamed(&model(Reply::new(200, pieces))).await;
+                let (reply, deltas) = streamed(&model(Reply::new(200, pieces))).await;
                 let reply = reply.unwrap();
                 assert_eq!(reply, expected, "{message}");
-                let said = Message::Assistant { parts: reply.parts };
-                assert_eq!(told.text, said.text());
-                let called: Vec<_> = said
+                let assistant = Message::Assistant { parts: reply.parts };
+                assert_eq!(deltas.text, assistant.text());
+                let calls: Vec<_> = assistant
                     .calls()
                     .map(|call| [call.name.clone(), call.arguments.to_text().into_owned()])
                     .collect();
-                assert_eq!(told.calls, called);
+                assert_eq!(deltas.calls, calls);
             }
         }
     }
@@ -266,7 +266,7 @@ async fn error_in_the_middle_of_a_stream_is_reported() {
 #[tokio::test]
 async fn calls_and_choices_are_put_in_order() {
     let choices = |kind: &str| {
-        let choice = |index: u64, said: &Value| json!({ "index": index, kind: said, "finish_reason": "tool_calls" });
+        let choice = |index: u64, delta: &Value| json!({ "index": index, kind: delta, "finish_reason": "tool_calls" });
         let calls = json!({ "tool_calls": [
             call(Some(1), Some("b"), Some("sub"), "{}"),
             call(Some(0), Some("a"), Some("add"), "{}"),
@@ -280,8 +280,11 @@ async fn calls_and_choices_are_put_in_order() {
     let stream = format!("data: {first}\n\ndata: {later}\n\ndata: [DONE]\n\n");
     let (reply, _) = streamed(&model(Reply::text(200, &stream))).await;
     assert_eq!(reply.unwrap(), whole);
-    let said = Message::Assistant { parts: whole.parts };
-    assert_eq!(said.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["add", "sub"]);
+    let assistant = Message::Assistant { parts: whole.parts };
+    assert_eq!(
+        assistant.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(),
+        ["add", "sub"]
+    );
     assert_eq!(whole.usage.unwrap().input, 7);
 }
 

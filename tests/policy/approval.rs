@@ -15,17 +15,17 @@ async fn pay(to: String, amount: u32) -> String {
 /// Approves as configured, and records the requests.
 #[derive(Clone)]
 struct Clerk {
-    says: Approval,
-    asked: Arc<Mutex<Vec<String>>>,
+    decision: Approval,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Clerk {
-    fn new(says: Approval) -> Self {
-        Self { says, asked: Arc::default() }
+    fn new(decision: Approval) -> Self {
+        Self { decision, requests: Arc::default() }
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
@@ -33,9 +33,9 @@ impl Clerk {
 impl Approver for Clerk {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
         let name = &request.tool.name;
-        self.asked.lock().unwrap().push(format!("{name} {}", request.arguments));
+        self.requests.lock().unwrap().push(format!("{name} {}", request.arguments));
         assert_ne!(request.arguments["to"], "nobody", "cannot decide");
-        self.says.clone()
+        self.decision.clone()
     }
 }
 
@@ -53,19 +53,23 @@ async fn approved_arguments_are_what_runs() {
     assert_eq!(offered(&dispatcher), ["pay"]);
     // The arguments are repaired and coerced before the approver is asked.
     let odd = ToolCall::new("odd", "pay", r#"{to: 'Ada', "Amount": "7",}"#);
-    let done = dispatcher.dispatch(vec![odd]).await;
-    assert_eq!(texts(&done), ["Ada has 7 more"]);
-    assert!(!done[0].fixes.is_empty());
-    assert_eq!(clerk.asked(), [r#"pay {"amount":7,"to":"Ada"}"#]);
+    let executions = dispatcher.dispatch(vec![odd]).await;
+    assert_eq!(texts(&executions), ["Ada has 7 more"]);
+    assert!(!executions[0].fixes.is_empty());
+    assert_eq!(clerk.requests(), [r#"pay {"amount":7,"to":"Ada"}"#]);
 
     // Invalid arguments never reach the approver.
-    let done = dispatcher.dispatch(payments(&["-5", "\"many\"", "5 or 6"])).await;
+    let executions = dispatcher.dispatch(payments(&["-5", "\"many\"", "5 or 6"])).await;
     let wrong = ToolErrorKind::Validation.code();
-    assert!(done.iter().all(|done| code(done) == wrong), "{:?}", texts(&done));
-    assert_eq!(clerk.asked().len(), 1);
+    assert!(
+        executions.iter().all(|execution| code(execution) == wrong),
+        "{:?}",
+        texts(&executions)
+    );
+    assert_eq!(clerk.requests().len(), 1);
 
     dispatcher.dispatch(payments(&["1", "2"])).await;
-    assert_eq!(clerk.asked().len(), 3, "once is once");
+    assert_eq!(clerk.requests().len(), 3, "once is once");
 }
 
 #[tokio::test]
@@ -73,9 +77,9 @@ async fn approval_for_the_run_is_asked_once() {
     let clerk = Clerk::new(Approval::ForRun);
     let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
     dispatcher.dispatch(payments(&["1"])).await;
-    let done = dispatcher.dispatch(payments(&["2", "3"])).await;
-    assert_eq!(texts(&done), ["Ada has 2 more", "Ada has 3 more"]);
-    assert_eq!(clerk.asked().len(), 1);
+    let executions = dispatcher.dispatch(payments(&["2", "3"])).await;
+    assert_eq!(texts(&executions), ["Ada has 2 more", "Ada has 3 more"]);
+    assert_eq!(clerk.requests().len(), 1);
 }
 
 /// Several agents may share one dispatcher.
@@ -83,11 +87,11 @@ async fn approval_for_the_run_is_asked_once() {
 async fn approval_for_the_run_does_not_cover_another_run() {
     let clerk = Clerk::new(Approval::ForRun);
     let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
-    for (run, asked) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
+    for (run, requests) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
         let mut batch = Batch::from(payments(&["1"]));
         batch.origin = Origin::new(run.into(), 1);
-        let done = Dispatch::dispatch(&dispatcher, batch).await;
-        assert_eq!((code(&done[0]), clerk.asked().len()), ("-", asked), "{run}");
+        let executions = Dispatch::dispatch(&dispatcher, batch).await;
+        assert_eq!((code(&executions[0]), clerk.requests().len()), ("-", requests), "{run}");
     }
 }
 
@@ -95,16 +99,16 @@ async fn approval_for_the_run_does_not_cover_another_run() {
 async fn denial_and_panic_of_an_approver_both_block() {
     let clerk = Clerk::new(Approval::Deny("not today".into()));
     let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk));
-    let nobody = ToolCall::new("n", "pay", r#"{"to": "nobody", "amount": 1}"#);
-    let done = dispatcher.dispatch([payments(&["1"]), vec![nobody]].concat()).await;
+    let unknown_payee = ToolCall::new("n", "pay", r#"{"to": "nobody", "amount": 1}"#);
+    let executions = dispatcher.dispatch([payments(&["1"]), vec![unknown_payee]].concat()).await;
     assert_eq!(
-        texts(&done),
+        texts(&executions),
         [
             "`pay` was not approved: not today",
             "`pay` was not approved: whoever was asked could not answer",
         ]
     );
-    assert!(done.iter().all(|done| code(done) == "TOOL_DENIED" && done.attempts == 0));
+    assert!(executions.iter().all(|it| code(it) == "TOOL_DENIED" && it.attempts == 0));
 }
 
 #[tokio::test]
@@ -122,11 +126,11 @@ async fn permissions_of_the_policy_override_those_of_tools() {
     let dispatcher = Dispatcher::new(registry)
         .policy(Policy::new().permissions(permissions).grant(["filesystem", "network"]));
     assert_eq!(offered(&dispatcher), ["pay"]);
-    let done = run(&dispatcher, &["allowed", "denied", "needy"]).await;
-    assert!(done.iter().all(|done| code(done) == "TOOL_DENIED"));
-    let done = dispatcher.dispatch(payments(&["5", "50", "500"])).await;
+    let executions = run(&dispatcher, &["allowed", "denied", "needy"]).await;
+    assert!(executions.iter().all(|execution| code(execution) == "TOOL_DENIED"));
+    let executions = dispatcher.dispatch(payments(&["5", "50", "500"])).await;
     assert_eq!(
-        texts(&done),
+        texts(&executions),
         [
             "Ada has 5 more",
             "`pay` needs approval, and there is nobody to ask.",
@@ -143,19 +147,19 @@ async fn read() {}
 async fn rule_for_a_shared_name_denies_both_and_allows_neither() {
     let registry = Registry::new();
     registry.register_all_from("a", tools![read]).unwrap();
-    for (said, name, codes) in [
+    for (preferred, name, codes) in [
         (Permission::Deny, "read", ["TOOL_DENIED", "TOOL_DENIED"]),
         (Permission::Deny, "a__read", ["TOOL_DENIED", "-"]),
         (Permission::Ask, "read", ["TOOL_DENIED", "TOOL_DENIED"]),
     ] {
         let dispatcher = Dispatcher::new(registry.clone())
-            .policy(Policy::new().permissions(Permissions::default().tool(name, said)));
-        let done = run(&dispatcher, &["read"]).await;
-        assert_eq!(code(&done[0]), codes[0]);
+            .policy(Policy::new().permissions(Permissions::default().tool(name, preferred)));
+        let executions = run(&dispatcher, &["read"]).await;
+        assert_eq!(code(&executions[0]), codes[0]);
         // Another tool of that name is registered: the rule still covers the same tools.
         registry.register_all_from("b", tools![read]).unwrap();
-        let done = run(&dispatcher, &["a__read", "b__read"]).await;
-        assert_eq!([code(&done[0]), code(&done[1])], codes, "{name}");
+        let executions = run(&dispatcher, &["a__read", "b__read"]).await;
+        assert_eq!([code(&executions[0]), code(&executions[1])], codes, "{name}");
         let _ = registry.withdraw("b");
     }
     let allowing = Permissions::default().provider("a", Permission::Deny);
@@ -163,8 +167,8 @@ async fn rule_for_a_shared_name_denies_both_and_allows_neither() {
     let dispatcher = Dispatcher::new(registry.clone()).policy(Policy::new().permissions(allowing));
     assert_eq!(code(&run(&dispatcher, &["read"]).await[0]), "-");
     registry.register_all_from("b", tools![read]).unwrap();
-    let done = run(&dispatcher, &["a__read", "b__read"]).await;
-    assert_eq!([code(&done[0]), code(&done[1])], ["TOOL_DENIED"; 2]);
+    let executions = run(&dispatcher, &["a__read", "b__read"]).await;
+    assert_eq!([code(&executions[0]), code(&executions[1])], ["TOOL_DENIED"; 2]);
 }
 
 #[tokio::test]
@@ -179,11 +183,11 @@ async fn approval_for_the_run_covers_one_tool_under_all_its_names() {
     let mut calls = payments(&["2"]);
     calls[0].name = "bank__pay".into();
     dispatcher.dispatch(calls).await;
-    assert_eq!(clerk.asked().len(), 1);
+    assert_eq!(clerk.requests().len(), 1);
     // The name belongs to another tool by now.
     let _ = registry.withdraw("bank");
-    let done = dispatcher.dispatch(payments(&["3"])).await;
-    assert_eq!((done[0].is_success(), clerk.asked().len()), (true, 2));
+    let executions = dispatcher.dispatch(payments(&["3"])).await;
+    assert_eq!((executions[0].is_success(), clerk.requests().len()), (true, 2));
 }
 
 /// Returns the text of its arguments.
@@ -222,12 +226,13 @@ async fn tool_receives_only_approved_arguments() {
         (r#"{"to": "Ada", "To": "Eve"}"#, true),
         (r#"{"to": "Ada" /* , "to": "Eve" */}"#, true),
     ] {
-        let done = dispatcher.dispatch(vec![ToolCall::new("c", "echo", arguments)]).await.remove(0);
-        let asked = std::mem::take(&mut *clerk.asked.lock().unwrap());
-        assert_eq!((done.did_run(), asked.len()), (runs, usize::from(runs)), "{arguments}");
+        let execution =
+            dispatcher.dispatch(vec![ToolCall::new("c", "echo", arguments)]).await.remove(0);
+        let requests = std::mem::take(&mut *clerk.requests.lock().unwrap());
+        assert_eq!((execution.did_run(), requests.len()), (runs, usize::from(runs)), "{arguments}");
         if runs {
-            let ran: serde_json::Value = serde_json::from_str(&done.result.text).unwrap();
-            assert_eq!(asked, [format!("echo {ran}")]);
+            let ran: serde_json::Value = serde_json::from_str(&execution.result.text).unwrap();
+            assert_eq!(requests, [format!("echo {ran}")]);
         }
     }
 }

@@ -65,7 +65,7 @@ fn faulty(fault: &'static str, is_idempotent: bool, retries: u32) -> (Faulty, Ke
 #[tokio::test(start_paused = true)]
 async fn only_transient_failures_of_idempotent_tools_are_retried() {
     std::panic::set_hook(Box::new(|_| {}));
-    let mut seen = BTreeSet::new();
+    let mut known_keys = BTreeSet::new();
     for fault in FAULTS {
         for is_idempotent in [false, true] {
             for retries in 0..=3 {
@@ -77,16 +77,16 @@ async fn only_transient_failures_of_idempotent_tools_are_retried() {
                     assert_eq!(registered, Err(RegistryError::Definition(refused)));
                     continue;
                 }
-                let done = run(&dispatcher(tools), &["faulty"]).await.remove(0);
-                let again = is_idempotent && ["timeout", "transient"].contains(&fault);
-                let expected = if again { 1 + retries } else { 1 };
+                let execution = run(&dispatcher(tools), &["faulty"]).await.remove(0);
+                let is_retried = is_idempotent && ["timeout", "transient"].contains(&fault);
+                let expected = if is_retried { 1 + retries } else { 1 };
                 let case = format!("{fault}, idempotent {is_idempotent}, {retries} retries");
-                assert_eq!(done.attempts, expected, "{case}");
+                assert_eq!(execution.attempts, expected, "{case}");
                 let keys = std::mem::take(&mut *keys.lock().unwrap());
                 assert_eq!(keys.len() as u32, expected, "{case}");
                 // One key for all attempts, and another for each call.
                 assert!(keys.iter().all(|key| *key == keys[0]), "{case}");
-                assert!(seen.insert(keys[0].clone()), "{case}");
+                assert!(known_keys.insert(keys[0].clone()), "{case}");
             }
         }
     }
@@ -130,10 +130,11 @@ async fn busy(millis: u64) -> Result<(), ToolError> {
 
 #[tokio::test(start_paused = true)]
 async fn retry_waits_for_the_hint_of_the_tool() {
-    for (millis, attempts, took) in [(3_000, 2, 3_000), (10_000, 2, 10_000), (60_000, 1, 0)] {
+    for (millis, attempts, millis_taken) in [(3_000, 2, 3_000), (10_000, 2, 10_000), (60_000, 1, 0)]
+    {
         let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
-        let done = dispatcher(tools![busy]).dispatch(vec![call]).await.remove(0);
-        assert_eq!((done.attempts, done.duration.as_millis()), (attempts, took));
+        let execution = dispatcher(tools![busy]).dispatch(vec![call]).await.remove(0);
+        assert_eq!((execution.attempts, execution.duration.as_millis()), (attempts, millis_taken));
     }
 }
 
@@ -141,11 +142,14 @@ async fn retry_waits_for_the_hint_of_the_tool() {
 async fn retry_is_skipped_after_deadline() {
     let dispatcher =
         dispatcher(tools![busy]).policy(Policy::new().batch_deadline(Duration::from_secs(5)));
-    for (millis, attempts, took) in [(4_000, 2, 4_000), (5_000, 1, 0), (8_000, 1, 0)] {
+    for (millis, attempts, millis_taken) in [(4_000, 2, 4_000), (5_000, 1, 0), (8_000, 1, 0)] {
         let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
-        let done = dispatcher.dispatch(vec![call]).await.remove(0);
-        assert_eq!((done.attempts, done.duration.as_millis()), (attempts, took));
-        assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_TRANSIENT_FAILURE", "busy"));
+        let execution = dispatcher.dispatch(vec![call]).await.remove(0);
+        assert_eq!((execution.attempts, execution.duration.as_millis()), (attempts, millis_taken));
+        assert_eq!(
+            (code(&execution), execution.result.text.as_str()),
+            ("TOOL_TRANSIENT_FAILURE", "busy")
+        );
     }
 }
 

@@ -19,7 +19,7 @@ async fn work(ctx: &ToolContext) -> &'static str {
 
 /// Works alone.
 #[tool(sequential)]
-async fn work_alone(ctx: &ToolContext) -> &'static str {
+async fn work_sequentially(ctx: &ToolContext) -> &'static str {
     work(ctx).await
 }
 
@@ -31,13 +31,13 @@ async fn fail() -> Result<(), &'static str> {
 
 fn all() -> (Dispatcher, Entered) {
     let entered = Entered::default();
-    let dispatcher = dispatcher(tools![work, work_alone, fail, denied, hang_on]);
+    let dispatcher = dispatcher(tools![work, work_sequentially, fail, denied, hang]);
     (dispatcher.extension(entered.clone()), entered)
 }
 
 /// Never ends.
 #[tool]
-async fn hang_on() {
+async fn hang() {
     std::future::pending().await
 }
 
@@ -60,18 +60,22 @@ async fn failure_or_block_aborts_the_batch_if_configured() {
     ] {
         let (dispatcher, entered) = all();
         let dispatcher = dispatcher.policy(Policy::new().on_failure(on_failure).on_block(on_block));
-        let names = ["work", second, "work_alone"];
+        let names = ["work", second, "work_sequentially"];
         let calls = names.map(|name| ToolCall::new(name, name, "{}"));
         let ended = dispatcher.try_dispatch(calls.into()).await;
-        let (done, aborted_at) = match ended {
-            Ok(done) => (done, None),
+        let (executions, aborted_at) = match ended {
+            Ok(executions) => (executions, None),
             Err(aborted) => (aborted.executions, Some(aborted.index)),
         };
         // Concurrent calls finished; later calls never started.
-        assert_eq!((code(&done[0]), code(&done[2])), ("-", last), "{second} {on_failure:?}");
+        assert_eq!(
+            (code(&executions[0]), code(&executions[2])),
+            ("-", last),
+            "{second} {on_failure:?}"
+        );
         assert_eq!(aborted_at, at);
         assert_eq!(entered.0.load(Ordering::Relaxed), if last == "-" { 2 } else { 1 });
-        assert_eq!(done[2].did_run(), last == "-");
+        assert_eq!(executions[2].did_run(), last == "-");
     }
 }
 
@@ -83,8 +87,11 @@ async fn queued_call_does_not_start_after_an_abort() {
             .on_failure(OnFailure::Abort)
             .concurrency(Concurrency::default().tool("work", 1)),
     );
-    let done = run(&dispatcher, &["work", "work", "fail"]).await;
-    assert_eq!([0, 1, 2].map(|n| code(&done[n])), ["-", "TOOL_CANCELLED", "TOOL_EXECUTION_FAILED"]);
+    let executions = run(&dispatcher, &["work", "work", "fail"]).await;
+    assert_eq!(
+        [0, 1, 2].map(|n| code(&executions[n])),
+        ["-", "TOOL_CANCELLED", "TOOL_EXECUTION_FAILED"]
+    );
     assert_eq!(entered.0.load(Ordering::Relaxed), 1);
 }
 
@@ -107,16 +114,19 @@ async fn batch_is_answered_when_its_deadline_passes() {
     let (dispatcher, _) = all();
     let dispatcher = dispatcher.policy(Policy::new().batch_deadline(Duration::from_secs(3)));
     let started = Instant::now();
-    let done = run(&dispatcher, &["work", "hang_on", "work_alone", "work"]).await;
+    let executions = run(&dispatcher, &["work", "hang", "work_sequentially", "work"]).await;
     assert_eq!(started.elapsed(), Duration::from_secs(3));
-    let codes: Vec<_> = done.iter().map(code).collect();
+    let codes: Vec<_> = executions.iter().map(code).collect();
     assert_eq!(codes, ["-", "TOOL_TIMEOUT", "TOOL_TIMEOUT", "TOOL_TIMEOUT"]);
-    assert_eq!(done.iter().map(|done| done.attempts).collect::<Vec<_>>(), [1, 1, 0, 0]);
+    assert_eq!(
+        executions.iter().map(|execution| execution.attempts).collect::<Vec<_>>(),
+        [1, 1, 0, 0]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn batch_is_answered_when_it_is_cancelled() {
-    for names in [&["hang_on"][..], &["work", "hang_on", "work_alone", "work"]] {
+    for names in [&["hang"][..], &["work", "hang", "work_sequentially", "work"]] {
         let (dispatcher, _) = all();
         let stop = CancellationToken::new();
         let mut batch = Batch::from(
@@ -128,10 +138,10 @@ async fn batch_is_answered_when_it_is_cancelled() {
             stop.cancel();
         });
         let started = Instant::now();
-        let done = Dispatch::dispatch(&dispatcher, batch).await;
+        let executions = Dispatch::dispatch(&dispatcher, batch).await;
         assert_eq!(started.elapsed(), Duration::from_millis(2_500));
         // Finished calls have their results; later calls never started.
-        let codes: Vec<_> = done.iter().map(code).collect();
+        let codes: Vec<_> = executions.iter().map(code).collect();
         let over = usize::from(names[0] == "work");
         assert!(codes[..over].iter().all(|code| *code == "-"), "{codes:?}");
         assert!(codes[over..].iter().all(|code| *code == "TOOL_CANCELLED"), "{codes:?}");
@@ -141,8 +151,8 @@ async fn batch_is_answered_when_it_is_cancelled() {
 #[tokio::test(start_paused = true)]
 async fn run_is_answered_when_it_is_cancelled() {
     let stop = CancellationToken::new();
-    let model = ScriptedModel::new([ChatReply::default().call("hang_on", "{}")]);
-    let agent = Agent::new(model, tools![hang_on]).cancellation(stop.clone());
+    let model = ScriptedModel::new([ChatReply::default().call("hang", "{}")]);
+    let agent = Agent::new(model, tools![hang]).cancellation(stop.clone());
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(1)).await;
         stop.cancel();

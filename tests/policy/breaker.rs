@@ -27,13 +27,13 @@ async fn act(ctx: &ToolContext) -> Result<(), ToolError> {
 
 /// Behaves as the script says.
 #[tool]
-async fn once(ctx: &ToolContext) -> Result<(), ToolError> {
+async fn single(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await
 }
 
 /// Behaves as the script says, after a second.
 #[tool(idempotent, retries = 2, timeout = "1s")]
-async fn again(ctx: &ToolContext) -> Result<(), ToolError> {
+async fn repeatable(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await
 }
 
@@ -45,7 +45,7 @@ fn with_policy(policy: Policy, script: &[&'static str]) -> Dispatcher {
     std::panic::set_hook(Box::new(|_| {}));
     let registry = Registry::new();
     for provider in ["near", "far"] {
-        registry.register_all_from(provider, tools![once, again]).unwrap();
+        registry.register_all_from(provider, tools![single, repeatable]).unwrap();
     }
     let breakers = Breakers::default().provider("far", Breaker::after(2));
     let script = Script(Arc::new(Mutex::new(script.to_vec())));
@@ -68,18 +68,21 @@ async fn breaker_opens_after_two_failures() {
     ] {
         let dispatcher = with(&script);
         for _ in script {
-            assert!(call(&dispatcher, "far__once").await.did_run());
+            assert!(call(&dispatcher, "far__single").await.did_run());
         }
-        let done = call(&dispatcher, "far__again").await;
-        assert_eq!(done.blocked_by, is_closed.then_some(BlockReason::Breaker), "{script:?}");
-        assert_eq!(done.attempts, u32::from(!is_closed));
+        let execution = call(&dispatcher, "far__repeatable").await;
+        assert_eq!(execution.blocked_by, is_closed.then_some(BlockReason::Breaker), "{script:?}");
+        assert_eq!(execution.attempts, u32::from(!is_closed));
         if is_closed {
             let text = "Not run: the tools of `far` fail at the moment. Go on without them, or call \
                         again in 30 s.";
-            assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_UNAVAILABLE", text));
+            assert_eq!(
+                (code(&execution), execution.result.text.as_str()),
+                ("TOOL_UNAVAILABLE", text)
+            );
         }
         // Other providers are not affected.
-        assert!(call(&dispatcher, "near__once").await.is_success());
+        assert!(call(&dispatcher, "near__single").await.is_success());
     }
 }
 
@@ -89,12 +92,15 @@ async fn breaker_admits_one_probe_after_the_cool_down() {
     {
         let policy = Policy::new().batch_deadline(Duration::from_secs(5));
         let dispatcher = with_policy(policy, &["is down", "is down", probe]);
-        run(&dispatcher, &["far__once"]).await;
-        run(&dispatcher, &["far__once"]).await;
+        run(&dispatcher, &["far__single"]).await;
+        run(&dispatcher, &["far__single"]).await;
         tokio::time::sleep(Duration::from_secs(30)).await;
-        let done = run(&dispatcher, &["far__once"; 3]).await;
-        assert_eq!(done.iter().filter(|done| done.did_run()).count(), if opens { 3 } else { 1 });
-        let next = call(&dispatcher, "far__once").await;
+        let executions = run(&dispatcher, &["far__single"; 3]).await;
+        assert_eq!(
+            executions.iter().filter(|execution| execution.did_run()).count(),
+            if opens { 3 } else { 1 }
+        );
+        let next = call(&dispatcher, "far__single").await;
         assert_eq!(next.is_success(), opens, "{probe}");
     }
 }
@@ -102,20 +108,20 @@ async fn breaker_admits_one_probe_after_the_cool_down() {
 #[tokio::test(start_paused = true)]
 async fn cancelled_probe_is_followed_by_another() {
     let dispatcher = with(&["is down", "is down", "hangs"]);
-    run(&dispatcher, &["far__once"]).await;
-    run(&dispatcher, &["far__once"]).await;
+    run(&dispatcher, &["far__single"]).await;
+    run(&dispatcher, &["far__single"]).await;
     tokio::time::sleep(Duration::from_secs(30)).await;
-    let probe = tokio::time::timeout(Duration::from_secs(1), run(&dispatcher, &["far__once"]));
+    let probe = tokio::time::timeout(Duration::from_secs(1), run(&dispatcher, &["far__single"]));
     probe.await.unwrap_err();
-    assert!(call(&dispatcher, "far__once").await.is_success());
+    assert!(call(&dispatcher, "far__single").await.is_success());
 }
 
 #[tokio::test(start_paused = true)]
 async fn open_breaker_prevents_retries() {
     let dispatcher = with(&["is down", "hangs", "works"]);
-    let done = call(&dispatcher, "far__again").await;
-    assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 2));
-    assert_eq!(call(&dispatcher, "far__again").await.blocked_by, Some(BlockReason::Breaker));
+    let execution = call(&dispatcher, "far__repeatable").await;
+    assert_eq!((code(&execution), execution.attempts), ("TOOL_TIMEOUT", 2));
+    assert_eq!(call(&dispatcher, "far__repeatable").await.blocked_by, Some(BlockReason::Breaker));
 }
 
 /// Fails until the first attempts are over, and would succeed then.
@@ -127,13 +133,13 @@ async fn down(ctx: &ToolContext) -> Result<(), ToolError> {
 #[tokio::test(start_paused = true)]
 async fn breaker_that_opens_during_a_retry_delay_prevents_the_retry() {
     let registry = Registry::new();
-    registry.register_all_from("far", tools![once, down]).unwrap();
+    registry.register_all_from("far", tools![single, down]).unwrap();
     let script = Script(Arc::new(Mutex::new(vec!["is down", "is down"])));
     let dispatcher = Dispatcher::new(registry)
         .policy(Policy::new().breakers(Breakers::default().each(Breaker::after(2))))
         .extension(script.clone());
     // The first call would be retried; by then the second has failed as well.
-    let done = run(&dispatcher, &["down", "once"]).await;
-    assert_eq!(done.iter().map(|done| done.attempts).collect::<Vec<_>>(), [1, 1]);
-    assert_eq!([code(&done[0]), code(&done[1])], ["TOOL_TRANSIENT_FAILURE"; 2]);
+    let executions = run(&dispatcher, &["down", "single"]).await;
+    assert_eq!(executions.iter().map(|execution| execution.attempts).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!([code(&executions[0]), code(&executions[1])], ["TOOL_TRANSIENT_FAILURE"; 2]);
 }

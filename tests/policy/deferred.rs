@@ -61,9 +61,9 @@ async fn run_pauses_until_decisions_arrive() {
     assert_eq!(*paid.0.lock().unwrap(), ["counted"]);
 
     // The paused run is plain data, which another process can resume.
-    let kept = serde_json::to_string(&paused(stopped)).unwrap();
-    let mut paused: Paused = serde_json::from_str(&kept).unwrap();
-    assert_eq!(serde_json::to_string(&paused).unwrap(), kept);
+    let saved = serde_json::to_string(&paused(stopped)).unwrap();
+    let mut paused: Paused = serde_json::from_str(&saved).unwrap();
+    assert_eq!(serde_json::to_string(&paused).unwrap(), saved);
     let run = paused.run();
     let pending: Vec<_> = paused.pending().iter().map(|call| call.arguments.to_string()).collect();
     assert_eq!(pending, [r#"{"to":"Ada"}"#, r#"{"to":"Bob"}"#]);
@@ -75,8 +75,8 @@ async fn run_pauses_until_decisions_arrive() {
     assert_eq!(unknown.to_string(), "no pending call with the id `call_9`");
 
     let events = Arc::<Mutex<Vec<Event>>>::default();
-    let told = Arc::clone(&events);
-    let agent = agent.on_event(move |event| told.lock().unwrap().push(event.clone()));
+    let sink = Arc::clone(&events);
+    let agent = agent.on_event(move |event| sink.lock().unwrap().push(event.clone()));
     let answer = agent.resume(paused).finish().await.unwrap();
     assert_eq!(answer.text, "Done.");
     assert_complete(&answer.transcript);
@@ -88,10 +88,10 @@ async fn run_pauses_until_decisions_arrive() {
     assert!(events.iter().all(|event| event.origin.run == run));
     let finished: Vec<_> = events.iter().filter_map(Event::execution).collect();
     assert_eq!(
-        finished.iter().filter_map(|done| done.decided_by.as_deref()).collect::<Vec<_>>(),
+        finished.iter().filter_map(|execution| execution.decided_by.as_deref()).collect::<Vec<_>>(),
         ["Grace", "Grace"]
     );
-    assert!(finished.iter().any(|done| done.is_blocked()));
+    assert!(finished.iter().any(|execution| execution.is_blocked()));
 }
 
 #[tokio::test]
@@ -125,9 +125,9 @@ async fn decision_covers_only_the_approved_arguments() {
     let ada = waiting.pending()[0].call.id.clone();
     waiting.decide(&ada, Approval::Once, "Grace").unwrap();
     // The call is changed while it is pending.
-    let kept = serde_json::to_string(&waiting).unwrap();
-    let forged = kept.replacen(r#"{'to': 'Ada'}"#, r#"{'to': 'Eve'}"#, 1);
-    assert_ne!(forged, kept);
+    let saved = serde_json::to_string(&waiting).unwrap();
+    let forged = saved.replacen(r#"{'to': 'Ada'}"#, r#"{'to': 'Eve'}"#, 1);
+    assert_ne!(forged, saved);
     let waiting = paused(
         agent.resume(serde_json::from_str::<Paused>(&forged).unwrap()).finish().await.unwrap_err(),
     );

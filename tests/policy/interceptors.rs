@@ -9,8 +9,8 @@ use super::*;
 struct Watch(&'static str, Arc<Mutex<Vec<String>>>);
 
 impl Watch {
-    fn note(&self, what: &str, name: &str) {
-        self.1.lock().unwrap().push(format!("{} {what} {name}", self.0));
+    fn note(&self, stage: &str, name: &str) {
+        self.1.lock().unwrap().push(format!("{} {stage} {name}", self.0));
     }
 }
 
@@ -45,7 +45,7 @@ async fn interceptors_can_change_answer_and_block_calls() {
             .interceptor(Watch("outer", Arc::clone(&notes)))
             .interceptor(Watch("inner", Arc::clone(&notes))),
     );
-    for (name, text, code_, seen) in [
+    for (name, text, code_, expected) in [
         ("allowed", "ok", "-", "outer inner inner outer"),
         ("renamed", "ok", "-", "outer inner inner outer"),
         ("answered", "42", "-", "outer inner inner outer"),
@@ -57,15 +57,18 @@ async fn interceptors_can_change_answer_and_block_calls() {
             "outer inner inner outer",
         ),
     ] {
-        let done = run(&dispatcher, &[name]).await.remove(0);
-        assert_eq!((done.result.text.as_str(), code(&done)), (text, code_), "{name}");
+        let execution = run(&dispatcher, &[name]).await.remove(0);
+        assert_eq!((execution.result.text.as_str(), code(&execution)), (text, code_), "{name}");
         // Interceptors can't change ids.
-        assert_eq!((done.call.id.as_str(), done.result.call.as_str()), ("call_0", "call_0"));
-        assert_eq!(done.call.name, name);
-        let ran_as = done.modified_call.map(|call| call.name.clone());
+        assert_eq!(
+            (execution.call.id.as_str(), execution.result.call.as_str()),
+            ("call_0", "call_0")
+        );
+        assert_eq!(execution.call.name, name);
+        let ran_as = execution.modified_call.map(|call| call.name.clone());
         assert_eq!(ran_as.as_deref(), (name == "renamed").then_some("allowed"));
         let notes: Vec<_> = notes.lock().unwrap().drain(..).collect();
-        let who: Vec<_> = notes.iter().filter_map(|note| note.split(' ').next()).collect();
-        assert_eq!(who.join(" "), seen, "{name}: {notes:?}");
+        let interceptors: Vec<_> = notes.iter().filter_map(|note| note.split(' ').next()).collect();
+        assert_eq!(interceptors.join(" "), expected, "{name}: {notes:?}");
     }
 }

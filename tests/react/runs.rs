@@ -48,11 +48,11 @@ async fn tools_are_in_instructions_and_results_are_observations() {
         .system("Be brief.")
         .options(ChatOptions::default().temperature(0.0).parallel_calls(true))
         .driver(ReAct::new());
-    let done = agent.run("Coats?").await.unwrap();
-    assert_eq!(done.text, "Two.");
-    assert_complete(&done.transcript);
+    let answer = agent.run("Coats?").await.unwrap();
+    assert_eq!(answer.text, "Two.");
+    assert_complete(&answer.transcript);
     // The transcript has the same form as with any driver.
-    assert_eq!(done.transcript.len(), 7);
+    assert_eq!(answer.transcript.len(), 7);
 
     let requests = model.requests();
     let (messages, options, tools) = &requests[2];
@@ -99,11 +99,11 @@ async fn decision_schema_includes_tool_schemas() {
     for (args, is_right) in [
         (json!({ "words": "a" }), true),
         (
-            json!({ "words": "a", "most": 9, "place": { "name": "b", "within": { "name": "c" } } }),
+            json!({ "words": "a", "most": 9, "place": { "name": "b", "parent": { "name": "c" } } }),
             true,
         ),
         (json!({ "words": "a", "most": 10 }), false),
-        (json!({ "words": "a", "place": { "name": "b", "within": { "name": 1 } } }), false),
+        (json!({ "words": "a", "place": { "name": "b", "parent": { "name": 1 } } }), false),
         (json!({}), false),
     ] {
         let decision = json!({ "thought": "", "type": "call_tool", "tool": "find", "args": args });
@@ -120,19 +120,19 @@ async fn decision_schema_includes_tool_schemas() {
     }
 }
 
-fn failures(agent: Agent) -> (Agent, Arc<Mutex<Vec<String>>>) {
-    let seen = Arc::<Mutex<Vec<String>>>::default();
-    let kept = Arc::clone(&seen);
+fn with_failures(agent: Agent) -> (Agent, Arc<Mutex<Vec<String>>>) {
+    let failures = Arc::<Mutex<Vec<String>>>::default();
+    let sink = Arc::clone(&failures);
     let agent = agent.on_event(move |event| {
         if let EventKind::Model(
             ModelEvent::ExtractionFailed { attempt, .. }
             | ModelEvent::ValidationFailed { attempt, .. },
         ) = &event.kind
         {
-            kept.lock().unwrap().push(format!("{} {attempt}", event.action()));
+            sink.lock().unwrap().push(format!("{} {attempt}", event.action()));
         }
     });
-    (agent, seen)
+    (agent, failures)
 }
 
 #[tokio::test]
@@ -142,11 +142,12 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
         ChatReply::text(call("fly", &json!({}))).usage(Usage::new(20, 2)),
         answer("Well.").usage(Usage::new(30, 3)),
     ]);
-    let (agent, seen) = failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new()));
-    let done = agent.run("Go").await.unwrap();
-    assert_eq!((done.text.as_str(), done.usage), ("Well.", Usage::new(60, 6)));
-    assert_eq!(*seen.lock().unwrap(), ["extraction_failed 1", "validation_failed 2"]);
-    assert_eq!(done.transcript.len(), 2, "what went wrong is no part of the conversation");
+    let (agent, failures) =
+        with_failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new()));
+    let answered = agent.run("Go").await.unwrap();
+    assert_eq!((answered.text.as_str(), answered.usage), ("Well.", Usage::new(60, 6)));
+    assert_eq!(*failures.lock().unwrap(), ["extraction_failed 1", "validation_failed 2"]);
+    assert_eq!(answered.transcript.len(), 2, "what went wrong is no part of the conversation");
     let requests = model.requests();
     let last: Vec<_> = requests[2].0[2..].iter().map(Message::text).collect();
     assert_eq!(last[0], "Hm.");
@@ -156,22 +157,23 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
     // In the end an invalid call gets an error result, like any call.
     let fly = || ChatReply::text(call("fly", &json!({})));
     let model = RecordingModel::new([fly(), fly(), answer("No.")]);
-    let (agent, seen) =
-        failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new().parse_attempts(2)));
-    let done = agent.run("Go").await.unwrap();
-    assert_eq!(*seen.lock().unwrap(), ["validation_failed 1", "validation_failed 2"]);
-    assert_eq!(results(&done.transcript[2])[0].error.as_deref(), Some("TOOL_NOT_FOUND"));
+    let (agent, failures) = with_failures(
+        Agent::new(model.clone(), tools![find]).driver(ReAct::new().parse_attempts(2)),
+    );
+    let answered = agent.run("Go").await.unwrap();
+    assert_eq!(*failures.lock().unwrap(), ["validation_failed 1", "validation_failed 2"]);
+    assert_eq!(results(&answered.transcript[2])[0].error.as_deref(), Some("TOOL_NOT_FOUND"));
 
     // A reply without a decision ends the run.
     let model = RecordingModel::new(["a", "b", "c"].map(ChatReply::text));
-    let (agent, seen) = failures(Agent::new(model, tools![find]).driver(ReAct::new()));
+    let (agent, failures) = with_failures(Agent::new(model, tools![find]).driver(ReAct::new()));
     let stopped = agent.run("Go").await.unwrap_err();
     let StopReason::UnparsableReply(error) = &stopped.reason else { panic!("{stopped}") };
     assert_eq!(
         (error.kind, error.reply.to_text()),
         (ReplyParseErrorKind::Extraction, "c".to_owned())
     );
-    assert_eq!(seen.lock().unwrap().len(), 3);
+    assert_eq!(failures.lock().unwrap().len(), 3);
     assert_eq!((stopped.transcript.len(), stopped.reason.code()), (1, "MISREAD"));
 }
 
@@ -184,9 +186,9 @@ async fn truncated_arguments_never_run_a_write() {
     };
     let model = RecordingModel::new([cut("keep", "text"), cut("find", "words"), answer("Done.")]);
     let agent = Agent::new(model, tools![find, keep]).driver(ReAct::new());
-    let done = agent.run("Go").await.unwrap();
+    let answer = agent.run("Go").await.unwrap();
     let results: Vec<_> =
-        [2, 4].iter().map(|place| results(&done.transcript[*place])[0].clone()).collect();
+        [2, 4].iter().map(|place| results(&answer.transcript[*place])[0].clone()).collect();
     assert_eq!(results[0].error.as_deref(), Some("TOOL_INVALID_ARGUMENTS"), "{}", results[0].text);
     assert!(
         results[1].is_success() && results[1].text.starts_with("The who"),
@@ -201,13 +203,13 @@ async fn answer_request_uses_another_model() {
         ChatReply::text(call("echo", &json!({ "text": "hi" }))),
         answer("draft"),
     ]);
-    let speaks = RecordingModel::new([ChatReply::text("The answer.")]);
+    let model = RecordingModel::new([ChatReply::text("The answer.")]);
     let driver =
-        ReAct::new().answer_by(speaks.clone()).answer_with(ChatOptions::default().temperature(0.9));
+        ReAct::new().answer_by(model.clone()).answer_with(ChatOptions::default().temperature(0.9));
     let agent = Agent::new(decides, tools![echo]).system("Be kind.").driver(driver);
-    let done = agent.run("Go").await.unwrap();
-    assert_eq!(done.text, "The answer.");
-    let (messages, options, _) = &speaks.requests()[0];
+    let answer = agent.run("Go").await.unwrap();
+    assert_eq!(answer.text, "The answer.");
+    let (messages, options, _) = &model.requests()[0];
     assert_eq!((options.temperature, &options.output), (Some(0.9), &None));
     let texts: Vec<_> = messages.iter().map(Message::text).collect();
     assert_eq!(texts[0], "Be kind.");

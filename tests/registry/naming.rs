@@ -26,8 +26,8 @@ fn names_stay_unique_when_tools_are_removed() {
     let all = [("r", "x__y"), ("s", "x__y"), ("x", "y"), ("z", "y"), ("", "y")];
     for (provider, _) in all {
         let registry = holding(&all);
-        let wanted = ["r__x__y", "s__x__y", "x__y", "y", "z__y"];
-        assert_eq!(names(&registry), wanted);
+        let expected = ["r__x__y", "s__x__y", "x__y", "y", "z__y"];
+        assert_eq!(names(&registry), expected);
         let removed = if provider.is_empty() {
             registry.unregister("y").into_iter().count()
         } else {
@@ -39,8 +39,8 @@ fn names_stay_unique_when_tools_are_removed() {
         assert_eq!(names(&registry).len(), 4);
     }
     let registry = holding(&all);
-    for (name, is_there) in [("s__x__y", true), ("s__x__y", false), ("z__y", true), ("y", true)] {
-        assert_eq!(registry.unregister(name).is_some(), is_there, "{name}");
+    for (name, expected) in [("s__x__y", true), ("s__x__y", false), ("z__y", true), ("y", true)] {
+        assert_eq!(registry.unregister(name).is_some(), expected, "{name}");
     }
     // The remaining tool is called by its own name, unless that looks like a full name.
     assert_eq!(names(&registry), ["r__x__y", "y"]);
@@ -65,22 +65,22 @@ fn provider_can_not_claim_names_of_another_provider() {
 
 #[test]
 fn name_conflict_is_rejected_in_any_order() {
-    let taken = RegistryError::NameConflict { provider: "a".into(), name: "find".into() };
+    let conflict = RegistryError::NameConflict { provider: "a".into(), name: "find".into() };
     let registry = holding(&[("", "a__find"), ("b", "find")]);
-    assert_eq!(register(&registry, "a", "find").unwrap_err(), taken);
+    assert_eq!(register(&registry, "a", "find").unwrap_err(), conflict);
     assert_eq!(names(&registry), ["a__find", "find"]);
     let registry = holding(&[("a", "find"), ("b", "find")]);
-    assert_eq!(register(&registry, "", "a__find").unwrap_err(), taken);
+    assert_eq!(register(&registry, "", "a__find").unwrap_err(), conflict);
 
     // The name is taken: nothing is changed, and the tools can be restored later.
-    let away = registry.withdraw("a");
+    let withdrawn = registry.withdraw("a");
     register(&registry, "", "a__find").unwrap();
-    assert_eq!(registry.restore(away.clone()).unwrap_err(), taken);
+    assert_eq!(registry.restore(withdrawn.clone()).unwrap_err(), conflict);
     assert_eq!(names(&registry), ["a__find", "find"]);
     registry.unregister("a__find");
     // A tool that the provider has registered in the meantime is replaced.
     registry.register_from("a", named("find", "Since.")).unwrap();
-    registry.restore(away).unwrap();
+    registry.restore(withdrawn).unwrap();
     assert_eq!(description(&registry, "a__find").unwrap(), "By a.");
     assert_eq!(names(&registry), ["a__find", "b__find"]);
 }
@@ -147,8 +147,8 @@ fn name_selects_the_same_tools_in_every_setting() {
         ("a", vec![]),
     ] {
         // With each tool alone, and with all of them.
-        let alone = all.iter().map(std::slice::from_ref);
-        for tools in alone.chain([all.as_slice()]) {
+        let single_tools = all.iter().map(std::slice::from_ref);
+        for tools in single_tools.chain([all.as_slice()]) {
             let store = MemoryDescriptions::default();
             let registry = holding(tools).descriptions(store.clone());
             let full_names = |view: &Registry, predicate: &dyn Fn(&ToolDefinition) -> bool| {
@@ -158,25 +158,25 @@ fn name_selects_the_same_tools_in_every_setting() {
                 names.sort();
                 names
             };
-            let mut wanted: Vec<_> =
+            let mut expected: Vec<_> =
                 expected.iter().filter(|it| tools.contains(it)).copied().map(full).collect();
-            wanted.sort();
-            let is_there = !wanted.is_empty();
-            assert_eq!(full_names(&registry.only([name]), &|_| true), wanted, "only {name}");
+            expected.sort();
+            let is_selected = !expected.is_empty();
+            assert_eq!(full_names(&registry.only([name]), &|_| true), expected, "only {name}");
             let mut left = full_names(&registry.without([name]), &|_| true);
-            left.extend(wanted.clone());
+            left.extend(expected.clone());
             left.sort();
             assert_eq!(left, full_names(&registry, &|_| true), "without {name}");
             let hidden = ToolPreference::default().hidden();
-            assert_eq!(registry.prefer(name, hidden).unwrap(), is_there, "{name}");
+            assert_eq!(registry.prefer(name, hidden).unwrap(), is_selected, "{name}");
             assert_eq!(
                 full_names(&registry, &|tool| tool.preference.hidden),
-                wanted,
+                expected,
                 "prefer {name}"
             );
             store.set(name, "By the store.");
             let is_described = |tool: &ToolDefinition| tool.description == "By the store.";
-            assert_eq!(full_names(&registry, &is_described), wanted, "describe {name}");
+            assert_eq!(full_names(&registry, &is_described), expected, "describe {name}");
         }
     }
 }
@@ -233,13 +233,13 @@ impl Shop {
 #[tokio::test]
 async fn two_toolboxes_of_one_type_can_be_registered() {
     let registry = Registry::try_from(tools![..Shop("bread")]).unwrap();
-    let ours = registry.register_all(tools![..Shop("cake")]).unwrap();
-    assert_eq!(ours.len(), 2, "both were displaced");
+    let registered = registry.register_all(tools![..Shop("cake")]).unwrap();
+    assert_eq!(registered.len(), 2, "both were displaced");
     registry.register_all_from("baker", tools![..Shop("rolls")]).unwrap();
     registry.register_all_from("butcher", tools![..Shop("ham")]).unwrap();
     registry.unregister("open");
-    let called = ["baker__open", "baker__sells", "butcher__open", "butcher__sells", "sells"];
-    assert_eq!(names(&registry), called);
+    let expected = ["baker__open", "baker__sells", "butcher__open", "butcher__sells", "sells"];
+    assert_eq!(names(&registry), expected);
     let snapshot = registry.snapshot();
     for (name, sold) in [("baker__sells", "rolls"), ("butcher__sells", "ham"), ("sells", "cake")] {
         let tool = snapshot.get(name).unwrap();

@@ -79,8 +79,8 @@ fn broken_rule(body: &Value) -> Option<String> {
                     return Some(format!("reasoning at {place} can't be read"));
                 }
                 let next = items.get(place + 1)?;
-                let is_said = kind(next) == "message" && next["role"] == "assistant";
-                if !is_said
+                let is_assistant_message = kind(next) == "message" && next["role"] == "assistant";
+                if !is_assistant_message
                     && !["function_call", "web_search_call", "reasoning"]
                         .contains(&kind(next).as_str())
                 {
@@ -169,7 +169,7 @@ fn with_reasoning(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
     let mut ways = ways.iter().cycle();
     for (place, message) in messages.iter_mut().enumerate() {
         let Message::Assistant { parts } = message else { continue };
-        let behind = |(number, part): (usize, AssistantPart)| {
+        let follows = |(number, part): (usize, AssistantPart)| {
             let way = ways.next().copied().unwrap_or(0);
             // New ids and repeated ones.
             let number = if way % 2 == 0 { 100 * place + number } else { 7 };
@@ -177,16 +177,16 @@ fn with_reasoning(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
                 AssistantPart::Text { .. } => "message",
                 _ => "function_call",
             };
-            let led = match way % 5 {
+            let leading = match way % 5 {
                 0 | 1 => remainder(kind, &format!("led_{number}")),
                 2 => remainder("message", &format!("led_{number}")),
                 _ => return vec![part],
             };
             let thought = reasoning(&format!("rs_{number}"), Some("gAAA"));
-            vec![AssistantPart::Reasoning(thought), AssistantPart::Reasoning(led), part]
+            vec![AssistantPart::Reasoning(thought), AssistantPart::Reasoning(leading), part]
         };
-        let came = std::mem::take(parts);
-        *parts = came.into_iter().enumerate().flat_map(behind).collect();
+        let original = std::mem::take(parts);
+        *parts = original.into_iter().enumerate().flat_map(follows).collect();
     }
     messages
 }

@@ -201,14 +201,15 @@ async fn replies_are_sent_back_unchanged() {
         let items = items(parts, &ChatOptions::default()).await;
         assert_eq!(items.len(), output.len(), "{case}: {items:?}");
         let mut is_behind_sealed = false;
-        for (sent, came) in items.iter().zip(output) {
+        for (sent, received) in items.iter().zip(output) {
             for member in ["type", "phase", "namespace", "call_id", "name"] {
-                assert_eq!(sent.get(member), came.get(member), "{case}");
+                assert_eq!(sent.get(member), received.get(member), "{case}");
             }
-            let is_ours = ["message", "function_call"].contains(&came["type"].as_str().unwrap());
-            assert!(is_ours || sent == came, "{case}: {sent}");
+            let is_ours =
+                ["message", "function_call"].contains(&received["type"].as_str().unwrap());
+            assert!(is_ours || sent == received, "{case}: {sent}");
             assert_eq!(sent.get("id").is_some(), !is_ours || is_behind_sealed, "{case}: {sent}");
-            assert!(sent.get("id").is_none_or(|id| *id == came["id"]), "{case}: {sent}");
+            assert!(sent.get("id").is_none_or(|id| *id == received["id"]), "{case}: {sent}");
             is_behind_sealed = !is_ours;
         }
     }

@@ -66,13 +66,13 @@ async fn bodies_without_a_reply_are_errors() {
 async fn items_are_ordered_by_their_index() {
     let item = |index: u64, id: &str| {
         let item = json!({ "type": "function_call", "call_id": id, "name": id, "arguments": "{}" });
-        let done =
+        let completed =
             json!({ "type": "response.output_item.done", "output_index": index, "item": item });
-        format!("data: {done}\n\n")
+        format!("data: {completed}\n\n")
     };
     let end = "data: {\"type\": \"response.completed\", \"response\": {}}\n\n";
     let text = item(1, "b") + &item(0, "a") + end;
     let (reply, _) = streamed(&client(&Canned::new([Reply::text(200, &text)]))).await;
-    let said = Message::Assistant { parts: reply.unwrap().parts };
-    assert_eq!(said.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    let assistant = Message::Assistant { parts: reply.unwrap().parts };
+    assert_eq!(assistant.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }

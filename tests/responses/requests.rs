@@ -27,10 +27,10 @@ async fn conversation_with_calls_and_results() {
     let second = ToolCall::new("b", "weather.get", json!({ "city": "Rome" }));
     let damaged = ToolCall::new("c".repeat(65), "weather.get", "{city: 'Bonn'");
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
-    let mut seen = ToolResult::success(&first, "rain");
-    seen.images = vec![image.clone()];
-    let mut shown = ToolResult::success(&damaged, "");
-    shown.images = vec![image.clone()];
+    let mut result = ToolResult::success(&first, "rain");
+    result.images = vec![image.clone()];
+    let mut failed_result = ToolResult::success(&damaged, "");
+    failed_result.images = vec![image.clone()];
     let text = |text: &str| AssistantPart::Text { text: text.into() };
     let messages = [
         Message::system("Be brief."),
@@ -47,7 +47,11 @@ async fn conversation_with_calls_and_results() {
             ],
         },
         Message::Tool {
-            results: vec![seen, ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"), shown],
+            results: vec![
+                result,
+                ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"),
+                failed_result,
+            ],
         },
         Message::user("And now?"),
         Message::system("Be kind."),
@@ -60,8 +64,8 @@ async fn conversation_with_calls_and_results() {
 
     let name = body["tools"][0]["name"].clone();
     assert!(name.as_str().unwrap().starts_with("weather_get"), "{name}");
-    let [one, three] = [3, 5].map(|place: usize| body["input"][place]["call_id"].clone());
-    for id in [&one, &three] {
+    let [first_id, third_id] = [3, 5].map(|place: usize| body["input"][place]["call_id"].clone());
+    for id in [&first_id, &third_id] {
         let id = id.as_str().unwrap();
         assert!(id.len() <= 64 && id.bytes().all(|byte| byte != b'.'), "{id}");
     }
@@ -81,12 +85,12 @@ async fn conversation_with_calls_and_results() {
             message("system", json!("Be brief.")),
             message("user", json!([words("Look:"), image])),
             message("assistant", json!("One moment.")),
-            call(&one, r#"{ "city":  "Oslo" }"#),
+            call(&first_id, r#"{ "city":  "Oslo" }"#),
             call(&json!("b"), r#"{"city":"Rome"}"#),
-            call(&three, r#"{"city":"Bonn"}"#),
-            output(&one, json!([words("rain"), image])),
+            call(&third_id, r#"{"city":"Bonn"}"#),
+            output(&first_id, json!([words("rain"), image])),
             output(&json!("b"), json!("too slow")),
-            output(&three, json!([image])),
+            output(&third_id, json!([image])),
             message("user", json!("And now?")),
             message("system", json!("Be kind.")),
         ],
@@ -136,9 +140,10 @@ async fn options_set_their_members() {
     let options = set().tool_choice(ToolChoice::None).parallel_calls(true).extra("store", true);
     let body = sent(ChatRequest::new(&[]).options(&options)).await;
     let include = json!(["reasoning.encrypted_content"]);
-    let begun =
+    let assistant =
         json!({ "type": "message", "role": "user", "content": "[The conversation goes on.]" });
-    let expected = json!({ "model": "gpt-5", "input": [begun], "store": true, "include": include });
+    let expected =
+        json!({ "model": "gpt-5", "input": [assistant], "store": true, "include": include });
     assert_eq!(body, expected);
 }
 
@@ -155,7 +160,7 @@ async fn unsupported_options_are_errors() {
 /// Models that do not reason refuse a request for encrypted reasoning.
 #[tokio::test]
 async fn encrypted_reasoning_is_requested_only_from_reasoning_models() {
-    for (model, is_asked) in [
+    for (model, is_requested) in [
         ("gpt-5-mini", true),
         ("o3", true),
         ("openai/gpt-oss-20b", true),
@@ -169,6 +174,6 @@ async fn encrypted_reasoning_is_requested_only_from_reasoning_models() {
         let client = OpenAiResponses::new("https://models.invalid/v1", model);
         client.transport(canned.clone()).reply(ChatRequest::new(&[])).await.unwrap();
         let body = &canned.requests()[0].body;
-        assert_eq!(body.contains("encrypted_content"), is_asked, "{model}");
+        assert_eq!(body.contains("encrypted_content"), is_requested, "{model}");
     }
 }

@@ -87,8 +87,8 @@ async fn call_answered_on_resume_emits_its_end() {
     let answer =
         agent.session(store, "ada").resume().await.unwrap().unwrap().finish().await.unwrap();
     assert_eq!(answer.to_string(), "Done.");
-    let wanted = [r#"send Some("TOOL_INDETERMINATE")"#, "read None", "run None"];
-    assert_eq!(emitted_ends(&output, run), wanted);
+    let expected = [r#"send Some("TOOL_INDETERMINATE")"#, "read None", "run None"];
+    assert_eq!(emitted_ends(&output, run), expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,14 +101,14 @@ async fn abandoned_run_emits_its_end() {
         // The run stopped, and its end was emitted.
         ("fail", 20, &[]),
     ];
-    for (message, after, wanted) in table {
+    for (message, after, expected) in table {
         let (store, run) = ended(message, after).await;
         let (agent, output) = agent();
         let session = agent.session(store, "ada");
         session.run("Hello").await.unwrap();
-        assert_eq!(emitted_ends(&output, run), wanted, "{message} {after}");
+        assert_eq!(emitted_ends(&output, run), expected, "{message} {after}");
         session.run("Hello again").await.unwrap();
-        assert_eq!(emitted_ends(&output, run), wanted, "{message} {after}: told once");
+        assert_eq!(emitted_ends(&output, run), expected, "{message} {after}: told once");
     }
 }
 
@@ -128,8 +128,8 @@ async fn call_of_a_dropped_step_emits_one_end() {
 async fn extraction_resumed_to_text_emits_one_end() {
     let (agent, output) = agent();
     let session = agent.session(MemoryStore::default(), "ada");
-    let soon = Duration::from_secs(5);
-    assert!(timeout(soon, session.extract::<String>("Well?")).await.is_err());
+    let limit = Duration::from_secs(5);
+    assert!(timeout(limit, session.extract::<String>("Well?")).await.is_err());
     let run = output.events()[0].origin.run;
     session.resume().await.unwrap().unwrap().finish().await.unwrap();
     assert!(session.resume().await.unwrap().is_some());

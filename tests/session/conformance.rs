@@ -87,7 +87,8 @@ impl SessionStore for FaultyStore {
         };
         let key = self.key(session);
         let copy = self.1.sessions.lock().unwrap().get(&key).cloned();
-        let (found, count) = copy.as_ref().map_or((0, 0), |it| (it.revision, it.messages.len()));
+        let (found, count) =
+            copy.as_ref().map_or((0, 0), |record| (record.revision, record.messages.len()));
         let mut checked = write;
         if self.0 == Fault::OverwritesOthers {
             checked.revision = found;
@@ -140,11 +141,12 @@ impl SessionStore for FaultyStore {
             Fault::HasNoClock => SystemTime::UNIX_EPOCH,
             _ => SystemTime::now() - Duration::from_millis(1),
         };
-        let count =
-            |it: &SessionRecord| it.messages.len() + usize::from(self.0 == Fault::ListsOldCounts);
+        let count = |record: &SessionRecord| {
+            record.messages.len() + usize::from(self.0 == Fault::ListsOldCounts)
+        };
         let mut listed: Vec<_> = sessions
             .iter()
-            .map(|(name, it)| SessionInfo::new(name, count(it), it.revision, saved_at))
+            .map(|(name, record)| SessionInfo::new(name, count(record), record.revision, saved_at))
             .collect();
         if self.0 == Fault::ListsUnsorted {
             listed.reverse();
@@ -200,7 +202,7 @@ async fn each_fault_of_a_store_is_detected() {
 struct Handle {
     store: FaultyStore,
     remembers: bool,
-    seen: Mutex<BTreeMap<String, Option<SessionRecord>>>,
+    first_loads: Mutex<BTreeMap<String, Option<SessionRecord>>>,
     lists: bool,
 }
 
@@ -208,8 +210,8 @@ struct Handle {
 impl SessionStore for Handle {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let copy = self.store.load(session).await?;
-        let mut seen = self.seen.lock().unwrap();
-        let first = seen.entry(session.to_owned()).or_insert_with(|| copy.clone()).clone();
+        let mut first_loads = self.first_loads.lock().unwrap();
+        let first = first_loads.entry(session.to_owned()).or_insert_with(|| copy.clone()).clone();
         Ok(if self.remembers { first } else { copy })
     }
 
@@ -233,19 +235,19 @@ async fn each_fault_of_two_handles_is_detected() {
         faults.map(|fault| Handle {
             store: FaultyStore(fault, Arc::clone(&copy)),
             remembers,
-            seen: Mutex::default(),
+            first_loads: Mutex::default(),
             lists,
         })
     };
     let loads = "a handle loads what another handle saved";
     let late = "a write on a revision that another handle replaced is a conflict";
-    let gone = "a handle does not load what another handle deleted";
+    let law = "a handle does not load what another handle deleted";
     let none = [Fault::None; 2];
-    for ([one, other], law) in [
+    for ([left, right], law) in [
         (handles(none, true, true), loads),
         (handles(none, false, false), "a handle lists what another handle saved"),
         (handles([Fault::None, Fault::OverwritesOthers], false, true), late),
-        (handles([Fault::ForgetsToDelete; 2], false, true), gone),
+        (handles([Fault::ForgetsToDelete; 2], false, true), law),
         (
             handles([Fault::LooksAndThenWrites; 2], false, true),
             "of concurrent writes on one revision, all but one conflict",
@@ -255,18 +257,18 @@ async fn each_fault_of_two_handles_is_detected() {
             "of concurrent writes on one revision, all but one conflict",
         ),
     ] {
-        let output = conformance::check_handles(one, other).await.expect_err(law).to_string();
+        let output = conformance::check_handles(left, right).await.expect_err(law).to_string();
         assert!(
             output.starts_with(&format!("session store violates the contract: {law}: ")),
             "{output}"
         );
     }
     let apart = [(), ()].map(|()| FaultyStore(Fault::None, Arc::default()));
-    let [one, other] = apart;
-    let output = conformance::check_handles(one, other).await.unwrap_err().to_string();
+    let [left, right] = apart;
+    let output = conformance::check_handles(left, right).await.unwrap_err().to_string();
     assert!(output.contains(loads), "{output}");
-    let [one, other] = handles(none, false, true);
-    conformance::check_handles(one, other).await.unwrap();
+    let [left, right] = handles(none, false, true);
+    conformance::check_handles(left, right).await.unwrap();
 }
 
 #[test]

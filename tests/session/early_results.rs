@@ -58,13 +58,13 @@ struct Slow {
     takes: Duration,
     most: usize,
     saves: Arc<AtomicUsize>,
-    at_it: Arc<AtomicUsize>,
+    running_saves: Arc<AtomicUsize>,
 }
 
 impl Slow {
     fn new(takes: Duration, most: usize) -> Self {
-        let (saves, at_it) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-        Self { inner: MemoryStore::default(), takes, most, saves, at_it }
+        let (saves, running_saves) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        Self { inner: MemoryStore::default(), takes, most, saves, running_saves }
     }
 
     fn saves(&self) -> usize {
@@ -81,9 +81,9 @@ impl SessionStore for Slow {
         if self.saves.fetch_add(1, Ordering::SeqCst) >= self.most {
             return Err(SessionError::unavailable("the disk is full"));
         }
-        assert_eq!(self.at_it.fetch_add(1, Ordering::SeqCst), 0, "two at once");
+        assert_eq!(self.running_saves.fetch_add(1, Ordering::SeqCst), 0, "two at once");
         sleep(self.takes).await;
-        self.at_it.fetch_sub(1, Ordering::SeqCst);
+        self.running_saves.fetch_sub(1, Ordering::SeqCst);
         self.inner.save(session, write).await
     }
     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
@@ -133,13 +133,13 @@ const SAVES_OF_ONE_CALL: usize = 5;
 /// Once the answer is saved, it is returned without a further save.
 #[tokio::test(start_paused = true)]
 async fn saved_answer_is_returned() {
-    for (most, is_given) in [(SAVES_OF_ONE_CALL, true), (SAVES_OF_ONE_CALL - 1, false)] {
+    for (most, is_resumed) in [(SAVES_OF_ONE_CALL, true), (SAVES_OF_ONE_CALL - 1, false)] {
         let (log, store) = (Log::default(), Slow::new(Duration::ZERO, most));
         let session = agent(&PAYS[..1], &log).session(store, "s");
         let ended = session.run("Go").await;
-        assert_eq!(ended.is_ok(), is_given, "{most} saves");
-        let said = session.messages().await.unwrap();
-        assert_eq!(said.last().unwrap().text() == "Done.", is_given);
+        assert_eq!(ended.is_ok(), is_resumed, "{most} saves");
+        let messages = session.messages().await.unwrap();
+        assert_eq!(messages.last().unwrap().text() == "Done.", is_resumed);
     }
 }
 
@@ -160,8 +160,8 @@ async fn last_result_is_saved_with_the_step() {
         assert_eq!(store.saves(), expected, "{calls:?}");
         let in_order: Vec<_> = calls.iter().map(|(_, after)| format!("paid {after}")).collect();
         assert_eq!(result_lines(&answer.transcript), in_order);
-        let took: u64 = calls.iter().map(|(_, after)| after).sum();
-        assert_eq!(answer.usage.input, took);
+        let duration: u64 = calls.iter().map(|(_, after)| after).sum();
+        assert_eq!(answer.usage.input, duration);
         assert_eq!(store.load("s").await.unwrap().unwrap().messages, answer.transcript);
     }
 }

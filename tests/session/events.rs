@@ -14,11 +14,11 @@ async fn pay() -> &'static str {
 
 /// Returns the session of each run that started, with its depth.
 fn started_sessions(recorder: &Recorder) -> Vec<(u32, Option<String>)> {
-    let began = recorder.events().into_iter().filter_map(|event| match event.kind {
+    let started = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Run(RunEvent::Started { session, .. }) => Some((event.origin.depth, session)),
         _ => None,
     });
-    began.collect()
+    started.collect()
 }
 
 #[tokio::test]

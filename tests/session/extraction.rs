@@ -41,13 +41,13 @@ impl ChatModel for Slow {
 async fn extraction_resumes_from_every_phase() {
     for ended_at in [5, 15, 25] {
         let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
-        let soon = Duration::from_secs(ended_at);
-        assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
+        let time_limit = Duration::from_secs(ended_at);
+        assert!(timeout(time_limit, session.extract::<u32>("What hour is it?")).await.is_err());
         let run = session.resume().await.unwrap();
         let run = run.unwrap_or_else(|| panic!("{ended_at}: there is nothing to go on with"));
-        let given = run.extract::<u32>().await.unwrap();
-        assert_eq!(given.value, 12);
-        assert_eq!(session.messages().await.unwrap(), given.transcript);
+        let value = run.extract::<u32>().await.unwrap();
+        assert_eq!(value.value, 12);
+        assert_eq!(session.messages().await.unwrap(), value.transcript);
     }
 }
 
@@ -118,7 +118,7 @@ impl ChatModel for Careless {
 
 #[tokio::test(start_paused = true)]
 async fn extraction_resumes_after_every_save() {
-    let soon = Duration::from_secs(1_000);
+    let time_limit = Duration::from_secs(1_000);
     let mut ends = 0;
     loop {
         let store = Arc::new(MemoryStore::default());
@@ -128,21 +128,21 @@ async fn extraction_resumes_after_every_save() {
         };
         ends += 1;
         let first = session(ends);
-        let is_over = timeout(soon, first.extract::<u32>("What hour is it?")).await.is_ok();
-        let again = session(usize::MAX);
-        let run = again.resume().await.unwrap();
+        let is_over = timeout(time_limit, first.extract::<u32>("What hour is it?")).await.is_ok();
+        let resumed_session = session(usize::MAX);
+        let run = resumed_session.resume().await.unwrap();
         if is_over {
             assert!(run.is_none(), "it is over, and goes on");
             break;
         }
         let run = run.unwrap_or_else(|| panic!("{ends}: there is nothing to go on with"));
-        let given = run.extract::<u32>().await.unwrap();
-        assert_eq!(given.value, 12);
-        let asked =
-            given.transcript.iter().filter(|message| message.text().contains("JSON")).count();
-        assert_eq!(asked, 2, "{ends}: {:#?}", given.transcript);
-        assert_eq!(again.messages().await.unwrap(), given.transcript);
-        assert!(again.resume().await.unwrap().is_none());
+        let value = run.extract::<u32>().await.unwrap();
+        assert_eq!(value.value, 12);
+        let requests =
+            value.transcript.iter().filter(|message| message.text().contains("JSON")).count();
+        assert_eq!(requests, 2, "{ends}: {:#?}", value.transcript);
+        assert_eq!(resumed_session.messages().await.unwrap(), value.transcript);
+        assert!(resumed_session.resume().await.unwrap().is_none());
     }
     assert!(ends > 7, "{ends} saves");
 }
@@ -172,7 +172,7 @@ impl ChatModel for CallsForValue {
 /// The request had no tools, and neither has that of the resuming process.
 #[tokio::test(start_paused = true)]
 async fn calls_in_the_value_phase_are_not_run_after_resuming() {
-    let soon = Duration::from_secs(1_000);
+    let time_limit = Duration::from_secs(1_000);
     for saves in 1.. {
         let (store, rung) = (Arc::new(MemoryStore::default()), Arc::new(AtomicUsize::new(0)));
         let session = |saves: usize| {
@@ -180,12 +180,12 @@ async fn calls_in_the_value_phase_are_not_run_after_resuming() {
             Agent::new(CallsForValue, tools![ring]).extension(Arc::clone(&rung)).session(store, "s")
         };
         let first = session(saves);
-        if timeout(soon, first.extract::<u32>("What hour is it?")).await.is_ok() {
+        if timeout(time_limit, first.extract::<u32>("What hour is it?")).await.is_ok() {
             assert!(saves > 6, "{saves}");
             break;
         }
-        let again = session(usize::MAX);
-        let run = again.resume().await.unwrap().unwrap();
+        let resumed_session = session(usize::MAX);
+        let run = resumed_session.resume().await.unwrap().unwrap();
         assert_eq!(run.extract::<u32>().await.unwrap().value, 12);
         assert_eq!(rung.load(Ordering::Relaxed), 0, "{saves}");
     }
@@ -197,8 +197,8 @@ async fn abandoned_extraction_leaves_no_request_for_a_value() {
     let asks = |message: &[Message]| message.iter().any(|message| message.text().contains("JSON"));
     for (tools, ended_at) in [(tools![now], 25), (tools![], 5)] {
         let session = Agent::new(Slow, tools).session(MemoryStore::default(), "s");
-        let soon = Duration::from_secs(ended_at);
-        assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
+        let time_limit = Duration::from_secs(ended_at);
+        assert!(timeout(time_limit, session.extract::<u32>("What hour is it?")).await.is_err());
         assert!(asks(&session.messages().await.unwrap()), "the session can be continued");
         let answer = session.run("Hello").await.unwrap();
         assert!(!asks(&answer.transcript), "{:?}", answer.transcript);

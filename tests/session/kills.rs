@@ -37,10 +37,10 @@ struct Story;
 #[async_trait]
 impl ChatModel for Story {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let said =
+        let reply_count =
             request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. })).count();
-        let line = |place: usize| serde_json::json!({ "line": format!("{said}.{place}") });
-        Ok(match said {
+        let line = |place: usize| serde_json::json!({ "line": format!("{reply_count}.{place}") });
+        Ok(match reply_count {
             0..4 => ChatReply::default().call("write", line(0)).call("write", line(1)),
             _ => ChatReply::text("Done."),
         })
@@ -50,7 +50,7 @@ impl ChatModel for Story {
 /// Resumes the run for so many steps, then kills its process.
 #[tokio::test]
 #[ignore = "the process that the test below kills"]
-async fn killed_child() {
+async fn child_runs_steps_until_it_is_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let steps: usize = std::env::var(STEPS).unwrap().parse().unwrap();
     let folder = Path::new(&folder);
@@ -121,7 +121,7 @@ async fn run_at_once(folder: &Path) -> Vec<Message> {
 
 #[tokio::test]
 #[ignore = "the process that falls in the test below"]
-async fn falling_child() {
+async fn child_ends_during_the_calls_of_a_reply() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     run_at_once(Path::new(&folder)).await;
 }
@@ -134,14 +134,14 @@ async fn kill_between_calls_loses_and_repeats_no_finished_call() {
             .join(format!("tool-runtime-fallen-{}-{results}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("fall"), results.to_string()).unwrap();
-        let fallen = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "kills::falling_child", "--ignored"])
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kills::child_ends_during_the_calls_of_a_reply", "--ignored"])
             .env(FOLDER, &folder)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
             .unwrap();
-        assert!(!fallen.success());
+        assert!(!status.success());
         let transcript = run_at_once(&folder).await;
         let Message::Tool { results: output } = &transcript[2] else { panic!() };
         assert_eq!((output.len(), output[LINES].text.as_str()), (LINES + 1, "stood"));
@@ -172,7 +172,12 @@ async fn kill_at_each_step_loses_and_repeats_nothing() {
             processes += 1;
             assert!(processes < 20, "it comes to no end");
             let killed = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "kills::killed_child", "--ignored", "--nocapture"])
+                .args([
+                    "--exact",
+                    "kills::child_runs_steps_until_it_is_killed",
+                    "--ignored",
+                    "--nocapture",
+                ])
                 .env(FOLDER, &folder)
                 .env(STEPS, steps.to_string())
                 .stdout(Stdio::null())

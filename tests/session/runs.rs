@@ -17,8 +17,8 @@ use tool_runtime::{
 /// The effects of tools.
 pub(super) type Log = Arc<Mutex<Vec<String>>>;
 
-fn note(ctx: &ToolContext, what: &str) {
-    ctx.get::<Log>().unwrap().lock().unwrap().push(what.to_owned());
+fn note(ctx: &ToolContext, entry: &str) {
+    ctx.get::<Log>().unwrap().lock().unwrap().push(entry.to_owned());
 }
 
 /// Pays a person.
@@ -71,7 +71,7 @@ struct EndingStore {
     inner: MemoryStore,
     saves: Arc<AtomicUsize>,
     dies_at: usize,
-    is_kept: bool,
+    persists: bool,
 }
 
 #[async_trait]
@@ -82,7 +82,7 @@ impl SessionStore for EndingStore {
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let dies = self.saves.fetch_add(1, Ordering::SeqCst) == self.dies_at;
-        if dies && !self.is_kept {
+        if dies && !self.persists {
             std::future::pending::<()>().await;
         }
         let saved = self.inner.save(session, write).await;
@@ -118,11 +118,11 @@ fn result_lines(messages: &[Message]) -> Vec<String> {
 async fn run_resumes_after_an_end_before_or_after_every_save() {
     let mut ends = 0;
     for dies_at in 0..40 {
-        for is_kept in [false, true] {
+        for persists in [false, true] {
             let (log, inner) = (Log::default(), MemoryStore::default());
             let saves = Arc::new(AtomicUsize::new(0));
             let store =
-                EndingStore { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, is_kept };
+                EndingStore { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, persists };
             let session = agent(&log).session(store, "s");
             let wait = std::time::Duration::from_secs(1);
             let ended = tokio::time::timeout(wait, session.run("Go")).await.is_ok();
@@ -147,11 +147,11 @@ async fn run_resumes_after_an_end_before_or_after_every_save() {
             let results = result_lines(&answer.transcript);
             assert_eq!(results.len(), 5, "{results:?}");
             let log = log.lock().unwrap().clone();
-            for (place, who) in [(0, "a"), (2, "b"), (3, "c")] {
-                let times = log.iter().filter(|it| *it == who).count();
+            for (place, user) in [(0, "a"), (2, "b"), (3, "c")] {
+                let times = log.iter().filter(|it| *it == user).count();
                 match results[place].as_str() {
-                    "TOOL_INDETERMINATE" => assert!(times <= 1, "{who} {times}"),
-                    paid => assert_eq!((paid, times), (format!("{who} is paid").as_str(), 1)),
+                    "TOOL_INDETERMINATE" => assert!(times <= 1, "{user} {times}"),
+                    paid => assert_eq!((paid, times), (format!("{user} is paid").as_str(), 1)),
                 }
             }
             assert_eq!((results[1].as_str(), results[4].as_str()), ("there", "there"));
@@ -224,8 +224,8 @@ async fn paused_run_is_saved_and_resumed_with_decisions() {
             .policy(Policy::new().approver(AskLater))
             .session(store.clone(), "s")
     };
-    let both = ChatReply::default().call("look", "{}").call("spend", "{}");
-    let stopped = make(&[both]).run("Go").await.unwrap_err();
+    let two_calls = ChatReply::default().call("look", "{}").call("spend", "{}");
+    let stopped = make(&[two_calls]).run("Go").await.unwrap_err();
     assert!(matches!(stopped.reason, StopReason::AwaitingApproval(_)));
     // Resumed in another process without decisions: it pauses again, and no call is made twice.
     let session = make(&[ChatReply::text("Done.")]);
@@ -265,12 +265,12 @@ async fn session_continues_after_an_empty_reply() {
     let model = ScriptedModel::new(["", "Yes?", "Fine."].map(ChatReply::text));
     let session = Agent::new(model, Tools::new()).session(store, "s");
     assert!(matches!(session.run("One").await.unwrap_err().reason, StopReason::EmptyReply));
-    for said in ["Two", "Three"] {
-        let answer = session.run(said).await.unwrap();
+    for text in ["Two", "Three"] {
+        let answer = session.run(text).await.unwrap();
         assert_eq!(session.messages().await.unwrap(), answer.transcript);
     }
-    let said = session.messages().await.unwrap();
-    let texts: Vec<_> = said.iter().map(Message::text).collect();
+    let messages = session.messages().await.unwrap();
+    let texts: Vec<_> = messages.iter().map(Message::text).collect();
     assert_eq!(texts, ["One\n\nTwo", "Yes?", "Three", "Fine."]);
 }
 
@@ -318,10 +318,10 @@ async fn run_of_a_session_resumes_only_there_and_once() {
     assert_eq!(paused.session(), Some("s"));
     let copy = serde_json::to_string(&paused).unwrap();
     let paused: Paused = serde_json::from_str(&copy).unwrap();
-    let beside =
+    let other_session =
         [agent.resume(paused.clone()).finish().await, agent.resume(state.clone()).finish().await];
-    let values = [paused.clone().into(), state].map(|it: RunState| agent.resume(it));
-    for stopped in beside.map(Result::unwrap_err) {
+    let values = [paused.clone().into(), state].map(|state: RunState| agent.resume(state));
+    for stopped in other_session.map(Result::unwrap_err) {
         assert_eq!(stopped.reason.code(), "IN_SESSION");
         let output = stopped.reason.to_string();
         assert!(
@@ -334,10 +334,10 @@ async fn run_of_a_session_resumes_only_there_and_once() {
     }
     assert!(log.lock().unwrap().is_empty());
     // Another session refuses it.
-    let elsewhere =
+    let other_store =
         agent.session(store.clone(), "t").resume_with(paused.clone()).await.unwrap_err();
     assert_eq!(
-        elsewhere.reason.to_string(),
+        other_store.reason.to_string(),
         "session `t` does not wait for these decisions: the run belongs to the session `s`"
     );
 
@@ -345,8 +345,8 @@ async fn run_of_a_session_resumes_only_there_and_once() {
         session.resume_with(paused.clone()).await.unwrap().finish().await.unwrap().text,
         "Done."
     );
-    let again = session.resume_with(paused).await.unwrap_err();
-    let output = again.reason.to_string();
+    let error = session.resume_with(paused).await.unwrap_err();
+    let output = error.reason.to_string();
     assert!(
         output.starts_with(
             "session `s` does not wait for these decisions: the run was resumed before"
@@ -366,8 +366,8 @@ async fn enough() -> ToolOutput {
 #[tokio::test]
 async fn stop_request_leaves_no_pending_call() {
     let (log, store) = (Log::default(), MemoryStore::default());
-    let both = ChatReply::default().call("spend", "{}").call("enough", "{}");
-    let session = Agent::new(ScriptedModel::new([both]), tools![spend, enough])
+    let two_calls = ChatReply::default().call("spend", "{}").call("enough", "{}");
+    let session = Agent::new(ScriptedModel::new([two_calls]), tools![spend, enough])
         .extension(Arc::clone(&log))
         .policy(Policy::new().approver(AskLater))
         .session(store, "s");
@@ -398,8 +398,8 @@ async fn window_sends_the_end_of_a_long_session() {
         let last = ScriptedTurn::new(ChatReply::text(format!("answer {turn} {}", "x".repeat(400))));
         last.expect_last(format!("question {turn}"))
     }));
-    let shown = Arc::new(Mutex::new(Vec::new()));
-    let agent = Agent::new(RecordsRequests(model, Arc::clone(&shown)), Tools::new())
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let agent = Agent::new(RecordsRequests(model, Arc::clone(&sizes)), Tools::new())
         .system("Be brief.")
         .window(Window::new().max_tokens(600));
     let session = agent.session(store, "s");
@@ -407,11 +407,11 @@ async fn window_sends_the_end_of_a_long_session() {
         session.run(format!("question {turn}")).await.unwrap();
     }
     assert_eq!(session.messages().await.unwrap().len(), 41, "all of it is kept");
-    let shown = shown.lock().unwrap();
-    assert!(shown.iter().all(|(count, first)| *count <= 12 && first == "Be brief."), "{shown:?}");
+    let sizes = sizes.lock().unwrap();
+    assert!(sizes.iter().all(|(count, first)| *count <= 12 && first == "Be brief."), "{sizes:?}");
     // Evicted in steps, so that the provider's cache stays valid in between.
-    let grows = shown.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
-    assert!(grows > 10, "{shown:?}");
+    let grows = sizes.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
+    assert!(grows > 10, "{sizes:?}");
 }
 
 struct RecordsRequests(ScriptedModel, Arc<Mutex<Vec<(usize, String)>>>);
@@ -429,22 +429,22 @@ impl tool_runtime::ChatModel for RecordsRequests {
 
 #[tokio::test]
 async fn session_accepts_images() {
-    let shown = |model: ScriptedModel| Agent::new(model, Tools::new());
+    let agent = |model: ScriptedModel| Agent::new(model, Tools::new());
     let store = MemoryStore::default();
     let model = ScriptedModel::new(["A cat.", "It is grey."].map(ChatReply::text));
-    let session = shown(model).session(store.clone(), "s");
+    let session = agent(model).session(store.clone(), "s");
     let picture = UserPart::Image(Image { media_type: "image/png".into(), base64: "AA==".into() });
     let text = UserPart::Text { text: "What is this?".into() };
-    let asked = Message::User { parts: vec![text, picture] };
-    session.run(asked.clone()).await.unwrap();
+    let question = Message::User { parts: vec![text, picture] };
+    session.run(question.clone()).await.unwrap();
     let answer = session.run(Prompt::from("Which colour?")).await.unwrap();
-    assert_eq!((&answer.transcript[0], answer.transcript.len()), (&asked, 4));
+    assert_eq!((&answer.transcript[0], answer.transcript.len()), (&question, 4));
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
     // Several messages are appended.
     let more =
         vec![Message::user("And this?"), Message::assistant("A dog."), Message::user("Yes?")];
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
-    let answer = shown(model).session(store, "s").run(more).await.unwrap();
+    let answer = agent(model).session(store, "s").run(more).await.unwrap();
     assert_eq!(answer.transcript.len(), 8);
 }
 
@@ -459,15 +459,15 @@ struct Count {
 #[tokio::test]
 async fn session_extracts_a_value() {
     let store = MemoryStore::default();
-    let said = ["They are two.", r#"{"count": "two"}"#, r#"{"count": 2}"#, "Two, as I said."];
-    let agent = Agent::new(ScriptedModel::new(said.map(ChatReply::text)), tools![look]);
+    let replies = ["They are two.", r#"{"count": "two"}"#, r#"{"count": 2}"#, "Two, as I said."];
+    let agent = Agent::new(ScriptedModel::new(replies.map(ChatReply::text)), tools![look]);
     let session = agent.session(store, "s");
-    let given = session.extract::<Count>("How many?").await.unwrap();
-    assert_eq!(given.value, Count { count: 2 });
-    assert_eq!(session.messages().await.unwrap(), given.transcript);
+    let value = session.extract::<Count>("How many?").await.unwrap();
+    assert_eq!(value.value, Count { count: 2 });
+    assert_eq!(session.messages().await.unwrap(), value.transcript);
     assert!(session.resume().await.unwrap().is_none());
     let answer = session.run("How many?").await.unwrap();
-    assert_eq!(answer.transcript.len(), given.transcript.len() + 2);
+    assert_eq!(answer.transcript.len(), value.transcript.len() + 2);
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
 

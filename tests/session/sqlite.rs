@@ -32,15 +32,15 @@ async fn sqlite_files_conform() {
     };
     conformance::check(open).await.unwrap();
     let twice = folder.join("twice.db");
-    let one = Sqlite::open(&twice).await.unwrap();
-    conformance::check_handles(one, Sqlite::open(&twice).await.unwrap()).await.unwrap();
+    let first = Sqlite::open(&twice).await.unwrap();
+    conformance::check_handles(first, Sqlite::open(&twice).await.unwrap()).await.unwrap();
 }
 
 const FILE: &str = "TOOL_TESTS_SESSIONS";
 
 /// The work of each child process: opens the file, which may not exist yet, and counts up.
 #[tokio::test]
-async fn counting_child() {
+async fn child_counts_in_a_shared_file() {
     let Ok(file) = env::var(FILE) else { return };
     let store = Sqlite::open(file).await.unwrap();
     for _ in 0..25 {
@@ -63,7 +63,7 @@ async fn processes_share_a_file_without_losing_writes() {
     let file = folder("processes").join("sessions.db");
     let spawn = |_| {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "sqlite::counting_child"]).env(FILE, &file);
+        command.args(["--exact", "sqlite::child_counts_in_a_shared_file"]).env(FILE, &file);
         command.stdout(Stdio::null()).spawn().unwrap()
     };
     for mut child in (0..4).map(spawn).collect::<Vec<_>>() {

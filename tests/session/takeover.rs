@@ -14,43 +14,43 @@ use tool_runtime::{
 struct CallCounts(Arc<[AtomicU32; 2]>, Arc<Notify>, Arc<Mutex<Vec<String>>>);
 
 impl CallCounts {
-    async fn one(&self, which: usize, ctx: &ToolContext) {
+    async fn run_call(&self, worker: usize, ctx: &ToolContext) {
         self.2.lock().unwrap().push(ctx.idempotency_key());
-        if self.0[which].fetch_add(1, Ordering::SeqCst) == 0 {
+        if self.0[worker].fetch_add(1, Ordering::SeqCst) == 0 {
             self.1.notified().await;
         }
     }
 
     fn times(&self) -> [u32; 2] {
-        [0, 1].map(|which| self.0[which].load(Ordering::SeqCst))
+        [0, 1].map(|worker| self.0[worker].load(Ordering::SeqCst))
     }
 }
 
 /// Pays Ada.
 #[tool(effect = "external")]
 async fn pay(ctx: &ToolContext) -> &'static str {
-    ctx.get::<CallCounts>().unwrap().one(0, ctx).await;
+    ctx.get::<CallCounts>().unwrap().run_call(0, ctx).await;
     "paid"
 }
 
 /// Requests a receipt.
 #[tool(effect = "external", idempotent)]
 async fn receipt(ctx: &ToolContext) -> &'static str {
-    ctx.get::<CallCounts>().unwrap().one(1, ctx).await;
+    ctx.get::<CallCounts>().unwrap().run_call(1, ctx).await;
     "there"
 }
 
 #[tokio::test]
 async fn run_that_was_taken_over_stops_before_its_next_call() {
-    let (called, store) = (CallCounts::default(), MemoryStore::default());
+    let (counts, store) = (CallCounts::default(), MemoryStore::default());
     let agent = |replies: Vec<ScriptedTurn>| {
-        Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(called.clone())
+        Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(counts.clone())
     };
     let calls = || ChatReply::default().call("pay", "{}").call("receipt", "{}");
     let first = agent(vec![calls().into(), ChatReply::text("Here goes.").into()]);
     let first = first.session(store.clone(), "ada");
     let run = tokio::spawn(async move { first.run("Pay Ada.").await });
-    while called.times() != [1, 1] {
+    while counts.times() != [1, 1] {
         tokio::task::yield_now().await;
     }
 
@@ -58,14 +58,14 @@ async fn run_that_was_taken_over_stops_before_its_next_call() {
     let second = agent(vec![ScriptedTurn::new(ChatReply::text("I do not know."))]);
     let second = second.session(store.clone(), "ada");
     let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();
-    assert_eq!(called.times(), [1, 2], "what may not be made twice is not");
+    assert_eq!(counts.times(), [1, 2], "what may not be made twice is not");
     assert_eq!(answer.text, "I do not know.");
 
-    called.1.notify_waiters();
+    counts.1.notify_waiters();
     let stopped = run.await.unwrap().unwrap_err();
     let StopReason::Session(error) = &stopped.reason else { panic!("{stopped}") };
     assert!(matches!(error, SessionError::Conflict { .. }), "{error}");
     assert_eq!(second.messages().await.unwrap(), answer.transcript, "nothing of it is kept");
-    let keys = called.2.lock().unwrap();
+    let keys = counts.2.lock().unwrap();
     assert_eq!(keys[1], keys[2], "a service takes the second call for the first");
 }

@@ -6,7 +6,7 @@ use super::*;
 
 /// Returns the added messages, as `turn source [origin] text`.
 fn added_messages(recorder: &Recorder) -> Vec<String> {
-    let told = recorder.events().into_iter().filter_map(|event| match event.kind {
+    let events = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Run(RunEvent::MessageAdded { by, source, text, images }) => {
             let source = source.map(|source| format!(" [{source}]")).unwrap_or_default();
             let images = if images > 0 { format!(" +{images}") } else { String::new() };
@@ -14,22 +14,22 @@ fn added_messages(recorder: &Recorder) -> Vec<String> {
         }
         _ => None,
     });
-    let told = told.collect();
+    let events = events.collect();
     recorder.clear();
-    told
+    events
 }
 
 /// The end of a run as emitted: code, error, usage and duration.
 type RunEnd = (Option<String>, Option<String>, Usage, Option<f64>);
 
 fn run_ends(recorder: &Recorder) -> Vec<RunEnd> {
-    let told = recorder.events().into_iter().filter_map(|event| match event.kind {
+    let events = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Run(RunEvent::Finished { code, error, usage, cost, .. }) => {
             Some((code, error, usage, cost))
         }
         _ => None,
     });
-    told.collect()
+    events.collect()
 }
 
 #[tokio::test]
@@ -105,11 +105,11 @@ async fn only_new_messages_of_a_long_history_are_emitted() {
 #[tokio::test]
 async fn reason_of_an_invalid_value_is_emitted() {
     let recorder = Recorder::new(100);
-    let said_by_it = ["sooner", r#"{"value": "soon"}"#, r#"{"value": 7}"#];
-    let model = ScriptedModel::new(said_by_it.map(ChatReply::text));
+    let replies = ["sooner", r#"{"value": "soon"}"#, r#"{"value": 7}"#];
+    let model = ScriptedModel::new(replies.map(ChatReply::text));
     let agent = Agent::new(model, Tools::new()).observer(recorder.clone());
     assert_eq!(agent.extract::<u32>("When?").await.unwrap().value, 7);
-    let told = recorder.events().into_iter().filter_map(|event| match event.kind {
+    let events = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Model(ModelEvent::ExtractionFailed { text, reason, attempt }) => {
             Some((event.origin.turn, "extraction", text, reason, attempt))
         }
@@ -118,20 +118,20 @@ async fn reason_of_an_invalid_value_is_emitted() {
         }
         _ => None,
     });
-    let told: Vec<_> = told.collect();
-    for (told, turn, kind, word) in
-        [(&told[0], 1, "extraction", "read as JSON"), (&told[1], 2, "validation", "`value`")]
+    let events: Vec<_> = events.collect();
+    for (event, turn, kind, word) in
+        [(&events[0], 1, "extraction", "read as JSON"), (&events[1], 2, "validation", "`value`")]
     {
-        assert_eq!((told.0, told.1, told.4), (turn, kind, turn));
-        assert_eq!(told.2, said_by_it[turn as usize - 1]);
-        assert!(told.3.contains(word) && told.3.contains("Give the JSON again"), "{}", told.3);
+        assert_eq!((event.0, event.1, event.4), (turn, kind, turn));
+        assert_eq!(event.2, replies[turn as usize - 1]);
+        assert!(event.3.contains(word) && event.3.contains("Give the JSON again"), "{}", event.3);
     }
-    assert_eq!(told.len(), 2);
+    assert_eq!(events.len(), 2);
     let first = recorder.events()[0].action();
-    let said = added_messages(&recorder);
-    assert_eq!(said.len(), 2, "the retry emits the reply and the feedback: {said:?}");
-    assert_eq!(said[0], "0 User When?");
-    assert!(said[1].starts_with("0 Loop Give the answer as JSON alone"), "{}", said[1]);
+    let messages = added_messages(&recorder);
+    assert_eq!(messages.len(), 2, "the retry emits the reply and the feedback: {messages:?}");
+    assert_eq!(messages[0], "0 User When?");
+    assert!(messages[1].starts_with("0 Loop Give the answer as JSON alone"), "{}", messages[1]);
     assert_eq!(first, "started", "a run emits nothing before its start");
 
     // All attempts, and no more.
@@ -165,8 +165,8 @@ async fn finished_event_carries_usage_cost_and_duration() {
     assert_eq!((*stopped.usage, stopped.cost), (Usage::new(1_000, 10), Some(0.003_15)));
     let (code, error) = (stopped.reason.code().to_owned(), stopped.reason.to_string());
     assert_eq!(code, "MAX_ITERATIONS");
-    let told = (Some(code), Some(error), Usage::new(1_000, 10), Some(0.003_15));
-    assert_eq!(run_ends(&recorder), [told]);
+    let end = (Some(code), Some(error), Usage::new(1_000, 10), Some(0.003_15));
+    assert_eq!(run_ends(&recorder), [end]);
 
     // The usage of an extraction.
     let model = script([ChatReply::text(r#"{"value": 7}"#).usage(Usage::new(1_000, 10))]);
@@ -217,7 +217,7 @@ async fn dropped_run_emits_its_end() {
             Ok(ChatReply::text("late").usage(Usage::new(7, 3)))
         }
     }
-    let soon = Duration::from_secs(5);
+    let delay = Duration::from_secs(5);
     let recorder = Recorder::new(100);
     let agent = Agent::new(Slow, Tools::new()).observer(recorder.clone());
     let dropped = |usage| {
@@ -228,7 +228,7 @@ async fn dropped_run_emits_its_end() {
             None,
         )
     };
-    assert!(tokio::time::timeout(soon, agent.run("Go")).await.is_err());
+    assert!(tokio::time::timeout(delay, agent.run("Go")).await.is_err());
     assert_eq!(run_ends(&recorder), [dropped(Usage::default())]);
 
     // A run that never started emits nothing, and one that has ended emits its end once.
@@ -244,26 +244,27 @@ async fn dropped_run_emits_its_end() {
     );
 
     let helper = Agent::new(Slow, Tools::new()).into_tool("helper", "Looks for things.");
-    let helper = helper.map_definition(|definition| definition.timeout(soon));
+    let helper = helper.map_definition(|definition| definition.timeout(delay));
     let ask = ChatReply::default().call("helper", r#"{"task": "Look."}"#);
     let recorder = Recorder::new(100);
     let agent = Agent::new(script([ask, ChatReply::text("Done.")]), Tools::new().with(helper));
     agent.observer(recorder.clone()).run("Go").await.unwrap();
-    let told = recorder.events().into_iter().filter_map(|event| match &event.kind {
+    let events = recorder.events().into_iter().filter_map(|event| match &event.kind {
         EventKind::Run(RunEvent::Finished { code, .. }) => code.clone().or(Some("-".into())),
-        _ => event.execution().and_then(|done| done.result.error.clone()),
+        _ => event.execution().and_then(|execution| execution.result.error.clone()),
     });
-    assert_eq!(told.collect::<Vec<_>>(), ["DROPPED", "TOOL_TIMEOUT", "-"]);
+    assert_eq!(events.collect::<Vec<_>>(), ["DROPPED", "TOOL_TIMEOUT", "-"]);
 }
 
 /// In a reply, its calls, their results, and the request that follows.
 #[tokio::test]
 async fn call_id_is_the_same_in_reply_events_results_and_next_request() {
-    let both = || echo_call("a").call("echo", r#"{"text": "b"}"#);
+    let two_calls = || echo_call("a").call("echo", r#"{"text": "b"}"#);
     let recorder = Recorder::new(100);
-    let agent = Agent::new(script([both(), both(), ChatReply::text("Done.")]), tools![echo]);
+    let agent =
+        Agent::new(script([two_calls(), two_calls(), ChatReply::text("Done.")]), tools![echo]);
     let answer = agent.observer(recorder.clone()).run("Go").await.unwrap();
-    let mut seen = BTreeMap::<u32, Vec<Vec<String>>>::new();
+    let mut requests = BTreeMap::<u32, Vec<Vec<String>>>::new();
     for event in recorder.events() {
         let ids = match &event.kind {
             EventKind::Model(ModelEvent::Replied { calls, .. }) => calls.iter().collect(),
@@ -272,14 +273,14 @@ async fn call_id_is_the_same_in_reply_events_results_and_next_request() {
             _ => continue,
         };
         let ids: Vec<_> = ids.into_iter().map(|call| call.id.to_string()).collect();
-        seen.entry(event.origin.turn).or_default().push(ids);
+        requests.entry(event.origin.turn).or_default().push(ids);
     }
-    let asked: Vec<Vec<String>> = answer.transcript.iter().map(ids_of_results).collect();
-    let asked: Vec<_> = asked.into_iter().filter(|ids| !ids.is_empty()).collect();
-    assert_eq!(asked.len(), 2);
-    assert_ne!(asked[0], asked[1], "no id comes again");
-    for (turn, results) in (1..).zip(&asked) {
-        let [replied, others @ ..] = &seen[&turn][..] else { panic!("{seen:?}") };
+    let result_ids: Vec<Vec<String>> = answer.transcript.iter().map(ids_of_results).collect();
+    let result_ids: Vec<_> = result_ids.into_iter().filter(|ids| !ids.is_empty()).collect();
+    assert_eq!(result_ids.len(), 2);
+    assert_ne!(result_ids[0], result_ids[1], "no id comes again");
+    for (turn, results) in (1..).zip(&result_ids) {
+        let [replied, others @ ..] = &requests[&turn][..] else { panic!("{requests:?}") };
         assert_eq!(replied, results);
         // Each call has started and finished.
         let mut others = others.concat();

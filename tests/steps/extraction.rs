@@ -39,8 +39,11 @@ async fn answer_is_extracted_as_a_value() {
         .await
         .unwrap_err();
     assert_eq!(stopped.reason.code(), "UNFIT");
-    let told = stopped.reason.to_string();
-    assert!(told.contains("can't be read as JSON") && !told.contains("Give the JSON"), "{told}");
+    let error_text = stopped.reason.to_string();
+    assert!(
+        error_text.contains("can't be read as JSON") && !error_text.contains("Give the JSON"),
+        "{error_text}"
+    );
     // The error names the problem of the last attempt, and the number of attempts.
     let cold = || ChatReply::text(r#"{"city": "hunter22", "degrees": -100}"#);
     let agent = Agent::new(script([bad(), cold()]), Tools::new())
@@ -176,8 +179,8 @@ type RunEvents = Arc<Mutex<(Vec<String>, Vec<u32>)>>;
 
 /// An agent and the events of its runs.
 fn with_run_events(agent: Agent) -> (Agent, RunEvents) {
-    let told = RunEvents::default();
-    let copy = Arc::clone(&told);
+    let run_events = RunEvents::default();
+    let copy = Arc::clone(&run_events);
     let agent = agent.on_event(move |event| {
         let (of_run, turns) = &mut *copy.lock().unwrap();
         match &event.kind {
@@ -189,24 +192,24 @@ fn with_run_events(agent: Agent) -> (Agent, RunEvents) {
             _ => {}
         }
     });
-    (agent, told)
+    (agent, run_events)
 }
 
 #[tokio::test]
 async fn extraction_is_one_run() {
     let bad = || ChatReply::text("Ada");
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
-    let called = || [echo_call("Ada is 36."), ChatReply::text("She is 36.")];
+    let replies = || [echo_call("Ada is 36."), ChatReply::text("She is 36.")];
     for (tools, replies, turns, unfit) in [
-        (tools![echo], [called().to_vec(), vec![bad(), good()]].concat(), 4, None),
-        (tools![echo], [called().to_vec(), vec![bad(), bad(), bad()]].concat(), 5, Some("UNFIT")),
+        (tools![echo], [replies().to_vec(), vec![bad(), good()]].concat(), 4, None),
+        (tools![echo], [replies().to_vec(), vec![bad(), bad(), bad()]].concat(), 5, Some("UNFIT")),
         (Tools::new(), vec![bad(), good()], 2, None),
         (Tools::new(), vec![bad()], 2, Some("MODEL_FAILED")),
     ] {
-        let (agent, told) = with_run_events(Agent::new(ScriptedModel::new(replies), tools));
+        let (agent, run_events) = with_run_events(Agent::new(ScriptedModel::new(replies), tools));
         let ended = agent.extract::<Person>("How old is Ada?").await;
-        let (of_run, asked) = told.lock().unwrap().clone();
-        assert_eq!(asked, (1..=turns).collect::<Vec<_>>());
+        let (of_run, turns_run) = run_events.lock().unwrap().clone();
+        assert_eq!(turns_run, (1..=turns).collect::<Vec<_>>());
         assert_eq!(ended.as_ref().err().map(|stopped| stopped.reason.code()), unfit);
         let error = ended.err().map(|stopped| stopped.reason.to_string()).unwrap_or_default();
         assert_eq!(of_run, ["started".to_owned(), format!("finished {error}")]);
@@ -230,21 +233,21 @@ async fn calls_in_the_value_phase_are_not_run() {
 async fn value_is_requested_only_if_there_is_a_message_to_answer() {
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
     // A budget of zero.
-    let (agent, told) = with_run_events(Agent::new(script([good()]), Tools::new()));
+    let (agent, run_events) = with_run_events(Agent::new(script([good()]), Tools::new()));
     let stopped = agent.limits(Limits::default().tokens(0)).extract::<Person>("Ada is 36.").await;
     assert_eq!(stopped.unwrap_err().reason.code(), "TOKENS_SPENT");
-    assert!(told.lock().unwrap().0.is_empty());
+    assert!(run_events.lock().unwrap().0.is_empty());
     // A conversation that ends with a reply of the model.
     for tools in [Tools::new(), tools![echo]] {
-        let had = vec![Message::user("How old is Ada?"), Message::assistant("She is 36.")];
-        let ada = Agent::new(script([good()]), tools).extract::<Person>(had).await.unwrap();
+        let transcript = vec![Message::user("How old is Ada?"), Message::assistant("She is 36.")];
+        let ada = Agent::new(script([good()]), tools).extract::<Person>(transcript).await.unwrap();
         assert_eq!(ada.value.age, 36);
     }
     // Open calls that cannot be run.
     let open = Message::Assistant { parts: echo_call("hi").parts };
     let model = script([ChatReply::text("She is 36."), good()]);
-    let asked = vec![Message::user("How old is Ada?"), open];
-    let ada = Agent::new(model, Tools::new()).extract::<Person>(asked).await.unwrap();
+    let messages = vec![Message::user("How old is Ada?"), open];
+    let ada = Agent::new(model, Tools::new()).extract::<Person>(messages).await.unwrap();
     assert_complete(&ada.transcript);
 }
 
@@ -266,14 +269,14 @@ async fn conversation_without_messages_stops_with_nothing_asked() {
     let agent = Agent::new(script([ChatReply::text("Yes?")]), Tools::new());
     let orders = vec![Message::system("Be brief."), Message::system("Be kind.")];
     for prompt in [vec![], orders[..1].to_vec(), orders] {
-        let (system, asked) = (agent.clone().system("Be brief."), prompt.clone());
-        let asked_again = prompt.clone();
-        for ended in [agent.run(prompt).await, system.run(asked).await] {
+        let (system, question) = (agent.clone().system("Be brief."), prompt.clone());
+        let repeated_prompt = prompt.clone();
+        for ended in [agent.run(prompt).await, system.run(question).await] {
             assert_eq!(ended.unwrap_err().reason.code(), "NOTHING_ASKED");
         }
         // The wrapper has no value.
-        let given = agent.extract::<String>(asked_again).await;
-        assert_eq!(given.unwrap_err().reason.code(), "NOTHING_ASKED");
+        let value = agent.extract::<String>(repeated_prompt).await;
+        assert_eq!(value.unwrap_err().reason.code(), "NOTHING_ASKED");
     }
 }
 
@@ -302,12 +305,12 @@ async fn end_of_an_extraction_is_emitted_once() {
     for replies in
         [vec![ChatReply::text("She is 36."), good()], vec![ChatReply::text("She is 36.")]]
     {
-        let (agent, told) =
+        let (agent, run_events) =
             with_run_events(Agent::new(ScriptedModel::new(replies.clone()), tools![echo]));
         let mut run = agent.start("How old is Ada?");
         while run.next().await.is_some() {}
         assert_eq!(run.extract::<Person>().await.is_ok(), replies.len() == 2);
-        assert_eq!(told.lock().unwrap().0, ["started", "finished "]);
+        assert_eq!(run_events.lock().unwrap().0, ["started", "finished "]);
     }
 }
 

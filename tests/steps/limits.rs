@@ -13,10 +13,10 @@ use super::*;
 #[tokio::test]
 async fn each_limit_has_its_own_outcome() {
     let used = |reply: ChatReply| reply.usage(Usage::new(600, 400));
-    let one = || used(echo_call("a"));
+    let call = || used(echo_call("a"));
     let tokens = Limits::default().tokens(1_500);
     let cost = Limits::default().cost(0.006, Prices { input: 5.0, cached: 0.5, output: 5.0 });
-    for (limits, code, asked) in [
+    for (limits, code, requests) in [
         (Limits::default().iterations(2), "MAX_ITERATIONS", 2),
         (tokens, "TOKENS_SPENT", 2),
         (cost, "MONEY_SPENT", 2),
@@ -24,11 +24,11 @@ async fn each_limit_has_its_own_outcome() {
         (Limits::default().repeats(2), "REPEATED", 3),
         (Limits::default(), "REPEATED", 5),
     ] {
-        let model = Arc::new(script([one(), one(), one(), one(), one(), one(), one()]));
+        let model = Arc::new(script([call(), call(), call(), call(), call(), call(), call()]));
         let agent = Agent::new(Arc::clone(&model), tools![echo]).limits(limits.clone());
         let stopped = agent.run("Go").await.unwrap_err();
-        assert_eq!((stopped.reason.code(), 7 - model.remaining()), (code, asked), "{limits:?}");
-        assert_eq!(*stopped.usage, Usage::new(600 * asked as u64, 400 * asked as u64));
+        assert_eq!((stopped.reason.code(), 7 - model.remaining()), (code, requests), "{limits:?}");
+        assert_eq!(*stopped.usage, Usage::new(600 * requests as u64, 400 * requests as u64));
         assert_complete(&stopped.transcript);
         let last = results(stopped.transcript.last().unwrap()).last().unwrap();
         assert_eq!(last.error.as_deref(), Some("TOOL_CANCELLED"), "the last calls were not run");
@@ -38,13 +38,14 @@ async fn each_limit_has_its_own_outcome() {
 
 #[tokio::test]
 async fn repeated_call_gets_a_warning_before_the_run_stops() {
-    let say = |text: &str| ChatReply::default().call("echo", format!(r#"{{ "text": "{text}" }}"#));
+    let echo_text =
+        |text: &str| ChatReply::default().call("echo", format!(r#"{{ "text": "{text}" }}"#));
     let model = script([
-        say("a"),
+        echo_text("a"),
         ChatReply::default().call("echo", json!({ "text": "a" })),
-        say("b"),
-        say("a"),
-        say("a").call("echo", json!({ "text": "b" })),
+        echo_text("b"),
+        echo_text("a"),
+        echo_text("a").call("echo", json!({ "text": "b" })),
         ChatReply::text("Done."),
     ]);
     let answer = Agent::new(model, tools![echo])
@@ -65,12 +66,12 @@ async fn repeated_call_gets_a_warning_before_the_run_stops() {
     assert_eq!(texts, [false, true, false, false, true, false]);
     // Without a limit.
     let model = script([
-        say("a"),
-        say("a"),
-        say("a"),
-        say("a"),
-        say("a"),
-        say("a"),
+        echo_text("a"),
+        echo_text("a"),
+        echo_text("a"),
+        echo_text("a"),
+        echo_text("a"),
+        echo_text("a"),
         ChatReply::text("Done."),
     ]);
     let agent = Agent::new(model, tools![echo]).limits(Limits::default().repeats(None));
@@ -90,11 +91,12 @@ async fn open(
 
 #[tokio::test]
 async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
-    let again = || ChatReply::default().call("open", r#"{"door": "north", "code": "42"}"#);
+    let repeated_call = || ChatReply::default().call("open", r#"{"door": "north", "code": "42"}"#);
     let recorder = Recorder::new(100);
-    let agent = Agent::new(script([again(), again(), again()]), tools![open])
-        .limits(Limits::default().repeats(2))
-        .observer(recorder.clone());
+    let agent =
+        Agent::new(script([repeated_call(), repeated_call(), repeated_call()]), tools![open])
+            .limits(Limits::default().repeats(2))
+            .observer(recorder.clone());
     let stopped = agent.run("Go").await.unwrap_err();
     let expected = r#"call repeated 3 times in a row, the last one was not run: open {"code":"[redacted]","door":"north"}"#;
     assert_eq!(stopped.reason.to_string(), expected);
@@ -104,8 +106,8 @@ async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
     assert!(matches!(&ends[0].kind,
         EventKind::Run(RunEvent::Finished { error: Some(error), .. }) if error == expected));
     // Long arguments are shortened.
-    let again = || echo_call(&"x".repeat(5_000));
-    let agent = Agent::new(script([again(), again()]), tools![echo]);
+    let repeated_call = || echo_call(&"x".repeat(5_000));
+    let agent = Agent::new(script([repeated_call(), repeated_call()]), tools![echo]);
     let stopped = agent.limits(Limits::default().repeats(1)).run("Go").await.unwrap_err();
     let text = stopped.reason.to_string();
     assert!(text.len() < 400 && text.ends_with("xxx…"), "{text}");
@@ -156,11 +158,12 @@ impl ChatModel for NeverReplies {
 #[tokio::test(start_paused = true)]
 async fn time_limit_stops_a_run() {
     let limit = Duration::from_secs(5);
-    let asked =
+    let stopped_request =
         Agent::new(NeverReplies, Tools::new()).time_limit(limit).run("Go").await.unwrap_err();
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
-    let called = Agent::new(model, tools![wait]).time_limit(limit).run("Go").await.unwrap_err();
-    for stopped in [&asked, &called] {
+    let stopped_call =
+        Agent::new(model, tools![wait]).time_limit(limit).run("Go").await.unwrap_err();
+    for stopped in [&stopped_request, &stopped_call] {
         assert!(matches!(stopped.reason, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     }
     // The result of a call names the deadline that passed: that of the run, or that of its batch.
@@ -170,12 +173,12 @@ async fn time_limit_stops_a_run() {
         .policy(Policy::new().batch_deadline(limit / 2));
     let answer = agent.run("Go").await.unwrap();
     for (transcript, words) in [
-        (&called.transcript, "the run had taken as long as it may."),
+        (&stopped_call.transcript, "the run had taken as long as it may."),
         (&answer.transcript, "the calls of this reply took longer than they may"),
     ] {
-        let told = &results(&transcript[2])[0];
-        assert_eq!(told.error.as_deref(), Some("TOOL_TIMEOUT"));
-        assert!(told.text.contains(words), "{}", told.text);
+        let result = &results(&transcript[2])[0];
+        assert_eq!(result.error.as_deref(), Some("TOOL_TIMEOUT"));
+        assert!(result.text.contains(words), "{}", result.text);
     }
     let model = script([ChatReply::text("Done.")]);
     assert!(Agent::new(model, Tools::new()).time_limit(Duration::MAX).run("Go").await.is_ok());
@@ -203,12 +206,13 @@ async fn cancelled_run_is_not_reported_as_aborted_by_its_calls() {
 
 #[tokio::test]
 async fn usage_of_unparsable_replies_counts() {
-    let said = || ChatReply::text("Hm.").usage(Usage::new(10, 1));
-    let agent = Agent::new(script([said(), said(), said()]), tools![echo]).driver(ReAct::new());
+    let text_reply = || ChatReply::text("Hm.").usage(Usage::new(10, 1));
+    let agent = Agent::new(script([text_reply(), text_reply(), text_reply()]), tools![echo])
+        .driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
     assert_eq!((stopped.reason.code(), *stopped.usage), ("MISREAD", Usage::new(30, 3)));
     // The second request fails.
-    let agent = Agent::new(script([said()]), tools![echo]).driver(ReAct::new());
+    let agent = Agent::new(script([text_reply()]), tools![echo]).driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
     assert_eq!((stopped.reason.code(), *stopped.usage), ("MODEL_FAILED", Usage::new(10, 1)));
 }
@@ -227,11 +231,11 @@ impl ChatModel for SlowModel {
 #[tokio::test(start_paused = true)]
 async fn time_limit_covers_extraction() {
     let limit = Duration::from_secs(5);
-    let began = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     let agent = Agent::new(SlowModel, tools![echo]).time_limit(limit);
     let stopped = agent.extract::<Vec<String>>("Go").await.unwrap_err();
     assert!(matches!(stopped.reason, StopReason::TimeLimit(of) if of == limit), "{stopped}");
-    assert_eq!(began.elapsed(), limit);
+    assert_eq!(started.elapsed(), limit);
 }
 
 /// A store that takes two seconds for each write.
@@ -294,13 +298,13 @@ async fn cancelled_run_leaves_no_open_call() {
 /// Requests that a driver repeats are one iteration, and stay within the budget of the run.
 #[tokio::test]
 async fn token_limit_applies_to_repeated_requests_of_a_driver() {
-    let said = |usage: Option<Usage>| {
+    let reply = |usage: Option<Usage>| {
         let reply = ChatReply::text("x".repeat(4_000));
         usage.map_or(reply.clone(), |usage| reply.usage(usage))
     };
     let counted = Some(Usage::new(600, 400));
     let costs = Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 };
-    for (limits, usage, code, asked) in [
+    for (limits, usage, code, requests) in [
         (Limits::default(), counted, "MISREAD", 3),
         (Limits::default().iterations(1), counted, "MISREAD", 3),
         (Limits::default().tokens(900), counted, "TOKENS_SPENT", 1),
@@ -309,12 +313,12 @@ async fn token_limit_applies_to_repeated_requests_of_a_driver() {
         // Estimated: a thousand tokens for the reply, and those of the request.
         (Limits::default().tokens(900), None, "TOKENS_SPENT", 1),
     ] {
-        let model = Arc::new(script([said(usage), said(usage), said(usage)]));
+        let model = Arc::new(script([reply(usage), reply(usage), reply(usage)]));
         let agent = Agent::new(Arc::clone(&model), tools![echo]).driver(ReAct::new());
         let stopped = agent.limits(limits.clone()).run("Go").await.unwrap_err();
-        assert_eq!((stopped.reason.code(), 3 - model.remaining()), (code, asked), "{limits:?}");
+        assert_eq!((stopped.reason.code(), 3 - model.remaining()), (code, requests), "{limits:?}");
         match usage {
-            Some(_) => assert_eq!(stopped.usage.input, 600 * asked as u64),
+            Some(_) => assert_eq!(stopped.usage.input, 600 * requests as u64),
             None => assert!(stopped.usage.output >= 1_000),
         }
         assert_complete(&stopped.transcript);
@@ -327,15 +331,15 @@ async fn token_limit_applies_to_repeated_requests_of_a_driver() {
 async fn usage_estimate_covers_only_what_the_window_sends() {
     let long = "word ".repeat(200);
     let earlier = (0..50).flat_map(|_| [Message::user(&long), Message::assistant(&long)]);
-    let said: Vec<_> = earlier.chain([Message::user("Go")]).collect();
+    let transcript: Vec<_> = earlier.chain([Message::user("Go")]).collect();
     let window = || Window::new().max_tokens(2_000);
     let agent = Agent::new(script([ChatReply::text("Done.")]), Tools::new()).window(window());
-    let answer = agent.limits(Limits::default().tokens(9_000)).run(said).await.unwrap();
+    let answer = agent.limits(Limits::default().tokens(9_000)).run(transcript).await.unwrap();
     assert!((400..2_000).contains(&answer.usage.input), "{:?}", answer.usage);
 
-    let in_vain = || ChatReply::text("Hm.").usage(Usage::new(600, 1));
-    let done = ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Done."}"#);
-    let model = script([in_vain(), in_vain(), done.usage(Usage::new(600, 1))]);
+    let unparsable = || ChatReply::text("Hm.").usage(Usage::new(600, 1));
+    let answer = ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Done."}"#);
+    let model = script([unparsable(), unparsable(), answer.usage(Usage::new(600, 1))]);
     let driver = ReAct::new().answer_by(script([ChatReply::text("")]));
     let agent = Agent::new(model, Tools::new()).driver(driver).window(window());
     let mut run = agent.start("Go");
@@ -368,14 +372,14 @@ async fn answer_request_is_skipped_when_the_budget_is_spent() {
             let answer = match streamed {
                 false => agent.run("Go").await.unwrap(),
                 true => {
-                    let (mut stream, mut said) = (agent.stream("Go"), String::new());
+                    let (mut stream, mut streamed) = (agent.stream("Go"), String::new());
                     while let Some(piece) = stream.next().await {
                         if let StreamItem::Text(text) = piece {
-                            said.push_str(&text);
+                            streamed.push_str(&text);
                         }
                     }
                     let answer = stream.finish().await.unwrap();
-                    assert_eq!(said, answer.text);
+                    assert_eq!(streamed, answer.text);
                     answer
                 }
             };

@@ -57,11 +57,15 @@ async fn limits_of_the_resuming_agent_apply() {
         (all().repeats(0), all().repeats(3), None),
     ] {
         let state = after(9, &before).await;
-        let told = (before, after_that.clone());
+        let before_and_after = (before, after_that.clone());
         let ended = agent(after_that).resume(state).finish().await;
         match code {
-            None => assert_eq!(ended.unwrap().usage, Usage::new(1_800, 1_200), "{told:?}"),
-            Some(code) => assert_eq!(ended.unwrap_err().reason.code(), code, "{told:?}"),
+            None => {
+                assert_eq!(ended.unwrap().usage, Usage::new(1_800, 1_200), "{before_and_after:?}")
+            }
+            Some(code) => {
+                assert_eq!(ended.unwrap_err().reason.code(), code, "{before_and_after:?}")
+            }
         }
     }
 }
@@ -69,9 +73,9 @@ async fn limits_of_the_resuming_agent_apply() {
 #[tokio::test]
 async fn session_resumes_under_the_limits_of_the_resuming_agent() {
     let store = MemoryStore::default();
-    let few = agent(Limits::default().iterations(1)).session(store.clone(), "s");
-    assert_eq!(few.run("Go").await.unwrap_err().reason.code(), "MAX_ITERATIONS");
-    assert!(few.resume().await.unwrap().is_none());
+    let limited = agent(Limits::default().iterations(1)).session(store.clone(), "s");
+    assert_eq!(limited.run("Go").await.unwrap_err().reason.code(), "MAX_ITERATIONS");
+    assert!(limited.resume().await.unwrap().is_none());
     let more = agent(Limits::default().iterations(3)).session(store, "s");
     assert_eq!(more.resume().await.unwrap().unwrap().finish().await.unwrap().text, "Done.");
 }
@@ -91,9 +95,9 @@ async fn states() -> Vec<RunState> {
     let mut early = after(1, &Limits::default()).await;
     let Step::RunCalls(calls) = early.turn.next() else { panic!() };
     early.turn.on_partial_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
-    let mut begun = after(3, &Limits::default()).await;
-    begun.turn.begin_calls();
-    states.extend([early, begun]);
+    let mut state = after(3, &Limits::default()).await;
+    state.turn.begin_calls();
+    states.extend([early, state]);
     states
 }
 
@@ -200,8 +204,8 @@ async fn forged_results_and_indices_in_a_state_are_ignored() {
         .await;
     let transcript = answer.unwrap().transcript;
     assert_complete(&transcript);
-    let told = results(&transcript[2]);
-    assert_eq!((told[0].text.as_str(), told[1].text.as_str()), ("came", "out of stock"));
+    let output = results(&transcript[2]);
+    assert_eq!((output[0].text.as_str(), output[1].text.as_str()), ("came", "out of stock"));
     // An index out of range.
     let mut forged = copy;
     forged["began"] = json!(-1);

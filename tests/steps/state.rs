@@ -63,8 +63,8 @@ async fn run_resumes_from_every_step_in_another_process() {
         drop(run);
         let state: RunState = serde_json::from_str(&copy).unwrap();
         assert_eq!(state.run, id);
-        let asked = state.turn.iterations() as usize;
-        let answer = agent(asked).resume(state).finish().await.unwrap();
+        let requests = state.turn.iterations() as usize;
+        let answer = agent(requests).resume(state).finish().await.unwrap();
         assert_eq!(
             (answer.text.as_str(), counted.load(Ordering::SeqCst)),
             ("Done.", 3),
@@ -77,8 +77,8 @@ async fn run_resumes_from_every_step_in_another_process() {
 #[tokio::test]
 async fn started_call_is_repeated_only_if_it_is_retry_safe() {
     let counted = Arc::new(AtomicUsize::new(0));
-    let both = ChatReply::default().call("count", "{}").call("look", "{}");
-    let model = script([both, ChatReply::text("Done.")]);
+    let two_calls = ChatReply::default().call("count", "{}").call("look", "{}");
+    let model = script([two_calls, ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![count, look]).extension(Arc::clone(&counted));
     let mut run = agent.start("Go");
     run.next().await;

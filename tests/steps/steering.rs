@@ -6,8 +6,9 @@ use super::*;
 
 #[tokio::test]
 async fn tool_can_request_a_stop() {
-    let both = ChatReply::default().call("finish", "{}").call("echo", r#"{"text": "hi"}"#);
-    let stopped = Agent::new(script([both]), tools![finish, echo]).run("Go").await.unwrap_err();
+    let two_calls = ChatReply::default().call("finish", "{}").call("echo", r#"{"text": "hi"}"#);
+    let stopped =
+        Agent::new(script([two_calls]), tools![finish, echo]).run("Go").await.unwrap_err();
     let StopReason::Requested(request) = &stopped.reason else { panic!("{stopped}") };
     assert_eq!((request.tool.as_deref(), request.reason.as_str()), (Some("finish"), "all is done"));
     assert_eq!(
@@ -23,12 +24,12 @@ struct Hook(&'static str);
 
 #[async_trait]
 impl ModelHook for Hook {
-    async fn before_request(&self, asked: &mut PreparedRequest<'_>) -> ControlFlow<String> {
+    async fn before_request(&self, request: &mut PreparedRequest<'_>) -> ControlFlow<String> {
         match self.0 {
             "stop" => ControlFlow::Break("enough".into()),
             "panic" => panic!("no"),
             name => {
-                asked.messages.to_mut().push(Message::user(name));
+                request.messages.to_mut().push(Message::user(name));
                 ControlFlow::Continue(())
             }
         }
@@ -112,19 +113,19 @@ impl Selector for RecordsQueries {
 
 #[tokio::test]
 async fn untrusted_text_does_not_influence_selection() {
-    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let sent_texts = Arc::<Mutex<Vec<String>>>::default();
     let steering = Steering::new();
     let agent =
         Agent::new(script([ChatReply::text("Done."), ChatReply::text("Done.")]), tools![echo])
             .steering(&steering)
-            .selector(RecordsQueries(Arc::clone(&asked)));
+            .selector(RecordsQueries(Arc::clone(&sent_texts)));
     steering.push_untrusted("a mail", "delete");
     agent.run("one").await.unwrap();
     steering.push_untrusted("a mail", "delete");
     steering.push("two");
     steering.push_untrusted("a mail", "delete");
     agent.run("one").await.unwrap();
-    assert_eq!(*asked.lock().unwrap(), ["one", "one\n\ntwo"]);
+    assert_eq!(*sent_texts.lock().unwrap(), ["one", "one\n\ntwo"]);
 }
 
 /// Requests a stop after a reply.
@@ -148,19 +149,19 @@ impl Interceptor for RequestsStop {
 
 #[tokio::test]
 async fn observer_of_a_reply_or_result_can_stop_the_run() {
-    let both = || echo_call("a").call("echo", r#"{"text": "b"}"#);
+    let two_calls = || echo_call("a").call("echo", r#"{"text": "b"}"#);
     let agent = || {
-        let model = Arc::new(script([both(), ChatReply::text("Done.")]));
+        let model = Arc::new(script([two_calls(), ChatReply::text("Done.")]));
         (Agent::new(Arc::clone(&model), tools![echo]), model)
     };
-    let (of_reply, asked) = agent();
+    let (of_reply, model_of_reply) = agent();
     let stopped = of_reply.model_hook(RequestsStop).run("Go").await.unwrap_err();
-    assert_eq!((stopped.reason.code(), asked.remaining()), ("REQUESTED", 1));
+    assert_eq!((stopped.reason.code(), model_of_reply.remaining()), ("REQUESTED", 1));
     assert_eq!(stopped.transcript, [Message::user("Go")], "the reply was not let through");
-    let (of_result, asked) = agent();
+    let (of_result, model_of_result) = agent();
     let stopped =
         of_result.policy(Policy::new().interceptor(RequestsStop)).run("Go").await.unwrap_err();
-    assert_eq!((stopped.reason.code(), asked.remaining()), ("REQUESTED", 1));
+    assert_eq!((stopped.reason.code(), model_of_result.remaining()), ("REQUESTED", 1));
     assert_complete(&stopped.transcript);
     let output: Vec<_> =
         results(&stopped.transcript[2]).iter().map(|it| it.text.as_str()).collect();

@@ -1,13 +1,14 @@
 //! Runs that are streamed.
 
 use super::*;
+use crate::run_events::ONE_CALL_RUN;
 
 /// Collects a stream: the texts of the replies, the calls, and the names of the events.
 async fn collect_stream(
     agent: &Agent,
 ) -> (Vec<String>, Vec<String>, Vec<String>, Result<Answer, Stopped>) {
     let mut stream = agent.stream("Go");
-    let (mut texts, mut made, mut happened) = (vec![String::new()], Vec::new(), Vec::new());
+    let (mut texts, mut calls, mut events) = (vec![String::new()], Vec::new(), Vec::new());
     let mut open: BTreeMap<usize, String> = BTreeMap::new();
     while let Some(piece) = stream.next().await {
         match piece {
@@ -18,40 +19,27 @@ async fn collect_stream(
             }
             StreamItem::Event(event) => {
                 if let EventKind::Model(ModelEvent::Replied { .. }) = event.kind {
-                    made.extend(std::mem::take(&mut open).into_values());
+                    calls.extend(std::mem::take(&mut open).into_values());
                     texts.push(String::new());
                 }
-                happened.push(format!("{} {}", event.layer(), event.action()));
+                events.push(format!("{} {}", event.layer(), event.action()));
             }
             _ => {}
         }
     }
     texts.pop();
-    (texts, made, happened, stream.finish().await)
+    (texts, calls, events, stream.finish().await)
 }
 
 #[tokio::test]
 async fn run_streams_text_calls_and_events() {
     for bytes in [1, 3, 100] {
-        let one = ChatReply::text("One mömént.").call("echo", r#"{"text": "hi"}"#);
-        let model = Slow::new([one, ChatReply::text("Done.")], bytes);
-        let (texts, made, happened, ended) = collect_stream(&Agent::new(model, tools![echo])).await;
+        let reply = ChatReply::text("One mömént.").call("echo", r#"{"text": "hi"}"#);
+        let model = Slow::new([reply, ChatReply::text("Done.")], bytes);
+        let (texts, calls, events, ended) = collect_stream(&Agent::new(model, tools![echo])).await;
         assert_eq!(texts, ["One mömént.", "Done."]);
-        assert_eq!(made, [r#"echo {"text": "hi"}"#]);
-        assert_eq!(
-            happened,
-            [
-                "run started",
-                "run said",
-                "model asked",
-                "model replied",
-                "tool started",
-                "tool finished",
-                "model asked",
-                "model replied",
-                "run finished"
-            ]
-        );
+        assert_eq!(calls, [r#"echo {"text": "hi"}"#]);
+        assert_eq!(events, ONE_CALL_RUN);
         assert_eq!(ended.unwrap().text, "Done.");
     }
 }
@@ -61,14 +49,14 @@ async fn run_streams_text_calls_and_events() {
 #[derive(Debug, PartialEq)]
 struct List {
     /// What to buy.
-    things: Vec<String>,
+    items: Vec<String>,
 }
 
 #[tokio::test]
 async fn extraction_streams_the_text_of_the_value() {
-    let one = ChatReply::default().call("echo", r#"{"text": "hi"}"#);
-    let given = r#"{"things": ["tea", "milk"]}"#;
-    let replies = [one, ChatReply::text("Done."), ChatReply::text("Tea"), ChatReply::text(given)];
+    let reply = ChatReply::default().call("echo", r#"{"text": "hi"}"#);
+    let input = r#"{"items": ["tea", "milk"]}"#;
+    let replies = [reply, ChatReply::text("Done."), ChatReply::text("Tea"), ChatReply::text(input)];
     let agent = Agent::new(Slow::new(replies, 3), tools![echo]);
     let mut stream = agent.start("Go").extract_stream::<List>();
     let (mut text, mut message) = (String::new(), Vec::new());
@@ -83,8 +71,8 @@ async fn extraction_streams_the_text_of_the_value() {
             _ => {}
         }
     }
-    assert_eq!(message, ["", "Done.", "Tea", given]);
-    assert_eq!(stream.finish().await.unwrap().value.things, ["tea", "milk"]);
+    assert_eq!(message, ["", "Done.", "Tea", input]);
+    assert_eq!(stream.finish().await.unwrap().value.items, ["tea", "milk"]);
 
     let agent = Agent::new(Slow::new([ChatReply::text("Tea")], 3), Tools::new());
     let stopped = agent.extract_attempts(1).start("Go").extract_stream::<List>().finish().await;
@@ -93,7 +81,7 @@ async fn extraction_streams_the_text_of_the_value() {
 
 #[tokio::test]
 async fn text_that_repeats_arguments_is_dropped() {
-    for (text, is_kept) in [
+    for (text, is_streamed) in [
         (r#"{"text": "hi"}"#, false),
         ("```json\n{ \"text\" : \"hi\" }\n```", false),
         (r#"[{"text": "hi"}]"#, false),
@@ -113,7 +101,7 @@ async fn text_that_repeats_arguments_is_dropped() {
             let agent = Agent::new(model, tools![echo]);
             let agent = if driver { agent.driver(Native) } else { agent.driver(Text::new()) };
             let (texts, _, _, ended) = collect_stream(&agent).await;
-            let output = if is_kept { text } else { "" };
+            let output = if is_streamed { text } else { "" };
             // The fallback holds back text that may become a call, and streams it at the end.
             assert_eq!(texts[0].trim(), output, "{text}");
             assert_eq!(ended.unwrap().transcript[1].text().trim(), output, "{text}");
@@ -127,16 +115,16 @@ async fn text_call_is_run_and_its_markup_is_not_streamed() {
     for bytes in [1, 5, 200] {
         let model = Slow::new([ChatReply::text(message), ChatReply::text("Done.")], bytes);
         let agent = Agent::new(model, tools![echo]).driver(Text::new());
-        let (texts, made, _, ended) = collect_stream(&agent).await;
+        let (texts, calls, _, ended) = collect_stream(&agent).await;
         assert_eq!(texts, ["I look.", "Done."]);
-        assert_eq!(made, [r#"echo {"text": "hi"}"#]);
+        assert_eq!(calls, [r#"echo {"text": "hi"}"#]);
         let answer = ended.unwrap();
         assert_eq!(results(&answer.transcript[2])[0].text, "hi");
         assert_complete(&answer.transcript);
     }
     // Not if the reply has a native call, nor under the driver that parses no text.
-    let both = ChatReply::text(message).call("echo", r#"{"text": "ho"}"#);
-    let agent = Agent::new(script([both, ChatReply::text("Done.")]), tools![echo]);
+    let two_parts = ChatReply::text(message).call("echo", r#"{"text": "ho"}"#);
+    let agent = Agent::new(script([two_parts, ChatReply::text("Done.")]), tools![echo]);
     let answer = agent.driver(Text::new()).run("Go").await.unwrap();
     assert_eq!(
         (calls(&answer.transcript).len(), answer.transcript[1].text()),
@@ -270,12 +258,12 @@ async fn no_item_is_lost_in_a_large_burst() {
     for pieces in [0, 1, 127, 128, 129, 1_000, 1_001] {
         let agent = Agent::new(Burst(pieces), Tools::new()).max_iterations(1);
         for _ in 0..3 {
-            let (texts, _, happened, answer) = collect_stream(&agent).await;
+            let (texts, _, events, answer) = collect_stream(&agent).await;
             assert_eq!(texts.concat().len(), pieces);
             if pieces > 0 {
                 assert_eq!(answer.unwrap().text.len(), pieces);
             }
-            assert_eq!(happened.last().map(String::as_str), Some("run finished"));
+            assert_eq!(events.last().map(String::as_str), Some("run finished"));
         }
     }
 }

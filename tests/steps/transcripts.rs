@@ -45,8 +45,8 @@ proptest! {
                 Err(stopped) => stopped.transcript,
             };
             assert_complete(&transcript);
-            let again: RunState = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-            assert_eq!(again, state);
+            let restored: RunState = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+            assert_eq!(restored, state);
         });
     }
 }
@@ -83,13 +83,13 @@ proptest! {
             let steering = Steering::new();
             let model = Alternating(ScriptedModel::new(replies));
             let driver: Box<dyn Driver> = if in_text { Box::new(Text::new()) } else { Box::new(Native) };
-            let says = Mutex::new((steered.into_iter(), steering.clone()));
+            let steered_replies = Mutex::new((steered.into_iter(), steering.clone()));
             let agent = Agent::new(model, tools![echo, refuse, finish])
                 .driver(driver)
                 .steering(&steering)
                 .on_event(move |event| {
-                    let (says, steering) = &mut *says.lock().unwrap();
-                    if event.layer() != "run" && says.next() == Some(true) {
+                    let (replies, steering) = &mut *steered_replies.lock().unwrap();
+                    if event.layer() != "run" && replies.next() == Some(true) {
                         steering.push("Wait!");
                     }
                 });
@@ -103,8 +103,8 @@ proptest! {
                     (true, _) => session.run("Go").await,
                     (false, false) => agent.run(prompt).await,
                     (false, true) => match agent.extract::<Vec<String>>(prompt).await {
-                        Ok(given) => {
-                            assert_alternates(&given.transcript);
+                        Ok(extracted) => {
+                            assert_alternates(&extracted.transcript);
                             return;
                         }
                         Err(stopped) => Err(stopped),

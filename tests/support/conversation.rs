@@ -36,11 +36,11 @@ pub fn calls(transcript: &[Message]) -> Vec<&ToolCall> {
 /// Asserts that each call has its result in the next message, and that ids are unique.
 pub fn assert_complete(transcript: &[Message]) {
     for (index, message) in transcript.iter().enumerate() {
-        let called: Vec<_> = message.calls().map(|call| &call.id).collect();
-        if !called.is_empty() {
+        let call_ids: Vec<_> = message.calls().map(|call| &call.id).collect();
+        if !call_ids.is_empty() {
             let answered: Vec<_> =
                 results(&transcript[index + 1]).iter().map(|result| &result.call).collect();
-            assert_eq!(called, answered);
+            assert_eq!(call_ids, answered);
         }
     }
     let mut ids: Vec<_> = calls(transcript).iter().map(|call| call.id.as_str()).collect();

@@ -57,9 +57,9 @@ fn result() -> impl Strategy<Value = ToolResult> {
             0 => ToolResult::failure(&call, ToolErrorKind::Panicked.code(), "crashed"),
             1 => ToolResult::success(&call, text),
             _ => {
-                let mut seen = ToolResult::success(&call, text);
-                seen.images.push(image());
-                seen
+                let mut result = ToolResult::success(&call, text);
+                result.images.push(image());
+                result
             }
         }
     })

@@ -16,10 +16,10 @@ fn each() -> impl Iterator<Item = std::path::PathBuf> {
 
 /// Counts the processes with this marker, including their descendants.
 pub fn marked(marker: &str) -> usize {
-    let wanted = format!("{MARKER}={marker}").into_bytes();
+    let expected = format!("{MARKER}={marker}").into_bytes();
     let is_marked = |path: &std::path::PathBuf| {
         let environment = fs::read(path.join("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry == wanted)
+        environment.split(|byte| *byte == 0).any(|entry| entry == expected)
     };
     each().filter(is_marked).count()
 }
@@ -38,10 +38,10 @@ pub fn children() -> usize {
 }
 
 /// Waits until the condition holds, for at most 30 seconds.
-pub async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub async fn wait_until(description: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(30), "timed out: {what}");
+        assert!(start.elapsed() < Duration::from_secs(30), "timed out: {description}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

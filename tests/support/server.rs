@@ -62,13 +62,13 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::<Mutex<Vec<Request>>>::default();
-        let (replies, kept) = (replies.into_iter().collect::<Vec<_>>(), Arc::clone(&requests));
+        let (replies, sink) = (replies.into_iter().collect::<Vec<_>>(), Arc::clone(&requests));
         tokio::spawn(async move {
             for reply in replies {
                 let (stream, _) = listener.accept().await.unwrap();
                 let mut stream = BufReader::new(stream);
                 let request = read(&mut stream).await;
-                kept.lock().unwrap().push(request);
+                sink.lock().unwrap().push(request);
                 answer(stream.get_mut(), reply).await;
             }
         });

@@ -61,9 +61,9 @@ async fn credentials_are_redacted_in_errors() {
             let server = Server::start([Reply::new(status, &quoted)]).await;
             let base = with_user(&server.base_url());
             let error = provider.send(is_streamed, Setup::new(&base)).await.unwrap_err();
-            let shown = format!("{error} {error:?}");
+            let printed = format!("{error} {error:?}");
             for secret in ["ss-word", "bWU6cEBzcy13b3Jk", "me:"] {
-                assert!(!shown.contains(secret), "{}: {shown}", provider.name);
+                assert!(!printed.contains(secret), "{}: {printed}", provider.name);
             }
         }
     }
@@ -84,8 +84,8 @@ impl Transport for Disconnected {
 async fn required_tool_has_to_be_offered() {
     let tool = |name: &str| ToolDefinition::new(name, "Does.", json!({ "type": "object" }));
     let (now, date) = (tool("now"), tool("date.of"));
-    let many: Vec<_> = (0..25).map(|number| tool(&format!("t{number}"))).collect();
-    let many: Vec<_> = many.iter().collect();
+    let definitions: Vec<_> = (0..25).map(|number| tool(&format!("t{number}"))).collect();
+    let definitions: Vec<_> = definitions.iter().collect();
     let named = |name: &str| ToolChoice::Tool(name.to_owned());
     for (choice, tools, expected) in [
         (ToolChoice::Required, &[][..], Some("`ToolChoice::Required`), but no tool is offered")),
@@ -98,7 +98,7 @@ async fn required_tool_has_to_be_offered() {
         (named("time"), &[&now, &date], Some("but the offered tools are `now`, `date.of`")),
         // The program's name counts, not the one that is sent.
         (named("date_of"), &[&now, &date], Some("a call of `date_of` is required")),
-        (named("now"), &many, Some("`t18`, `t19` and 5 more")),
+        (named("now"), &definitions, Some("`t18`, `t19` and 5 more")),
         (ToolChoice::Auto, &[], None),
         (ToolChoice::None, &[], None),
         (ToolChoice::Required, &[&now], None),

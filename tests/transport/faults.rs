@@ -57,8 +57,8 @@ async fn broken_connection_is_unreachable() {
         ] {
             let reply = Reply::Bytes(bytes.clone().into());
             let error = provider.result_of(is_streamed, reply).await.unwrap_err();
-            let is_it = matches!(error, ModelError::Unreachable { .. });
-            assert!(is_it, "{}, {bytes:?}: {error:?}", provider.name);
+            let is_expected = matches!(error, ModelError::Unreachable { .. });
+            assert!(is_expected, "{}, {bytes:?}: {error:?}", provider.name);
             assert!(error.source().is_some());
         }
     }
@@ -88,13 +88,13 @@ async fn bodies_without_a_reply_are_errors() {
             let reply = Reply::with_header(200, header, body);
             let answer = provider.result_of(is_streamed, reply).await;
             let Err(error) = answer else { panic!("{}, {body:?}: {answer:?}", provider.name) };
-            let is_it = match error {
+            let is_expected = match error {
                 // The stream started well.
                 ModelError::Unreachable { .. } => is_streamed && body == half,
                 ModelError::Malformed { .. } => true,
                 _ => false,
             };
-            assert!(is_it, "{}, {body:?}: {error:?}", provider.name);
+            assert!(is_expected, "{}, {body:?}: {error:?}", provider.name);
             assert!(error.to_string().contains(reason), "{}, {body:?}: {error}", provider.name);
         }
     }

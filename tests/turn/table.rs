@@ -7,27 +7,30 @@ use super::*;
 
 /// Returns all states, each with a turn in it.
 fn all_states() -> Vec<(&'static str, Turn)> {
-    let go = || Turn::new(vec![Message::user("Go")], 2);
+    let fresh_turn = || Turn::new(vec![Message::user("Go")], 2);
     let after = |turn: &Turn, reply: ChatReply| {
         let mut turn = turn.clone();
         turn.on_reply(reply).unwrap();
         turn
     };
-    let limited = go().with_limits(Limits::default().tokens(10));
-    let strict = go().with_limits(Limits::default().repeats(0));
-    let mut started = after(&go(), two_calls());
+    let limited = fresh_turn().with_limits(Limits::default().tokens(10));
+    let strict = fresh_turn().with_limits(Limits::default().repeats(0));
+    let mut started = after(&fresh_turn(), two_calls());
     started.begin_calls();
     let mut half = started.clone();
     let Step::RunCalls(calls) = half.next() else { panic!() };
     half.on_partial_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
-    let mut stopped = after(&go(), two_calls());
+    let mut stopped = after(&fresh_turn(), two_calls());
     stopped.stop(StopRequest::new(None, "enough"));
     let mut states = states().to_vec();
     states.extend([
         ("started", started),
         ("half done", half),
-        ("empty", after(&go(), ChatReply::default())),
-        ("truncated", after(&go(), ChatReply::text("Do").finish_reason(FinishReason::Length))),
+        ("empty", after(&fresh_turn(), ChatReply::default())),
+        (
+            "truncated",
+            after(&fresh_turn(), ChatReply::text("Do").finish_reason(FinishReason::Length)),
+        ),
         ("out of tokens", after(&limited, two_calls().usage(Usage::new(9, 9)))),
         ("repeated", after(&strict, two_calls())),
         ("stopped", stopped),

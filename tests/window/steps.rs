@@ -56,38 +56,38 @@ fn exchanges_are_evicted_before_replies_of_the_run() {
         messages.push(long(Message::assistant, &format!("a{number}"), 40));
     }
     let mut state = WindowState::default();
-    let mut shown = |messages: &[Message], run: usize| {
+    let mut window_of = |messages: &[Message], run: usize| {
         let plan = window.plan(messages, run, &state);
         state = plan.state;
         outline(&plan.messages)
     };
     let run = messages.len();
     messages.push(Message::user("go"));
-    assert_eq!(shown(&messages, run), "orders q0 a0 q1 a1 q2 a2 go");
+    assert_eq!(window_of(&messages, run), "orders q0 a0 q1 a1 q2 a2 go");
 
     // The earlier exchanges are evicted to reach half of the limit.
     messages.extend(call_and_result("c1", 120));
-    assert_eq!(shown(&messages, run), "orders go !c1 =c1");
+    assert_eq!(window_of(&messages, run), "orders go !c1 =c1");
     // No reply of the run is evicted yet, although more than half of the limit is used.
     messages.extend(call_and_result("c2", 120));
-    assert_eq!(shown(&messages, run), "orders go !c1 =c1 !c2 =c2");
+    assert_eq!(window_of(&messages, run), "orders go !c1 =c1 !c2 =c2");
     messages.extend(call_and_result("c3", 120));
-    assert_eq!(shown(&messages, run), "orders go !c1 =c1 !c2 =c2 !c3 =c3");
+    assert_eq!(window_of(&messages, run), "orders go !c1 =c1 !c2 =c2 !c3 =c3");
     messages.push(Message::user("hurry"));
     messages.extend(call_and_result("c4", 120));
-    assert_eq!(shown(&messages, run), "orders go [To hurry !c4 =c4");
+    assert_eq!(window_of(&messages, run), "orders go [To hurry !c4 =c4");
     messages.extend(call_and_result("c5", 120));
-    assert_eq!(shown(&messages, run), "orders go [To hurry !c4 =c4 !c5 =c5");
+    assert_eq!(window_of(&messages, run), "orders go [To hurry !c4 =c4 !c5 =c5");
     // The newest reply stays, whatever its length.
     messages.extend(call_and_result("c6", 1_000));
-    assert_eq!(shown(&messages, run), "orders go [To hurry !c6 =c6");
+    assert_eq!(window_of(&messages, run), "orders go [To hurry !c6 =c6");
     messages.push(Message::assistant("done"));
-    assert_eq!(shown(&messages, run), "orders go [To hurry done");
+    assert_eq!(window_of(&messages, run), "orders go [To hurry done");
 
     // After the run, its messages are one exchange, which is short without its calls.
     let next = messages.len();
     messages.push(Message::user("thanks"));
-    assert_eq!(shown(&messages, next), "orders thanks");
+    assert_eq!(window_of(&messages, next), "orders thanks");
 }
 
 #[test]
@@ -108,17 +108,20 @@ fn finished_run_returns_without_its_calls() {
 fn requests_mostly_extend_the_previous_request() {
     let window = Window::new().max_tokens(2_000);
     let mut messages = vec![Message::system("orders"), Message::user("go")];
-    let (mut state, mut sent, mut kept) = (WindowState::default(), Vec::new(), 0);
+    let (mut state, mut sent, mut extending) = (WindowState::default(), Vec::new(), 0);
     for number in 0..200 {
         messages.extend(call_and_result(&format!("c{number}"), 90));
         let plan = window.plan(&messages, 1, &state);
         state = plan.state;
         // The provider can reuse its cache of the last request.
-        kept += usize::from(plan.messages.starts_with(&sent));
+        extending += usize::from(plan.messages.starts_with(&sent));
         sent = plan.messages.into_owned();
     }
     // About ten replies are evicted at a time, of a hundred tokens each.
-    assert!((175..=185).contains(&kept), "{kept} of 200 requests extend the previous one");
+    assert!(
+        (175..=185).contains(&extending),
+        "{extending} of 200 requests extend the previous one"
+    );
 }
 
 #[test]
@@ -136,8 +139,8 @@ fn reported_usage_calibrates_the_estimate() {
     let exchanges = |reported: u64| {
         let mut state = WindowState::default();
         state.calibrate(estimated, reported);
-        let kept = serde_json::to_string(&state).unwrap();
-        let state = serde_json::from_str(&kept).unwrap();
+        let serialized = serde_json::to_string(&state).unwrap();
+        let state = serde_json::from_str(&serialized).unwrap();
         window.plan(&messages, run, &state).messages.len() / 2
     };
     assert_eq!(exchanges(estimated), 8);

@@ -59,7 +59,7 @@ struct ToolContext {
 
 /// Takes arguments of that name.
 #[::tool_runtime::tool]
-async fn taken(context: ToolContext) -> ::std::string::String {
+async fn shadowing(context: ToolContext) -> ::std::string::String {
     context.city
 }
 
@@ -68,9 +68,9 @@ fn main() {
     #[::tool_runtime::tool]
     async fn local() {}
 
-    let tools = ::tool_runtime::tools![inner::ctx, values, local, old, taken];
+    let tools = ::tool_runtime::tools![inner::ctx, values, local, old, shadowing];
     let names = tools.into_iter().map(|tool| tool.definition().name.clone());
-    assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local", "old", "taken"]);
+    assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local", "old", "shadowing"]);
 
     // The name can still be used for a variable, and the function can be called.
     let values = values(::std::string::String::new());

@@ -160,19 +160,19 @@ fn cases() -> impl Strategy<Value = (Shape, Value)> {
     })
 }
 
-/// The value as a model may write it, with the fault wherever it applies; `alone` is false for the
-/// items of an array.
-fn damaged(value: &Value, shape: &Shape, fault: FixKind, alone: bool) -> Value {
+/// The value as a model may write it, with the fault wherever it applies; `is_single` is false for
+/// the items of an array.
+fn damaged(value: &Value, shape: &Shape, fault: FixKind, is_single: bool) -> Value {
     let quoted = |value: &Value| Value::from(value.to_string());
     match (shape, value) {
         (Shape::Nullable(_), Value::Null) => Value::Null,
         // A string stays a string, and has precedence wherever one is allowed.
-        (Shape::Nullable(shape), value) => damaged(value, shape, fault, alone),
+        (Shape::Nullable(shape), value) => damaged(value, shape, fault, is_single),
         (Shape::List(item), Value::Array(items)) => {
             let items: Vec<_> =
                 items.iter().map(|value| damaged(value, item, fault, false)).collect();
             match (fault, items.as_slice()) {
-                (FixKind::Listed, [one]) if alone && is_single_item(one) => one.clone(),
+                (FixKind::Listed, [one]) if is_single && is_single_item(one) => one.clone(),
                 (FixKind::EncodedTwice, _) => quoted(value),
                 _ => items.into(),
             }
@@ -203,7 +203,7 @@ fn damaged(value: &Value, shape: &Shape, fault: FixKind, alone: bool) -> Value {
         }
         (Shape::Tagged(shapes), value) => {
             let kind = KINDS.into_iter().position(|kind| value["kind"] == kind).unwrap();
-            damaged(value, &shapes[kind], fault, alone)
+            damaged(value, &shapes[kind], fault, is_single)
         }
         (Shape::Integer | Shape::Number | Shape::Boolean, value) => match fault {
             FixKind::Unquoted => quoted(value),
@@ -304,8 +304,8 @@ proptest! {
     fn coercion_invents_nothing_and_is_idempotent((shape, _) in cases(), (_, value) in cases()) {
         let text = value.to_string();
         let parsed = parse_as(&text, &shape.document()).unwrap();
-        let again = parse_as(parsed.json(), &shape.document()).unwrap();
-        prop_assert_eq!(&again.value, &parsed.value);
+        let reparsed = parse_as(parsed.json(), &shape.document()).unwrap();
+        prop_assert_eq!(&reparsed.value, &parsed.value);
         // Python's `None` is read as null.
         let bare = |text: &str| {
             let text = text.replace(['\\', '_', '-', ' ', '"'], "");

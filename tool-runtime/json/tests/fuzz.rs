@@ -10,8 +10,8 @@ use std::rc::Rc;
 use serde_json::Value;
 use tool_json::{ParseError, Parsed, Partial, check, parse, parse_as};
 
-use crate::drive::{Trial, drive};
 use crate::mangle::{Seeds, mangled};
+use crate::runner::{Trial, drive};
 use crate::{CORPUS, invariants, provenance, random_schema, random_value};
 
 const TEXTS_PER_SCHEMA: usize = 20;
@@ -19,7 +19,7 @@ const TEXTS_PER_SCHEMA: usize = 20;
 const MAX_MESSAGE_CHARS: usize = 400;
 
 #[test]
-fn parse_satisfies_all_laws() {
+fn parse_satisfies_all_invariants() {
     let seeds = Seeds::of_corpus(CORPUS);
     drive("parse", |draws| {
         let text = seeds.mangled(draws);
@@ -37,7 +37,7 @@ fn parse_satisfies_all_laws() {
 }
 
 #[test]
-fn parse_as_satisfies_all_laws() {
+fn parse_as_satisfies_all_invariants() {
     let seeds = Seeds::of_corpus(CORPUS);
     let mut schema = Rc::new(Value::Bool(true));
     let mut texts = 0;
@@ -79,14 +79,14 @@ fn partial_finish_equals_parse() {
                 let (chunk, left) = rest.split_at(end);
                 partial.push(chunk);
                 // Materialize the value to check that this does not panic.
-                let _ = partial.value().map(|so_far| so_far.to_value());
+                let _ = partial.value().map(|partial_value| partial_value.to_value());
                 rest = left;
                 if rest.is_empty() {
                     break;
                 }
             }
-            let (arrived, whole) = (partial.finish(), parse(text));
-            (arrived != whole).then(|| format!("in chunks: {arrived:?}\nwhole: {whole:?}"))
+            let (finished, whole) = (partial.finish(), parse(text));
+            (finished != whole).then(|| format!("in chunks: {finished:?}\nwhole: {whole:?}"))
         })
     });
 }

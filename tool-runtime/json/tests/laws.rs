@@ -91,8 +91,9 @@ fn members() -> impl Strategy<Value = String> {
         |(quote, sign, end, value, first, second, object, object_last)| {
             let key = |key| format!("{}{key}{}{sign}", quote.0, quote.1);
             let (value, object) = (value.to_owned(), object.to_string());
-            let (one, two) = if object_last { (value, object) } else { (object, value) };
-            format!("{}{one}{end}{}{two}", key(first), key(second))
+            let (first_value, second_value) =
+                if object_last { (value, object) } else { (object, value) };
+            format!("{}{first_value}{end}{}{second_value}", key(first), key(second))
         },
     )
 }
@@ -405,7 +406,7 @@ proptest! {
             let is_within = |is_within: fn(&Parsed, Level, Risk, usize) -> bool| {
                 parsed.clone().ok().filter(|parsed| is_within(parsed, level, risk, fixes))
             };
-            for (options, within) in [
+            for (options, expected) in [
                 (Options::default(), parsed.clone().ok()),
                 (
                     Options::default().with_max_level(level),
@@ -421,7 +422,7 @@ proptest! {
                 ),
                 (Options::default().with_max_len(text.len()), parsed.clone().ok()),
             ] {
-                prop_assert_eq!(parse_with(&text, &options).ok(), within, "{} with {:?}", text, options);
+                prop_assert_eq!(parse_with(&text, &options).ok(), expected, "{} with {:?}", text, options);
             }
             if let Some(short) = text.len().checked_sub(1) {
                 prop_assert!(parse_with(&text, &Options::default().with_max_len(short)).is_err());
@@ -440,15 +441,15 @@ proptest! {
     /// The partial value of a valid text is always a part of the value, and only grows.
     #[test]
     fn partial_value_is_a_growing_part((value, text) in printed(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
-        let mut seen = vec![Value::Object(Map::new())];
+        let mut values = vec![Value::Object(Map::new())];
         let partial = push_chunks(&text, &ends, |partial| {
-            seen.extend(partial.value().map(|so_far| so_far.to_value()));
+            values.extend(partial.value().map(|partial_value| partial_value.to_value()));
         });
         prop_assert!(partial.value().unwrap().is_complete());
         prop_assert_eq!(partial.value().unwrap().to_value(), value);
-        seen.push(partial.finish().unwrap().value);
-        for two in seen.windows(2) {
-            prop_assert!(is_growth(&two[0], &two[1]), "{} became {}", two[0], two[1]);
+        values.push(partial.finish().unwrap().value);
+        for pair in values.windows(2) {
+            prop_assert!(is_growth(&pair[0], &pair[1]), "{} became {}", pair[0], pair[1]);
         }
     }
 

@@ -29,8 +29,6 @@ mod scores;
 mod corpus;
 #[path = "check/draw.rs"]
 mod draw;
-#[path = "fuzz/drive.rs"]
-mod drive;
 #[path = "support/invariants.rs"]
 mod invariants;
 #[path = "fuzz/mangle.rs"]
@@ -43,6 +41,8 @@ mod provenance;
 mod random_schema;
 #[path = "check/random_value.rs"]
 mod random_value;
+#[path = "fuzz/runner.rs"]
+mod runner;
 
 /// The folder of the corpus.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");

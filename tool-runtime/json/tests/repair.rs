@@ -65,9 +65,9 @@ fn is_full(expect: &str) -> bool {
 }
 
 /// Returns whether an outcome matches an expectation, as far as that goes.
-fn matches_expectation(expect: &str, got: &str, outcome: &Outcome) -> bool {
+fn matches_expectation(expect: &str, actual: &str, outcome: &Outcome) -> bool {
     let (first, expected) = expect.split_once('\n').unwrap_or((expect, ""));
-    let (got_first, got_rest) = got.split_once('\n').unwrap_or((got, ""));
+    let (got_first, got_rest) = actual.split_once('\n').unwrap_or((actual, ""));
     let Ok(parsed) = outcome else {
         let is_kind = first == got_first || got_first.split(' ').next() == Some(first);
         return is_kind && expected.lines().all(|words| got_rest.contains(words));
@@ -81,8 +81,8 @@ fn matches_expectation(expect: &str, got: &str, outcome: &Outcome) -> bool {
     let is_fix = |line: &&str| *line != TRUNCATED;
     let fixes: Vec<_> = expected.lines().filter(is_fix).collect();
     let got_fixes: Vec<_> = got_rest.lines().filter(is_fix).collect();
-    let same = |(fix, got): (&&str, &&str)| {
-        fix == got || got.split(' ').next().is_some_and(|kind| kind == *fix)
+    let same = |(fix, actual_fix): (&&str, &&str)| {
+        fix == actual_fix || actual_fix.split(' ').next().is_some_and(|kind| kind == *fix)
     };
     (parsed.truncated || !expected.lines().any(|line| line == TRUNCATED))
         && (fixes.is_empty()
@@ -160,7 +160,7 @@ fn corpus_cases_match_expectations() {
             *all += 1;
             let text = case.text();
             let outcome = read(&case, &text);
-            let got = format_outcome(&text, &outcome);
+            let actual = format_outcome(&text, &outcome);
             let violation = outcome.as_ref().ok().and_then(|parsed| {
                 invariants::violation(&text, parsed).or_else(|| provenance::invented(&text, parsed))
             });
@@ -169,7 +169,7 @@ fn corpus_cases_match_expectations() {
                 Some(violation)
             } else if case.expect == REFUSED && is_refused(&case, &outcome) {
                 None
-            } else if !is_new && !matches_expectation(&case.expect, &got, &outcome) {
+            } else if !is_new && !matches_expectation(&case.expect, &actual, &outcome) {
                 Some("the result differs from the expectation".to_owned())
             } else if !satisfies_class(&class, &text, &outcome) {
                 Some("the result violates the rules of its class".to_owned())
@@ -179,11 +179,11 @@ fn corpus_cases_match_expectations() {
             if let Some(problem) = problem {
                 *failed += 1;
                 wrong.push(format!(
-                    "{class}/{topic}:{} {}: {problem}\ninput:\n{text}\nwanted:\n{}\ngot:\n{got}",
+                    "{class}/{topic}:{} {}: {problem}\ninput:\n{text}\nwanted:\n{}\ngot:\n{actual}",
                     case.line, case.name, case.expect
                 ));
             }
-            let expect = if is_new { got } else { case.expect };
+            let expect = if is_new { actual } else { case.expect };
             let schema =
                 case.schema.map(|schema| format!("{SCHEMA}\n{schema}")).unwrap_or_default();
             writeln!(

@@ -4,7 +4,7 @@ struct Person {
     name: String,
 }
 
-async fn who(agent: &Agent) -> Option<Person> {
+async fn ask(agent: &Agent) -> Option<Person> {
     let found = agent.extract::<Person>("Ada is 36.").await.ok()?;
     Some(found.value)
 }

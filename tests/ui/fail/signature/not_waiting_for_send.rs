@@ -4,9 +4,9 @@ use tool_runtime::tool;
 /// Waits with something that can't leave its thread.
 #[tool]
 async fn hold(text: String) -> usize {
-    let kept = Rc::new(text);
+    let copy = Rc::new(text);
     std::future::ready(()).await;
-    kept.len()
+    copy.len()
 }
 
 fn main() {}

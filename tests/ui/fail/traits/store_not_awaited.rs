@@ -5,7 +5,7 @@ async fn open() -> std::io::Result<MemoryStore> {
     Ok(MemoryStore::default())
 }
 
-fn kept(agent: &Agent) -> Session {
+fn open_session(agent: &Agent) -> Session {
     agent.session(open(), "ada")
 }
 

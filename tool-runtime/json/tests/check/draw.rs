@@ -20,7 +20,7 @@ impl<'a> Draws<'a> {
 
     /// Draws a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        let drawn = match self.bytes.split_first() {
+        let byte = match self.bytes.split_first() {
             Some((first, rest)) => {
                 self.bytes = rest;
                 usize::from(*first)
@@ -30,7 +30,7 @@ impl<'a> Draws<'a> {
                 (self.state >> 40) as usize
             }
         };
-        drawn % end
+        byte % end
     }
 
     pub(crate) fn one_in(&mut self, times: usize) -> bool {

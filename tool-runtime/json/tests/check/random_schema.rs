@@ -145,16 +145,16 @@ fn scalar(draws: &mut Draws<'_>, rules: &mut Map<String, Value>) {
 }
 
 fn choice(draws: &mut Draws<'_>, rules: &mut Map<String, Value>) {
-    let some = |draws: &mut Draws<'_>| match draws.below(6) {
+    let value = |draws: &mut Draws<'_>| match draws.below(6) {
         0..=2 => json!(draws.from(&TEXTS)),
         3 => number(draws),
         4 => json!(null),
         _ => draws.from(&[json!([1]), json!({"a": 1.0}), json!(true), json!({"kind": "a"})]),
     };
     if draws.one_in(2) {
-        put(rules, "const", some(draws));
+        put(rules, "const", value(draws));
     } else {
-        let choices: Vec<_> = (0..=draws.below(4)).map(|_| some(draws)).collect();
+        let choices: Vec<_> = (0..=draws.below(4)).map(|_| value(draws)).collect();
         put(rules, "enum", choices);
     }
 }

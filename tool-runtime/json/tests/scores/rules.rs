@@ -47,26 +47,26 @@ pub(crate) fn refused_by(error: &ParseError) -> Option<&'static str> {
 }
 
 /// Returns the rule by which `got` differs from the value of its suite.
-pub(crate) fn differs_by(expected: Option<&Value>, got: &Value) -> Option<&'static str> {
+pub(crate) fn differs_by(expected: Option<&Value>, actual: &Value) -> Option<&'static str> {
     let Some(expected) = expected else {
         return Some("what fits its schema is returned, and so is nothing but an empty text");
     };
     let trimmed = |text: &str| text.trim_end().to_owned();
-    if texts(expected, trimmed) == texts(got, trimmed) {
+    if texts(expected, trimmed) == texts(actual, trimmed) {
         return Some("blanks and line breaks at the end of a string stay");
     }
     let bare = |text: &str| text.replace('\\', "");
-    if texts(expected, bare) == texts(got, bare) {
+    if texts(expected, bare) == texts(actual, bare) {
         return Some("a backslash that escapes nothing stays");
     }
-    if got.to_string().contains("```") {
+    if actual.to_string().contains("```") {
         return Some("fences and JSON in a string stay text");
     }
-    let lacks = |got: &Value| {
+    let lacks = |actual: &Value| {
         let has = |(key, value): (&String, &Value)| expected.get(key) == Some(value);
-        got.as_object().is_some_and(|got| got.iter().all(has))
+        actual.as_object().is_some_and(|actual| actual.iter().all(has))
     };
-    lacks(got).then_some("nothing is filled in, neither defaults nor empty values")
+    lacks(actual).then_some("nothing is filled in, neither defaults nor empty values")
 }
 
 /// Returns whether `value` satisfies `schema`; otherwise a model would receive the errors.

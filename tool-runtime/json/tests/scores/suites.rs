@@ -48,17 +48,17 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
     for case in cases.clone() {
         // Inputs other than text are out of scope.
         let Some(input) = case["input"].as_str() else { continue };
-        let got = match case.get("schema") {
+        let actual = match case.get("schema") {
             Some(schema) => parse_as(input, schema),
             None => parse(input),
         };
         let wants_error = case["reject"] == true;
         let schema = case.get("schema").filter(|schema| schema.is_object());
-        let is_refused = match &got {
+        let is_refused = match &actual {
             Ok(parsed) => schema.is_some_and(|schema| !satisfies(&parsed.value, schema)),
             Err(_) => true,
         };
-        let right = match &got {
+        let right = match &actual {
             Ok(parsed) if !wants_error => same(&parsed.value, &case["expected"]),
             _ => is_refused && wants_error,
         };
@@ -84,7 +84,7 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
         }
         if !right && (group == VALUE || group == SCHEMA) {
             let expected = case.get("expected").filter(|_| !wants_error);
-            let rule = match &got {
+            let rule = match &actual {
                 Ok(_) if is_refused => {
                     Some("what its schema does not allow goes back to the model")
                 }
@@ -94,7 +94,7 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
             *rules.entry((group, is_refused, rule.unwrap_or(NO_RULE))).or_insert(0) += 1;
         }
         if !right && !any {
-            let result = match got {
+            let result = match actual {
                 Ok(parsed) => format!("{}\n{:?}", parsed.value, parsed.fixes),
                 Err(error) => error.to_string(),
             };
@@ -112,8 +112,8 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
     groups.iter().for_each(|(name, score)| score.row(name));
     println!("\n| not read as the suite wants | by the rule that | cases |\n|---|---|---|");
     for ((group, is_refused, rule), count) in &rules {
-        let what = if *is_refused { "refused" } else { "reads otherwise" };
-        println!("| {group}: {what} | {rule} | {count} |");
+        let verdict = if *is_refused { "refused" } else { "reads otherwise" };
+        println!("| {group}: {verdict} | {rule} | {count} |");
     }
     let forbidden = |is_match: fn(&str) -> bool| {
         let of_rule = |((group, is_refused, rule), _): &(&(&str, bool, &str), &usize)| {

@@ -6,16 +6,16 @@ use super::*;
 
 const ROUNDS: usize = 300;
 
-/// A tool whose output is the name of its provider.
-fn whose(provider: &str) -> Arc<dyn Tool> {
+/// A tool tool_of output is the name of its provider.
+fn tool_of(provider: &str) -> Arc<dyn Tool> {
     named("find", &format!("By {provider}."))
 }
 
 /// Registers, replaces, removes and restores tools in a loop.
 fn come_and_go(registry: &Registry, provider: &str) {
     for round in 0..ROUNDS {
-        registry.register_from(provider, whose(provider)).unwrap();
-        registry.register_from(provider, whose(provider)).unwrap();
+        registry.register_from(provider, tool_of(provider)).unwrap();
+        registry.register_from(provider, tool_of(provider)).unwrap();
         let withdrawn = registry.withdraw(provider);
         assert_eq!(withdrawn.len(), 1);
         if round % 3 == 0 {
@@ -38,14 +38,14 @@ async fn call_never_reaches_a_tool_of_another_name() {
             thread::spawn(move || come_and_go(&registry, provider))
         })
         .into();
-    let called = ["a__find", "find", "b__find", "stays"];
+    let called_names = ["a__find", "find", "b__find", "stays"];
     while !writers.iter().all(thread::JoinHandle::is_finished) {
         let snapshot = registry.snapshot();
-        let calls = called.map(|name| ToolCall::new(name, name, "{}")).to_vec();
-        let done = dispatcher.dispatch_on(&snapshot, calls.clone()).await;
+        let calls = called_names.map(|name| ToolCall::new(name, name, "{}")).to_vec();
+        let executions = dispatcher.dispatch_on(&snapshot, calls.clone()).await;
         let expected =
-            called.map(|name| snapshot.definition(name).map(|it| it.description.as_str()));
-        for (execution, expected) in done.iter().zip(expected) {
+            called_names.map(|name| snapshot.definition(name).map(|it| it.description.as_str()));
+        for (execution, expected) in executions.iter().zip(expected) {
             let result = &execution.result;
             match expected {
                 Some(expected) => assert_eq!(result.text, expected),
@@ -53,14 +53,19 @@ async fn call_never_reaches_a_tool_of_another_name() {
             }
         }
         assert!(
-            done.iter().map(|execution| &execution.result.call).eq(calls.iter().map(|it| &it.id))
+            executions
+                .iter()
+                .map(|execution| &execution.result.call)
+                .eq(calls.iter().map(|it| &it.id))
         );
         // The tool that is registered at the time of the call.
-        let done = dispatcher.dispatch(calls).await;
-        for (execution, whose) in done.iter().zip(["By a.", "By ", "By b.", "Without provider."]) {
+        let executions = dispatcher.dispatch(calls).await;
+        for (execution, owner_text) in
+            executions.iter().zip(["By a.", "By ", "By b.", "Without provider."])
+        {
             let result = &execution.result;
-            let is_gone = result.error.as_deref() == Some("TOOL_NOT_FOUND");
-            assert!(is_gone || result.text.starts_with(whose), "{result:?}");
+            let is_missing = result.error.as_deref() == Some("TOOL_NOT_FOUND");
+            assert!(is_missing || result.text.starts_with(owner_text), "{result:?}");
         }
     }
     writers.into_iter().for_each(|writer| writer.join().unwrap());

@@ -26,22 +26,22 @@ struct Remote {
 #[async_trait]
 impl Dispatch for Remote {
     async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
-        let mut done = Dispatch::dispatch(&self.dispatcher, batch).await;
+        let mut executions = Dispatch::dispatch(&self.dispatcher, batch).await;
         // Serialized, as it would be sent.
-        let sent = serde_json::to_string(&done).unwrap();
-        assert_eq!(serde_json::from_str::<Vec<ToolExecution>>(&sent).unwrap(), done);
+        let sent = serde_json::to_string(&executions).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<ToolExecution>>(&sent).unwrap(), executions);
         match self.does {
-            "reverses" => done.reverse(),
-            "repeats" => done = [done.clone(), done].concat(),
-            "loses" => _ = done.remove(0),
-            "misnames" => done.iter_mut().for_each(|done| {
-                done.call = ToolCall::new("another", "another", "{}");
-                done.result.tool = "another".into();
+            "reverses" => executions.reverse(),
+            "repeats" => executions = [executions.clone(), executions].concat(),
+            "loses" => _ = executions.remove(0),
+            "misnames" => executions.iter_mut().for_each(|execution| {
+                execution.call = ToolCall::new("another", "another", "{}");
+                execution.result.tool = "another".into();
             }),
             "panics" => panic!("on purpose"),
             _ => {}
         }
-        done
+        executions
     }
 }
 
@@ -77,13 +77,13 @@ async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
             }
             let answer = agent.run("Go").await.unwrap();
             assert_complete(&answer.transcript);
-            let told = results(&answer.transcript[2]);
-            let told: Vec<_> =
-                told.iter().map(|told| told.error.as_deref().unwrap_or("-")).collect();
-            assert_eq!(told, codes, "{does}");
+            let tool_results = results(&answer.transcript[2]);
+            let actual_codes: Vec<_> =
+                tool_results.iter().map(|result| result.error.as_deref().unwrap_or("-")).collect();
+            assert_eq!(actual_codes, codes, "{does}");
             // Secrets are redacted with and without observers.
-            let said = &results(&answer.transcript[2])[0].text;
-            assert_eq!(said == "[redacted]", codes[0] == "-", "{said}");
+            let text = &results(&answer.transcript[2])[0].text;
+            assert_eq!(text == "[redacted]", codes[0] == "-", "{text}");
             if !is_watched {
                 continue;
             }
@@ -96,9 +96,12 @@ async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
             assert!(events.iter().all(|event| event.origin.turn == 1));
             assert!(!format!("{events:?}").contains("hunter22"));
             let executions = recorder.executions();
-            let ended = executions.iter().map(|done| (&done.call.id, &done.result.tool));
+            let ended =
+                executions.iter().map(|execution| (&execution.call.id, &execution.result.tool));
             assert!(ended.eq(answer.transcript[1].calls().map(|call| (&call.id, &call.name))));
-            assert!(executions.iter().all(|done| done.started_at > std::time::UNIX_EPOCH));
+            assert!(
+                executions.iter().all(|execution| execution.started_at > std::time::UNIX_EPOCH)
+            );
         }
     }
 }

@@ -65,7 +65,7 @@ fn has_name(key: Key, name: &str) -> bool {
 
 impl Model {
     /// Returns the name by which models call a tool.
-    fn called(&self, key: Key) -> String {
+    fn name_of(&self, key: Key) -> String {
         let bearers = self.tools.keys().filter(|(_, other)| *other == key.1).count();
         let is_bare = bearers == 1 && !key.1.contains("__");
         if is_bare { key.1.to_owned() } else { full(key) }
@@ -73,7 +73,7 @@ impl Model {
 
     fn named(&self, name: &str) -> Option<Key> {
         let mut known = self.tools.keys().copied();
-        known.find(|key| self.called(*key) == name || full(*key) == name)
+        known.find(|key| self.name_of(*key) == name || full(*key) == name)
     }
 
     /// Whether a conflicting tool prevents the registration.
@@ -89,7 +89,7 @@ impl Model {
             let of_own = || self.described.get(key.1).filter(|_| has_name(*key, key.1));
             let mark = self.described.get(full.as_str()).or_else(of_own).unwrap_or(mark);
             let weight = self.preferred.get(&full).copied().map_or(1.0, f64::from);
-            (self.called(*key), format!("Number {mark}."), weight)
+            (self.name_of(*key), format!("Number {mark}."), weight)
         });
         let mut contents: Vec<_> = contents.collect();
         contents.sort_by(|a, b| a.0.cmp(&b.0));
@@ -137,7 +137,7 @@ proptest! {
             |key| key.0 == Some("p"),
         ];
         let mut model = Model::default();
-        let mut away: Option<(WithdrawnTools, BTreeMap<Key, u8>)> = None;
+        let mut withdrawal: Option<(WithdrawnTools, BTreeMap<Key, u8>)> = None;
         let mut snapshots = Vec::new();
         for change in changes {
             match change {
@@ -189,9 +189,9 @@ proptest! {
                     model.tools = remaining;
                     let withdrawn = registry.without([hidden]).withdraw(provider);
                     prop_assert_eq!(withdrawn.len(), BTreeMap::len(&removed));
-                    away = Some((withdrawn, removed));
+                    withdrawal = Some((withdrawn, removed));
                 }
-                Change::Restore => if let Some((withdrawn, removed)) = away.take() {
+                Change::Restore => if let Some((withdrawn, removed)) = withdrawal.take() {
                     let is_blocked = removed.keys().any(|key| model.is_blocked(*key));
                     prop_assert_eq!(registry.restore(withdrawn).is_err(), is_blocked);
                     if !is_blocked {
@@ -207,8 +207,8 @@ proptest! {
                     let selected: Vec<_> =
                         model.tools.keys().copied().filter(|key| is_selected(*key)).collect();
                     let preference = ToolPreference::default().weight(weight.into());
-                    let is_there = registry.without([hidden]).prefer(name, preference).unwrap();
-                    prop_assert_eq!(is_there, !selected.is_empty());
+                    let is_callable = registry.without([hidden]).prefer(name, preference).unwrap();
+                    prop_assert_eq!(is_callable, !selected.is_empty());
                     model.preferred.extend(selected.into_iter().map(|key| (full(key), weight)));
                 }
             }

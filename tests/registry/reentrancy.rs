@@ -8,13 +8,13 @@ use super::*;
 
 /// Fails a test that hangs.
 fn ends(test: impl FnOnce() + Send + 'static) {
-    let (done_sender, done) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let running = thread::spawn(move || {
         test();
-        let _ = done_sender.send(());
+        let _ = sender.send(());
     });
-    let waited = done.recv_timeout(Duration::from_secs(60));
-    assert!(waited != Err(mpsc::RecvTimeoutError::Timeout), "it waits for itself");
+    let ended = receiver.recv_timeout(Duration::from_secs(60));
+    assert!(ended != Err(mpsc::RecvTimeoutError::Timeout), "it waits for itself");
     running.join().unwrap();
 }
 
@@ -160,8 +160,8 @@ async fn tool_with_panicking_definition_is_rejected() {
     let error = registry.register(Arc::new(Broken)).unwrap_err().to_string();
     let text = "definition of a tool panicked: the server is gone";
     assert_eq!(error, text);
-    let of_it = registry.register_from("maps", Arc::new(Broken)).unwrap_err().to_string();
-    assert_eq!(of_it, text.replace("a tool", "a tool of provider `maps`"));
+    let error = registry.register_from("maps", Arc::new(Broken)).unwrap_err().to_string();
+    assert_eq!(error, text.replace("a tool", "a tool of provider `maps`"));
 
     let tools = tools![sunbathe].with(Broken);
     assert!(format!("{tools:?}").contains("sunbathe"));

@@ -36,7 +36,7 @@ fn outline(transcript: &[Message]) -> String {
 #[test]
 fn transcripts_are_normalized() {
     let user = || Message::user("user");
-    for (given, expected) in [
+    for (transcript, expected) in [
         // Calls before the end lack results.
         (vec![user(), reply_with_calls(&["a"]), user()], "user ?a a=TOOL_INDETERMINATE user"),
         // The last results are incomplete.
@@ -84,8 +84,8 @@ fn transcripts_are_normalized() {
         // Adjacent user messages of the input stay separate.
         (vec![user(), user()], "user user"),
     ] {
-        let turn = Turn::new(given.clone(), 1);
-        assert_eq!(outline(turn.transcript()), expected, "{given:?}");
+        let turn = Turn::new(transcript.clone(), 1);
+        assert_eq!(outline(turn.transcript()), expected, "{transcript:?}");
     }
 }
 
@@ -108,13 +108,13 @@ proptest! {
 
     #[test]
     fn any_conversation_can_continue(
-        given in prop::collection::vec(any_message(), 0..9),
+        messages in prop::collection::vec(any_message(), 0..9),
     ) {
-        let mut turn = Turn::new(given.clone(), 1);
+        let mut turn = Turn::new(messages.clone(), 1);
         let normalized = turn.transcript().to_vec();
         // Calls at the end of the input stay open.
         if let Step::RunCalls(calls) = turn.next() {
-            prop_assert!(given.last().is_some_and(|last| last.calls().count() == calls.len()));
+            prop_assert!(messages.last().is_some_and(|last| last.calls().count() == calls.len()));
             let results = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
             turn.on_results(results).unwrap();
         }
@@ -130,8 +130,8 @@ proptest! {
             let text: String = messages.iter().map(Message::text).collect();
             text.replace("\n\n", "")
         };
-        prop_assert_eq!(texts(&normalized), texts(&given));
-        let again = Turn::new(normalized.clone(), 1);
-        prop_assert_eq!(again.transcript(), normalized.as_slice());
+        prop_assert_eq!(texts(&normalized), texts(&messages));
+        let rebuilt = Turn::new(normalized.clone(), 1);
+        prop_assert_eq!(rebuilt.transcript(), normalized.as_slice());
     }
 }

@@ -85,7 +85,7 @@ fn is_in_order(part: &[Message], whole: &[Message]) -> bool {
     };
     let mut whole = whole.iter();
     part.iter()
-        .all(|wanted| whole.any(|message| message == wanted || text_only(message) == *wanted))
+        .all(|required| whole.any(|message| message == required || text_only(message) == *required))
 }
 
 fn tokens(messages: &[Message]) -> u64 {
@@ -122,11 +122,11 @@ proptest! {
         });
         let state: WindowState = serde_json::from_value(state).unwrap();
         for state in [WindowState::default(), state] {
-            let Plan { messages: shown, state: next, .. } = window.plan(&messages, run, &state);
-            prop_assert_eq!(broken_rule(&shown), None, "{:#?}", shown);
-            let again = window.plan(&messages, run, &next);
-            prop_assert_eq!(&again.messages, &shown);
-            prop_assert_eq!(again.state, next);
+            let Plan { messages: windowed, state: next, .. } = window.plan(&messages, run, &state);
+            prop_assert_eq!(broken_rule(&windowed), None, "{:#?}", windowed);
+            let repeated = window.plan(&messages, run, &next);
+            prop_assert_eq!(&repeated.messages, &windowed);
+            prop_assert_eq!(repeated.state, next);
         }
     }
 
@@ -134,23 +134,23 @@ proptest! {
     #[test]
     fn required_messages_stay_in_order(messages in conversations(), window in windows()) {
         let (messages, run) = in_order(messages);
-        let shown = window.plan(&messages, run, &WindowState::default()).messages;
+        let windowed = window.plan(&messages, run, &WindowState::default()).messages;
         let own = |message: &&Message| !message.text().starts_with("[To save room");
-        let own: Vec<_> = shown.iter().filter(own).cloned().collect();
+        let own: Vec<_> = windowed.iter().filter(own).cloned().collect();
         prop_assert!(is_in_order(&own, &messages), "{:#?}\nof {:#?}", own, messages);
 
         let systems = |messages: &[Message]| -> Vec<_> {
             messages.iter().filter(|message| is_system(message)).cloned().collect()
         };
-        prop_assert_eq!(systems(&shown), systems(&messages));
+        prop_assert_eq!(systems(&windowed), systems(&messages));
         let starts_with_user = |messages: &[Message]| {
             messages.iter().find(|message| !is_system(message)).is_none_or(is_user)
         };
-        prop_assert!(starts_with_user(&shown) || !starts_with_user(&messages));
+        prop_assert!(starts_with_user(&windowed) || !starts_with_user(&messages));
         if messages.get(run).is_some_and(is_user) {
-            prop_assert!(shown.contains(&messages[run]));
+            prop_assert!(windowed.contains(&messages[run]));
         }
-        prop_assert_eq!(shown.last(), messages.last());
+        prop_assert_eq!(windowed.last(), messages.last());
     }
 
     /// Exceeds the limit only by messages that must stay.
@@ -158,14 +158,14 @@ proptest! {
     fn plan_stays_within_the_limit(messages in conversations(), most in 0..120u64) {
         let (messages, run) = in_order(messages);
         let window = Window::new().max_tokens(most);
-        let shown = window.plan(&messages, run, &WindowState::default()).messages;
+        let windowed = window.plan(&messages, run, &WindowState::default()).messages;
         if tokens(&messages) <= most {
-            prop_assert_eq!(&*shown, &*messages);
+            prop_assert_eq!(&*windowed, &*messages);
         }
         // A limit of 0 leaves only the messages that must stay.
         let least = Window::new().max_tokens(0);
         let least = least.plan(&messages, run, &WindowState::default()).messages;
-        prop_assert!(tokens(&shown) <= most.max(tokens(&least)));
+        prop_assert!(tokens(&windowed) <= most.max(tokens(&least)));
     }
 
     /// While the conversation grows, the plan grows at its end. It is cut only when it exceeds the
@@ -179,19 +179,19 @@ proptest! {
         // The start of the run, the length of the conversation, and the planned messages.
         let mut last: Option<(usize, usize, Vec<Message>)> = None;
         for end in 1..=messages.len() {
-            let so_far = &messages[..end];
-            if so_far.last().is_some_and(|message| message.calls().next().is_some()) {
+            let earlier = &messages[..end];
+            if earlier.last().is_some_and(|message| message.calls().next().is_some()) {
                 // No request is sent before the results.
                 continue;
             }
-            let run = so_far.iter().rposition(is_user).unwrap_or(0);
-            let plan = window.plan(so_far, run, &state);
+            let run = earlier.iter().rposition(is_user).unwrap_or(0);
+            let plan = window.plan(earlier, run, &state);
             if let Some((_, before, sent)) = last.filter(|(start, ..)| *start == run) {
-                let grown = [&sent, &so_far[before..]].concat();
+                let extended = [&sent, &earlier[before..]].concat();
                 if plan.state == state {
-                    prop_assert_eq!(&*plan.messages, &*grown);
+                    prop_assert_eq!(&*plan.messages, &*extended);
                 } else {
-                    prop_assert!(tokens(&grown) > most, "the conversation was cut below the limit");
+                    prop_assert!(tokens(&extended) > most, "the conversation was cut below the limit");
                 }
             }
             state = plan.state;

@@ -10,14 +10,14 @@ use crate::draw::{Draws, TEXTS};
 
 type Rules = Map<String, Value>;
 
-pub(crate) struct Fitting<'a> {
+pub(crate) struct ValueGenerator<'a> {
     pub(crate) draws: Draws<'a>,
     /// Draws the strings of patterns.
     pub(crate) texts: TestRunner,
     pub(crate) root: &'a Value,
 }
 
-impl Fitting<'_> {
+impl ValueGenerator<'_> {
     pub(crate) fn value(&mut self) -> Value {
         let root = self.root;
         self.fit(root, 5)
@@ -76,8 +76,8 @@ impl Fitting<'_> {
             if let Some(Value::Array(branches)) = rules.get(key) {
                 let ends = branches.iter().find(|_| depth == 0);
                 let null = branches.iter().find(|branch| branch["type"] == "null");
-                let drawn = &branches[self.draws.below(branches.len())];
-                inner.push(ends.and(null).or(ends).unwrap_or(drawn));
+                let branch = &branches[self.draws.below(branches.len())];
+                inner.push(ends.and(null).or(ends).unwrap_or(branch));
             }
         }
         inner.extend(rules.get("allOf").and_then(Value::as_array).into_iter().flatten());
@@ -149,13 +149,13 @@ impl Fitting<'_> {
         let step = bound("multipleOf").unwrap_or(1);
         let small = self.draws.below(100) as i128;
         let near = [least, most, 0, 1, -1, small, least + small, most - small];
-        let drawn = self.draws.from(&near).clamp(least, most) / step * step;
-        let is_exact = drawn.abs() <= 1 << f64::MANTISSA_DIGITS;
-        match i64::try_from(drawn) {
+        let number = self.draws.from(&near).clamp(least, most) / step * step;
+        let is_exact = number.abs() <= 1 << f64::MANTISSA_DIGITS;
+        match i64::try_from(number) {
             // 3.0 is an integer.
-            Ok(drawn) if is_exact && self.draws.one_in(6) => json!(drawn as f64),
-            Ok(drawn) => json!(drawn),
-            Err(_) => json!(drawn as u64),
+            Ok(number) if is_exact && self.draws.one_in(6) => json!(number as f64),
+            Ok(number) => json!(number),
+            Err(_) => json!(number as u64),
         }
     }
 
@@ -164,11 +164,11 @@ impl Fitting<'_> {
         let (least, most) = (bound("minimum", f64::MIN), bound("maximum", f64::MAX));
         let share = self.draws.below(1_000) as f64 / 1_000.0;
         let near = [least, most, 0.0, -0.0, 1.0, -2.5, 0.1, 1e-300, share, share * 1e12];
-        let drawn = self.draws.from(&near).clamp(least, most);
-        if drawn.fract() == 0.0 && drawn.abs() < 1e15 && self.draws.one_in(2) {
-            return json!(drawn as i64);
+        let number = self.draws.from(&near).clamp(least, most);
+        if number.fract() == 0.0 && number.abs() < 1e15 && self.draws.one_in(2) {
+            return json!(number as i64);
         }
-        json!(drawn)
+        json!(number)
     }
 
     fn text(&mut self, rules: &Rules) -> Value {
@@ -240,7 +240,7 @@ impl Fitting<'_> {
     }
 
     fn any(&mut self) -> Value {
-        let some = [
+        let values = [
             json!(null),
             json!(true),
             json!(5),
@@ -250,7 +250,7 @@ impl Fitting<'_> {
             json!([1, "a", null]),
             json!({"a": {"b": []}, "kind": 1}),
         ];
-        self.draws.from(&some)
+        self.draws.from(&values)
     }
 }
 

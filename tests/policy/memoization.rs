@@ -33,14 +33,15 @@ fn squares(numbers: &[&str]) -> Vec<ToolCall> {
 async fn pure_tool_runs_once_for_the_same_arguments() {
     let dispatcher = dispatcher(tools![square]);
     // In every spelling of the arguments, and while the first call still runs.
-    let done = dispatcher.dispatch(squares(&["7", " 7.0 ", "\"7\"", "8"])).await;
-    assert_eq!(texts(&done), ["49", "49", "49", "64"]);
+    let executions = dispatcher.dispatch(squares(&["7", " 7.0 ", "\"7\"", "8"])).await;
+    assert_eq!(texts(&executions), ["49", "49", "49", "64"]);
     assert_eq!(RUNS.replace(0), 2);
-    let cached: Vec<_> = done.iter().map(|done| (done.is_cached, done.attempts)).collect();
+    let cached: Vec<_> =
+        executions.iter().map(|execution| (execution.is_cached, execution.attempts)).collect();
     assert_eq!(cached.iter().filter(|it| **it == (true, 0)).count(), 2);
 
-    let done = dispatcher.dispatch(squares(&["7"])).await;
-    assert_eq!((RUNS.replace(0), done[0].is_cached), (0, true));
+    let executions = dispatcher.dispatch(squares(&["7"])).await;
+    assert_eq!((RUNS.replace(0), executions[0].is_cached), (0, true));
 
     // Errors are not memoized, and each run has its own memo.
     dispatcher.dispatch(squares(&["-1"])).await;
@@ -51,23 +52,23 @@ async fn pure_tool_runs_once_for_the_same_arguments() {
 
 /// Calls itself with the same arguments.
 #[tool(pure)]
-async fn mirror(how: String, ctx: &ToolContext) -> String {
-    ASKED_DEEP.fetch_add(1, Ordering::SeqCst);
-    let call = ToolCall::new("", "mirror", json!({ "how": how }));
-    let done = ctx.dispatch(vec![call]).await.remove(0);
-    done.result.text
+async fn mirror(style: String, ctx: &ToolContext) -> String {
+    DEEP_CALLS.fetch_add(1, Ordering::SeqCst);
+    let call = ToolCall::new("", "mirror", json!({ "style": style }));
+    let execution = ctx.dispatch(vec![call]).await.remove(0);
+    execution.result.text
 }
 
-static ASKED_DEEP: AtomicU32 = AtomicU32::new(0);
+static DEEP_CALLS: AtomicU32 = AtomicU32::new(0);
 
 #[tokio::test(start_paused = true)]
 async fn nested_call_of_a_pure_tool_does_not_wait_for_itself() {
-    let call = ToolCall::new("c", "mirror", json!({ "how": "so" }));
+    let call = ToolCall::new("c", "mirror", json!({ "style": "so" }));
     let dispatcher = dispatcher(tools![mirror]);
-    let done = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(vec![call]));
-    let done = done.await.unwrap().remove(0);
-    assert_eq!(done.result.text, "Not run: tools may call each other at most 8 deep.");
-    assert_eq!(ASKED_DEEP.load(Ordering::SeqCst), 8);
+    let dispatch = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(vec![call]));
+    let execution = dispatch.await.unwrap().remove(0);
+    assert_eq!(execution.result.text, "Not run: tools may call each other at most 8 deep.");
+    assert_eq!(DEEP_CALLS.load(Ordering::SeqCst), 8);
 }
 
 /// Calls `square` while it holds the only permit.
@@ -75,8 +76,8 @@ async fn nested_call_of_a_pure_tool_does_not_wait_for_itself() {
 async fn area(ctx: &ToolContext) -> String {
     // The other call of `square` comes first, and waits for a permit.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let done = ctx.dispatch(squares(&["5"])).await.remove(0);
-    done.result.text
+    let execution = ctx.dispatch(squares(&["5"])).await.remove(0);
+    execution.result.text
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,8 +86,8 @@ async fn call_with_the_only_permit_does_not_wait_for_queued_calls() {
     let dispatcher = dispatcher(tools![area, square]).policy(Policy::new().concurrency(limits));
     let mut calls = squares(&["5"]);
     calls.insert(0, ToolCall::new("area", "area", "{}"));
-    let done = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(calls));
-    assert_eq!(texts(&done.await.unwrap()), ["25", "25"]);
+    let dispatch = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(calls));
+    assert_eq!(texts(&dispatch.await.unwrap()), ["25", "25"]);
 }
 
 /// Uses a model.
@@ -109,13 +110,13 @@ async fn memoized_result_uses_no_tokens() {
 /// Takes ten seconds, unless it crashes.
 #[tool(pure)]
 async fn slow(crashes: bool) -> u32 {
-    let asked = ASKED_SLOWLY.fetch_add(1, Ordering::SeqCst);
+    let earlier_calls = SLOW_CALLS.fetch_add(1, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_secs(10)).await;
-    assert!(!crashes || asked % 2 == 1, "on purpose");
-    asked
+    assert!(!crashes || earlier_calls % 2 == 1, "on purpose");
+    earlier_calls
 }
 
-static ASKED_SLOWLY: AtomicU32 = AtomicU32::new(0);
+static SLOW_CALLS: AtomicU32 = AtomicU32::new(0);
 
 #[tokio::test(start_paused = true)]
 async fn waiting_call_runs_when_the_first_has_no_output() {
@@ -134,6 +135,6 @@ async fn waiting_call_runs_when_the_first_has_no_output() {
         let next = next.await.unwrap().remove(0);
         assert!(next.is_success() && !next.is_cached && next.attempts == 1, "{next:?}");
         assert!(dispatcher.dispatch(call(crashes)).await[0].is_cached);
-        ASKED_SLOWLY.store(0, Ordering::SeqCst);
+        SLOW_CALLS.store(0, Ordering::SeqCst);
     }
 }

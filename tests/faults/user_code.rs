@@ -142,8 +142,8 @@ async fn tool_with_panicking_destructor_does_not_stop_the_run() {
     let stopped = Agent::new(model, Bomb::registered()).run("Go").await.unwrap_err();
     assert_eq!(stopped.reason.code(), "MODEL_FAILED");
     let dispatcher = Dispatcher::new(Bomb::registered());
-    let done = dispatcher.dispatch(vec![ToolCall::new("1", "bomb", "{}")]).await;
-    assert_eq!(done[0].result.text, "gone");
+    let executions = dispatcher.dispatch(vec![ToolCall::new("1", "bomb", "{}")]).await;
+    assert_eq!(executions[0].result.text, "gone");
 }
 
 /// Number whose deserialization panics unless it is even.

@@ -7,26 +7,27 @@ use super::*;
 
 /// The start times of tools.
 #[derive(Clone, Default)]
-struct Begun(Arc<Mutex<Vec<Duration>>>);
+struct StartTimes(Arc<Mutex<Vec<Duration>>>);
 
-impl Begun {
+impl StartTimes {
     fn seconds(&self) -> Vec<u64> {
         self.0.lock().unwrap().iter().map(Duration::as_secs).collect()
     }
 
     /// The maximum number of starts in any span of this length.
     fn most_in(&self, span: Duration) -> usize {
-        let begun = self.0.lock().unwrap();
+        let start_times = self.0.lock().unwrap();
         let from = |start: &Duration| {
-            begun.iter().filter(|at| *start <= **at && **at < *start + span).count()
+            start_times.iter().filter(|at| *start <= **at && **at < *start + span).count()
         };
-        begun.iter().map(from).max().unwrap_or(0)
+        start_times.iter().map(from).max().unwrap_or(0)
     }
 }
 
 fn note(ctx: &ToolContext) -> Result<(), ToolError> {
-    let (Begun(begun), start) = (ctx.get().ok_or("nowhere")?, ctx.get::<Instant>().unwrap());
-    begun.lock().unwrap().push(start.elapsed());
+    let (StartTimes(start_times), start) =
+        (ctx.get().ok_or("nowhere")?, ctx.get::<Instant>().unwrap());
+    start_times.lock().unwrap().push(start.elapsed());
     Ok(())
 }
 
@@ -57,16 +58,16 @@ async fn fails(ctx: &ToolContext) -> Result<(), ToolError> {
     Err(ToolError::transient("not yet"))
 }
 
-fn limited(limits: RateLimits) -> (Dispatcher, Begun) {
+fn limited(limits: RateLimits) -> (Dispatcher, StartTimes) {
     with_policy(Policy::new().rate_limits(limits))
 }
 
-fn with_policy(policy: Policy) -> (Dispatcher, Begun) {
+fn with_policy(policy: Policy) -> (Dispatcher, StartTimes) {
     let registry = Registry::try_from(tools![declared, free, slow, fails]).unwrap();
     registry.register_all_from("far", tools![free]).unwrap();
-    let begun = Begun::default();
+    let start_times = StartTimes::default();
     let dispatcher = Dispatcher::new(registry).policy(policy);
-    (dispatcher.extension(begun.clone()).extension(Instant::now()), begun)
+    (dispatcher.extension(start_times.clone()).extension(Instant::now()), start_times)
 }
 
 fn per_ten_seconds(times: u32) -> RateLimit {
@@ -95,10 +96,10 @@ async fn calls_wait_for_a_rate_limit_slot() {
         // Each attempt counts.
         (d().tool("fails", per_ten_seconds(2)), &["fails"], &[0, 0, 10, 10]),
     ] {
-        let (dispatcher, begun) = limited(limits.clone());
-        let done = run(&dispatcher, names).await;
-        assert!(done.iter().all(|done| done.did_run()));
-        assert_eq!(begun.seconds(), seconds, "{names:?} {limits:?}");
+        let (dispatcher, start_times) = limited(limits.clone());
+        let executions = run(&dispatcher, names).await;
+        assert!(executions.iter().all(|execution| execution.did_run()));
+        assert_eq!(start_times.seconds(), seconds, "{names:?} {limits:?}");
     }
 }
 
@@ -121,23 +122,28 @@ async fn rate_limited_calls_start_in_order_of_arrival() {
 #[tokio::test(start_paused = true)]
 async fn cancelled_call_takes_no_rate_limit_slot() {
     let limits = RateLimits::default().all(per_ten_seconds(1));
-    let (dispatcher, begun) = limited(limits);
+    let (dispatcher, start_times) = limited(limits);
     let calls = || vec![ToolCall::new("c", "free", "{}"), ToolCall::new("d", "free", "{}")];
     let mut batch = Batch::from(calls());
     batch.deadline = Some(Duration::from_secs(3));
-    let done = Dispatch::dispatch(&dispatcher, batch).await;
-    assert_eq!((code(&done[0]), code(&done[1])), ("-", "TOOL_TIMEOUT"));
-    assert_eq!(done[1].attempts, 0);
-    assert!(done[1].result.text.ends_with("It was not run."), "{}", done[1].result.text);
+    let executions = Dispatch::dispatch(&dispatcher, batch).await;
+    assert_eq!((code(&executions[0]), code(&executions[1])), ("-", "TOOL_TIMEOUT"));
+    assert_eq!(executions[1].attempts, 0);
+    assert!(
+        executions[1].result.text.ends_with("It was not run."),
+        "{}",
+        executions[1].result.text
+    );
     run(&dispatcher, &["free"]).await;
-    assert_eq!(begun.seconds(), [0, 10]);
+    assert_eq!(start_times.seconds(), [0, 10]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_call_returns_its_rate_limit_slot() {
     let limits = RateLimits::default().all(per_ten_seconds(2));
     let places = Concurrency::default().tool("slow", 1);
-    let (dispatcher, begun) = with_policy(Policy::new().rate_limits(limits).concurrency(places));
+    let (dispatcher, start_times) =
+        with_policy(Policy::new().rate_limits(limits).concurrency(places));
     let call = || vec![ToolCall::new("c", "slow", r#"{"seconds": 5}"#)];
     let first = dispatcher.clone();
     let first = tokio::spawn(async move { first.dispatch(call()).await });
@@ -148,7 +154,7 @@ async fn cancelled_call_returns_its_rate_limit_slot() {
     Dispatch::dispatch(&dispatcher, second).await;
     run(&dispatcher, &["free"]).await;
     first.await.unwrap();
-    assert_eq!(begun.seconds(), [0, 3]);
+    assert_eq!(start_times.seconds(), [0, 3]);
 }
 
 /// The slot moves to the time at which the call starts, so that later calls don't overtake it.
@@ -156,11 +162,12 @@ async fn cancelled_call_returns_its_rate_limit_slot() {
 async fn call_keeps_its_rate_limit_slot_while_it_waits_for_a_permit() {
     let limits = RateLimits::default().all(per_ten_seconds(2));
     let places = Concurrency::default().all(1);
-    let (dispatcher, begun) = with_policy(Policy::new().rate_limits(limits).concurrency(places));
+    let (dispatcher, start_times) =
+        with_policy(Policy::new().rate_limits(limits).concurrency(places));
     let call = |id: &str| ToolCall::new(id, "slow", r#"{"seconds": 3}"#);
-    let done = dispatcher.dispatch(["a", "b", "c", "d"].map(call).into()).await;
-    assert!(done.iter().map(ToolExecution::finished_at).is_sorted());
-    assert_eq!(begun.seconds(), [0, 3, 10, 13]);
+    let executions = dispatcher.dispatch(["a", "b", "c", "d"].map(call).into()).await;
+    assert!(executions.iter().map(ToolExecution::finished_at).is_sorted());
+    assert_eq!(start_times.seconds(), [0, 3, 10, 13]);
 }
 
 /// Random calls.
@@ -181,10 +188,10 @@ impl Traffic {
         Self { times, places, calls: (0..30).map(|_| (5 * below(7), below(4))).collect() }
     }
 
-    async fn run(self, span: Duration) -> Begun {
+    async fn run(self, span: Duration) -> StartTimes {
         let limits = RateLimits::default().all(RateLimit { times: self.times, per: span });
         let places = Concurrency::default().tool("slow", self.places);
-        let (dispatcher, begun) =
+        let (dispatcher, start_times) =
             with_policy(Policy::new().rate_limits(limits).concurrency(places));
         let mut waiting = Vec::new();
         for (lasts, next) in self.calls {
@@ -196,7 +203,7 @@ impl Traffic {
         for call in waiting {
             assert!(call.await.unwrap()[0].is_success());
         }
-        begun
+        start_times
     }
 }
 
@@ -207,27 +214,27 @@ async fn no_span_holds_more_starts_than_the_limit() {
     for seed in 0..20 {
         let traffic = Traffic::of_seed(seed);
         let most = traffic.times as usize;
-        let begun = traffic.run(span).await;
-        assert_eq!(begun.seconds().len(), 30);
-        assert!(begun.most_in(span) <= most, "at most {most}: {:?}", begun.seconds());
+        let start_times = traffic.run(span).await;
+        assert_eq!(start_times.seconds().len(), 30);
+        assert!(start_times.most_in(span) <= most, "at most {most}: {:?}", start_times.seconds());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn rate_limit_covers_a_tool_under_all_its_names() {
-    let said = RateLimits::default().tool("far__declared", per_ten_seconds(2));
-    for (limits, seconds) in [(RateLimits::default(), [0, 0, 1, 1]), (said, [0, 0, 10, 10])] {
+    let selected = RateLimits::default().tool("far__declared", per_ten_seconds(2));
+    for (limits, seconds) in [(RateLimits::default(), [0, 0, 1, 1]), (selected, [0, 0, 10, 10])] {
         let registry = Registry::new();
         registry.register_all_from("far", tools![declared]).unwrap();
-        let begun = Begun::default();
+        let start_times = StartTimes::default();
         let dispatcher =
             Dispatcher::new(registry.clone()).policy(Policy::new().rate_limits(limits));
-        let dispatcher = dispatcher.extension(begun.clone()).extension(Instant::now());
+        let dispatcher = dispatcher.extension(start_times.clone()).extension(Instant::now());
         run(&dispatcher, &["declared"; 2]).await;
         // Another tool of the name is registered, and the first is called by its full name.
         registry.register_all_from("near", tools![declared]).unwrap();
         run(&dispatcher, &["far__declared"; 2]).await;
-        assert_eq!(begun.seconds(), seconds);
+        assert_eq!(start_times.seconds(), seconds);
     }
 }
 

@@ -56,7 +56,7 @@ struct Route {
 
 /// Goes.
 #[tool]
-async fn go(by: Listed) -> String {
+async fn travel(by: Listed) -> String {
     let route = by.route.map(|route| (route.from, route.to));
     format!("{:?} {:?} {route:?}", by.unit, by.three)
 }
@@ -77,11 +77,11 @@ async fn order(items: Vec<Item>) -> String {
 }
 
 #[args]
-struct Nothing {}
+struct NoArguments {}
 
 #[args]
 #[serde(untagged)]
-enum Where {
+enum Location {
     At { place: Point },
     Named { place: String },
 }
@@ -94,13 +94,13 @@ struct Point {
 
 /// Looks.
 #[tool]
-async fn look(nothing: Option<Nothing>, at: Option<Where>) -> String {
-    let nothing = nothing.map(|Nothing {}| "nothing");
+async fn look(empty: Option<NoArguments>, at: Option<Location>) -> String {
+    let empty = empty.map(|NoArguments {}| "empty");
     let at = at.map(|at| match at {
-        Where::At { place } => format!("{} {}", place.x, place.y),
-        Where::Named { place } => place,
+        Location::At { place } => format!("{} {}", place.x, place.y),
+        Location::Named { place } => place,
     });
-    format!("{nothing:?} {at:?}")
+    format!("{empty:?} {at:?}")
 }
 
 async fn is_taken(tool: &impl Tool, json: &str) -> bool {
@@ -109,7 +109,7 @@ async fn is_taken(tool: &impl Tool, json: &str) -> bool {
 
 #[tokio::test]
 async fn rules_are_checked_in_every_branch() {
-    for (json, taken) in [
+    for (json, accepted) in [
         (r#"{"length": "abc"}"#, true),
         (r#"{"length": "abcdefghijk"}"#, true),
         (r#"{"length": "abcde"}"#, false),
@@ -118,27 +118,27 @@ async fn rules_are_checked_in_every_branch() {
         (r#"{"count": {"n": 99, "m": 5}}"#, false),
         (r#"{"count": {"n": 99, "m": 99}}"#, false),
     ] {
-        assert_eq!(is_taken(&measure {}, json).await, taken, "{json}");
+        assert_eq!(is_taken(&measure {}, json).await, accepted, "{json}");
     }
 }
 
 #[tokio::test]
 async fn added_schema_keywords_are_checked() {
-    for (json, taken) in [
+    for (json, accepted) in [
         (r#"{"unit": "km", "three": 3}"#, true),
         (r#"{"unit": "foot"}"#, false),
         (r#"{"three": 4}"#, false),
         (r#"{"route": {"from": "Oslo", "to": "Rome"}}"#, true),
         (r#"{"route": {"from": "Oslo"}}"#, false),
     ] {
-        assert_eq!(is_taken(&go {}, json).await, taken, "{json}");
+        assert_eq!(is_taken(&travel {}, json).await, accepted, "{json}");
     }
 }
 
 #[tokio::test]
 async fn rule_violation_is_reported_among_many_errors() {
-    let many = vec![r#"{"n": "x", "quantity": 1}"#; 25].join(", ");
-    let json = format!(r#"{{"items": [{many}, {{"n": "x", "quantity": 99}}]}}"#);
+    let items = vec![r#"{"n": "x", "quantity": 1}"#; 25].join(", ");
+    let json = format!(r#"{{"items": [{items}, {{"n": "x", "quantity": 99}}]}}"#);
     assert!(!is_taken(&order {}, &json).await);
     assert!(!is_taken(&order {}, r#"{"items": [{"name": "x", "q": 99}]}"#).await);
     assert!(is_taken(&order {}, r#"{"items": [{"name": "x", "quantity": 5}]}"#).await);
@@ -146,14 +146,14 @@ async fn rule_violation_is_reported_among_many_errors() {
 
 #[tokio::test]
 async fn list_is_not_accepted_for_a_struct_at_any_depth() {
-    for (json, taken) in [
-        (r#"{"nothing": {}}"#, true),
-        (r#"{"nothing": []}"#, false),
+    for (json, accepted) in [
+        (r#"{"empty": {}}"#, true),
+        (r#"{"empty": []}"#, false),
         (r#"{"at": {"place": {"x": 1, "y": 2}}}"#, true),
         (r#"{"at": {"place": "[home]"}}"#, true),
         (r#"{"at": {"place": [1, 2]}}"#, false),
     ] {
-        assert_eq!(is_taken(&look {}, json).await, taken, "{json}");
+        assert_eq!(is_taken(&look {}, json).await, accepted, "{json}");
     }
 }
 

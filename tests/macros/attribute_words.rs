@@ -24,7 +24,7 @@ fn offline() -> Availability {
 )]
 async fn all_words() {}
 
-/// Says nothing.
+/// Says empty.
 #[tool]
 async fn no_words() {}
 
@@ -53,7 +53,7 @@ fn each_attribute_word_is_in_the_definition() {
 }
 
 #[test]
-fn defaults_are_careful() {
+fn unannotated_tool_gets_careful_defaults() {
     let definition = no_words {}.definition().clone();
     assert_eq!(definition.title, None);
     assert_eq!(definition.effect, Effect::External);
@@ -77,19 +77,19 @@ fn pure_implies_no_effect_and_idempotent() {
 
 /// Wraps a program that is not there.
 #[tool(cli = "no-such-program-anywhere")]
-async fn not_there() {}
+async fn missing_program() {}
 
 /// Wraps a program that is.
 #[tool(cli = "sh")]
-async fn there() {}
+async fn present_program() {}
 
 #[test]
 fn availability_function_is_called() {
     assert_eq!(all_words {}.availability(), Availability::Unavailable("no network".into()));
     assert_eq!(no_words {}.availability(), Availability::Available);
-    assert_eq!(there {}.availability(), Availability::Available);
+    assert_eq!(present_program {}.availability(), Availability::Available);
     assert_eq!(
-        not_there {}.availability(),
+        missing_program {}.availability(),
         Availability::Unavailable("`no-such-program-anywhere` is not on PATH".into())
     );
 }
@@ -133,16 +133,16 @@ async fn adjusted(
 async fn omitted_arguments_have_their_default() {
     let schema = adjusted {}.definition().parameters.clone();
     assert_eq!(schema.as_value()["required"], json!(["a"]));
-    let shown = |name: &str| schema.as_value()["properties"][name]["default"].clone();
-    assert_eq!(shown("b-b"), json!(7));
-    assert_eq!(shown("c"), json!([]));
-    assert_eq!(shown("d"), json!("Oslo"));
-    assert_eq!(shown("e"), json!("metric"));
-    assert_eq!(shown("f"), json!(3));
+    let default = |name: &str| schema.as_value()["properties"][name]["default"].clone();
+    assert_eq!(default("b-b"), json!(7));
+    assert_eq!(default("c"), json!([]));
+    assert_eq!(default("d"), json!("Oslo"));
+    assert_eq!(default("e"), json!("metric"));
+    assert_eq!(default("f"), json!(3));
     assert_eq!(schema.as_value()["properties"]["a"]["description"], json!("This."));
 
-    let said = call(&adjusted {}, r#"{"a": 1}"#).await.unwrap();
-    assert_eq!(said, "1 7 [] Oslo metric Some(3)");
+    let output = call(&adjusted {}, r#"{"a": 1}"#).await.unwrap();
+    assert_eq!(output, "1 7 [] Oslo metric Some(3)");
     let text = r#"{"a": 1, "b-b": 2, "c": ["x"], "d": "Rome", "e": "us", "f": null}"#;
     assert_eq!(call(&adjusted {}, text).await.unwrap(), r#"1 2 ["x"] Rome us None"#);
     assert!(refusal(&adjusted {}, r#"{"a": 1, "b": 2}"#).await.contains("`b` is not known here"));
@@ -150,13 +150,13 @@ async fn omitted_arguments_have_their_default() {
 
 #[args]
 struct Point {
-    #[serde(default = "one")]
+    #[serde(default = "default_count")]
     x: i64,
     #[serde(default)]
     y: i64,
 }
 
-fn one() -> i64 {
+fn default_count() -> i64 {
     1
 }
 
@@ -177,9 +177,9 @@ async fn single_parameter_rule_can_be_overridden() {
     assert_eq!(call(&named_point {}, r#"{"point": {"y": 2}}"#).await.unwrap(), "3");
     assert_eq!(call(&whole_map {}, r#"{"a": 1, "b": 2}"#).await.unwrap(), "3");
     let point = &named_point {}.definition().parameters.as_value()["properties"]["point"].clone();
-    let shown = serde_json::to_string(named_point {}.definition()).unwrap();
+    let definition = serde_json::to_string(named_point {}.definition()).unwrap();
     assert!(point.get("$ref").is_some() || point.get("properties").is_some());
-    assert!(shown.contains(r#""default":1"#), "{shown}");
+    assert!(definition.contains(r#""default":1"#), "{definition}");
 }
 
 /// Blocks its thread.
@@ -238,8 +238,8 @@ async fn output() -> ToolOutput {
 #[test]
 fn output_schema_is_in_the_definition() {
     let schema = |tool: &dyn Tool| tool.definition().output.clone();
-    let shown = schema(&report {}).unwrap();
-    assert_eq!(shown.as_value()["properties"]["celsius"]["type"], "integer");
+    let report_schema = schema(&report {}).unwrap();
+    assert_eq!(report_schema.as_value()["properties"]["celsius"]["type"], "integer");
     assert!(schema(&text {}).is_none());
     assert!(schema(&output {}).is_none());
     assert!(schema(&no_words {}).is_none());
@@ -248,9 +248,9 @@ fn output_schema_is_in_the_definition() {
 
 #[tokio::test]
 async fn empty_text_means_no_arguments() {
-    for nothing in ["", " ", "null"] {
-        assert_eq!(call(&no_words {}, nothing).await.unwrap(), "ok");
-        assert!(refusal(&adjusted {}, nothing).await.contains("`a` is missing"));
+    for empty in ["", " ", "null"] {
+        assert_eq!(call(&no_words {}, empty).await.unwrap(), "ok");
+        assert!(refusal(&adjusted {}, empty).await.contains("`a` is missing"));
     }
 }
 

@@ -28,8 +28,8 @@ fn of_two(tools: fn() -> Tools) -> Registry {
 /// Returns the seconds that concurrent calls of these tools take.
 async fn seconds(dispatcher: &Dispatcher, names: &[&str]) -> u64 {
     let started = Instant::now();
-    let done = run(dispatcher, names).await;
-    assert!(done.iter().all(|done| code(done) == "-"), "{:?}", texts(&done));
+    let executions = run(dispatcher, names).await;
+    assert!(executions.iter().all(|execution| code(execution) == "-"), "{:?}", texts(&executions));
     started.elapsed().as_secs()
 }
 
@@ -50,9 +50,9 @@ async fn limits_of_a_shared_name_cover_all_its_tools() {
     assert_eq!(seconds(&rate("find"), &both).await, 61);
     assert_eq!(seconds(&rate("a__find"), &both).await, 1);
     // Alone, the tool is called by its own name and limited by its full name.
-    let alone = rate("a__find");
-    let _ = alone.registry().withdraw("b");
-    assert_eq!(seconds(&alone, &["find"; 2]).await, 61);
+    let provider_limit = rate("a__find");
+    let _ = provider_limit.registry().withdraw("b");
+    assert_eq!(seconds(&provider_limit, &["find"; 2]).await, 61);
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,9 +129,9 @@ async fn decision_covers_only_the_namesake_that_was_asked_about() {
             ]);
             let agent =
                 Agent::new(model, registry.clone()).policy(Policy::new().approver(AskLater));
-            let waits = |why| match why {
+            let waits = |reason| match reason {
                 StopReason::AwaitingApproval(paused) => *paused,
-                why => panic!("{why}"),
+                reason => panic!("{reason}"),
             };
             let mut paused = waits(agent.run("Pay.").await.unwrap_err().reason);
             assert_eq!(paused.pending()[0].tool, "one__pay");

@@ -12,20 +12,20 @@ tokio::task_local! {
 async fn several_calls_run_in_tasks_of_their_own() {
     let look = ByHand::new("look", || -> Call<'static> {
         Box::pin(async {
-            let seen = CALLER.try_with(|caller| *caller).unwrap_or("nobody");
-            Ok(ToolOutput::text(seen))
+            let task_local = CALLER.try_with(|caller| *caller).unwrap_or("nobody");
+            Ok(ToolOutput::text(task_local))
         })
     });
     let dispatcher = dispatcher(Tools::new().with(look));
     for (count, caller) in [(1, "me"), (2, "nobody")] {
         let list = vec![("look", "{}"); count];
-        let done = CALLER.scope("me", dispatcher.dispatch(calls(&list))).await;
-        assert_eq!(texts(&done), vec![caller; count]);
+        let executions = CALLER.scope("me", dispatcher.dispatch(calls(&list))).await;
+        assert_eq!(texts(&executions), vec![caller; count]);
     }
 }
 
 /// Blocks its thread: the clock advances and nothing else does.
-fn hold_up(span: Duration) {
+fn block_thread(span: Duration) {
     let mut advance = std::pin::pin!(tokio::time::advance(span));
     let _ = advance.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop()));
 }
@@ -37,18 +37,18 @@ async fn late_result_is_not_used() {
     {
         let mut busy = ByHand::new("busy", move || -> Call<'static> {
             Box::pin(async move {
-                hold_up(Duration::from_millis(millis));
+                block_thread(Duration::from_millis(millis));
                 Ok(ToolOutput::text("done"))
             })
         });
         busy.0 = busy.0.timeout(Duration::from_secs(1));
         let dispatcher = dispatcher(Tools::new().with(busy));
-        let done = dispatcher.dispatch(calls(&vec![("busy", "{}"); count])).await;
-        assert_eq!(codes(&done), vec![code; count]);
+        let executions = dispatcher.dispatch(calls(&vec![("busy", "{}"); count])).await;
+        assert_eq!(codes(&executions), vec![code; count]);
         if code == "TOOL_TIMEOUT" {
             let text =
                 "The tool took longer than 1s, so its result is not used. It may have had effects.";
-            assert_eq!(texts(&done), vec![text; count]);
+            assert_eq!(texts(&executions), vec![text; count]);
         }
     }
 }

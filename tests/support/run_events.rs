@@ -1,0 +1,14 @@
+//! The events of common runs, for tests of everything that emits or nests them.
+
+/// The layers and actions of a run whose first reply calls one tool and whose second answers.
+pub const ONE_CALL_RUN: [&str; 9] = [
+    "run started",
+    "run said",
+    "model asked",
+    "model replied",
+    "tool started",
+    "tool finished",
+    "model asked",
+    "model replied",
+    "run finished",
+];

@@ -1,6 +1,7 @@
 //! Rules of the repository, checked against its own files.
 //!
 //! - `structure`: imports between modules, sans-IO modules, file sizes, the top level.
+//! - `identifiers`: names of declarations.
 //! - `language`: the words of docs, comments, error messages and test names.
 //! - `documentation`: summaries, examples, README and features.
 //!
@@ -11,6 +12,8 @@
 mod documentation;
 #[path = "tidy/files.rs"]
 mod files;
+#[path = "tidy/identifiers.rs"]
+mod identifiers;
 #[path = "tidy/items.rs"]
 mod items;
 #[path = "tidy/language.rs"]

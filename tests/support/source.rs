@@ -35,7 +35,8 @@ fn end_of_block(code: &str, start: usize) -> usize {
     code.len()
 }
 
-fn without_literals(text: &str) -> String {
+/// Returns the code of a file with its tests. Literals are emptied; lines keep their numbers.
+pub fn without_literals(text: &str) -> String {
     let mut code = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -50,6 +51,9 @@ fn without_literals(text: &str) -> String {
             _ => (&rest[..c.len_utf8()], c.len_utf8()),
         };
         code.push_str(replacement);
+        if replacement != &rest[..len] {
+            code.extend(rest[..len].matches('\n'));
+        }
         rest = &rest[len..];
     }
     code

@@ -77,14 +77,14 @@ fn imports(below: &Path, text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for start in ["crate::", &to_crate] {
         for (at, _) in code.match_indices(start) {
-            let goes_on = |c: char| c.is_alphanumeric() || c == '_';
-            if code[..at].ends_with(goes_on) {
+            let is_name_char = |c: char| c.is_alphanumeric() || c == '_';
+            if code[..at].ends_with(is_name_char) {
                 continue;
             }
             let rest = &code[at + start.len()..];
             assert!(!rest.starts_with('{'), "{name}: import from one module at a time");
             assert!(!rest.starts_with("super"), "{name}: name the module");
-            let end = rest.find(|c| !goes_on(c)).unwrap_or(rest.len());
+            let end = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
             found.insert(rest[..end].to_owned());
         }
     }
@@ -92,7 +92,7 @@ fn imports(below: &Path, text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_way_to_import_is_seen() {
+fn imports_are_found_in_every_notation() {
     for (below, text, expected) in [
         ("json/scan.rs", "use crate::tool::Tool;", &["tool"][..]),
         ("json/scan.rs", "fn f() { crate::tool::f(super::g()) }", &["tool"]),
@@ -112,10 +112,10 @@ fn every_way_to_import_is_seen() {
 }
 
 #[test]
-fn imports_go_one_way() {
+fn modules_import_only_allowed_modules() {
     let allowed: BTreeMap<_, _> = MAY_IMPORT.into_iter().collect();
     let runtime = root().join("tool-runtime/src");
-    let mut seen = BTreeSet::new();
+    let mut modules = BTreeSet::new();
     for (path, text) in sources("tool-runtime/src") {
         let below = path.strip_prefix(&runtime).expect("below");
         let first = below.components().next().expect("a name").as_os_str().to_string_lossy();
@@ -132,13 +132,13 @@ fn imports_go_one_way() {
                 below.display()
             );
         }
-        seen.insert(module);
+        modules.insert(module);
     }
-    assert!(seen.len() >= 9, "only {seen:?} were read");
+    assert!(modules.len() >= 9, "only {modules:?} were read");
 }
 
 #[test]
-fn what_decides_does_no_io() {
+fn sans_io_modules_do_no_io() {
     let runtime = root().join("tool-runtime/src");
     let mut read = 0;
     let json = root().join("tool-runtime/json/src");
@@ -163,7 +163,7 @@ fn what_decides_does_no_io() {
 }
 
 #[test]
-fn files_are_short() {
+fn source_files_respect_the_line_limit() {
     for folder in ["tool-macros", "tool-runtime", "examples", "tests"] {
         for (path, text) in sources(folder) {
             let lines = text.lines().count();
@@ -173,7 +173,7 @@ fn files_are_short() {
 }
 
 #[test]
-fn nothing_is_left_of_a_merge() {
+fn files_contain_no_merge_markers() {
     let folders = ["tool-macros", "tool-runtime", "examples", "tests"];
     let endings = ["rs", "md", "toml", "py", "js", "css", "html", "txt", "json"];
     let found = folders.into_iter().flat_map(|folder| files(folder, &endings));
@@ -185,7 +185,7 @@ fn nothing_is_left_of_a_merge() {
 }
 
 #[test]
-fn the_top_level_is_the_agreed_one() {
+fn root_folder_contains_only_agreed_entries() {
     let agreed = [
         "Cargo.toml",
         "Cargo.lock",
@@ -205,7 +205,7 @@ fn the_top_level_is_the_agreed_one() {
 }
 
 #[test]
-fn every_compile_fail_case_says_what_is_expected() {
+fn compile_fail_cases_are_short_and_have_expected_output() {
     let cases = sources("tests/ui/fail");
     for (path, text) in &cases {
         assert!(path.with_extension("stderr").exists(), "{} has no .stderr", path.display());
@@ -215,7 +215,7 @@ fn every_compile_fail_case_says_what_is_expected() {
 }
 
 #[test]
-fn every_target_is_in_its_manifest() {
+fn target_files_are_in_their_manifest() {
     for folder in ["tests", "examples"] {
         let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).expect("it");
         for entry in fs::read_dir(root().join(folder)).expect("a folder") {

@@ -245,7 +245,7 @@ fn preference_survives_reregistration() {
     assert!(registry.prefer("a", heavy()).unwrap());
     assert!(!registry.prefer("c", heavy()).unwrap());
     let error = registry.prefer("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
-    assert_eq!(error.to_string(), "weight of tool `a` is not a finite number");
+    assert_eq!(error.to_string(), "weight of tool `a` is NaN, expected a finite number");
     registry.register(named("c", "C.")).unwrap();
     assert_eq!(weight("a"), 2.0);
 

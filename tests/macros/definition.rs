@@ -159,6 +159,10 @@ fn unsupported_definitions_are_refused() {
     assert!(refused("", "Text.", object()).contains("1 to 128"));
     assert!(refused(&"x".repeat(129), "Text.", object()).contains("1 to 128"));
     assert!(refused("x", " \n", object()).contains("no description"));
-    assert!(refused("x", "Text.", json!({ "type": "string" })).contains("type `object`"));
-    assert!(refused("x", "Text.", json!(true)).contains("type `object`"));
+    assert!(refused("x", "Text.", json!({ "type": "string" })).contains("of type \"string\","));
+    assert!(refused("x", "Text.", json!(true)).contains("of type null, expected \"object\""));
+    let text = "description of tool `x` contains the control or invisible character \\u{202e}";
+    assert_eq!(refused("x", "Does \u{202e}it.", object()), text);
+    let text = "description of tool `x` is too long: 65537 bytes, at most 65536";
+    assert_eq!(refused("x", &"x".repeat(65_537), object()), text);
 }

@@ -67,19 +67,21 @@ pub enum RegistryError {
          without `__` and without `_` at the end"
     )]
     ProviderName {
-        /// The name. A long name is truncated.
+        /// The name of the provider. A long name is truncated.
         name: String,
     },
     /// The full name of a provider's tool is too long.
     #[error(
-        "full name of tool `{name}` of provider `{provider}` is longer than 128 characters: register \
-         the provider under a shorter name"
+        "full name of tool `{name}` of provider `{provider}` is too long: {length} characters, at \
+         most 128; register the provider under a shorter name"
     )]
     NameTooLong {
         /// The name of the provider.
         provider: String,
         /// The own name of the tool.
         name: String,
+        /// The length of the full name in characters.
+        length: usize,
     },
 }
 

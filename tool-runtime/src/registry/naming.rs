@@ -58,10 +58,12 @@ pub(super) fn check_provider(provider: &str) -> Result<(), RegistryError> {
 /// # Errors
 /// The full name is too long.
 pub(super) fn check_length(provider: &str, own: &str) -> Result<(), RegistryError> {
-    if provider.len() + SEPARATOR.len() + own.len() > MAX_LENGTH {
+    let length = provider.len() + SEPARATOR.len() + own.len();
+    if length > MAX_LENGTH {
         return Err(RegistryError::NameTooLong {
             provider: provider.to_owned(),
             name: own.to_owned(),
+            length,
         });
     }
     Ok(())

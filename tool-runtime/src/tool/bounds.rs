@@ -15,14 +15,19 @@ pub(super) const MAX_CAPABILITIES: usize = 128;
 /// The maximum size of all schemas: the bytes of texts and keys, plus one for each value.
 pub(super) const MAX_SCHEMA_SIZE: usize = 512 << 10;
 
-/// Whether a text contains only characters that people can see.
+/// Returns whether a text contains only characters that people can see.
+pub(super) fn is_plain(text: &str) -> bool {
+    invisible_character(text).is_none()
+}
+
+/// Returns the first character of a text that people can't see.
 ///
 /// - Control characters except those of line breaks and tabs control a terminal.
 /// - Characters that change the direction of writing, and those without width, hide text from
 ///   people.
 /// - A joiner is allowed between two characters outside of ASCII that are no joiners themselves,
 ///   because some scripts and emoji need it.
-pub(super) fn is_plain(text: &str) -> bool {
+pub(super) fn invisible_character(text: &str) -> Option<char> {
     let is_joiner = |c: char| matches!(c, '\u{200c}' | '\u{200d}');
     let can_be_joined = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !is_joiner(c));
     let mut chars = text.chars().peekable();
@@ -31,11 +36,11 @@ pub(super) fn is_plain(text: &str) -> bool {
         let is_misplaced =
             is_joiner(c) && !(can_be_joined(last) && can_be_joined(chars.peek().copied()));
         if is_misplaced || is_invisible(c) {
-            return false;
+            return Some(c);
         }
         last = Some(c);
     }
-    true
+    None
 }
 
 fn is_invisible(c: char) -> bool {
@@ -55,7 +60,8 @@ fn is_invisible(c: char) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DocumentError {
     TooLarge,
-    InvisibleCharacter,
+    TooDeep,
+    InvisibleCharacter(char),
 }
 
 /// Checks the total size, the depth and all texts of JSON documents, without recursion.
@@ -64,28 +70,29 @@ pub(super) fn check_documents<'d>(
 ) -> Result<(), DocumentError> {
     let mut stack: Vec<_> = documents.map(|document| (document, 1)).collect();
     let mut left = MAX_SCHEMA_SIZE;
-    let mut has_invisible = false;
+    let mut invisible = None;
     while let Some((value, depth)) = stack.pop() {
         let size = match value {
             Value::String(text) => 1 + text.len(),
             Value::Object(members) => 1 + members.keys().map(String::len).sum::<usize>(),
             _ => 1,
         };
-        match left.checked_sub(size) {
-            Some(rest) if depth <= MAX_DEPTH => left = rest,
-            _ => return Err(DocumentError::TooLarge),
+        if depth > MAX_DEPTH {
+            return Err(DocumentError::TooDeep);
         }
+        left = left.checked_sub(size).ok_or(DocumentError::TooLarge)?;
         match value {
-            Value::String(text) => has_invisible |= !is_plain(text),
+            Value::String(text) => invisible = invisible.or_else(|| invisible_character(text)),
             Value::Array(items) => stack.extend(items.iter().map(|item| (item, depth + 1))),
             Value::Object(members) => {
-                has_invisible |= !members.keys().all(|name| is_plain(name));
+                invisible =
+                    invisible.or_else(|| members.keys().find_map(|name| invisible_character(name)));
                 stack.extend(members.values().map(|member| (member, depth + 1)));
             }
             _ => {}
         }
     }
-    if has_invisible { Err(DocumentError::InvisibleCharacter) } else { Ok(()) }
+    invisible.map_or(Ok(()), |character| Err(DocumentError::InvisibleCharacter(character)))
 }
 
 #[cfg(test)]

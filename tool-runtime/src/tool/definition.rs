@@ -4,14 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::bounds::{
-    DocumentError, MAX_CAPABILITIES, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES, check_documents, is_plain,
+    DocumentError, MAX_CAPABILITIES, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES, check_documents,
+    invisible_character, is_plain,
 };
 use super::{Effect, Permission, RateLimit, Repair, RequiredExtension, ToolKind, ToolPreference};
 use crate::schema::{Dialect, Schema};
 
 pub use self::error::DefinitionError;
+
+/// The number of characters of a name or a type that errors quote.
+const MAX_QUOTED_CHARS: usize = 80;
 
 /// Everything that the framework knows about a tool, as one plain value.
 ///
@@ -229,7 +234,8 @@ impl ToolDefinition {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        let name = || self.name.chars().take(80).collect::<String>();
+        let shortened = |text: &str| text.chars().take(MAX_QUOTED_CHARS).collect::<String>();
+        let name = || shortened(&self.name);
         // The rule of the Model Context Protocol, which is the most permissive one. Codecs apply
         // the rules of their providers.
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
@@ -243,48 +249,63 @@ impl ToolDefinition {
             ToolKind::Cli(program) => Some(program),
             ToolKind::Function => None,
         };
-        let texts = [Some(&self.description), self.title.as_ref(), program];
-        for text in texts.into_iter().flatten() {
+        let texts = [
+            ("description", Some(&self.description)),
+            ("title", self.title.as_ref()),
+            ("executable name", program),
+        ];
+        for (field, text) in texts {
+            let Some(text) = text else { continue };
             if text.len() > MAX_TEXT_BYTES {
-                return Err(DefinitionError::TooLong { name: name() });
+                return Err(DefinitionError::TooLong { name: name(), field, bytes: text.len() });
             }
-            if !is_plain(text) {
-                return Err(DefinitionError::Control { name: name() });
+            if let Some(character) = invisible_character(text) {
+                return Err(DefinitionError::Control { name: name(), field, character });
             }
         }
-        let is_valid =
-            |name: &String| (1..=MAX_CAPABILITIES).contains(&name.len()) && is_plain(name);
-        if self.requires.len() > MAX_CAPABILITIES || !self.requires.iter().all(is_valid) {
-            return Err(DefinitionError::Requires { name: name() });
+        if self.requires.len() > MAX_CAPABILITIES {
+            let count = self.requires.len();
+            return Err(DefinitionError::Requires { name: name(), count });
+        }
+        let is_valid = |name: &str| (1..=MAX_CAPABILITIES).contains(&name.len()) && is_plain(name);
+        if let Some(invalid) = self.requires.iter().find(|name| !is_valid(name)) {
+            let capability = shortened(invalid);
+            return Err(DefinitionError::Capability { name: name(), capability });
         }
         let schemas = [Some(&self.parameters), self.output.as_ref()];
         let schemas = schemas.into_iter().flatten().map(Schema::as_value);
         let overrides = &self.preference.overrides;
         let key_bytes: usize = overrides.keys().map(String::len).sum();
-        match check_documents(schemas.chain(overrides.values())) {
-            Ok(()) if key_bytes > MAX_SCHEMA_SIZE => {
-                return Err(DefinitionError::TooLarge { name: name() });
+        let mut keys = overrides.keys();
+        let checked = match check_documents(schemas.chain(overrides.values())) {
+            Ok(()) if key_bytes > MAX_SCHEMA_SIZE => Err(DocumentError::TooLarge),
+            Ok(()) => keys
+                .find_map(|key| invisible_character(key))
+                .map_or(Ok(()), |character| Err(DocumentError::InvisibleCharacter(character))),
+            error => error,
+        };
+        checked.map_err(|error| match error {
+            DocumentError::TooLarge => DefinitionError::TooLarge { name: name() },
+            DocumentError::TooDeep => DefinitionError::TooDeep { name: name() },
+            DocumentError::InvisibleCharacter(character) => {
+                DefinitionError::Control { name: name(), field: "schema or override", character }
             }
-            Ok(()) if overrides.keys().all(|key| is_plain(key)) => {}
-            Err(DocumentError::TooLarge) => {
-                return Err(DefinitionError::TooLarge { name: name() });
-            }
-            Ok(()) | Err(DocumentError::InvisibleCharacter) => {
-                return Err(DefinitionError::Control { name: name() });
-            }
-        }
+        })?;
         let parameters = self.parameters.as_value();
-        if parameters.get("type").and_then(|kind| kind.as_str()) != Some("object") {
-            return Err(DefinitionError::Parameters { name: name() });
+        let kind = parameters.get("type").unwrap_or(&Value::Null);
+        if kind.as_str() != Some("object") {
+            let found = shortened(&kind.to_string());
+            return Err(DefinitionError::Parameters { name: name(), found });
         }
         if parameters.pointer("/properties/").is_some() {
             return Err(DefinitionError::Unnamed { name: name() });
         }
         if !self.preference.weight.is_finite() {
-            return Err(DefinitionError::Weight { name: name() });
+            let weight = self.preference.weight.to_string();
+            return Err(DefinitionError::Weight { name: name(), weight });
         }
         if self.retries > 0 && !self.idempotent {
-            return Err(DefinitionError::Retries { name: name() });
+            return Err(DefinitionError::Retries { name: name(), retries: self.retries });
         }
         if self.rate_limit.is_some_and(|limit| limit.times == 0) {
             return Err(DefinitionError::RateLimit { name: name() });

@@ -20,7 +20,7 @@ pub enum DefinitionError {
          and `/`"
     )]
     Name {
-        /// The name. A long name is truncated.
+        /// The name of the tool. A long name is truncated.
         name: String,
     },
     /// There is no description, which the model needs to decide when to call the tool.
@@ -30,32 +30,56 @@ pub enum DefinitionError {
         name: String,
     },
     /// The description, the title or the name of the wrapped executable is too long.
-    #[error("description of tool `{name}` is longer than {MAX_TEXT_BYTES} bytes")]
+    #[error("{field} of tool `{name}` is too long: {bytes} bytes, at most {MAX_TEXT_BYTES}")]
     TooLong {
         /// The name of the tool.
         name: String,
+        /// The part of the definition, such as `description`.
+        field: &'static str,
+        /// The length of the text in bytes.
+        bytes: usize,
     },
     /// A text, possibly in a schema, contains control characters or invisible characters.
-    #[error("definition of tool `{name}` contains control characters or invisible characters")]
+    #[error(
+        "{field} of tool `{name}` contains the control or invisible character {}",
+        character.escape_unicode()
+    )]
     Control {
         /// The name of the tool.
         name: String,
+        /// The part of the definition, such as `description`.
+        field: &'static str,
+        /// The first such character that was found.
+        character: char,
     },
-    /// The list of required capabilities is too long, or one of them is not a valid name.
-    #[error(
-        "capabilities of tool `{name}` exceed the limit: expected at most {MAX_CAPABILITIES} names \
-         of 1 to {MAX_CAPABILITIES} bytes"
-    )]
+    /// The list of required capabilities is too long.
+    #[error("tool `{name}` requires {count} capabilities, at most {MAX_CAPABILITIES}")]
     Requires {
         /// The name of the tool.
         name: String,
+        /// The number of required capabilities.
+        count: usize,
     },
-    /// The schemas, or the overrides of the preference, are too large or too deep.
+    /// A required capability is not a valid name.
     #[error(
-        "schemas or overrides of tool `{name}` exceed the limit of {MAX_SCHEMA_SIZE} bytes or \
-         {MAX_DEPTH} levels"
+        "tool `{name}` requires the invalid capability {capability:?}: expected 1 to \
+         {MAX_CAPABILITIES} bytes without control and invisible characters"
     )]
+    Capability {
+        /// The name of the tool.
+        name: String,
+        /// The name of the capability. A long name is truncated.
+        capability: String,
+    },
+    /// The schemas, or the overrides of the preference, are too large.
+    #[error("schemas or overrides of tool `{name}` are larger than {MAX_SCHEMA_SIZE} bytes")]
     TooLarge {
+        /// The name of the tool.
+        name: String,
+    },
+    /// The schemas, or the overrides of the preference, are nested too deeply.
+    #[error("schemas or overrides of tool `{name}` are nested deeper than {MAX_DEPTH} levels")]
+    TooDeep {
         /// The name of the tool.
         name: String,
     },
@@ -67,7 +91,7 @@ pub enum DefinitionError {
     Pattern {
         /// The name of the tool.
         name: String,
-        /// The pattern.
+        /// The pattern as it is written.
         pattern: String,
     },
     /// The dialect of the registry can't express the parameters.
@@ -79,10 +103,12 @@ pub enum DefinitionError {
         error: Box<DialectError>,
     },
     /// The schema of the parameters is not of type `object`.
-    #[error("parameters of tool `{name}` are not a schema of type `object`")]
+    #[error("parameters of tool `{name}` are a schema of type {found}, expected \"object\"")]
     Parameters {
         /// The name of the tool.
         name: String,
+        /// The keyword `type` of the schema as JSON, truncated; `null` if it is absent.
+        found: String,
     },
     /// An argument has no name, such as a parameter that is a pattern.
     #[error(
@@ -93,19 +119,23 @@ pub enum DefinitionError {
         name: String,
     },
     /// The weight of the preference is infinite or NaN.
-    #[error("weight of tool `{name}` is not a finite number")]
+    #[error("weight of tool `{name}` is {weight}, expected a finite number")]
     Weight {
         /// The name of the tool.
         name: String,
+        /// The weight as text: `NaN`, `inf` or `-inf`.
+        weight: String,
     },
     /// The tool has retries but is not idempotent.
-    #[error("tool `{name}` has retries but is not idempotent")]
+    #[error("tool `{name}` has {retries} retries but is not idempotent")]
     Retries {
         /// The name of the tool.
         name: String,
+        /// The number of retries that the tool declares.
+        retries: u32,
     },
     /// The rate limit is 0.
-    #[error("rate limit of tool `{name}` is 0")]
+    #[error("rate limit of tool `{name}` is 0 calls, expected at least 1")]
     RateLimit {
         /// The name of the tool.
         name: String,

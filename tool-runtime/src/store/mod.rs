@@ -76,8 +76,12 @@ impl Sqlite {
     /// The file is unchanged after each of these errors.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref().to_owned();
-        let opened = spawn_blocking(move || open::file(&path)).await;
-        Ok(Self::new(opened.map_err(OpenError::unavailable)??))
+        let opened = spawn_blocking({
+            let path = path.clone();
+            move || open::file(&path)
+        });
+        let stopped = |source| OpenError::Unavailable { path, source: Box::new(source) };
+        Ok(Self::new(opened.await.map_err(stopped)??))
     }
 
     /// Creates a store in memory, which ends with the process; for tests of programs that use a

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::OpenError;
+use super::open::OpenFailure;
 
 /// Application id of session files: "tool" in ASCII.
 const APPLICATION_ID: i32 = 0x746f_6f6c;
@@ -29,11 +29,11 @@ const MIGRATIONS: [&str; 1] = ["
 "];
 
 /// Migrates the file to the newest version in one transaction.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), OpenFailure> {
     apply(connection, &MIGRATIONS)
 }
 
-pub(super) fn apply(connection: &mut Connection, migrations: &[&str]) -> Result<(), OpenError> {
+pub(super) fn apply(connection: &mut Connection, migrations: &[&str]) -> Result<(), OpenFailure> {
     if version(connection)? == migrations.len() {
         return check_application(connection);
     }
@@ -47,7 +47,7 @@ pub(super) fn apply(connection: &mut Connection, migrations: &[&str]) -> Result<
         check_application(&transaction)?;
     }
     let Some(missing) = migrations.get(version..) else {
-        return Err(OpenError::UnsupportedVersion { version, supported: migrations.len() });
+        return Err(OpenFailure::UnsupportedVersion { version, supported: migrations.len() });
     };
     for migration in missing {
         transaction.execute_batch(migration)?;
@@ -55,24 +55,24 @@ pub(super) fn apply(connection: &mut Connection, migrations: &[&str]) -> Result<
     finish(transaction, migrations.len())
 }
 
-fn finish(transaction: Transaction<'_>, version: usize) -> Result<(), OpenError> {
+fn finish(transaction: Transaction<'_>, version: usize) -> Result<(), OpenFailure> {
     // The version is in the first page of the file, so it is part of the transaction.
     transaction.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
     Ok(transaction.commit()?)
 }
 
-fn version(connection: &Connection) -> Result<usize, OpenError> {
+fn version(connection: &Connection) -> Result<usize, OpenFailure> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    usize::try_from(version).map_err(|_| OpenError::NotASessionFile)
+    usize::try_from(version).map_err(|_| OpenFailure::NotASessionFile)
 }
 
-fn check_application(connection: &Connection) -> Result<(), OpenError> {
+fn check_application(connection: &Connection) -> Result<(), OpenFailure> {
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if id == APPLICATION_ID { Ok(()) } else { Err(OpenError::NotASessionFile) }
+    if id == APPLICATION_ID { Ok(()) } else { Err(OpenFailure::NotASessionFile) }
 }
 
-fn check_empty(connection: &Connection) -> Result<(), OpenError> {
+fn check_empty(connection: &Connection) -> Result<(), OpenFailure> {
     let count = "SELECT count(*) FROM sqlite_schema";
     let count: i64 = connection.query_row(count, (), |row| row.get(0))?;
-    if count == 0 { Ok(()) } else { Err(OpenError::NotASessionFile) }
+    if count == 0 { Ok(()) } else { Err(OpenFailure::NotASessionFile) }
 }

@@ -105,7 +105,8 @@ async fn run_ends_with_a_failure_if_configured() {
     let agent = Agent::new(ScriptedModel::new([calls()]), tools![fail])
         .policy(Policy::new().on_failure(OnFailure::Abort));
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!(stopped.to_string(), "the run stopped: batch aborted by the call of `fail`: no");
+    let text = "the run stopped: batch aborted by call `call_1` of tool `fail`: no";
+    assert_eq!(stopped.to_string(), text);
     assert_complete(&stopped.transcript);
 }
 
@@ -158,7 +159,8 @@ async fn run_is_answered_when_it_is_cancelled() {
         stop.cancel();
     });
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!(stopped.to_string(), "the run stopped: cancelled");
+    let text = "the run stopped: cancelled by the cancellation token of the agent";
+    assert_eq!(stopped.to_string(), text);
     assert_complete(&stopped.transcript);
     assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
 }

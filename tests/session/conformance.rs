@@ -281,7 +281,10 @@ fn errors_name_session_condition_and_values() {
             "session `ada` was changed by another writer: expected revision 3, found 4; load it again \
              and continue from there",
         ),
-        (unfit, "invalid write to session `ada`: it starts at message 2, but the session has 1"),
+        (
+            unfit,
+            "invalid write to session `ada`: starts at message 2, but the session's message count is 1",
+        ),
         (
             SessionError::CorruptRecord {
                 session: "ada".into(),

@@ -49,8 +49,8 @@ async fn answer_is_extracted_as_a_value() {
     let agent = Agent::new(script([bad(), cold()]), Tools::new())
         .policy(Policy::new().secrets(["hunter22"]));
     let stopped = agent.extract_attempts(2).extract::<Warmth>("?").await.unwrap_err();
-    let expected = r#"the run stopped: extraction failed (attempt 2 of 2): this is wrong with it:
-- `degrees`: expected an integer from -90 to 60, got -100; the last reply was: {"city": "[redacted]", "degrees": -100}"#;
+    let expected = r#"the run stopped: extraction failed after 2 attempts: this is wrong with it:
+- `degrees`: expected an integer from -90 to 60, got -100; last reply: {"city": "[redacted]", "degrees": -100}"#;
     assert_eq!(stopped.to_string(), expected);
     let StopReason::ExtractionFailed { attempts, text: message, reason } = stopped.reason else {
         panic!()

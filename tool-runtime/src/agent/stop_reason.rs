@@ -48,13 +48,13 @@ pub enum StopReason {
     NothingAsked,
     /// The text of the model's reply was truncated, for [`Length`](FinishReason::Length) or
     /// [`Filtered`](FinishReason::ContentFilter). It is the last message of the transcript.
-    #[error("reply truncated: {}", match .0 {
+    #[error("model reply truncated: {}", match .0 {
         FinishReason::Length => "the model ran out of output tokens",
         _ => "the provider withheld the rest",
     })]
     TruncatedReply(FinishReason),
     /// The model replied with neither text nor calls.
-    #[error("reply is empty: neither text nor calls")]
+    #[error("model reply is empty: neither text nor calls")]
     EmptyReply,
     /// The model request failed.
     #[error(transparent)]
@@ -76,10 +76,13 @@ pub enum StopReason {
     /// A call failed or was blocked, and the policy stops the run for that. See
     /// [`Policy::on_failure`](crate::Policy::on_failure) and
     /// [`Policy::on_block`](crate::Policy::on_block).
-    #[error("batch aborted by the call of `{}`: {}", .0.call.name, .0.result.text)]
+    #[error(
+        "batch aborted by call `{}` of tool `{}`: {}",
+        .0.call.id, .0.call.name, .0.result.text
+    )]
     BatchAborted(Box<ToolExecution>),
     /// The agent's cancellation token was cancelled.
-    #[error("cancelled")]
+    #[error("cancelled by the cancellation token of the agent")]
     Cancelled,
     /// The run has reached its token limit: see [`Limits::tokens`](super::Limits::tokens).
     #[error(
@@ -101,7 +104,7 @@ pub enum StopReason {
         limit: f64,
     },
     /// The run has reached its time limit: see [`Agent::time_limit`](crate::Agent::time_limit).
-    #[error("time limit exceeded: {0:?}")]
+    #[error("time limit exceeded: run not finished within {0:?}")]
     TimeLimit(Duration),
     /// The model repeated the same call too often: see [`Limits::repeats`](super::Limits::repeats).
     #[error(
@@ -125,7 +128,8 @@ pub enum StopReason {
     /// The model gave no valid value to [extract](crate::Agent::extract), in as many attempts as
     /// the agent allows.
     #[error(
-        "extraction failed (attempt {attempts} of {attempts}): {reason}; the last reply was: {}",
+        "extraction failed after {}: {reason}; last reply: {}",
+        counted(*attempts, "attempt"),
         shortened(text)
     )]
     ExtractionFailed {
@@ -257,7 +261,14 @@ fn approval_error(calls: &[String]) -> String {
 fn iterations_error(times: u32) -> String {
     match times {
         0 => "iteration limit exceeded: `max_iterations` is 0".into(),
-        1 => "iteration limit exceeded: no answer after 1 model request".into(),
-        _ => format!("iteration limit exceeded: no answer after {times} model requests"),
+        _ => {
+            let requests = counted(times, "model request");
+            format!("iteration limit exceeded: no answer after {requests}")
+        }
     }
+}
+
+fn counted(count: u32, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

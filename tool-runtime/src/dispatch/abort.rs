@@ -133,7 +133,7 @@ pub(super) fn aborts(on_failure: OnFailure, on_block: OnBlock, execution: &ToolE
 /// assert_eq!(aborted.index, 0);
 /// assert_eq!(
 ///     aborted.to_string(),
-///     "batch aborted by the call of `report`: the station is offline",
+///     "batch aborted by call `1` of tool `report`: the station is offline",
 /// );
 /// # Ok(())
 /// # }
@@ -153,10 +153,11 @@ impl fmt::Display for BatchAborted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.executions.get(self.index) {
             Some(execution) => {
-                let (tool, text) = (&execution.call.name, &execution.result.text);
-                write!(f, "batch aborted by the call of `{tool}`: {text}")
+                let (id, tool) = (&execution.call.id, &execution.call.name);
+                let text = &execution.result.text;
+                write!(f, "batch aborted by call `{id}` of tool `{tool}`: {text}")
             }
-            None => f.write_str("batch aborted by a call"),
+            None => write!(f, "batch aborted by the call with the index {}", self.index),
         }
     }
 }

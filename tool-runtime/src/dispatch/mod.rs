@@ -327,7 +327,7 @@ impl Dispatcher {
     /// let policy = Policy::new().on_failure(OnFailure::Abort);
     /// let dispatcher = Dispatcher::new(Registry::try_from(tools![save])?).policy(policy);
     /// let aborted = dispatcher.try_dispatch(vec![ToolCall::new("1", "save", "{}")]).await;
-    /// let text = "batch aborted by the call of `save`: the disk is full";
+    /// let text = "batch aborted by call `1` of tool `save`: the disk is full";
     /// assert_eq!(aborted.unwrap_err().to_string(), text);
     /// # Ok(())
     /// # }

@@ -17,7 +17,7 @@ use crate::models::ChatReply;
 ///
 /// let error = ReplyParseError::unparsable(ChatReply::text("Hm."), "Reply with JSON.");
 /// assert_eq!(error.feedback, "Reply with JSON.");
-/// assert_eq!(error.to_string(), "reply holds no decision: \"Hm.\"");
+/// assert_eq!(error.to_string(), "model reply contains no tool call and no answer: \"Hm.\"");
 /// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}: {}", .kind.words(), self.details())]
@@ -58,8 +58,8 @@ pub enum ReplyParseErrorKind {
 impl ReplyParseErrorKind {
     fn words(self) -> &'static str {
         match self {
-            Self::Extraction => "reply holds no decision",
-            Self::Validation => "reply holds an invalid decision",
+            Self::Extraction => "model reply contains no tool call and no answer",
+            Self::Validation => "model reply contains an invalid tool call or answer",
         }
     }
 }

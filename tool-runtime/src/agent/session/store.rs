@@ -130,7 +130,7 @@ pub trait SessionStore: Send + Sync + Debug {
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError>;
 
-    /// Deletes a session. Succeeds also if the session does not exist.
+    /// Deletes a session and its messages. Succeeds also if the session does not exist.
     ///
     /// # Errors
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
@@ -250,8 +250,10 @@ impl<'a> SessionWrite<'a> {
             return Err(SessionError::Conflict { session, expected, actual: revision });
         }
         if self.from > messages {
-            let reason =
-                format!("it starts at message {}, but the session has {messages}", self.from);
+            let reason = format!(
+                "starts at message {}, but the session's message count is {messages}",
+                self.from
+            );
             return Err(SessionError::InvalidWrite { session: session.to_owned(), reason });
         }
         Ok(if revision == 0 { first_revision() } else { revision.saturating_add(1) })

@@ -97,10 +97,14 @@ impl Turn {
     /// calls in their order. No result is recorded then.
     pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), InvalidTransition> {
         let Step::RunCalls(calls) = self.next() else {
-            return Err(InvalidTransition("no calls are open"));
+            return Err(InvalidTransition::new("no calls are open"));
         };
-        if !calls.iter().map(|call| &call.id).eq(results.iter().map(|result| &result.call)) {
-            return Err(InvalidTransition("the results do not match the open calls in order"));
+        let open: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
+        let answered: Vec<_> = results.iter().map(|result| result.call.as_str()).collect();
+        if open != answered {
+            return Err(InvalidTransition::new(format!(
+                "the results do not match the open calls: expected {open:?}, got {answered:?}"
+            )));
         }
         self.on_partial_results(results)
     }
@@ -119,7 +123,8 @@ impl Turn {
         };
         for result in &results {
             let Some(index) = open.iter().position(|call| call.id == result.call) else {
-                return Err(InvalidTransition("a result belongs to no open call"));
+                let reason = format!("no open call has the id `{}` of a result", result.call);
+                return Err(InvalidTransition::new(reason));
             };
             open.remove(index);
         }

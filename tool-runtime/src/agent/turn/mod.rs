@@ -346,7 +346,7 @@ impl Turn {
         usage: Usage,
     ) -> Result<(), InvalidTransition> {
         if self.next() != Step::RequestModel {
-            return Err(InvalidTransition("no model request is pending"));
+            return Err(InvalidTransition::new("no model request is pending"));
         }
         self.iterations += 1;
         self.finish = reply.finish_reason;
@@ -376,7 +376,8 @@ impl Turn {
     /// Returns an error if calls are open, or if the run ended without an answer.
     pub fn add_user_parts(&mut self, parts: Vec<UserPart>) -> Result<(), InvalidTransition> {
         if !matches!(self.next(), Step::RequestModel | Step::Done(Outcome::Answered)) {
-            return Err(InvalidTransition("calls are open or the run ended without an answer"));
+            let reason = "calls are open or the run ended without an answer";
+            return Err(InvalidTransition::new(reason));
         }
         push_user(Arc::make_mut(&mut self.transcript), parts);
         Ok(())

@@ -1,5 +1,7 @@
 //! Steps and outcomes of a run, and the requests that end it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::message::ToolCall;
@@ -114,4 +116,10 @@ pub enum Outcome {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid transition: {0}")]
-pub struct InvalidTransition(pub(super) &'static str);
+pub struct InvalidTransition(Cow<'static, str>);
+
+impl InvalidTransition {
+    pub(super) fn new(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self(reason.into())
+    }
+}

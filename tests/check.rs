@@ -209,7 +209,7 @@ fn limit_of_tools_in_a_request_is_checked_unless_a_selector_chooses_them() {
     }
     // Options that no request can have are reported with a selector too.
     let agent = agent(ChatOptions::default().temperature(f64::NAN)).selector(FirstTools(5));
-    assert_eq!(lines(&agent), ["options: invalid temperature: not a finite number"]);
+    assert_eq!(lines(&agent), ["options: invalid temperature: NaN, expected a finite number"]);
 }
 
 #[cfg(feature = "openai")]

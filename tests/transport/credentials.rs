@@ -88,16 +88,16 @@ async fn required_tool_has_to_be_offered() {
     let definitions: Vec<_> = definitions.iter().collect();
     let named = |name: &str| ToolChoice::Tool(name.to_owned());
     for (choice, tools, expected) in [
-        (ToolChoice::Required, &[][..], Some("`ToolChoice::Required`), but no tool is offered")),
+        (ToolChoice::Required, &[][..], Some("`ToolChoice::Required`, but no tool is offered")),
         (
             named("now"),
             &[],
-            Some("a call of `now` is required (`ToolChoice::Tool`), but no tool is"),
+            Some("tool choice: `ToolChoice::Tool(\"now\")`, but no tool is offered"),
         ),
-        (named("time"), &[&now, &date], Some("a call of `time` is required")),
+        (named("time"), &[&now, &date], Some("`ToolChoice::Tool(\"time\")`, but")),
         (named("time"), &[&now, &date], Some("but the offered tools are `now`, `date.of`")),
         // The program's name counts, not the one that is sent.
-        (named("date_of"), &[&now, &date], Some("a call of `date_of` is required")),
+        (named("date_of"), &[&now, &date], Some("`ToolChoice::Tool(\"date_of\")`, but")),
         (named("now"), &definitions, Some("`t18`, `t19` and 5 more")),
         (ToolChoice::Auto, &[], None),
         (ToolChoice::None, &[], None),

@@ -12,12 +12,17 @@ const MAX_NAMES: usize = 20;
 /// # Errors
 /// [`ModelError::Setup`] names the contradiction.
 pub(super) fn check_request<C: Codec>(request: &ChatRequest<'_>) -> Result<(), ModelError> {
-    if request.options.temperature.is_some_and(|temperature| !temperature.is_finite()) {
-        return Err(ModelError::Setup("invalid temperature: not a finite number".into()));
+    if let Some(temperature) = request.options.temperature.filter(|value| !value.is_finite()) {
+        let text = format!("invalid temperature: {temperature}, expected a finite number");
+        return Err(ModelError::Setup(text));
     }
     check_tool_choice(request)?;
-    let schemas = request.tools.iter().map(|tool| tool.wire_parameters());
-    schemas.chain(&request.options.output).try_for_each(check_dialect::<C>)
+    for tool in request.tools {
+        let owner = || format!("parameters of tool `{}`", tool.name);
+        check_dialect::<C>(tool.wire_parameters(), owner)?;
+    }
+    let output = request.options.output.as_ref();
+    output.map_or(Ok(()), |schema| check_dialect::<C>(schema, || "output schema".to_owned()))
 }
 
 /// Checks that a required tool is offered. Otherwise some providers refuse the request, and others
@@ -27,9 +32,9 @@ fn check_tool_choice(request: &ChatRequest<'_>) -> Result<(), ModelError> {
     let required = match &request.options.tool_choice {
         ToolChoice::Auto | ToolChoice::None => return Ok(()),
         ToolChoice::Required if !tools.is_empty() => return Ok(()),
-        ToolChoice::Required => "a tool call is required (`ToolChoice::Required`)".to_owned(),
+        ToolChoice::Required => "`ToolChoice::Required`".to_owned(),
         ToolChoice::Tool(name) if tools.iter().any(|tool| tool.name == *name) => return Ok(()),
-        ToolChoice::Tool(name) => format!("a call of `{name}` is required (`ToolChoice::Tool`)"),
+        ToolChoice::Tool(name) => format!("`ToolChoice::Tool({name:?})`"),
     };
     let names: Vec<_> =
         tools.iter().take(MAX_NAMES).map(|tool| format!("`{}`", tool.name)).collect();
@@ -38,12 +43,15 @@ fn check_tool_choice(request: &ChatRequest<'_>) -> Result<(), ModelError> {
         (names, 0) => format!("the offered tools are {}", names.join(", ")),
         (names, more) => format!("the offered tools are {} and {more} more", names.join(", ")),
     };
-    Err(ModelError::Setup(format!("{required}, but {offered}")))
+    Err(ModelError::Setup(format!("unsatisfiable tool choice: {required}, but {offered}")))
 }
 
 /// Checks the dialect of a schema. A provider would refuse, or misinterpret, a schema for the
 /// strict mode of another one.
-fn check_dialect<C: Codec>(schema: &Schema) -> Result<(), ModelError> {
+fn check_dialect<C: Codec>(
+    schema: &Schema,
+    owner: impl FnOnce() -> String,
+) -> Result<(), ModelError> {
     let dialect = schema.dialect();
     if !dialect.is_strict() || C::STRICT_DIALECT == Some(dialect) {
         return Ok(());
@@ -52,5 +60,6 @@ fn check_dialect<C: Codec>(schema: &Schema) -> Result<(), ModelError> {
         Some(own) => format!("this provider expects {own}"),
         None => "this provider has no strict mode".to_owned(),
     };
-    Err(ModelError::Setup(format!("a schema uses the dialect {dialect}, but {other}")))
+    let owner = owner();
+    Err(ModelError::Setup(format!("unsupported dialect of the {owner}: {dialect}, but {other}")))
 }

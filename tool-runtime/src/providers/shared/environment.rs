@@ -34,13 +34,15 @@ impl Environment {
             Some(value.trim().to_owned()).filter(|value| !value.is_empty())
         };
         let (base_url, key) = (read("BASE_URL"), read("API_KEY"));
-        let missing = |text: String| ModelError::Setup(text);
+        let missing = |advice: String| {
+            ModelError::Setup(format!("missing or empty environment variable: {advice}"))
+        };
         let model = read("MODEL")
-            .ok_or_else(|| missing(format!("set {prefix}_MODEL to the name of the model")))?;
+            .ok_or_else(|| missing(format!("{prefix}_MODEL; set it to the name of the model")))?;
         if base_url.is_none() && key.is_none() {
-            let text =
-                format!("set {prefix}_API_KEY, or {prefix}_BASE_URL to a server that needs no key");
-            return Err(missing(text));
+            return Err(missing(format!(
+                "{prefix}_API_KEY; set it, or set {prefix}_BASE_URL to a server that needs no key"
+            )));
         }
         Ok(Self { model, base_url, key: key.unwrap_or_default() })
     }

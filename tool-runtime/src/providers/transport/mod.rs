@@ -244,7 +244,7 @@ impl BodyStream for Complete {
 /// use tool_runtime::providers::TransportError;
 ///
 /// let error = TransportError::Timeout { limit: Duration::from_secs(10) };
-/// assert_eq!(error.to_string(), "no response within 10s");
+/// assert_eq!(error.to_string(), "request timed out: no response within 10s");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -253,13 +253,13 @@ pub enum TransportError {
     #[error("{0}")]
     Setup(String),
     /// The server could not be reached, or the connection broke.
-    #[error("{0}")]
+    #[error("connection failed: {0}")]
     Connection(#[source] Box<dyn Error + Send + Sync>),
     /// A time limit of the transport passed, such as that for a connection.
-    #[error("no response within {limit:?}")]
+    #[error("request timed out: no response within {limit:?}")]
     Timeout {
-        /// The limit. If the limit of the program's own HTTP client is unknown, the time that
-        /// passed.
+        /// The time limit that passed. If the limit of the program's own HTTP client is unknown,
+        /// the time that passed.
         limit: Duration,
     },
     /// The replayed recording contains no answer to this request.

@@ -41,7 +41,7 @@ impl ArgAttr {
                     }
                 }
                 other => errors
-                    .at(other, "`#[arg]` needs words: write `#[arg(default = 3)]` or the like"),
+                    .at(other, "`#[arg]` has no words: write words in parentheses, such as `#[arg(default = 3)]`"),
             }
             false
         });
@@ -81,7 +81,9 @@ impl ArgAttr {
             "default" => match word {
                 Meta::Path(_) => self.default = Some(None),
                 Meta::NameValue(pair) => self.default = Some(Some(pair.value.clone())),
-                Meta::List(_) => errors.at(word, "write `default`, or `default = 3`"),
+                Meta::List(_) => {
+                    errors.at(word, "`default` takes no list: write `default`, or `default = 3`");
+                }
             },
             "secret" => {
                 value::flag(word, errors);

@@ -9,7 +9,7 @@ use crate::errors::Errors;
 /// Checks that a word has no value.
 pub(super) fn flag(word: &Meta, errors: &Errors) {
     if let Meta::List(_) | Meta::NameValue(_) = word {
-        let name = word.path().get_ident().map(ToString::to_string).unwrap_or_default();
+        let name = name_of(word);
         errors.at(word, format!("`{name}` takes no value: write `{name}`"));
     }
 }
@@ -19,7 +19,7 @@ pub(super) fn text(word: &Meta, example: &str, errors: &Errors) -> Option<LitStr
     if let Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) = value_of(word) {
         return Some(text.clone());
     }
-    errors.at(word, format!("expected a text: write `{example}`"));
+    errors.at(word, format!("`{}` takes a string: write `{example}`", name_of(word)));
     None
 }
 
@@ -37,8 +37,9 @@ pub(super) fn choice(
             .map(|choice| format!(" (did you mean \"{choice}\"?)"))
             .unwrap_or_default();
         let choices: Vec<_> = choices.iter().map(|choice| format!("\"{choice}\"")).collect();
-        let name = word.path().get_ident().map(ToString::to_string).unwrap_or_default();
-        errors.at(&literal, format!("`{name}` must be one of {}{hint}", choices.join(", ")));
+        let (name, value, choices) = (name_of(word), literal.value(), choices.join(", "));
+        let text = format!("invalid `{name}` {value:?}: expected one of {choices}{hint}");
+        errors.at(&literal, text);
     }
     chosen
 }
@@ -50,7 +51,8 @@ pub(super) fn count(word: &Meta, example: &str, errors: &Errors) -> Option<u32> 
     {
         return Some(number);
     }
-    errors.at(word, format!("expected a whole number above 0: write `{example}`"));
+    let name = name_of(word);
+    errors.at(word, format!("`{name}` takes a whole number above 0: write `{example}`"));
     None
 }
 
@@ -59,7 +61,7 @@ pub(super) fn path(word: &Meta, example: &str, errors: &Errors) -> Option<Path> 
     if let Some(Expr::Path(ExprPath { qself: None, path, .. })) = value_of(word) {
         return Some(path.clone());
     }
-    errors.at(word, format!("expected a path: write `{example}`"));
+    errors.at(word, format!("`{}` takes a path: write `{example}`", name_of(word)));
     None
 }
 
@@ -71,7 +73,7 @@ pub(super) fn list(word: &Meta, example: &str, errors: &Errors) -> Vec<LitStr> {
     {
         return texts.into_iter().collect();
     }
-    errors.at(word, format!("expected a list of texts: write `{example}`"));
+    errors.at(word, format!("`{}` takes a list of strings: write `{example}`", name_of(word)));
     Vec::new()
 }
 
@@ -83,7 +85,7 @@ pub(super) fn types(word: &Meta, example: &str, errors: &Errors) -> Vec<Type> {
     {
         return types.into_iter().collect();
     }
-    errors.at(word, format!("expected a list of types: write `{example}`"));
+    errors.at(word, format!("`{}` takes a list of types: write `{example}`", name_of(word)));
     Vec::new()
 }
 
@@ -92,10 +94,13 @@ pub(super) fn duration(word: &Meta, example: &str, errors: &Errors) -> Option<u6
     let literal = text(word, example, errors)?;
     let millis = millis(&literal.value());
     if millis.is_none() {
-        errors.at(
-            &literal,
-            "expected a whole number above 0 and a unit: \"500ms\", \"5s\", \"2m\" or \"1h\"",
+        let text = format!(
+            "invalid `{}` {:?}: expected a whole number above 0 and a unit, such as \"500ms\", \"5s\", \
+             \"2m\" or \"1h\"",
+            name_of(word),
+            literal.value()
         );
+        errors.at(&literal, text);
     }
     millis
 }
@@ -105,12 +110,19 @@ pub(super) fn rate(word: &Meta, example: &str, errors: &Errors) -> Option<(u32, 
     let literal = text(word, example, errors)?;
     let rate = times_per(&literal.value());
     if rate.is_none() {
-        errors.at(
-            &literal,
-            "expected a whole number above 0 and a period: \"2/s\", \"10/min\", \"100/h\" or \"1000/day\"",
+        let text = format!(
+            "invalid `{}` {:?}: expected a whole number above 0 and a period, such as \"2/s\", \
+             \"10/min\", \"100/h\" or \"1000/day\"",
+            name_of(word),
+            literal.value()
         );
+        errors.at(&literal, text);
     }
     rate
+}
+
+fn name_of(word: &Meta) -> String {
+    word.path().get_ident().map(ToString::to_string).unwrap_or_default()
 }
 
 fn value_of(word: &Meta) -> Option<&Expr> {

@@ -40,7 +40,7 @@ pub(super) fn parse_words(
         if !known.contains(&name.as_str()) {
             errors.at(word.path(), unknown_word(attribute, &name, known));
         } else if words.iter().any(|(earlier, _)| *earlier == name) {
-            errors.at(word.path(), format!("`{name}` is given twice: keep one of them"));
+            errors.at(word.path(), format!("duplicate word `{name}`: keep one of them"));
         } else {
             words.push((name, word));
         }

@@ -38,7 +38,7 @@ fn check_tool(function: &ToolFn, container: Container, errors: &Errors) {
 /// A second attribute would create the same tool again.
 fn check_single_attribute(function: &ToolFn, errors: &Errors) {
     for attr in &function.duplicates {
-        errors.at(attr, "one `#[tool]` is enough: write all its words in the first");
+        errors.at(attr, "duplicate `#[tool]`: write all words in the first one");
     }
 }
 
@@ -67,7 +67,8 @@ fn check_distinct_names(toolbox: &Toolbox, errors: &Errors) {
         let is_unconditional = !tool.attrs.iter().any(|attr| attr.path().is_ident("cfg"));
         let name = tool.tool_name();
         if is_unconditional && !names.insert(name.clone()) {
-            let text = format!("two tools of this toolbox are named `{name}`: rename one");
+            let text =
+                format!("duplicate tool name `{name}` in this toolbox: rename one of the tools");
             match &tool.attr.name {
                 Some(word) => errors.at(&word.value, text),
                 None => errors.at(&tool.sig.ident, text),

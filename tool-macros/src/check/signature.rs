@@ -61,7 +61,7 @@ fn check_qualifiers(function: &ToolFn, errors: &Errors) {
         errors.at(abi, "a tool is a plain function: remove `extern`");
     }
     if let Some(dots) = &sig.variadic {
-        errors.at(dots, "a tool takes a fixed number of arguments");
+        errors.at(dots, "a tool can't be variadic: write a fixed number of parameters");
     }
 }
 
@@ -92,7 +92,11 @@ fn check_generics(function: &ToolFn, errors: &Errors) {
         match param {
             GenericParam::Lifetime(lifetime) => errors.at(
                 lifetime,
-                "a tool can't have lifetime parameters: remove it, as in `city: &str`",
+                format!(
+                    "a tool can't have the lifetime parameter `{}`: write references without it, \
+                     such as `city: &str`",
+                    lifetime.lifetime
+                ),
             ),
             other => errors.at(other, "a tool can't be generic: write a concrete type"),
         }
@@ -114,7 +118,10 @@ fn check_references(function: &ToolFn, errors: &Errors) {
             && let Some(lifetime) = &reference.lifetime
             && lifetime.ident == "static"
         {
-            errors.at(lifetime, "arguments are not `'static`: write `&` without a lifetime");
+            errors.at(
+                lifetime,
+                "a tool can't borrow arguments for `'static`: write `&` without a lifetime",
+            );
         }
     }
     for param in &function.params {
@@ -150,12 +157,14 @@ fn check_attributes(function: &ToolFn, errors: &Errors) {
         let target = if attr.path().is_ident("args") {
             "a type"
         } else {
-            "the field of a struct under `#[args]`"
+            "a field of a struct under `#[args]`"
         };
+        let name = attr.path().get_ident().map(ToString::to_string).unwrap_or_default();
         errors.at(
             attr,
             format!(
-                "this goes on {target}; a parameter takes `#[arg(default = …, rename = \"…\")]`"
+                "a parameter can't have `#[{name}]`: put it on {target}, or write \
+                 `#[arg(default = …, rename = \"…\")]`"
             ),
         );
     }
@@ -186,7 +195,10 @@ fn check_named_parameters(function: &ToolFn, errors: &Errors) {
             && !matches!(param.attr.lone, Some((_, LoneParameter::Named)))
             && !param.attr.describes_argument();
         if param.argument_name().is_empty() && !may_be_args_struct {
-            errors.at(pattern, "give this parameter a name: the model passes arguments by name");
+            errors.at(
+                pattern,
+                "parameter without a name: a model passes arguments by name, so write `name: Type`",
+            );
         }
     }
 }
@@ -198,11 +210,15 @@ fn check_distinct_arguments(function: &ToolFn, errors: &Errors) {
         if let Some(name) = &param.attr.rename
             && name.value().is_empty()
         {
-            errors.at(name, "the name of an argument can't be empty");
+            errors.at(
+                name,
+                "empty argument name: write the name that a model passes, such as \
+                 `rename = \"type\"`",
+            );
         }
         let name = param.argument_name();
         if !name.is_empty() && !names.insert(name.clone()) {
-            let text = format!("two arguments are named `{name}`: rename one");
+            let text = format!("duplicate argument name `{name}`: rename one of the arguments");
             match (&param.attr.rename, &param.name) {
                 (Some(word), _) => errors.at(word, text),
                 (None, ident) => errors.at(ident, text),
@@ -232,14 +248,18 @@ fn check_lone_parameter(function: &ToolFn, errors: &Errors) {
 
 /// Without a description, a model can't know when to call the tool.
 fn check_description(function: &ToolFn, errors: &Errors) {
+    let name = function.tool_name();
     match &function.attr.description {
         Some(word) if word.value.value().trim().is_empty() => {
-            errors.at(&word.value, "the description is empty: say what the tool does");
+            let text = format!("empty description of tool `{name}`: describe what the tool does");
+            errors.at(&word.value, text);
         }
         None if function.doc.is_empty() => errors.at(
             &function.sig.ident,
-            "a tool needs a description, by which the model chooses it: \
-             write `/// …` above the function, or `description = \"…\"`",
+            format!(
+                "missing description of tool `{name}`, by which a model chooses it: \
+                 write `/// …` above the function, or `description = \"…\"`"
+            ),
         ),
         _ => {}
     }
@@ -252,11 +272,13 @@ fn check_name(function: &ToolFn, errors: &Errors) {
     if (1..=64).contains(&name.len()) && name.chars().all(is_allowed) {
         return;
     }
-    let rule = "a tool's name is 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`";
+    let text = format!(
+        "invalid tool name `{name}`: expected 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`"
+    );
     match &function.attr.name {
-        Some(word) => errors.at(&word.value, rule),
+        Some(word) => errors.at(&word.value, text),
         None => errors
-            .at(&function.sig.ident, format!("{rule}: set another with `#[tool(name = \"…\")]`")),
+            .at(&function.sig.ident, format!("{text}; set another with `#[tool(name = \"…\")]`")),
     }
 }
 

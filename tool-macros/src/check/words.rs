@@ -17,7 +17,8 @@ fn check_pure(function: &ToolFn, errors: &Errors) {
     {
         let text = format!(
             "`pure` and `effect = \"{}\"` contradict each other: \
-             the output of a pure tool is cached, so a repeated call would have no effect",
+             the output of a pure tool is cached, so a repeated call would have no effect; \
+             remove one of them",
             effect.value
         );
         errors.at(&pure.at, text);
@@ -44,7 +45,8 @@ fn check_requires(function: &ToolFn, errors: &Errors) {
         errors.at(
             &requires.at,
             "`requires` and `effect = \"none\"` contradict each other: \
-             a tool that needs a capability at least reads: write `effect = \"read\"`, or remove one",
+             a tool that requires a capability has at least the effect \"read\"; \
+             write `effect = \"read\"`, or remove one of them",
         );
     }
 }
@@ -53,12 +55,16 @@ fn check_requires(function: &ToolFn, errors: &Errors) {
 fn check_denied(function: &ToolFn, errors: &Errors) {
     let attr = &function.attr;
     let Some(permission) = &attr.permission else { return };
-    let unused =
-        [attr.retries.as_ref().map(|word| &word.at), attr.rate_limit.as_ref().map(|word| &word.at)];
-    if let ("deny", Some(at)) = (permission.value, unused.into_iter().flatten().next()) {
-        errors.at(
-            at,
-            "`permission = \"deny\"` prevents every call: remove this word, or the permission",
+    if permission.value != "deny" {
+        return;
+    }
+    let retries = attr.retries.as_ref().map(|word| ("retries", &word.at));
+    let rate_limit = attr.rate_limit.as_ref().map(|word| ("rate_limit", &word.at));
+    if let Some((name, at)) = retries.or(rate_limit) {
+        let text = format!(
+            "`{name}` and `permission = \"deny\"` contradict each other: \
+             a denied tool never runs, so remove one of them"
         );
+        errors.at(at, text);
     }
 }

@@ -71,7 +71,8 @@ use crate::registry::IntoRegistry;
 /// A model with tools and policies, which starts runs.
 ///
 /// Build it once and share it: an agent is cheap to clone, and its runs are independent of each
-/// other.
+/// other. Permissions, approvals, retries and secrets are settings of a
+/// [`Policy`](crate::Policy), which [`policy`](Self::policy) sets.
 ///
 /// ```
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};

@@ -100,6 +100,11 @@ impl Agent {
     /// Replaces every setting of an earlier policy and starts its counters anew. Default:
     /// [`Policy::new`].
     ///
+    /// The agent has no methods of its own for these settings: [`Policy::secrets`] redacts,
+    /// [`Policy::approver`] sets the approver, [`Policy::rate_limits`] and [`Policy::concurrency`]
+    /// set the limits of calls, and [`Policy::max_retries`] sets the retries. The limits of a run
+    /// are [`limits`](Self::limits).
+    ///
     /// ```
     /// use tool_runtime::dispatch::{AskLater, Concurrency};
     /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, Tools};
@@ -110,6 +115,12 @@ impl Agent {
     /// # let _ = agent;
     /// ```
     #[must_use]
+    #[doc(alias = "approver")]
+    #[doc(alias = "permissions")]
+    #[doc(alias = "rate_limits")]
+    #[doc(alias = "redact")]
+    #[doc(alias = "retries")]
+    #[doc(alias = "secrets")]
     pub fn policy(self, policy: Policy) -> Self {
         self.map_dispatcher(|dispatcher| dispatcher.policy(policy))
     }

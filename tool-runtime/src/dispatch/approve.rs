@@ -59,7 +59,7 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't approve calls",
     label = "implement `Approver` for a type of your own, under `#[async_trait]`",
-    note = "a closure is no approver; where the answer comes later, pass `AskLater`"
+    note = "a closure does not implement `Approver`; to decide after the run has paused, pass `AskLater`"
 )]
 #[async_trait]
 pub trait Approver: Send + Sync {

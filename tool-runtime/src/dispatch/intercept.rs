@@ -64,7 +64,7 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't intercept calls",
     label = "implement `Interceptor` for a type of your own, under `#[async_trait]`",
-    note = "a closure is no interceptor: it has a part before a call and one after it"
+    note = "a closure can't be an interceptor: an interceptor has one method before the call and one after it"
 )]
 #[async_trait]
 pub trait Interceptor: Send + Sync {

@@ -56,7 +56,7 @@ pub use circuits::Breakers;
 pub use concurrency::Concurrency;
 pub use intercept::{InterceptAction, Interceptor};
 pub use invoke::invoke;
-pub use policy::{Breaker, Permissions, Policy};
+pub use policy::{Breaker, IntoStrings, Permissions, Policy};
 pub use rate::RateLimits;
 
 pub use crate::tool::{Approval, Batch, Decision, Dispatch, SuspendedCall};

@@ -38,10 +38,10 @@ use crate::secret::Redactor;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't observe events",
     label = "pass a closure `|event: &Event| …` or an `Observer`, either of them `Send + Sync`",
-    note = "events come from several threads: what an observer changes is an atomic, or behind a lock"
+    note = "events are emitted from several threads: keep mutable state in an atomic or a `Mutex`"
 )]
 pub trait Observer: Send + Sync {
-    /// Receives one event. A panic is caught, and the run continues.
+    /// Receives one event of a run. A panic is caught, and the run continues.
     fn observe(&self, event: &Event);
 }
 

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{DEFAULT_OUTPUT_LIMIT, Granted, Permissions};
+use super::{DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
 use crate::dispatch::intercept::Interceptors;
 use crate::dispatch::{
     Approver, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, RateLimits,
@@ -102,6 +102,7 @@ impl Policy {
     ///
     /// Default: none. Without an approver, such tools are neither offered to the model nor run.
     #[must_use]
+    #[doc(alias = "approval")]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(Arc::new(approver));
         self
@@ -122,13 +123,14 @@ impl Policy {
     /// A tool that requires a capability which is not granted is neither offered to the model nor
     /// run. Each call adds to the capabilities that were granted before.
     #[must_use]
-    pub fn grant<C: Into<String>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Self {
-        self.granted.extend(capabilities.into_iter().map(Into::into));
+    pub fn grant(mut self, capabilities: impl IntoStrings) -> Self {
+        self.granted.extend(capabilities.into_strings());
         self
     }
 
     /// Limits how many calls run at the same time. Default: unlimited.
     #[must_use]
+    #[doc(alias = "limits")]
     pub fn concurrency(mut self, limits: Concurrency) -> Self {
         self.concurrency = Some(limits);
         self
@@ -138,6 +140,7 @@ impl Policy {
     ///
     /// Default: unlimited, except for tools that declare a `rate_limit`.
     #[must_use]
+    #[doc(alias = "limits")]
     pub fn rate_limits(mut self, limits: RateLimits) -> Self {
         self.rate_limits = Some(limits);
         self
@@ -157,6 +160,7 @@ impl Policy {
     /// The limit lowers what a tool declares by `retries`; it never adds retries. With 0, every
     /// call has a single attempt. Default: no limit.
     #[must_use]
+    #[doc(alias = "retries")]
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = Some(retries);
         self
@@ -235,8 +239,9 @@ impl Policy {
     /// # }
     /// ```
     #[must_use]
-    pub fn secrets<S: Into<String>>(mut self, secrets: impl IntoIterator<Item = S>) -> Self {
-        self.secrets.extend(secrets.into_iter().map(Into::into));
+    #[doc(alias = "redact")]
+    pub fn secrets(mut self, secrets: impl IntoStrings) -> Self {
+        self.secrets.extend(secrets.into_strings());
         self
     }
 

@@ -8,12 +8,14 @@
 //! - `window.rs`: the sliding window of a rate limit
 //! - `retry.rs`: the delay before a retry
 //! - `cap.rs`: the part of a long output that the model receives
+//! - `strings.rs`: the collections of strings that the configuration takes
 
 mod breaker;
 mod cap;
 mod config;
 mod permission;
 mod retry;
+mod strings;
 mod window;
 
 use std::collections::BTreeSet;
@@ -25,6 +27,7 @@ pub use config::Policy;
 pub use permission::Permissions;
 pub(super) use permission::{check_capabilities, not_allowed};
 pub(super) use retry::retry_delay;
+pub use strings::IntoStrings;
 pub(super) use window::SlidingWindow;
 
 /// The capabilities that a policy grants, by name.

@@ -5,8 +5,8 @@
 //! - `language`: the words of docs, comments, error messages and test names.
 //! - `documentation`: summaries, examples, README and features.
 //!
-//! `files` finds what they read, `items` reads the documented items of a source file, and `source`
-//! removes comments and strings from code.
+//! `files` finds what they read, `prose` reads comments and messages, `items` reads the documented
+//! items of a source file, and `source` removes comments and strings from code.
 
 #[path = "tidy/documentation.rs"]
 mod documentation;
@@ -18,6 +18,8 @@ mod identifiers;
 mod items;
 #[path = "tidy/language.rs"]
 mod language;
+#[path = "tidy/prose.rs"]
+mod prose;
 #[path = "support/source.rs"]
 mod source;
 #[path = "tidy/structure.rs"]

@@ -53,7 +53,8 @@ class Page:
         browser_input, self.to_browser = os.pipe()
         self.from_browser, browser_output = os.pipe()
 
-        # The browser reads from 3 and writes to 4. High numbers are used first, as 3 or 4 may be open.
+        # The browser reads from 3 and writes to 4. High numbers are used first, as 3 or 4 may be
+        # open.
         def wire():
             high = os.dup2(browser_input, 60), os.dup2(browser_output, 61)
             os.dup2(high[0], 3)

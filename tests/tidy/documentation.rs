@@ -14,6 +14,9 @@ const README_LINES: usize = 150;
 /// The most lines of the crate's docs.
 const CRATE_DOCS_LINES: usize = 60;
 
+/// The fewest words of a public summary, also of a field, a variant or a trait method.
+const MIN_SUMMARY_WORDS: usize = 4;
+
 /// Beginnings of a summary that says nothing without the item above it.
 const BAD_STARTS: [&str; 13] = [
     "The same", "As", "It", "Its", "Where", "What", "Whatever", "Who", "Whose", "Whom", "That",
@@ -93,9 +96,11 @@ fn public_summaries_have_at_least_four_words() {
         if is_generated(&path) {
             continue;
         }
-        for item in items(&text).iter().filter(|item| is_documented_api(item)) {
+        let is_checked =
+            |item: &&Item| is_documented_api(item) || (item.is_public_member() && !item.is_hidden);
+        for item in items(&text).iter().filter(is_checked) {
             let summary = item.summary();
-            if summary.split_whitespace().count() < 4 {
+            if summary.split_whitespace().count() < MIN_SUMMARY_WORDS {
                 violations.push(format!("{}:{}: {summary}", relative(&path), item.line));
             }
         }

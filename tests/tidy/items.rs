@@ -5,8 +5,10 @@
 pub(crate) struct Item {
     /// The line of the item, from 1.
     pub(crate) line: usize,
-    /// The type of an `impl` or trait block around a method, else an empty string.
+    /// The type of the block around a method, field or variant, else an empty string.
     pub(crate) owner: String,
+    /// Whether that block is a trait or a type that is declared `pub`: what it holds is public.
+    pub(crate) is_in_public_block: bool,
     /// The code of the item's first line, without indentation.
     pub(crate) code: String,
     /// The doc comment without its markers.
@@ -29,6 +31,13 @@ impl Item {
     /// Returns whether the item is declared `pub` without a restriction.
     pub(crate) fn is_public(&self) -> bool {
         self.code.starts_with("pub ")
+    }
+
+    /// Returns whether the item is a public field, a variant of a public type with its fields, or
+    /// an item of a public trait.
+    pub(crate) fn is_public_member(&self) -> bool {
+        let is_field = self.is_public() && self.kind_and_name().is_none();
+        self.is_in_public_block || (is_field && !self.owner.is_empty())
     }
 
     /// Returns the first sentence of the docs: the text up to a full stop or an empty line.
@@ -71,8 +80,8 @@ pub(crate) fn module_docs(text: &str) -> Vec<String> {
 pub(crate) fn items(text: &str) -> Vec<Item> {
     let mut found = Vec::new();
     let mut item = Item::default();
-    // The blocks around a line: their indentation and the type's name.
-    let mut owners: Vec<(usize, String)> = Vec::new();
+    // The blocks around a line: their indentation, the type's name, and an item of the block.
+    let mut owners: Vec<(usize, String, Item)> = Vec::new();
     let mut open_attribute = 0_i32;
     for (at, line) in text.lines().enumerate() {
         let code = line.trim_start();
@@ -89,18 +98,30 @@ pub(crate) fn items(text: &str) -> Vec<Item> {
             item.docs.push(doc.strip_prefix(' ').unwrap_or(doc).to_owned());
             continue;
         }
+        // A comment between the docs and the item.
+        if code.starts_with("//") && !item.docs.is_empty() {
+            continue;
+        }
         if code == "}" {
             owners.retain(|(own, ..)| *own < indent);
         }
-        if code.starts_with("impl") || is_trait(code) {
-            owners.push((indent, block_type(code)));
+        if code.starts_with("impl") || is_trait(code) || is_type(code) {
+            // Members of a public enum or trait are public; fields of a struct say it themselves.
+            let is_in_public_block =
+                code.starts_with("pub trait ") || code.starts_with("pub enum ");
+            let is_hidden = item.is_hidden;
+            let member = Item { is_in_public_block, is_hidden, ..Item::default() };
+            owners.push((indent, block_type(code), member));
         }
         let is_item = !item.docs.is_empty() || code.starts_with("pub ");
         if is_item && !code.is_empty() && !code.starts_with("//") {
-            let owner = owners.iter().rev().find(|(own, _)| *own < indent);
-            let owner = owner.map(|(_, name)| name.clone()).unwrap_or_default();
-            let code = code.to_owned();
-            found.push(Item { line: at + 1, owner, code, ..item });
+            let owner = owners.iter().rev().find(|(own, ..)| *own < indent);
+            if let Some((_, name, member)) = owner {
+                item.owner.clone_from(name);
+                item.is_in_public_block = member.is_in_public_block;
+                item.is_hidden |= member.is_hidden;
+            }
+            found.push(Item { line: at + 1, code: code.to_owned(), ..item });
         }
         item = Item::default();
     }
@@ -118,7 +139,14 @@ fn is_trait(code: &str) -> bool {
         || code.starts_with("pub(crate) trait ")
 }
 
-/// Returns the name of the type that an `impl` is for, or of a trait.
+/// Returns whether a line opens the block of a struct or an enum.
+fn is_type(code: &str) -> bool {
+    let code = code.strip_prefix("pub ").or_else(|| code.strip_prefix("pub(crate) "));
+    let is_declared = |code: &str| code.starts_with("struct ") || code.starts_with("enum ");
+    code.is_some_and(is_declared) && code.is_some_and(|code| code.ends_with('{'))
+}
+
+/// Returns the name of the type that an `impl` is for, or of a trait, a struct or an enum.
 fn block_type(code: &str) -> String {
     let without_parameters = |text: &str| {
         let Some(rest) = text.strip_prefix('<') else { return text.to_owned() };
@@ -131,10 +159,12 @@ fn block_type(code: &str) -> String {
     };
     let target = match code.split_once(" for ") {
         Some((_, target)) => target.to_owned(),
-        None => match code.split_once("trait ") {
-            Some((_, name)) if !code.starts_with("impl") => name.to_owned(),
-            _ => without_parameters(code.trim_start_matches("impl")),
-        },
+        None if code.starts_with("impl") => without_parameters(code.trim_start_matches("impl")),
+        None => {
+            let keywords = ["trait ", "struct ", "enum "];
+            let name = keywords.iter().find_map(|keyword| code.split_once(keyword));
+            name.map(|(_, name)| name.to_owned()).unwrap_or_default()
+        }
     };
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     target.trim().chars().take_while(|c| is_name(*c)).collect()
@@ -170,13 +200,41 @@ impl Tool for Run<'_> {
 /// ```
 #[doc(hidden)]
 pub fn hidden() {}
+
+/// A kind.
+pub enum Kind {
+    /// One.
+    One {
+        /// Two.
+        two: u8,
+    },
+}
+
+/// Reads.
+pub trait Read {
+    /// Reads a byte.
+    fn read(&self);
+}
 ";
     let items = items(text);
     let read: Vec<_> = items.iter().map(|item| (item.line, item.owner.as_str())).collect();
-    assert_eq!(read, [(7, ""), (9, ""), (14, "Run"), (27, "")]);
+    let expected = [
+        (7, ""),
+        (9, "Run"),
+        (14, "Run"),
+        (27, ""),
+        (30, ""),
+        (32, "Kind"),
+        (34, "Kind"),
+        (39, ""),
+        (41, "Read"),
+    ];
+    assert_eq!(read, expected);
     assert!(items[0].has_example() && !items[2].has_example());
     assert_eq!(items[0].kind_and_name(), Some(("struct", "Run")));
     assert_eq!(items[2].kind_and_name(), Some(("fn", "next")));
     assert_eq!(items[2].summary(), "Returns the next step");
     assert!(items[3].is_hidden && !items[3].has_example());
+    let members: Vec<_> = items.iter().map(Item::is_public_member).collect();
+    assert_eq!(members, [false, true, false, false, false, true, true, false, true]);
 }

@@ -1,14 +1,28 @@
 //! Language: the words of docs, comments, error messages and names of tests.
 //!
-//! The rules are those of the glossary in `tool-runtime/src/docs/design/glossary.md`. String
-//! literals are not read, because they hold texts for the model; messages of errors are.
+//! `prose` reads them from Rust, Markdown, Python, shell, TOML and YAML. The rules are those of the
+//! glossary in `tool-runtime/src/docs/design/glossary.md`. String literals are not read, because
+//! they hold texts for the model; messages of errors are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
 
-use super::files::{files, relative, sources};
+use super::files::{files, relative, root, sources};
+use super::prose::{
+    Prose, comments, error_messages, hash_comments, macro_messages, page, panic_messages,
+    test_names,
+};
 
 /// Folders whose prose is checked.
 const FOLDERS: [&str; 4] = ["tool-macros", "tool-runtime", "examples", "tests"];
+
+/// Folders of scripts and configuration beside them.
+const HIDDEN_FOLDERS: [&str; 3] = [".ci", ".cargo", ".github/workflows"];
+
+/// Files that hold the banned words.
+const OWN_FILES: [&str; 2] = ["tests/tidy/language.rs", "tests/tidy/prose.rs"];
 
 /// Words that have a replacement in the language of the field.
 const BANNED: [&str; 16] = [
@@ -37,65 +51,51 @@ fn banned() -> Regex {
     Regex::new(&format!(r"(?i)\b({})\b", BANNED.join("|"))).expect("an expression")
 }
 
-/// Returns the comments of a Rust file with their lines, without code in doc comments.
-fn comments(text: &str) -> Vec<(usize, &str)> {
-    let mut is_code = false;
-    let mut found = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let code = line.trim_start();
-        if let Some(comment) = code.strip_prefix("//") {
-            if comment.trim_start_matches(['/', '!']).trim_start().starts_with("```") {
-                is_code = !is_code;
-            } else if !is_code {
-                found.push((at + 1, comment.trim_start_matches(['/', '!'])));
-            }
-        } else {
-            is_code = false;
-            if let Some((before, comment)) = code.split_once(" // ")
-                && before.matches('"').count() % 2 == 0
-            {
-                found.push((at + 1, comment));
+/// Reads which prose of a file: by its extension, or as a script if it has none.
+fn prose(path: &Path, text: &str) -> Vec<Prose> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("rs") => {
+            let is_library = ["tool-runtime/src", "tool-runtime/json/src"]
+                .iter()
+                .any(|folder| path.starts_with(root().join(folder)));
+            let is_macro = path.starts_with(root().join("tool-macros/src"));
+            let mut found = comments(text);
+            found.extend(error_messages(text));
+            found.extend(test_names(text));
+            // The library's own panics are read by hand: the other literals are for the model.
+            found.extend(if is_library { Vec::new() } else { panic_messages(text) });
+            found.extend(if is_macro { macro_messages(text) } else { Vec::new() });
+            found
+        }
+        Some("md" | "stderr") => page(text),
+        _ => hash_comments(text),
+    }
+}
+
+/// Returns all files with prose: sources, pages, expected diagnostics, scripts and configuration.
+fn files_with_prose() -> Vec<(PathBuf, String)> {
+    let mut found: Vec<_> = FOLDERS
+        .into_iter()
+        .flat_map(|folder| files(folder, &["rs", "md", "stderr", "py", "toml", "yml", "yaml"]))
+        .collect();
+    let root = root();
+    let scripts =
+        HIDDEN_FOLDERS.iter().map(|folder| root.join(folder)).filter(|path| path.exists());
+    for folder in scripts.chain([root.clone()]) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let is_lock = path.extension().is_some_and(|extension| extension == "lock");
+            if path.is_file() && !is_lock {
+                let text = fs::read_to_string(&path).expect("text");
+                found.push((path, text));
             }
         }
     }
-    found
-}
-
-/// Returns the messages of errors in a Rust file with their lines: `#[error("…")]`.
-fn error_messages(text: &str) -> Vec<(usize, String)> {
-    let message = Regex::new(r#"#\[error\(\s*"((?:[^"\\]|\\.)*)""#).expect("an expression");
-    let line_of = |at: usize| text[..at].lines().count().max(1);
-    let found = message.captures_iter(text);
-    found.map(|it| (line_of(it.get(0).expect("all").start()), it[1].to_owned())).collect()
-}
-
-/// Returns the string literals of an assertion, a panic or an `expect` on one line, with the line.
-fn panic_messages(text: &str) -> Vec<(usize, String)> {
-    let call = Regex::new(r"(?:assert\w*!|panic!|unreachable!|\.expect)\((.*)").expect("it");
-    let literal = Regex::new(r#""((?:[^"\\]|\\.)*)"\)?;?$"#).expect("an expression");
-    let message = |line: &str| {
-        let arguments = call.captures(line)?.get(1)?.as_str().to_owned();
-        Some(literal.captures(&arguments)?[1].to_owned())
-    };
-    let lines = text.lines().enumerate();
-    lines.filter_map(|(at, line)| Some((at + 1, message(line)?))).collect()
-}
-
-/// Returns the names of the tests of a Rust file with their lines, as words.
-fn test_names(text: &str) -> Vec<(usize, String)> {
-    let name = Regex::new(r"fn (\w+)\(").expect("an expression");
-    let lines: Vec<_> = text.lines().collect();
-    let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        if !(line.trim_start().starts_with("#[test]") || line.contains("#[tokio::test")) {
-            continue;
-        }
-        let function = lines.iter().enumerate().skip(at).find_map(|(at, line)| {
-            let name = name.captures(line)?;
-            Some((at + 1, name[1].replace('_', " ")))
-        });
-        found.extend(function);
-    }
+    found.retain(|(path, _)| {
+        // These files hold the words themselves, or the words of lawyers.
+        let name = relative(path);
+        !OWN_FILES.contains(&name.as_str()) && !name.starts_with("LICENSE")
+    });
     found
 }
 
@@ -103,27 +103,11 @@ fn test_names(text: &str) -> Vec<(usize, String)> {
 fn prose_uses_the_words_of_the_field() {
     let banned = banned();
     let mut violations = Vec::new();
-    for (path, text) in FOLDERS.into_iter().flat_map(sources) {
-        // These files hold the words themselves.
-        if path.ends_with("tests/tidy/language.rs") {
-            continue;
-        }
-        let comments = comments(&text).into_iter().map(|(line, text)| (line, text.to_owned()));
-        let prose = comments.chain(error_messages(&text)).chain(test_names(&text));
-        let is_program = !path.starts_with(super::files::root().join("tool-runtime/src"));
-        let messages = if is_program { panic_messages(&text) } else { Vec::new() };
-        let prose = prose.chain(messages);
-        for (line, prose) in prose {
-            for word in banned.find_iter(&prose) {
+    for (path, text) in files_with_prose() {
+        for prose in prose(&path, &text) {
+            for word in banned.find_iter(&prose.text) {
+                let line = prose.line_at(word.start());
                 violations.push(format!("{}:{line}: `{}`", relative(&path), word.as_str()));
-            }
-        }
-    }
-    let pages = FOLDERS.into_iter().filter(|folder| *folder == "tool-runtime");
-    for (path, text) in pages.flat_map(|folder| files(folder, &["md"])) {
-        for (line, prose) in text.lines().enumerate() {
-            for word in banned.find_iter(prose) {
-                violations.push(format!("{}:{}: `{}`", relative(&path), line + 1, word.as_str()));
             }
         }
     }
@@ -134,37 +118,40 @@ fn prose_uses_the_words_of_the_field() {
 fn error_messages_start_lower_case_and_end_without_a_full_stop() {
     let mut violations = Vec::new();
     for (path, text) in ["tool-runtime", "tool-macros"].into_iter().flat_map(sources) {
-        for (line, message) in error_messages(&text) {
-            // A name, an acronym or a placeholder may come first.
-            let mut chars = message.chars();
-            let is_capital = chars.next().is_some_and(char::is_uppercase)
-                && chars.next().is_some_and(char::is_lowercase);
-            if is_capital || message.ends_with('.') {
-                violations.push(format!("{}:{line}: {message}", relative(&path)));
+        let is_macro = path.starts_with(root().join("tool-macros/src"));
+        let messages = if is_macro { macro_messages(&text) } else { error_messages(&text) };
+        for message in messages {
+            if is_badly_formed(&message.text) {
+                let line = message.line_at(0);
+                violations.push(format!("{}:{line}: {}", relative(&path), message.text));
             }
         }
     }
     assert!(violations.is_empty(), "{} places:\n{}", violations.len(), violations.join("\n"));
 }
 
+/// Returns whether an error message starts with a capital or ends with a full stop. A name, an
+/// acronym or a placeholder may come first.
+fn is_badly_formed(message: &str) -> bool {
+    let mut chars = message.chars();
+    let is_capital = chars.next().is_some_and(char::is_uppercase)
+        && chars.next().is_some_and(char::is_lowercase);
+    is_capital || message.ends_with('.')
+}
+
 #[test]
 fn prose_wraps_at_the_agreed_column() {
     let mut violations = Vec::new();
-    for (path, text) in FOLDERS.into_iter().flat_map(sources) {
+    for (path, text) in files_with_prose() {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let is_prose = |line: &str| match extension {
+            Some("rs") => line.trim_start().starts_with("//"),
+            Some("md") => true,
+            Some("stderr") => false,
+            _ => line.trim_start().starts_with('#'),
+        };
         for (at, line) in text.lines().enumerate() {
-            let is_comment = line.trim_start().starts_with("//");
-            if is_comment && is_too_long(line) {
-                violations.push(format!("{}:{}", relative(&path), at + 1));
-            }
-        }
-    }
-    let mut pages = files("tool-runtime", &["md"]);
-    let readme = super::files::root().join("README.md");
-    let text = std::fs::read_to_string(&readme).expect("the README");
-    pages.push((readme, text));
-    for (path, text) in pages {
-        for (at, line) in text.lines().enumerate() {
-            if is_too_long(line) {
+            if is_prose(line) && is_too_long(line) {
                 violations.push(format!("{}:{}", relative(&path), at + 1));
             }
         }
@@ -186,12 +173,10 @@ fn language_rules_find_violations() {
     assert!(banned.is_match("Whoever resumes a run"));
     assert!(banned.is_match("the model is told of it"));
     assert!(!banned.is_match("the dispatcher reports it"));
-    let code = "/// Runs.\n/// ```\n/// // nobody\n/// ```\nlet a = 1; // somebody\n";
-    assert_eq!(comments(code), [(1, " Runs."), (5, "somebody")]);
-    let error = "#[error(\n    \"Is told.\")]\nstruct E;";
-    assert_eq!(error_messages(error), [(1, "Is told.".to_owned())]);
-    let test = "#[test]\nfn nobody_is_told() {}\n";
-    assert_eq!(test_names(test), [(2, "nobody is told".to_owned())]);
+    let wrapped = &comments("// The run is gone\n// on with.\n")[0];
+    assert_eq!(banned.find(&wrapped.text).map(|word| wrapped.line_at(word.start())), Some(1));
+    assert!(is_badly_formed("Is told") && is_badly_formed("is told."));
+    assert!(!is_badly_formed("`name` is empty") && !is_badly_formed("HTTP status 404"));
     assert!(is_too_long(&format!("// {}", "word ".repeat(30))));
     assert!(!is_too_long(&format!("| {} |", "word ".repeat(30))));
 }

@@ -94,7 +94,7 @@ pub enum ToolEvent {
     Progress {
         /// The id of the call.
         call: CallId,
-        /// The progress.
+        /// The progress that the tool reported.
         progress: Progress,
     },
     /// The call was cancelled from outside.

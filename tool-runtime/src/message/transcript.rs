@@ -25,7 +25,7 @@ use super::{Image, Reasoning, ToolCall, ToolResult};
 pub enum Message {
     /// Instructions for the model.
     System {
-        /// The instructions.
+        /// The text of the instructions.
         text: String,
     },
     /// A message of the user or of the program.

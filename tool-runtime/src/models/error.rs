@@ -29,7 +29,7 @@ pub enum ModelError {
     Timeout {
         /// The URL of the request.
         url: String,
-        /// The time limit.
+        /// The time limit of the request.
         limit: Duration,
     },
     /// The API of the provider returned an error.
@@ -124,7 +124,8 @@ pub struct ApiError {
     pub kind: ApiErrorKind,
     /// The URL of the request.
     pub url: String,
-    /// The HTTP status. If the error was sent within a stream, this is the status of the stream.
+    /// The HTTP status of the response. If the error was sent within a stream, this is the status
+    /// of the stream.
     pub status: u16,
     /// The body of the response. A long body is truncated.
     pub body: String,

@@ -23,7 +23,7 @@ pub enum Approval {
     /// Allows all calls of this tool for the rest of the run. Outside of a run, it allows them for
     /// the lifetime of the dispatcher.
     ForRun,
-    /// Denies the call. The model receives this reason.
+    /// Denies the call for a reason, which the model receives.
     Deny(String),
     /// Postpones the decision: the call stays open and its run pauses.
     Defer,

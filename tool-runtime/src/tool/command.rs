@@ -193,7 +193,8 @@ impl fmt::Debug for Command<'_> {
 pub struct CommandOutput {
     /// The exit status of the program.
     pub status: ExitStatus,
-    /// The standard output. The middle of a long output is left out; invalid UTF-8 is replaced.
+    /// The standard output of the program. The middle of a long output is left out; invalid UTF-8
+    /// is replaced.
     pub stdout: String,
     /// The standard error, captured like the standard output.
     pub stderr: String,

@@ -143,8 +143,8 @@ pub struct Run {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CompletedStep {
-    /// The model replied. The reply is the last message, followed by the results of calls that may
-    /// not run.
+    /// The model replied to a request. The reply is the last message, followed by the results of
+    /// calls that may not run.
     Replied,
     /// The calls of the last reply were run. Their results are the last message.
     Called(Vec<ToolExecution>),

@@ -65,7 +65,7 @@ pub enum SessionError {
     /// The store is busy or can't be reached.
     #[error("session store unavailable: {source}")]
     Unavailable {
-        /// The cause.
+        /// The error of the store.
         source: Box<dyn Error + Send + Sync>,
     },
 }

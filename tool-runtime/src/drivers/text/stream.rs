@@ -58,7 +58,8 @@ pub struct TextChunk<'s> {
     pub text: &'s str,
     /// The next part of the reasoning.
     pub reasoning: &'s str,
-    /// The next calls. Each is complete, because an incomplete call may turn out to be text.
+    /// The next complete calls. An incomplete call is held back, because it may turn out to be
+    /// text.
     pub calls: &'s [ToolCall],
     /// True if all text and calls that were returned before are void, because the model was found
     /// to have been reasoning. They are returned again as reasoning, and [`text`](Self::text)

@@ -48,7 +48,7 @@ pub(crate) fn named_function(
         #(#cfgs)*
         #[automatically_derived]
         #[allow(deprecated, reason = "the function may be deprecated")]
-        impl #private::NamedFunction for #ident {
+        impl #private::ToolFunction for #ident {
             #body
         }
     }
@@ -240,7 +240,7 @@ fn fits(param: &Param, private: &TokenStream) -> TokenStream {
     match &param.passing {
         // The name of the type only affects the error message.
         Passing::Owned(ty) if is_named_like_context(ty) => {
-            quote!(<#ty as #private::NotToolContext>::FITS;)
+            quote!(<#ty as #private::OwnedArgument>::FITS;)
         }
         Passing::Owned(ty) => quote!(<#ty as #private::Argument>::FITS;),
         Passing::Borrowed(ty) => quote!(<#ty as #private::BorrowedArgument>::FITS;),
@@ -274,7 +274,7 @@ fn default_value(param: &Param, private: &Runtime) -> Option<TokenStream> {
         }
         Some(expr @ syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(_), .. })) => {
             let private = private.private_at(expr.span());
-            quote_spanned!(expr.span()=> #private::DefaultFromText::default_from_text(#expr))
+            quote_spanned!(expr.span()=> #private::FromStaticStr::from_static_str(#expr))
         }
         Some(expr) => expr.to_token_stream(),
     })

@@ -10,13 +10,13 @@ use crate::model::{ToolFn, Toolbox};
 
 /// The place where a function is declared.
 #[derive(Clone, Copy, PartialEq)]
-enum Container {
+enum DeclarationSite {
     Module,
     Toolbox,
 }
 
 pub(crate) fn function(function: &ToolFn, errors: &Errors) {
-    check_tool(function, Container::Module, errors);
+    check_tool(function, DeclarationSite::Module, errors);
     signature::check_primitive_name(function, errors);
 }
 
@@ -25,11 +25,11 @@ pub(crate) fn toolbox(toolbox: &Toolbox, errors: &Errors) {
     check_not_empty(toolbox, errors);
     check_distinct_names(toolbox, errors);
     for tool in &toolbox.tools {
-        check_tool(tool, Container::Toolbox, errors);
+        check_tool(tool, DeclarationSite::Toolbox, errors);
     }
 }
 
-fn check_tool(function: &ToolFn, container: Container, errors: &Errors) {
+fn check_tool(function: &ToolFn, container: DeclarationSite, errors: &Errors) {
     check_single_attribute(function, errors);
     signature::check(function, container, errors);
     words::check(function, errors);

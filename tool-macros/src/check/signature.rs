@@ -7,12 +7,12 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{FnArg, GenericParam, Pat, Receiver, ReceiverKind, Safety, Type};
 
-use super::Container;
+use super::DeclarationSite;
 use crate::attr::LoneParameter;
 use crate::errors::Errors;
 use crate::model::{Passing, ToolFn};
 
-pub(super) fn check(function: &ToolFn, container: Container, errors: &Errors) {
+pub(super) fn check(function: &ToolFn, container: DeclarationSite, errors: &Errors) {
     check_async(function, errors);
     check_qualifiers(function, errors);
     for input in &function.sig.inputs {
@@ -67,13 +67,13 @@ fn check_qualifiers(function: &ToolFn, errors: &Errors) {
 
 /// `tools![…]` gets the name of a function, so there is no value to call a method on. The tools of
 /// a toolbox run concurrently, so none of them can have exclusive access to the value.
-fn check_receiver(receiver: &Receiver, container: Container, errors: &Errors) {
+fn check_receiver(receiver: &Receiver, container: DeclarationSite, errors: &Errors) {
     let text = match container {
-        Container::Module => {
+        DeclarationSite::Module => {
             "a method is a tool only within a toolbox: put `#[tool]` on the `impl` block as well"
         }
-        Container::Toolbox if is_shared(receiver) => return,
-        Container::Toolbox => {
+        DeclarationSite::Toolbox if is_shared(receiver) => return,
+        DeclarationSite::Toolbox => {
             "a tool takes `&self`, because calls run concurrently: \
              keep mutable state in a `Mutex` or an atomic"
         }

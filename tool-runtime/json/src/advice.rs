@@ -13,7 +13,7 @@ impl FixKind {
     pub const fn advice(self) -> &'static str {
         match self {
             Self::Bom => "leave out the byte order mark",
-            Self::Blank => "write plain spaces",
+            Self::Whitespace => "write plain spaces",
             Self::Fence => "leave out the code fence",
             Self::Tag => "leave out the tag",
             Self::Reasoning => "leave out the reasoning",
@@ -25,12 +25,12 @@ impl FixKind {
             Self::Empty => "send `{}`",
             Self::Unquoted => "leave out the quotes around this value",
             Self::Quoted => "put quotes around this value",
-            Self::Whole => "write this number as an integer",
-            Self::Absent => "leave out this member",
-            Self::Listed => "put this value into an array",
-            Self::Unlisted => "send this value without an array around it",
+            Self::IntegralNumber => "write this number as an integer",
+            Self::NullMember => "leave out this member",
+            Self::IntoArray => "put this value into an array",
+            Self::OutOfArray => "send this value without an array around it",
             Self::KeyCase => "spell this key as the schema does",
-            Self::ChoiceCase => "spell this value as the schema lists it",
+            Self::EnumCase => "spell this value as the schema lists it",
             Self::Envelope => "send the arguments alone",
             Self::Control => "escape line breaks, tabs and the like in this string",
             Self::Escape => "write each backslash in this string twice",
@@ -45,8 +45,8 @@ impl FixKind {
             Self::Colon => "write one colon",
             Self::Semicolon => "write a comma for the semicolon",
             Self::Quotes => "put this string into plain double quotes",
-            Self::BareKey => "put this key into quotes",
-            Self::BareText => "put this text into quotes",
+            Self::UnquotedKey => "put this key into quotes",
+            Self::UnquotedText => "put this text into quotes",
             Self::Number => "write this number as JSON does",
             Self::LeadingZeros => "leave out the zeros before this number",
             Self::Punctuation => "write plain punctuation",
@@ -61,9 +61,10 @@ impl FixKind {
             Self::ExtraCloser => "leave out this closing bracket",
             Self::InnerQuotes => "escape the quotes inside this string as `\\\"`",
             Self::MissingQuote => "put the missing quote here",
-            Self::CutText | Self::CutLiteral | Self::CutMember | Self::CutList => {
-                "send all of the text, which breaks off here"
-            }
+            Self::TruncatedText
+            | Self::TruncatedLiteral
+            | Self::TruncatedMember
+            | Self::TruncatedList => "send all of the text, which breaks off here",
         }
     }
 }

@@ -75,7 +75,8 @@ pub enum FixKind {
     /// Removed a byte order mark (U+FEFF) at the start of the text.
     Bom,
     /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like.
-    Blank,
+    #[serde(rename = "blank")]
+    Whitespace,
     /// Removed backticks or tildes around the value, with or without a language word.
     Fence,
     /// Removed a tag such as `<tool_call>`, `</s>`, `<|im_end|>` or `[TOOL_CALLS]`.
@@ -108,22 +109,27 @@ pub enum FixKind {
     ///
     /// JSON Schema accepts such a number as an integer, so every tool accepts this fix, whatever it
     /// declares about repairs.
-    Whole,
+    #[serde(rename = "whole")]
+    IntegralNumber,
     /// Removed a null member that the schema knows, does not require, and allows no null for.
     ///
     /// Some providers make models send all members, so every tool accepts this fix, whatever it
     /// declares about repairs.
-    Absent,
+    #[serde(rename = "absent")]
+    NullMember,
     /// Wrapped one value in an array, because the schema wants an array.
-    Listed,
+    #[serde(rename = "listed")]
+    IntoArray,
     /// Replaced an array of one item by the item, because the schema wants no array.
-    Unlisted,
+    #[serde(rename = "unlisted")]
+    OutOfArray,
     /// Replaced a key by the schema's spelling, which differs in case or separators: `maxResults`
     /// for `max_results`.
     KeyCase,
     /// Replaced a string by the schema's enum value, which differs in case or surrounding
     /// whitespace.
-    ChoiceCase,
+    #[serde(rename = "choice_case")]
+    EnumCase,
     /// Removed an envelope such as `{"name": …, "arguments": …}` around the arguments.
     Envelope,
     /// Escaped raw line breaks, tabs or other control characters in a string.
@@ -149,9 +155,11 @@ pub enum FixKind {
     /// Read a string in doubled quotes, which may have been meant as content: `""exact words""`.
     DoubledQuotes,
     /// Read a key without quotes.
-    BareKey,
+    #[serde(rename = "bare_key")]
+    UnquotedKey,
     /// Read a string without quotes.
-    BareText,
+    #[serde(rename = "bare_text")]
+    UnquotedText,
     /// Read a number that JSON spells otherwise: `+1`, `.5`, `5.`, `1_000`.
     Number,
     /// Read a number with leading zeros; only a schema decides whether it is a number.
@@ -181,14 +189,18 @@ pub enum FixKind {
     /// Inserted a missing quote at one end of a string, or replaced a different one.
     MissingQuote,
     /// Closed a string inside which the text ends.
-    CutText,
+    #[serde(rename = "cut_text")]
+    TruncatedText,
     /// Completed `true`, `false` or `null` at the end of the text, because the schema allows only
     /// one.
-    CutLiteral,
+    #[serde(rename = "cut_literal")]
+    TruncatedLiteral,
     /// Dropped a member because the text ends inside its key or before its value.
-    CutMember,
+    #[serde(rename = "cut_member")]
+    TruncatedMember,
     /// Closed the containers after a comma at the end of the text.
-    CutList,
+    #[serde(rename = "cut_list")]
+    TruncatedList,
 }
 
 impl FixKind {
@@ -197,7 +209,7 @@ impl FixKind {
         use {Level::*, Risk::*};
         match self {
             Self::Bom => (Wrapping, Lossless, "removed a byte order mark"),
-            Self::Blank => (Wrapping, Lossless, "removed whitespace that JSON does not allow"),
+            Self::Whitespace => (Wrapping, Lossless, "removed whitespace that JSON does not allow"),
             Self::Fence => (Wrapping, Lossless, "removed a code fence around the value"),
             Self::Tag => (Wrapping, Lossless, "removed a tag around the value"),
             Self::Reasoning => (Wrapping, Lossless, "removed a block of reasoning"),
@@ -209,12 +221,12 @@ impl FixKind {
             Self::Empty => (Schema, Lossless, "read an empty text as an object without members"),
             Self::Unquoted => (Schema, Lossless, "removed the quotes around a value"),
             Self::Quoted => (Schema, Lossless, "put quotes around a value"),
-            Self::Whole => (Schema, Lossless, "wrote an integral number as an integer"),
-            Self::Absent => (Schema, Lossless, "removed a member that was null"),
-            Self::Listed => (Schema, Inferred, "put a value into an array of one"),
-            Self::Unlisted => (Schema, Inferred, "took a value out of an array of one"),
+            Self::IntegralNumber => (Schema, Lossless, "wrote an integral number as an integer"),
+            Self::NullMember => (Schema, Lossless, "removed a member that was null"),
+            Self::IntoArray => (Schema, Inferred, "put a value into an array of one"),
+            Self::OutOfArray => (Schema, Inferred, "took a value out of an array of one"),
             Self::KeyCase => (Schema, Inferred, "corrected the spelling of a key to the schema's"),
-            Self::ChoiceCase => {
+            Self::EnumCase => {
                 (Schema, Inferred, "corrected the spelling of a value to the schema's")
             }
             Self::Envelope => (Schema, Inferred, "removed the envelope around the arguments"),
@@ -229,8 +241,8 @@ impl FixKind {
             Self::Semicolon => (Spelling, Inferred, "read a semicolon as a comma"),
             Self::DoubledQuotes => (Spelling, Inferred, "read a string in doubled quotes"),
             Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
-            Self::BareKey => (Spelling, Lossless, "put quotes around a key"),
-            Self::BareText => (Spelling, Inferred, "put quotes around a string"),
+            Self::UnquotedKey => (Spelling, Lossless, "put quotes around a key"),
+            Self::UnquotedText => (Spelling, Inferred, "put quotes around a string"),
             Self::Number => (Spelling, Lossless, "read a number that JSON spells otherwise"),
             Self::LeadingZeros => (Spelling, Inferred, "read a number with leading zeros"),
             Self::Punctuation => (Spelling, Lossless, "read full-width punctuation"),
@@ -245,10 +257,14 @@ impl FixKind {
             Self::ExtraCloser => (Structure, Inferred, "removed a closing bracket"),
             Self::InnerQuotes => (Structure, Inferred, "escaped quotes inside a string"),
             Self::MissingQuote => (Structure, Inferred, "inserted a missing quote"),
-            Self::CutText => (Truncation, Lossy, "closed a string that was cut off"),
-            Self::CutLiteral => (Truncation, Inferred, "completed a literal that was cut off"),
-            Self::CutMember => (Truncation, Lossy, "dropped a member that was cut off"),
-            Self::CutList => (Truncation, Lossy, "closed the value that was cut off after a comma"),
+            Self::TruncatedText => (Truncation, Lossy, "closed a string that was cut off"),
+            Self::TruncatedLiteral => {
+                (Truncation, Inferred, "completed a literal that was cut off")
+            }
+            Self::TruncatedMember => (Truncation, Lossy, "dropped a member that was cut off"),
+            Self::TruncatedList => {
+                (Truncation, Lossy, "closed the value that was cut off after a comma")
+            }
         }
     }
 

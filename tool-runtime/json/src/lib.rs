@@ -190,15 +190,15 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 ///
 /// - A number, boolean or null is taken out of its quotes ([`FixKind::Unquoted`]). A number becomes
 ///   the string that it was written as ([`FixKind::Quoted`]): 1.10 and 02139 keep their digits.
-///   30.0 becomes an integer ([`FixKind::Whole`]); 3.7 never does.
+///   30.0 becomes an integer ([`FixKind::IntegralNumber`]); 3.7 never does.
 /// - A string that holds an object or array is decoded ([`FixKind::EncodedTwice`]). One value
-///   becomes an array of one ([`FixKind::Listed`]), or the reverse ([`FixKind::Unlisted`]).
+///   becomes an array of one ([`FixKind::IntoArray`]), or the reverse ([`FixKind::OutOfArray`]).
 /// - Keys and enum values are spelled as in the schema ([`FixKind::KeyCase`],
-///   [`FixKind::ChoiceCase`]).
+///   [`FixKind::EnumCase`]).
 /// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`
 ///   ([`FixKind::Envelope`]). An empty text becomes an object without members if no member is
 ///   required ([`FixKind::Empty`]). A null member is removed if the schema knows it, does not
-///   require it and allows no null for it ([`FixKind::Absent`]).
+///   require it and allows no null for it ([`FixKind::NullMember`]).
 ///
 /// A value that fits the schema is never changed, and nothing is filled in. A value that cannot be
 /// coerced is returned as it was written: it may not satisfy the schema.
@@ -307,7 +307,7 @@ fn parse_and_coerce(
         let parsed = decode_string(text, outer, expected, settings, steps)?;
         coerce_parsed(text, parsed, &span, schema, settings, steps)
     };
-    let deepens = |fix: &Fix| matches!(fix.kind, FixKind::Listed | FixKind::EncodedTwice);
+    let deepens = |fix: &Fix| matches!(fix.kind, FixKind::IntoArray | FixKind::EncodedTwice);
     let depth = settings.options.depth();
     if parsed.fixes.iter().any(deepens) && exceeds_depth(&parsed.value, depth) {
         return Err(ParseError::from_recovery(text, &RecoveryError::too_deep(0, depth), expected));

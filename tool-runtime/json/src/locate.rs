@@ -88,7 +88,7 @@ pub(super) fn locate(
             return Ok(bare);
         }
         let is_whitespace =
-            |segment: &Segment| matches!(segment.kind, Some(FixKind::Bom | FixKind::Blank));
+            |segment: &Segment| matches!(segment.kind, Some(FixKind::Bom | FixKind::Whitespace));
         if let Some(error) = &scan.scalar_error {
             return Err(ParseError::from_recovery(text, error, expected));
         }
@@ -136,7 +136,7 @@ fn unquoted_text(text: &str, expected: TypeSet) -> Option<LocatedValue> {
     let span = start..start + words.len();
     let value = Value::from(words);
     let json = JsonText::Ready(value.to_string());
-    let fixes = vec![Fix::new(FixKind::BareText, span.clone())];
+    let fixes = vec![Fix::new(FixKind::UnquotedText, span.clone())];
     Some(LocatedValue { value, json, span, fixes, truncated: false, callees: Vec::new() })
 }
 

@@ -148,7 +148,7 @@ impl Scan<'_, '_> {
         {
             // The text was cut off inside the closing quote.
             json = format!("{body}\"");
-            fixes.push(Fix::new(FixKind::CutText, span.clone()));
+            fixes.push(Fix::new(FixKind::TruncatedText, span.clone()));
         }
         let Ok(value @ Value::String(_)) = serde_json::from_str(&json) else {
             return false;

@@ -26,7 +26,7 @@ const MAX_PLACEHOLDER_LEN: usize = 256;
 const MAX_ATTEMPTS: usize = 4;
 
 /// The spans of `name(` and of `)`.
-type Call = (Range<usize>, Range<usize>);
+type CallSpan = (Range<usize>, Range<usize>);
 
 /// A segment of the text and the reason to remove it; `None` if it may be the value.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl<'t, 's> Scan<'t, 's> {
                 '(' if self.is_after_opening_fence() => self.scan_scalar(),
                 '(' if self.is_sole_call() => self.scan_scalar_in_call(),
                 c if is_json_whitespace(c) => self.at += 1,
-                c if is_non_json_whitespace(c) => self.discard(FixKind::Blank, c.len_utf8()),
+                c if is_non_json_whitespace(c) => self.discard(FixKind::Whitespace, c.len_utf8()),
                 c => self.discard(FixKind::Prose, c.len_utf8()),
             }
         }
@@ -456,13 +456,13 @@ impl<'t, 's> Scan<'t, 's> {
     }
 
     /// Adds a candidate and the call that encloses it.
-    fn add_in_call(&mut self, candidate: CandidateValue, is_expected: bool, call: Option<Call>) {
+    fn add_in_call(&mut self, value: CandidateValue, is_expected: bool, call: Option<CallSpan>) {
         if let Some((name, _)) = &call {
             *self.steps += name.len();
             let start = self.reclaim_prose(name.start);
             self.segments.push(Segment::new(FixKind::Call, start..name.end));
         }
-        self.add_candidate(candidate, is_expected);
+        self.add_candidate(value, is_expected);
         if let Some((_, end)) = call {
             self.at = end.start;
             self.discard(FixKind::Call, end.len());

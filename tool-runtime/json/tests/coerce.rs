@@ -172,7 +172,7 @@ fn damaged(value: &Value, shape: &Shape, fault: FixKind, is_single: bool) -> Val
             let items: Vec<_> =
                 items.iter().map(|value| damaged(value, item, fault, false)).collect();
             match (fault, items.as_slice()) {
-                (FixKind::Listed, [one]) if is_single && is_single_item(one) => one.clone(),
+                (FixKind::IntoArray, [one]) if is_single && is_single_item(one) => one.clone(),
                 (FixKind::EncodedTwice, _) => quoted(value),
                 _ => items.into(),
             }
@@ -207,19 +207,21 @@ fn damaged(value: &Value, shape: &Shape, fault: FixKind, is_single: bool) -> Val
         }
         (Shape::Integer | Shape::Number | Shape::Boolean, value) => match fault {
             FixKind::Unquoted => quoted(value),
-            FixKind::Unlisted => json!([value]),
-            FixKind::Whole if matches!(shape, Shape::Integer) => raw(&format!("{value}.0")),
+            FixKind::OutOfArray => json!([value]),
+            FixKind::IntegralNumber if matches!(shape, Shape::Integer) => {
+                raw(&format!("{value}.0"))
+            }
             _ => value.clone(),
         },
         (Shape::Text, Value::String(text)) => match fault {
             FixKind::Quoted if ["17", "true", "1.10"].contains(&text.as_str()) => raw(text),
             // If null is allowed too, this has two readings.
-            FixKind::Unlisted if !["null", "None"].contains(&text.as_str()) => json!([value]),
+            FixKind::OutOfArray if !["null", "None"].contains(&text.as_str()) => json!([value]),
             _ => value.clone(),
         },
         (Shape::Choice, Value::String(text)) => match fault {
-            FixKind::ChoiceCase => format!(" {}", text.to_uppercase()).into(),
-            FixKind::Unlisted => json!([value]),
+            FixKind::EnumCase => format!(" {}", text.to_uppercase()).into(),
+            FixKind::OutOfArray => json!([value]),
             _ => value.clone(),
         },
         _ => value.clone(),
@@ -272,8 +274,8 @@ proptest! {
 
     #[test]
     fn damaged_value_is_restored((shape, value) in cases(), fault in select(vec![
-        FixKind::Unquoted, FixKind::Quoted, FixKind::Listed, FixKind::Unlisted, FixKind::Whole,
-        FixKind::KeyCase, FixKind::ChoiceCase, FixKind::EncodedTwice,
+        FixKind::Unquoted, FixKind::Quoted, FixKind::IntoArray, FixKind::OutOfArray, FixKind::IntegralNumber,
+        FixKind::KeyCase, FixKind::EnumCase, FixKind::EncodedTwice,
     ])) {
         let text = text_of(&damaged(&value, &shape, fault, true));
         let parsed = parse_as(&text, &shape.document()).unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::equal::first_repeat;
-use super::fault::{PathSegment, Rule};
+use super::fault::{PathSegment, ViolatedRule};
 use super::keywords::{count, fits_count, list};
 use super::limits::{MAX_DEPTH, weight};
 use super::validator::Validator;
@@ -23,10 +23,10 @@ impl<'s, 'v> Validator<'s, 'v> {
     pub(super) fn array(&mut self, rules: &'s Map<String, Value>, items: &'v [Value]) {
         let (first, rest) = by_position(rules);
         if !fits_count(rules, "minItems", "maxItems", items.len()) {
-            self.fault(Rule::Items(rules, items.len()));
+            self.fault(ViolatedRule::Items(rules, items.len()));
         } else if rest == Some(&Value::Bool(false)) && items.len() > first.len() {
             // One fault about the length, not one for each surplus item.
-            return self.fault(Rule::NoMoreItems(first.len(), items.len()));
+            return self.fault(ViolatedRule::NoMoreItems(first.len(), items.len()));
         }
         for (at, item) in items.iter().enumerate() {
             match first.get(at).or(rest) {
@@ -38,7 +38,7 @@ impl<'s, 'v> Validator<'s, 'v> {
             && self.spend(weight(self.value(), MAX_DEPTH).unwrap_or(usize::MAX))
             && let Some((first, repeat)) = first_repeat(items)
         {
-            self.fault(Rule::Repeated(first, repeat));
+            self.fault(ViolatedRule::Repeated(first, repeat));
         }
         self.contains(rules, items);
     }
@@ -51,7 +51,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         let min = count(rules, "minContains").unwrap_or(1);
         let max = count(rules, "maxContains").unwrap_or(usize::MAX);
         if found < min || found > max {
-            self.fault(Rule::Contains(rules, schema, found));
+            self.fault(ViolatedRule::Contains(rules, schema, found));
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::branch_rank::BranchRank;
-use super::fault::Rule;
+use super::fault::ViolatedRule;
 use super::validator::Validator;
 
 impl<'s, 'v> Validator<'s, 'v> {
@@ -41,7 +41,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         match valid.len() {
             0 => self.explain(&ranks, failed),
             1 => {}
-            _ => self.fault(Rule::Ambiguous(valid)),
+            _ => self.fault(ViolatedRule::Ambiguous(valid)),
         }
     }
 }

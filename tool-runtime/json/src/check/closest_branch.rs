@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::branch_rank::BranchRank;
-use super::fault::{Fault, PathSegment, Rule};
+use super::fault::{Fault, PathSegment, ViolatedRule};
 use super::keywords::{names, object_at};
 use super::validator::Validator;
 
@@ -16,7 +16,7 @@ impl<'s, 'v> Validator<'s, 'v> {
     ) {
         let all = || ranks.iter().map(|(branch, _)| *branch).collect();
         if self.is_trial() {
-            return self.fault(Rule::NoneOf(Vec::new()));
+            return self.fault(ViolatedRule::NoneOf(Vec::new()));
         }
         if !failed.is_empty() {
             return self.explain_failed(failed);
@@ -50,7 +50,7 @@ impl<'s, 'v> Validator<'s, 'v> {
             failed.into_iter().partition(|(_, faults)| Some(distance(faults)) == min_distance);
         if best.len() > 1 {
             let wanted = best.into_iter().map(|(branch, _)| branch).collect();
-            self.fault(Rule::NoneOf(wanted));
+            self.fault(ViolatedRule::NoneOf(wanted));
         } else if let Some((_, faults)) = best.pop() {
             self.extend_faults(faults);
         }
@@ -62,16 +62,16 @@ impl<'s, 'v> Validator<'s, 'v> {
         let others = branches.iter().copied().filter(|branch| !is_null(branch));
         let others: Vec<_> = others.collect();
         match others.as_slice() {
-            [] => self.fault(Rule::NoneOf(branches)),
+            [] => self.fault(ViolatedRule::NoneOf(branches)),
             [only] => self.validate(only, self.value()),
-            _ => self.fault(Rule::NoneOf(others)),
+            _ => self.fault(ViolatedRule::NoneOf(others)),
         }
     }
 
     fn explain_best(&mut self, best: Vec<&'s Value>) {
         match best.as_slice() {
             [only] => self.validate(only, self.value()),
-            _ => self.fault(Rule::NoneOf(best)),
+            _ => self.fault(ViolatedRule::NoneOf(best)),
         }
     }
 
@@ -85,7 +85,7 @@ impl<'s, 'v> Validator<'s, 'v> {
             return false;
         };
         let Some((key, value)) = members.get_key_value(tag) else {
-            self.fault(Rule::Missing { name: tag, wanted: schemas, required_by: None });
+            self.fault(ViolatedRule::Missing { name: tag, wanted: schemas, required_by: None });
             return true;
         };
         let candidates: Vec<_> = branches
@@ -97,7 +97,7 @@ impl<'s, 'v> Validator<'s, 'v> {
             .map(|(branch, _)| *branch)
             .collect();
         match candidates.as_slice() {
-            [] => self.fault_at(PathSegment::Key(key), value, Rule::NoneOf(schemas)),
+            [] => self.fault_at(PathSegment::Key(key), value, ViolatedRule::NoneOf(schemas)),
             [only] => self.validate(only, self.value()),
             _ => return false,
         }

@@ -16,13 +16,13 @@ pub enum PathSegment<'v> {
 #[derive(Debug)]
 pub(super) struct Fault<'s, 'v> {
     pub(super) path: Vec<PathSegment<'v>>,
-    pub(super) rule: Rule<'s, 'v>,
+    pub(super) rule: ViolatedRule<'s, 'v>,
     pub(super) value: &'v Value,
 }
 
 /// The violated rule, with the data for its message.
 #[derive(Debug)]
-pub(super) enum Rule<'s, 'v> {
+pub(super) enum ViolatedRule<'s, 'v> {
     Missing {
         name: &'s str,
         wanted: Vec<&'s Value>,
@@ -54,7 +54,7 @@ impl Fault<'_, '_> {
     /// Returns true if the fault concerns the value at this depth, rather than a nested one.
     pub(super) fn is_at(&self, depth: usize) -> bool {
         match self.rule {
-            Rule::Unknown { .. } => self.path.len() == depth + 1,
+            ViolatedRule::Unknown { .. } => self.path.len() == depth + 1,
             _ => self.path.len() == depth,
         }
     }

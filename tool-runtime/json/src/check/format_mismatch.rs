@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::describe::Describer;
 use super::display::{literal, path};
-use super::fault::{Fault, PathSegment, Rule};
+use super::fault::{Fault, PathSegment, ViolatedRule};
 use super::format::example;
 use super::report::mismatch;
 use super::validator::Validator;
@@ -20,14 +20,14 @@ pub fn format_mismatch(
     segments: &[PathSegment<'_>],
 ) -> Option<(Mismatch, &'static str)> {
     let mut other = value.clone();
-    let place = value_at_mut(&mut other, segments)?;
-    let text = place.as_str().map(|_| literal(place))?;
+    let target = value_at_mut(&mut other, segments)?;
+    let text = target.as_str().map(|_| literal(target))?;
     // The description of a mismatched type names the format.
-    *place = Value::Bool(true);
+    *target = Value::Bool(true);
     let (describe, at) = (Describer::new(schema), path(segments));
     let is_at_path = |fault: &Fault<'_, '_>| path(&fault.path) == at;
     let fault = Validator::run(schema, &other).into_iter().find(is_at_path)?;
-    let Rule::NoneOf(wanted) = &fault.rule else { return None };
+    let ViolatedRule::NoneOf(wanted) = &fault.rule else { return None };
     let example = wanted.iter().find_map(|schema| example(describe.format(schema)?))?;
     let kind = MismatchKind::Format;
     Some((Mismatch { kind, found: text, ..mismatch(&fault, &describe) }, example))

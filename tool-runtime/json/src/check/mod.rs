@@ -59,7 +59,7 @@ pub use pattern::is_supported;
 /// use tool_json::{MismatchKind, check};
 ///
 /// let mismatches = check(&json!("Celsius"), &json!({ "enum": ["celsius", "fahrenheit"] }));
-/// assert_eq!(mismatches[0].kind, MismatchKind::Choice);
+/// assert_eq!(mismatches[0].kind, MismatchKind::Enum);
 /// assert_eq!(mismatches[0].found, "\"Celsius\"");
 /// assert_eq!(mismatches[0].suggestion.as_deref(), Some("\"celsius\""));
 /// ```
@@ -103,7 +103,7 @@ pub enum MismatchKind {
     /// The value is an array where no array is allowed.
     Array,
     /// The value is not among the listed values.
-    Choice,
+    Enum,
     /// The number is out of bounds.
     Range,
     /// The number is not a multiple of the required number.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Number, Value};
 
 use super::exact_number::ExactNumber;
-use super::fault::Rule;
+use super::fault::ViolatedRule;
 use super::validator::Validator;
 
 impl<'s, 'v> Validator<'s, 'v> {
@@ -18,9 +18,9 @@ impl<'s, 'v> Validator<'s, 'v> {
             || matches!(against("exclusiveMinimum"), Some(Ordering::Less | Ordering::Equal))
             || matches!(against("exclusiveMaximum"), Some(Ordering::Greater | Ordering::Equal))
         {
-            self.fault(Rule::Range(rules));
+            self.fault(ViolatedRule::Range(rules));
         } else if bound("multipleOf").is_some_and(|step| !number.is_multiple_of(step)) {
-            self.fault(Rule::Multiple(rules));
+            self.fault(ViolatedRule::Multiple(rules));
         }
     }
 }

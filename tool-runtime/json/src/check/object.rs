@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fault::{PathSegment, Rule};
+use super::fault::{PathSegment, ViolatedRule};
 use super::keywords::{fits_count, names, object_at};
 use super::validator::Validator;
 
@@ -18,12 +18,12 @@ impl<'s, 'v> Validator<'s, 'v> {
         self.required(rules, members);
         self.dependent(rules, members);
         if !fits_count(rules, "minProperties", "maxProperties", members.len()) {
-            self.fault(Rule::Properties(rules, members.len()));
+            self.fault(ViolatedRule::Properties(rules, members.len()));
         }
         if let Some(schema) = rules.get("propertyNames") {
             for name in members.keys() {
                 if !self.is_name_valid(schema, name) {
-                    self.fault(Rule::Name(schema, name));
+                    self.fault(ViolatedRule::Name(schema, name));
                 }
             }
         }
@@ -63,7 +63,11 @@ impl<'s, 'v> Validator<'s, 'v> {
         required_by: Option<&'s str>,
     ) {
         let schema = rules.get("properties").and_then(|known| known.get(name));
-        self.fault(Rule::Missing { name, wanted: schema.into_iter().collect(), required_by });
+        self.fault(ViolatedRule::Missing {
+            name,
+            wanted: schema.into_iter().collect(),
+            required_by,
+        });
     }
 
     fn members(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
@@ -101,7 +105,7 @@ impl<'s, 'v> Validator<'s, 'v> {
     ) {
         if schema == &Value::Bool(false) {
             if self.is_trial() {
-                return self.fault(Rule::Forbidden);
+                return self.fault(ViolatedRule::Forbidden);
             }
             let known = object_at(rules, "properties").map(|(name, _)| name).collect();
             let patterns =
@@ -125,7 +129,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         {
             known.retain(|known| !members.contains_key(*known));
         }
-        self.fault_at(PathSegment::Key(name), value, Rule::Unknown { known, patterns });
+        self.fault_at(PathSegment::Key(name), value, ViolatedRule::Unknown { known, patterns });
     }
 
     pub(super) fn unevaluated_members(

@@ -4,58 +4,58 @@ use serde_json::Value;
 
 use super::describe::Describer;
 use super::display::{literal, name, nearest, path, path_to, quoted, single_line, with_type};
-use super::fault::{Fault, PathSegment, Rule};
+use super::fault::{Fault, PathSegment, ViolatedRule};
 use super::phrase::{between, number};
 use super::{Mismatch, MismatchKind};
 
 pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> Mismatch {
     let value = fault.value;
     let (kind, expected, found) = match &fault.rule {
-        Rule::Missing { wanted, required_by, .. } => {
+        ViolatedRule::Missing { wanted, required_by, .. } => {
             let expected = describe.member(wanted, *required_by);
             (MismatchKind::Missing, expected, String::new())
         }
-        Rule::Unknown { known, patterns } => {
+        ViolatedRule::Unknown { known, patterns } => {
             let expected = known_names(known, patterns);
             (MismatchKind::Unknown, expected, literal(value))
         }
-        Rule::NoneOf(wanted) => {
+        ViolatedRule::NoneOf(wanted) => {
             let expected = describe.any(wanted);
             match describe.choices(wanted) {
-                Some(_) => (MismatchKind::Choice, expected, literal(value)),
+                Some(_) => (MismatchKind::Enum, expected, literal(value)),
                 None if value.is_array() => (MismatchKind::Array, expected, with_type(value)),
                 None => (MismatchKind::Type, expected, with_type(value)),
             }
         }
-        Rule::Range(rules) => (MismatchKind::Range, number(rules), literal(value)),
-        Rule::Multiple(rules) => {
+        ViolatedRule::Range(rules) => (MismatchKind::Range, number(rules), literal(value)),
+        ViolatedRule::Multiple(rules) => {
             let expected = number(rules);
             (MismatchKind::Multiple, expected, literal(value))
         }
-        Rule::Length(rules, length) => {
+        ViolatedRule::Length(rules, length) => {
             let expected = between(rules, ["minLength", "maxLength"], "character");
             (MismatchKind::Length, expected, length.to_string())
         }
-        Rule::Pattern(pattern) => {
+        ViolatedRule::Pattern(pattern) => {
             let expected = format!("text that matches {}", single_line(pattern, 100));
             (MismatchKind::Pattern, expected, literal(value))
         }
-        Rule::Items(rules, length) => {
+        ViolatedRule::Items(rules, length) => {
             let expected = between(rules, ["minItems", "maxItems"], "item");
             (MismatchKind::Items, expected, length.to_string())
         }
-        Rule::NoMoreItems(max, length) => {
+        ViolatedRule::NoMoreItems(max, length) => {
             let s = if *max == 1 { "" } else { "s" };
             let expected = format!("at most {max} item{s}");
             (MismatchKind::Items, expected, length.to_string())
         }
-        Rule::Repeated(first, repeat) => {
+        ViolatedRule::Repeated(first, repeat) => {
             let item = value.get(first).map(literal).unwrap_or_default();
             let expected = "items that all differ".to_owned();
             let found = format!("{item} at both {first} and {repeat}");
             (MismatchKind::Unique, expected, found)
         }
-        Rule::Contains(rules, schema, count) => {
+        ViolatedRule::Contains(rules, schema, count) => {
             let items = match between(rules, ["minContains", "maxContains"], "item") {
                 unbounded if unbounded.is_empty() => "at least 1 item".to_owned(),
                 items => items,
@@ -63,36 +63,36 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> M
             let expected = format!("{items} like this: {}", describe.schema(schema));
             (MismatchKind::Contains, expected, count.to_string())
         }
-        Rule::Properties(rules, count) => {
+        ViolatedRule::Properties(rules, count) => {
             let expected = between(rules, ["minProperties", "maxProperties"], "key");
             (MismatchKind::Properties, expected, count.to_string())
         }
-        Rule::Name(schema, key) => {
+        ViolatedRule::Name(schema, key) => {
             let expected = format!("each key to be {}", describe.schema(schema));
             let found = format!("the key {}", quoted(key));
             (MismatchKind::Name, expected, found)
         }
-        Rule::Excluded(schema) => {
+        ViolatedRule::Excluded(schema) => {
             let expected = format!("anything but {}", describe.schema(schema));
             (MismatchKind::Excluded, expected, literal(value))
         }
-        Rule::Forbidden => {
+        ViolatedRule::Forbidden => {
             let expected = "nothing here: leave it out".to_owned();
             (MismatchKind::Forbidden, expected, String::new())
         }
-        Rule::Ambiguous(matched) => {
+        ViolatedRule::Ambiguous(matched) => {
             let expected = "a value that fits only one of the shapes allowed".to_owned();
             let found = format!("one that fits {} of them", matched.len());
             (MismatchKind::Ambiguous, expected, found)
         }
-        Rule::Unchecked => {
+        ViolatedRule::Unchecked => {
             let expected = "a value small and flat enough to be checked".to_owned();
             (MismatchKind::Unchecked, expected, String::new())
         }
     };
     Mismatch {
         path: match &fault.rule {
-            Rule::Missing { name, .. } => path_to(&fault.path, name),
+            ViolatedRule::Missing { name, .. } => path_to(&fault.path, name),
             _ => path(&fault.path),
         },
         kind,
@@ -105,10 +105,10 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> M
 /// Returns the known spelling that is closest to the actual one.
 fn suggestion<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> Option<String> {
     match (&fault.rule, fault.path.last(), fault.value) {
-        (Rule::Unknown { known, .. }, Some(PathSegment::Key(key)), _) => {
+        (ViolatedRule::Unknown { known, .. }, Some(PathSegment::Key(key)), _) => {
             nearest(key, known.iter().copied()).map(name)
         }
-        (Rule::NoneOf(wanted), _, Value::String(text)) => {
+        (ViolatedRule::NoneOf(wanted), _, Value::String(text)) => {
             let choices = describe.some_choices(wanted);
             let texts = choices.iter().filter_map(|choice| choice.as_str());
             nearest(text, texts).map(|near| literal(&Value::from(near)))

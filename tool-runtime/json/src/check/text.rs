@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fault::Rule;
+use super::fault::ViolatedRule;
 use super::keywords::fits_count;
 use super::validator::Validator;
 
@@ -12,13 +12,13 @@ impl<'s> Validator<'s, '_> {
         if is_counted && self.spend(text.len() / 64) {
             let length = text.chars().count();
             if !fits_count(rules, "minLength", "maxLength", length) {
-                self.fault(Rule::Length(rules, length));
+                self.fault(ViolatedRule::Length(rules, length));
             }
         }
         if let Some(Value::String(pattern)) = rules.get("pattern")
             && self.matches(pattern, text) == Some(false)
         {
-            self.fault(Rule::Pattern(pattern));
+            self.fault(ViolatedRule::Pattern(pattern));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ptr;
 use serde_json::{Map, Value};
 
 use super::equal::equal;
-use super::fault::{Fault, PathSegment, Rule};
+use super::fault::{Fault, PathSegment, ViolatedRule};
 use super::keywords::{fits_type, list};
 use super::limits::{FUEL, FUEL_PER_NODE, MAX_DEPTH, weight};
 use super::pattern::Patterns;
@@ -50,7 +50,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         };
         validator.validate(root, value);
         if validator.exhausted && validator.faults.is_empty() {
-            validator.faults.push(Fault { path: Vec::new(), rule: Rule::Unchecked, value });
+            validator.faults.push(Fault { path: Vec::new(), rule: ViolatedRule::Unchecked, value });
         }
         validator.faults
     }
@@ -62,7 +62,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         }
         let outer = std::mem::replace(&mut self.value, value);
         match schema {
-            Value::Bool(false) => self.fault(Rule::Forbidden),
+            Value::Bool(false) => self.fault(ViolatedRule::Forbidden),
             Value::Object(rules) => self.rules(schema, rules),
             _ => {}
         }
@@ -86,7 +86,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         let value = self.value;
         if !fits_type(rules, value) || !self.fits_choice(rules, value) {
             // The kind differs: further rules would only add noise.
-            return self.fault(Rule::NoneOf(vec![schema]));
+            return self.fault(ViolatedRule::NoneOf(vec![schema]));
         }
         match value {
             Value::Null | Value::Bool(_) => {}
@@ -123,7 +123,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         if let Some(schema) = rules.get("not")
             && self.is_valid(schema, value)
         {
-            self.fault(Rule::Excluded(schema));
+            self.fault(ViolatedRule::Excluded(schema));
         }
     }
 
@@ -212,13 +212,18 @@ impl<'s, 'v> Validator<'s, 'v> {
         Some(self.patterns.get(pattern)?.is_match(text))
     }
 
-    pub(super) fn fault(&mut self, rule: Rule<'s, 'v>) {
+    pub(super) fn fault(&mut self, rule: ViolatedRule<'s, 'v>) {
         if !self.exhausted && self.faults.len() < self.max_faults {
             self.faults.push(Fault { path: self.path.clone(), rule, value: self.value });
         }
     }
 
-    pub(super) fn fault_at(&mut self, step: PathSegment<'v>, value: &'v Value, rule: Rule<'s, 'v>) {
+    pub(super) fn fault_at(
+        &mut self,
+        step: PathSegment<'v>,
+        value: &'v Value,
+        rule: ViolatedRule<'s, 'v>,
+    ) {
         let outer = std::mem::replace(&mut self.value, value);
         self.path.push(step);
         self.fault(rule);

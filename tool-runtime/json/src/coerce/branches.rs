@@ -11,7 +11,7 @@
 use serde_json::Value;
 
 use super::{
-    coercer::{Coercer, Position, unambiguous},
+    coercer::{Coercer, ValueContext, unambiguous},
     conversion::matches_enum,
     fit::UnknownMembers,
     flat_schema::FlatSchema,
@@ -27,7 +27,7 @@ impl Coercer<'_, '_> {
         node: Node,
         alternatives: &[Value],
         rest: &FlatSchema<'_>,
-        position: Position,
+        position: ValueContext,
     ) -> Node {
         let own_type = node.json_type();
         let branches: Vec<_> = alternatives

@@ -24,7 +24,7 @@ pub(super) struct Coercer<'r, 'f> {
 
 /// The position of a value in its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Position {
+pub(super) enum ValueContext {
     /// An item of an array: `[1]` for `[[1]]` has two readings, so no item becomes an array.
     ArrayItem,
     Other,
@@ -44,7 +44,7 @@ impl<'r, 'f> Coercer<'r, 'f> {
         &mut self,
         node: Node,
         schema: &FlatSchema<'_>,
-        position: Position,
+        position: ValueContext,
     ) -> Node {
         if schema.is_unconstrained() || !self.fuel.enter() {
             return node;
@@ -58,7 +58,7 @@ impl<'r, 'f> Coercer<'r, 'f> {
         &mut self,
         node: Node,
         schema: &FlatSchema<'_>,
-        position: Position,
+        position: ValueContext,
     ) -> Node {
         if let Some((choice, rest)) = schema.split_branches() {
             return self.coerce_branch(node, choice, &rest, position);
@@ -84,7 +84,7 @@ impl<'r, 'f> Coercer<'r, 'f> {
         let mut coerced = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let (item_schema, is_shared) = cached.take().unwrap_or_else(|| schema.item(index));
-            coerced.push(self.coerce_node(item, &item_schema, Position::ArrayItem));
+            coerced.push(self.coerce_node(item, &item_schema, ValueContext::ArrayItem));
             cached = is_shared.then_some((item_schema, is_shared));
         }
         coerced
@@ -101,11 +101,12 @@ impl<'r, 'f> Coercer<'r, 'f> {
         for member in &mut *members {
             let null = Node { tree: Tree::Null, span: member.value.span.clone() };
             let value = std::mem::replace(&mut member.value, null);
-            member.value = self.coerce_node(value, &schema.property(&member.key), Position::Other);
+            member.value =
+                self.coerce_node(value, &schema.property(&member.key), ValueContext::Other);
         }
         let absent = members.extract_if(.., |member| self.is_absent(member, schema));
         let absent: Vec<_> = absent.map(|member| member.value.span).collect();
-        self.fixes.extend(absent.into_iter().map(|span| Fix::new(FixKind::Absent, span)));
+        self.fixes.extend(absent.into_iter().map(|span| Fix::new(FixKind::NullMember, span)));
         node
     }
 

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::{
-    coercer::{Coercer, Position, unambiguous},
+    coercer::{Coercer, ValueContext, unambiguous},
     fit::UnknownMembers,
     flat_schema::FlatSchema,
     number::{as_json_number, is_integer, to_integer},
@@ -22,7 +22,7 @@ impl Coercer<'_, '_> {
         &mut self,
         node: Node,
         schema: &FlatSchema<'_>,
-        position: Position,
+        position: ValueContext,
     ) -> Node {
         let types = schema.types();
         let mut conversions: Vec<(Node, Vec<Fix>)> = scalar_conversions(&node, types, schema)
@@ -33,15 +33,15 @@ impl Coercer<'_, '_> {
             })
             .collect();
         conversions.extend(self.convert_encoded(&node, types, schema));
-        if position == Position::Other
+        if position == ValueContext::Other
             && types.intersects(TypeSet::ARRAY)
             && can_be_only_item(&node.tree)
         {
             conversions.push(self.attempt(&node, |coercer, node| {
-                coercer.record_fix(FixKind::Listed, &node);
+                coercer.record_fix(FixKind::IntoArray, &node);
                 let span = node.span.clone();
                 let list = Node { tree: Tree::Array(vec![node]), span };
-                coercer.coerce_node(list, schema, Position::Other)
+                coercer.coerce_node(list, schema, ValueContext::Other)
             }));
         }
         if let Tree::Array(items) = &node.tree
@@ -49,9 +49,9 @@ impl Coercer<'_, '_> {
             && !matches!(item.tree, Tree::Array(_) | Tree::Null)
         {
             conversions.push(self.attempt(item, |coercer, item| {
-                coercer.record_fix(FixKind::Unlisted, &node);
+                coercer.record_fix(FixKind::OutOfArray, &node);
                 // Not to an array again: the value was an array that does not fit.
-                coercer.coerce_node(item, schema, Position::ArrayItem)
+                coercer.coerce_node(item, schema, ValueContext::ArrayItem)
             }));
         }
         conversions.retain(|(node, _)| self.fits(node, schema, UnknownMembers::Allowed));
@@ -72,8 +72,9 @@ impl Coercer<'_, '_> {
         schema: &FlatSchema<'_>,
     ) -> Option<(Node, Vec<Fix>)> {
         let (inner, mut fixes) = self.decode_string(node, types)?;
-        let (inner, more) = self
-            .attempt(&inner, |coercer, inner| coercer.coerce_node(inner, schema, Position::Other));
+        let (inner, more) = self.attempt(&inner, |coercer, inner| {
+            coercer.coerce_node(inner, schema, ValueContext::Other)
+        });
         fixes.extend(more);
         Some((inner, fixes))
     }
@@ -113,7 +114,7 @@ fn scalar_conversions(
             if allows(TypeSet::STRING) {
                 let listed = matching_enum_value(text, schema)
                     .map(|text| Tree::String { text, is_unquoted: false });
-                conversions.extend(listed.map(|text| (text, FixKind::ChoiceCase)));
+                conversions.extend(listed.map(|text| (text, FixKind::EnumCase)));
             }
             if !is_unquoted {
                 let unquoted = parse_unquoted(text.trim(), types);
@@ -124,7 +125,7 @@ fn scalar_conversions(
             if allows(TypeSet::INTEGER) && !is_integer(json) {
                 let integer = to_integer(json);
                 let number = integer.map(|json| Tree::Number { source: source.clone(), json });
-                conversions.extend(number.map(|number| (number, FixKind::Whole)));
+                conversions.extend(number.map(|number| (number, FixKind::IntegralNumber)));
             }
             if allows(TypeSet::STRING) {
                 let text = Tree::String { text: source.clone(), is_unquoted: false };

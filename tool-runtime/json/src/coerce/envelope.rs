@@ -2,7 +2,7 @@
 //! the like, and `{"properties": {…}}`, which copies the schema's keyword.
 
 use super::{
-    coercer::{Coercer, Position},
+    coercer::{Coercer, ValueContext},
     fit::UnknownMembers,
     flat_schema::FlatSchema,
     type_set::TypeSet,
@@ -32,7 +32,7 @@ impl Coercer<'_, '_> {
     pub(super) fn coerce_arguments(&mut self, node: Node, schema: &FlatSchema<'_>) -> Node {
         if let Some(unwrapped) = self.unwrap_envelope(&node, schema) {
             let coerce =
-                |coercer: &mut Self, node| coercer.coerce_node(node, schema, Position::Other);
+                |coercer: &mut Self, node| coercer.coerce_node(node, schema, ValueContext::Other);
             let (inner, fixes) = self.attempt(&unwrapped.node, coerce);
             if unwrapped.is_named || self.fits(&inner, schema, UnknownMembers::Rejected) {
                 self.fixes.extend(unwrapped.fixes.into_iter().chain(fixes));
@@ -40,7 +40,7 @@ impl Coercer<'_, '_> {
                 return inner;
             }
         }
-        self.coerce_node(node, schema, Position::Other)
+        self.coerce_node(node, schema, ValueContext::Other)
     }
 
     fn unwrap_envelope(&mut self, node: &Node, schema: &FlatSchema<'_>) -> Option<Unwrapped> {
@@ -56,7 +56,7 @@ impl Coercer<'_, '_> {
             let (inner, kind) = match &unwrapped.node.tree {
                 Tree::Array(items) if !schema.types().intersects(TypeSet::ARRAY) => {
                     match items.as_slice() {
-                        [item] => (item.clone(), FixKind::Unlisted),
+                        [item] => (item.clone(), FixKind::OutOfArray),
                         _ => break,
                     }
                 }

@@ -134,7 +134,7 @@ impl PartialContainer {
 }
 
 /// An element, or the beginning of one.
-struct Element {
+struct ScannedElement {
     start: usize,
     /// The position of the comma or bracket before it.
     before: usize,
@@ -195,7 +195,7 @@ impl BackwardScan<'_> {
     }
 
     /// The element of `open` that ends before `end`.
-    fn element(&self, end: usize, open: &PartialContainer) -> Option<Element> {
+    fn element(&self, end: usize, open: &PartialContainer) -> Option<ScannedElement> {
         let bytes = self.text.as_bytes();
         let (mut at, mut start, mut closed) = (end, end, 0);
         let mut closers = Vec::new();
@@ -207,7 +207,12 @@ impl BackwardScan<'_> {
                 b',' | b'{' | b'[' if closers.is_empty() => {
                     let is_first = byte != b',';
                     let is_other = is_first && (byte == b'{') != open.is_object();
-                    return (!is_other).then_some(Element { start, before: at, is_first, closed });
+                    return (!is_other).then_some(ScannedElement {
+                        start,
+                        before: at,
+                        is_first,
+                        closed,
+                    });
                 }
                 b'"' => at = self.quote(at)?,
                 b'}' | b']' => closers.push(byte),

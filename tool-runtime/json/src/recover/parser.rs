@@ -188,7 +188,7 @@ impl<'t, 's, B: Builder> RecoveryParser<'t, 's, B> {
     fn read_element(&mut self) -> Result<RecoveryState, RecoveryError> {
         let Some((sign, len)) = self.sign() else {
             if let Some(comma) = self.stack.last().and_then(|frame| frame.comma) {
-                self.record_fix(FixKind::CutList, comma..self.at)?;
+                self.record_fix(FixKind::TruncatedList, comma..self.at)?;
             }
             return self.close_all();
         };
@@ -300,7 +300,7 @@ impl<'t, 's, B: Builder> RecoveryParser<'t, 's, B> {
     /// Drops the member inside whose key, or before whose value, the text ends.
     fn drop_member(&mut self) -> Result<RecoveryState, RecoveryError> {
         if let Some((_, span)) = self.stack.last_mut().and_then(|frame| frame.key.take()) {
-            self.record_fix(FixKind::CutMember, span.start..self.source.end())?;
+            self.record_fix(FixKind::TruncatedMember, span.start..self.source.end())?;
         }
         self.close_all()
     }

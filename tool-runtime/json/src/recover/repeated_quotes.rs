@@ -131,7 +131,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
         if len.is_none() {
             self.truncated = true;
-            self.record_fix(FixKind::CutText, open..self.at)?;
+            self.record_fix(FixKind::TruncatedText, open..self.at)?;
         }
         Ok((decoded.text, open..self.at))
     }

@@ -122,7 +122,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                 self.truncated = true;
                 // A truncated key is dropped with its member.
                 if !is_key {
-                    self.record_fix(FixKind::CutText, open..stop)?;
+                    self.record_fix(FixKind::TruncatedText, open..stop)?;
                 }
                 stop
             }

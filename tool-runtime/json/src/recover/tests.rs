@@ -26,13 +26,13 @@ fn check(text: &str, value: &Value, kinds: &[FixKind]) {
     let (actual, actual_kinds, truncated) =
         read(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
     assert_eq!((&actual, actual_kinds.as_slice()), (value, kinds), "{text}");
-    let is_cut = |kind: &FixKind| matches!(kind, CutText | CutMember | CutList);
+    let is_cut = |kind: &FixKind| matches!(kind, TruncatedText | TruncatedMember | TruncatedList);
     assert!(truncated || !kinds.iter().any(is_cut), "{text}");
 }
 
 #[test]
 fn spelling_is_repaired() {
-    check("{a: 1, 'b': 2}", &json!({"a": 1, "b": 2}), &[BareKey, Quotes]);
+    check("{a: 1, 'b': 2}", &json!({"a": 1, "b": 2}), &[UnquotedKey, Quotes]);
     check("[1,,2,]", &json!([1, 2]), &[Comma, Comma]);
     check("[,1]", &json!([1]), &[Comma]);
     check("[True, None, undefined]", &json!([true, null, null]), &[Literal, Literal, Undefined]);
@@ -44,7 +44,7 @@ fn spelling_is_repaired() {
         &[Punctuation, Quotes, Punctuation, Punctuation, Punctuation, Punctuation],
     );
     check("{\"a\": \"x\ny\t\"}", &json!({"a": "x\ny\t"}), &[Control]);
-    check(r#"{"a": "\d+", b: 1}"#, &json!({"a": r"\d+", "b": 1}), &[Escape, BareKey]);
+    check(r#"{"a": "\d+", b: 1}"#, &json!({"a": r"\d+", "b": 1}), &[Escape, UnquotedKey]);
     check("{\"a\" = 1, 'b' => 2}", &json!({"a": 1, "b": 2}), &[Equals, Quotes, Equals]);
     check(
         "{\"a\": (1, 2), \"b\": (3), \"c\": (4,)}",
@@ -56,12 +56,12 @@ fn spelling_is_repaired() {
     check(
         "{city: New York, day: 2024-10-18, at: 12:30}",
         &json!({"city": "New York", "day": "2024-10-18", "at": "12:30"}),
-        &[BareKey, BareText, BareKey, BareText, BareKey, BareText],
+        &[UnquotedKey, UnquotedText, UnquotedKey, UnquotedText, UnquotedKey, UnquotedText],
     );
     check(
         "{url: https://a.b/c?d=e, color: #fff}",
         &json!({"url": "https://a.b/c?d=e", "color": "#fff"}),
-        &[BareKey, BareText, BareKey, BareText],
+        &[UnquotedKey, UnquotedText, UnquotedKey, UnquotedText],
     );
     check("{\"a\": 1, \"a\": 1}", &json!({"a": 1}), &[RepeatedMember]);
 }
@@ -71,7 +71,7 @@ fn structure_is_repaired() {
     check(
         "{\"a\": 1 \"b\": \"x\" c: true}",
         &json!({"a": 1, "b": "x", "c": true}),
-        &[MissingComma, MissingComma, BareKey],
+        &[MissingComma, MissingComma, UnquotedKey],
     );
     check("[1 2 true \"a\" \"b\"]", &json!([1, 2, true, "a", "b"]), &[MissingComma; 4]);
     check("{\"a\" \"b\"}", &json!({"a": "b"}), &[MissingColon]);
@@ -132,17 +132,17 @@ fn string_content_in_damaged_text_is_unchanged() {
 
 #[test]
 fn truncated_text_is_closed() {
-    check("{\"a\": \"b", &json!({"a": "b"}), &[CutText, MissingCloser]);
-    check("{\"a\": 1, \"b", &json!({"a": 1}), &[CutMember, MissingCloser]);
-    check("{\"a\": 1, \"b\":", &json!({"a": 1}), &[CutMember, MissingCloser]);
-    check("{\"a\": 1, \"b\"", &json!({"a": 1}), &[CutMember, MissingCloser]);
+    check("{\"a\": \"b", &json!({"a": "b"}), &[TruncatedText, MissingCloser]);
+    check("{\"a\": 1, \"b", &json!({"a": 1}), &[TruncatedMember, MissingCloser]);
+    check("{\"a\": 1, \"b\":", &json!({"a": 1}), &[TruncatedMember, MissingCloser]);
+    check("{\"a\": 1, \"b\"", &json!({"a": 1}), &[TruncatedMember, MissingCloser]);
     for cut in ["\"", "\"b", "\"b\"", "\"b\" ", "\"b\":", "\"b\": "] {
         let text = format!("{{\"a\": \"x\", {cut}");
-        check(&text, &json!({"a": "x"}), &[CutMember, MissingCloser]);
+        check(&text, &json!({"a": "x"}), &[TruncatedMember, MissingCloser]);
     }
-    check("[1, 2,", &json!([1, 2]), &[CutList, MissingCloser]);
+    check("[1, 2,", &json!([1, 2]), &[TruncatedList, MissingCloser]);
     check("[1, 2 ", &json!([1, 2]), &[MissingCloser]);
-    check("[\"a\\u12", &json!(["a"]), &[CutText, MissingCloser]);
+    check("[\"a\\u12", &json!(["a"]), &[TruncatedText, MissingCloser]);
 }
 
 #[test]

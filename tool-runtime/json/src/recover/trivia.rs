@@ -32,7 +32,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                 self.record_fix(FixKind::Comment, self.at..end)?;
                 self.at = end;
             } else if let Some(len) = self.source.non_json_whitespace(self.at) {
-                self.record_fix(FixKind::Blank, self.at..self.at + len)?;
+                self.record_fix(FixKind::Whitespace, self.at..self.at + len)?;
                 self.at += len;
             } else {
                 return Ok(());

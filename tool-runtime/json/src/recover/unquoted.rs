@@ -62,7 +62,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             _ if after > end && is_name(word) && self.source.quote(after).is_some() => {}
             _ => return Err(self.missing_key_error(start)),
         }
-        self.record_fix(FixKind::BareKey, start..end)?;
+        self.record_fix(FixKind::UnquotedKey, start..end)?;
         self.at = end;
         Ok((word.to_owned(), start..end))
     }
@@ -138,7 +138,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             if let Some(literal) = SchemaKeys::sole_literal(&self.subschemas(), word) {
                 self.truncated = true;
                 self.at = end;
-                self.record_fix(FixKind::CutLiteral, start..end)?;
+                self.record_fix(FixKind::TruncatedLiteral, start..end)?;
                 return Ok(B::literal(literal, start..end));
             }
             let reason = "the text breaks off inside a literal";
@@ -323,7 +323,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             ));
         }
         self.at = end;
-        self.record_fix(FixKind::BareText, start..end)?;
+        self.record_fix(FixKind::UnquotedText, start..end)?;
         Ok(B::string(self.source.slice(start..end).to_owned(), true, start..end))
     }
 
@@ -395,10 +395,10 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
         let stop = start + text.len();
         self.at = stop;
-        self.record_fix(FixKind::BareText, start..stop)?;
+        self.record_fix(FixKind::UnquotedText, start..stop)?;
         if end >= self.source.end() {
             self.truncated = true;
-            self.record_fix(FixKind::CutText, start..end)?;
+            self.record_fix(FixKind::TruncatedText, start..end)?;
         }
         Ok(B::string(text.to_owned(), true, start..stop))
     }

@@ -41,7 +41,7 @@ fn coercion_follows_references_and_branches() {
             (
                 r#"{"kind":"Square","Side":2}"#,
                 r#"{"kind":"square","side":2}"#,
-                &[ChoiceCase, KeyCase],
+                &[EnumCase, KeyCase],
             ),
         ],
     );

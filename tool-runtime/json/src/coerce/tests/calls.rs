@@ -35,8 +35,12 @@ fn envelope_around_arguments_is_removed() {
                 bare,
                 &[Envelope, EncodedTwice, Unquoted],
             ),
-            (r#"[{"name":"f","arguments":{"city":"Oslo","days":3}}]"#, bare, &[Unlisted, Envelope]),
-            (r#"[{"city":"Oslo","days":3}]"#, bare, &[Unlisted]),
+            (
+                r#"[{"name":"f","arguments":{"city":"Oslo","days":3}}]"#,
+                bare,
+                &[OutOfArray, Envelope],
+            ),
+            (r#"[{"city":"Oslo","days":3}]"#, bare, &[OutOfArray]),
         ],
     );
     // An envelope with a name is a call, even if its arguments are invalid.

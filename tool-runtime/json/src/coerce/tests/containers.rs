@@ -47,9 +47,9 @@ fn single_value_and_array_of_one_are_converted() {
     member_changed(
         &texts,
         &[
-            (r#""Oslo""#, r#"["Oslo"]"#, &[Listed]),
-            (r#""New York""#, r#"["New York"]"#, &[Listed]),
-            ("5", r#"["5"]"#, &[Listed, Quoted]),
+            (r#""Oslo""#, r#"["Oslo"]"#, &[IntoArray]),
+            (r#""New York""#, r#"["New York"]"#, &[IntoArray]),
+            ("5", r#"["5"]"#, &[IntoArray, Quoted]),
         ],
     );
     member_unchanged(
@@ -68,7 +68,7 @@ fn single_value_and_array_of_one_are_converted() {
         ],
     );
     let objects = json!({"type": "array", "items": {"type": "object", "properties": {"a": {}}, "required": ["a"]}});
-    member_changed(&objects, &[(r#"{"a":1}"#, r#"[{"a":1}]"#, &[Listed])]);
+    member_changed(&objects, &[(r#"{"a":1}"#, r#"[{"a":1}]"#, &[IntoArray])]);
     member_unchanged(&objects, &[r#"{"b":1}"#]);
     // Either of the two levels may be missing.
     let matrix = json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}});
@@ -76,10 +76,10 @@ fn single_value_and_array_of_one_are_converted() {
 
     member_changed(
         &json!({"type": "integer"}),
-        &[("[4]", "4", &[Unlisted]), (r#"["4"]"#, "4", &[Unlisted, Unquoted])],
+        &[("[4]", "4", &[OutOfArray]), (r#"["4"]"#, "4", &[OutOfArray, Unquoted])],
     );
     member_unchanged(&json!({"type": "integer"}), &["[]", "[4,5]", "[[4]]", "[null]", "[4.5]"]);
-    member_changed(&json!({"type": "string"}), &[(r#"["a"]"#, r#""a""#, &[Unlisted])]);
+    member_changed(&json!({"type": "string"}), &[(r#"["a"]"#, r#""a""#, &[OutOfArray])]);
     member_unchanged(&json!({"type": ["integer", "null"]}), &["[null]"]);
 }
 
@@ -158,7 +158,7 @@ fn coercion_respects_depth_limit() {
             }}}),
         );
         match listed {
-            Ok(parsed) => assert!(fits && parsed.fixes[0].kind == Listed, "{levels}"),
+            Ok(parsed) => assert!(fits && parsed.fixes[0].kind == IntoArray, "{levels}"),
             Err(error) => assert!(!fits && error.kind() == ParseErrorKind::TooDeep, "{levels}"),
         }
     }
@@ -186,12 +186,12 @@ fn null_member_is_removed_if_schema_forbids_null() {
     changed(
         &schema,
         &[
-            (r#"{"a":null,"must":1}"#, r#"{"must":1}"#, &[Absent]),
-            (r#"{"list":[{"b":null}],"must":1}"#, r#"{"list":[{}],"must":1}"#, &[Absent]),
+            (r#"{"a":null,"must":1}"#, r#"{"must":1}"#, &[NullMember]),
+            (r#"{"list":[{"b":null}],"must":1}"#, r#"{"list":[{}],"must":1}"#, &[NullMember]),
             (
                 r#"{"must":1,"one":{"kind":"y","m":null}}"#,
                 r#"{"must":1,"one":{"kind":"y"}}"#,
-                &[Absent],
+                &[NullMember],
             ),
         ],
     );

@@ -104,10 +104,10 @@ fn only_integral_number_becomes_integer() {
     member_changed(
         &integer,
         &[
-            ("30.0", "30", &[Whole]),
-            ("1e3", "1000", &[Whole]),
-            ("-12.50e1", "-125", &[Whole]),
-            ("12345678901234567890.0", "12345678901234567890", &[Whole]),
+            ("30.0", "30", &[IntegralNumber]),
+            ("1e3", "1000", &[IntegralNumber]),
+            ("-12.50e1", "-125", &[IntegralNumber]),
+            ("12345678901234567890.0", "12345678901234567890", &[IntegralNumber]),
         ],
     );
     member_unchanged(
@@ -124,16 +124,16 @@ fn enum_value_is_corrected_to_schema_spelling() {
     member_changed(
         &unit,
         &[
-            (r#""Celsius""#, r#""celsius""#, &[ChoiceCase]),
-            (r#"" fahrenheit\n""#, r#""Fahrenheit""#, &[ChoiceCase]),
-            (r#"["CELSIUS"]"#, r#""celsius""#, &[Unlisted, ChoiceCase]),
+            (r#""Celsius""#, r#""celsius""#, &[EnumCase]),
+            (r#"" fahrenheit\n""#, r#""Fahrenheit""#, &[EnumCase]),
+            (r#"["CELSIUS"]"#, r#""celsius""#, &[OutOfArray, EnumCase]),
         ],
     );
     member_unchanged(&unit, &[r#""Kelvin""#, r#""rankine""#, r#""celsiu""#, r#""c""#, "null", "1"]);
     let variants = json!({"oneOf": [{"const": "low", "description": "a"}, {"const": "high"}]});
-    member_changed(&variants, &[(r#""HIGH""#, r#""high""#, &[ChoiceCase])]);
+    member_changed(&variants, &[(r#""HIGH""#, r#""high""#, &[EnumCase])]);
     member_unchanged(&variants, &[r#""medium""#, r#""low""#]);
-    member_changed(&json!({"enum": [1, 2, "auto"]}), &[(r#""Auto""#, r#""auto""#, &[ChoiceCase])]);
+    member_changed(&json!({"enum": [1, 2, "auto"]}), &[(r#""Auto""#, r#""auto""#, &[EnumCase])]);
     member_changed(&json!({"enum": [1, 2]}), &[(r#""2""#, "2", &[Unquoted])]);
     member_unchanged(&json!({"enum": [1, 2]}), &[r#""3""#, "3", "1.0"]);
 }

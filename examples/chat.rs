@@ -149,7 +149,7 @@ impl Chat {
     /// Small models sometimes repeat calls instead of answering.
     async fn answer(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
         match self.agent.run(prompt).await {
-            Err(Stopped { reason: StopReason::MaxIterations(_), mut transcript, .. }) => {
+            Err(Stopped { reason: StopReason::IterationLimit(_), mut transcript, .. }) => {
                 transcript.push(Message::user("Answer now, in words, from what the tools gave."));
                 self.without_tools.run(transcript).await
             }

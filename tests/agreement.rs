@@ -52,7 +52,7 @@ async fn refusal(shape: &Shape, value: &Value) -> Option<String> {
     for arguments in [Arguments::from(value.to_string()), Arguments::from(value.clone())] {
         let ctx = ToolContext::default();
         // 30.0 is an integer for the schema, and is written as one for the type.
-        let is_change = |fix: &Fix| fix.kind != FixKind::Whole;
+        let is_change = |fix: &Fix| fix.kind != FixKind::IntegralNumber;
         match shape.tool.call(arguments, &ctx).await {
             Ok(_) if ctx.fixes().iter().any(is_change) => {
                 return Some(format!("{:?}", ctx.fixes()));

@@ -2,7 +2,7 @@
 
 use tool_runtime::agent::CheckProblem;
 use tool_runtime::dispatch::{AskLater, Permissions};
-use tool_runtime::registry::{AllTools, Selection, Selector};
+use tool_runtime::registry::{AllTools, Selector, SelectorInput};
 use tool_runtime::{
     Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, ModelError, Permission, Policy,
     Registry, ScriptedModel, ToolChoice, ToolDefinition, ToolPreference, Tools, async_trait, tool,
@@ -123,7 +123,7 @@ fn refused_options_are_reported() {
 struct FirstTools(usize);
 
 impl Selector for FirstTools {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         selection.tools.iter().copied().take(self.0).collect()
     }
 }

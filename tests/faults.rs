@@ -126,7 +126,7 @@ async fn model_that_never_answers_reaches_max_iterations() {
         }
         let stopped = agent.run("Go").await.unwrap_err();
 
-        assert!(matches!(stopped.reason, StopReason::MaxIterations(n) if n as usize == times));
+        assert!(matches!(stopped.reason, StopReason::IterationLimit(n) if n as usize == times));
         let text = stopped.to_string();
         let expected = match times {
             0 => "iteration limit exceeded: `max_iterations` is 0",
@@ -253,10 +253,10 @@ async fn conversation_without_a_prompt_is_refused() {
     let agent = Agent::new(model, tools![echo]);
     let answer = agent.run("Hello").await.unwrap();
     let stopped = agent.run(answer.transcript.clone()).await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::NothingAsked));
+    assert!(matches!(stopped.reason, StopReason::MissingUserMessage));
     assert_eq!(stopped.transcript, answer.transcript);
     let stopped = agent.run(Vec::<Message>::new()).await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::NothingAsked), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::MissingUserMessage), "{stopped}");
     // After an empty reply, the run can be started again.
     let stopped = agent.run(answer.then("And?")).await.unwrap_err();
     assert!(matches!(stopped.reason, StopReason::EmptyReply));

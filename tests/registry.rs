@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, WithdrawnTools};
+use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, RemovedTools, Snapshot};
 use tool_runtime::{
     Agent, Arguments, Availability, ChatReply, Dispatcher, EffectRecord, Message, Registry,
     RegistryError, ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition,
@@ -78,7 +78,7 @@ fn same_named_tools_of_two_providers_are_both_visible() {
     assert_eq!(old.definition().description, "A's.");
     assert_eq!(description(&registry, "a__find").unwrap(), "A's new.");
 
-    let b: WithdrawnTools = registry.withdraw("b");
+    let b: RemovedTools = registry.unregister_provider("b");
     assert_eq!((b.len(), names(&registry)), (1, vec!["a__find".into(), "find".into()]));
     registry.unregister("find");
     assert_eq!(names(&registry), ["find"]);
@@ -252,7 +252,7 @@ fn preference_survives_reregistration() {
     // The preference stays when the provider reconnects or replaces the tool.
     registry.register_from("p", named("d", "D.")).unwrap();
     assert!(registry.prefer("d", ToolPreference::default().hidden()).unwrap());
-    let _ = registry.withdraw("p");
+    let _ = registry.unregister_provider("p");
     registry.register_from("p", named("d", "D's new.")).unwrap();
     assert!(registry.snapshot().definition("d").unwrap().preference.hidden);
     registry.register_from("q", named("d", "Q's.")).unwrap();
@@ -263,7 +263,7 @@ fn preference_survives_reregistration() {
     let view = registry.without(["b"]);
     assert!(!view.prefer("b", heavy()).unwrap());
     assert_eq!(weight("b"), 1.0);
-    let withdrawn = registry.without(["p__d"]).withdraw("p");
+    let withdrawn = registry.without(["p__d"]).unregister_provider("p");
     assert!(withdrawn.is_empty() && registry.snapshot().get("p__d").is_some());
 }
 
@@ -373,7 +373,7 @@ async fn tool_registered_during_a_run_is_callable_on_the_next_turn() {
 async fn clear(ctx: &ToolContext) -> Result<(), ToolError> {
     let registry: &Registry = ctx.get().ok_or("no registry")?;
     registry.unregister("fresh");
-    drop(registry.withdraw("jira"));
+    drop(registry.unregister_provider("jira"));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tool_runtime::agent::Turn;
 use tool_runtime::dispatch::{Dispatcher, Permissions};
 use tool_runtime::registry::{
-    BySearch, SearchTools, Selection, Selector, ToolIndex, definition_bytes,
+    BySearch, SearchTools, Selector, SelectorInput, ToolIndex, definition_bytes,
 };
 use tool_runtime::{
     Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Permission, Policy, Registry,
@@ -162,7 +162,7 @@ async fn turns_offer_a_tenth_of_the_bytes_in_stable_order() {
         let (_, found) = search(&registry, json!({ "query": query, "limit": 10 })).await;
         for name in found {
             let known = turn.offered_tools().clone();
-            let selection = Selection::new(&tools)
+            let selection = SelectorInput::new(&tools)
                 .user_text(&query)
                 .discovered(known.discovered())
                 .offered(known.names());
@@ -217,7 +217,7 @@ fn discovered_tools_follow_those_offered_before() {
     let mut offer = |pulled: Option<&str>| -> Vec<String> {
         turn.add_discovered_tools(pulled.map(str::to_owned));
         let known = turn.offered_tools().clone();
-        let chosen = selector.select(Selection::new(&tools).discovered(known.discovered()));
+        let chosen = selector.select(SelectorInput::new(&tools).discovered(known.discovered()));
         turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
     };
     assert_eq!(offer(None), ["search_tools", "z"]);
@@ -240,7 +240,7 @@ fn offered_tools_stay_within_the_byte_budget() {
         turn.add_discovered_tools([pulled.to_owned()]);
         let known = turn.offered_tools().clone();
         let selection =
-            Selection::new(&tools).discovered(known.discovered()).offered(known.names());
+            SelectorInput::new(&tools).discovered(known.discovered()).offered(known.names());
         let chosen = selector.select(selection);
         assert!(chosen.iter().map(|tool| definition_bytes(tool)).sum::<usize>() <= 3 * size + 9);
         turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
@@ -261,7 +261,7 @@ fn matches_of_earlier_messages_stay_offered() {
     let mut before = String::new();
     for text in ["play some music", "book a flight", "", "play some music"] {
         let known = turn.offered_tools().clone();
-        let selection = Selection::new(&tools).user_text(text).offered(known.names());
+        let selection = SelectorInput::new(&tools).user_text(text).offered(known.names());
         let sent = serde_json::to_string(&turn.offer_tools(selector.select(selection))).unwrap();
         assert!(sent.starts_with(before.trim_end_matches(']')), "{text}");
         before = sent;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tool_runtime::agent::{OfferedTools, Prompt, Turn};
-use tool_runtime::registry::{AllTools, ByWeight, Selection, Selector, definition_bytes};
+use tool_runtime::registry::{AllTools, ByWeight, Selector, SelectorInput, definition_bytes};
 use tool_runtime::{
     Agent, Arguments, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, Message,
     ModelError, Registry, ScriptedModel, ScriptedTurn, StopReason, Tool, ToolContext,
@@ -51,16 +51,16 @@ struct Choice<F>(F);
 
 impl<F> Selector for Choice<F>
 where
-    F: for<'a> Fn(Selection<'a>) -> Vec<&'a ToolDefinition> + Send + Sync,
+    F: for<'a> Fn(SelectorInput<'a>) -> Vec<&'a ToolDefinition> + Send + Sync,
 {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         (self.0)(selection)
     }
 }
 
 fn choice<F>(choose: F) -> Choice<F>
 where
-    F: for<'a> Fn(Selection<'a>) -> Vec<&'a ToolDefinition> + Send + Sync,
+    F: for<'a> Fn(SelectorInput<'a>) -> Vec<&'a ToolDefinition> + Send + Sync,
 {
     Choice(choose)
 }
@@ -98,7 +98,7 @@ async fn blocking_selector_runs_on_another_thread() {
     struct Slow(std::thread::ThreadId);
 
     impl Selector for Slow {
-        fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+        fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
             assert_ne!(
                 std::thread::current().id(),
                 self.0,
@@ -119,7 +119,7 @@ async fn blocking_selector_runs_on_another_thread() {
 struct Broken(bool);
 
 impl Selector for Broken {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         assert!(self.0, "on purpose");
         // The wait is bounded, so that a failing test ends.
         for _ in 0..5_000 {
@@ -187,7 +187,7 @@ fn always_offered_tools_precede_heavier_tools() {
     let hidden = hidden.preference(ToolPreference::default().always().hidden());
     let tools = [&pinned, &heavy, &disabled, &hidden];
     let selector = ByWeight::new(definition_bytes(&pinned));
-    assert_eq!(selector.select(Selection::new(&tools)), [&pinned]);
+    assert_eq!(selector.select(SelectorInput::new(&tools)), [&pinned]);
 }
 
 /// Serialized definitions of each request.

@@ -40,7 +40,7 @@ fn step(turn: &Turn) -> &'static str {
         Step::Done(Outcome::EmptyReply) => "empty",
         Step::Done(Outcome::TruncatedReply(FinishReason::Length)) => "truncated",
         Step::Done(Outcome::TruncatedReply(FinishReason::ContentFilter)) => "filtered",
-        Step::Done(Outcome::MaxIterations) => "exhausted",
+        Step::Done(Outcome::IterationLimit) => "exhausted",
         Step::Done(_) => "an unknown outcome",
     }
 }

@@ -226,7 +226,7 @@ async fn suspended_state_is_not_passed_to_another_tool_of_the_same_name() {
     let mut waiting = paused(agent().run("Pay.").await.unwrap_err());
     assert_eq!(waiting.pending()[0].tool, "bank__cashier");
     approve_all(&mut waiting);
-    let _ = registry.withdraw("bank");
+    let _ = registry.unregister_provider("bank");
     let other = Agent::new(story([ChatReply::text("There is no money here.")]), Tools::new());
     let other = other.into_tool("cashier", "Sees to money.");
     registry.register_all_from("shop", Tools::new().with(other)).unwrap();
@@ -326,7 +326,7 @@ async fn suspended_call_of_a_stopped_run_is_not_reported_as_never_run() {
     let tools = tools![finish].with(cashier(&paid));
     let model = story([ask("cashier").call("finish", "{}")]);
     let stopped = Agent::new(model, tools).run("Go").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::Requested(_)), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::StopRequested(_)), "{stopped}");
     let output = &results(&stopped.transcript[2])[0];
     assert_eq!(output.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
 

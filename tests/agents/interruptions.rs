@@ -177,8 +177,8 @@ proptest! {
                         assert_complete(&stopped.transcript);
                         match stopped.reason {
                             StopReason::AwaitingApproval(paused) => waiting = Some(*paused),
-                            StopReason::MaxIterations(_) | StopReason::Repeated { .. } => {}
-                            StopReason::NothingAsked | StopReason::Session(_) => {}
+                            StopReason::IterationLimit(_) | StopReason::RepeatedCall { .. } => {}
+                            StopReason::MissingUserMessage | StopReason::Session(_) => {}
                             other => panic!("{other}"),
                         }
                     }

@@ -181,7 +181,7 @@ proptest! {
                     assert!(!output.contains("MODEL_PANICKED"), "{output}");
                 }
                 Err(stopped) => {
-                    assert!(!matches!(stopped.reason, StopReason::ModelPanicked(_) | StopReason::OutOfTurn(_)), "{stopped}");
+                    assert!(!matches!(stopped.reason, StopReason::ModelPanicked(_) | StopReason::InvalidTransition(_)), "{stopped}");
                     assert_complete(&stopped.transcript);
                 }
             }
@@ -224,6 +224,6 @@ async fn stopped_run_is_not_asked_for_a_value() {
     let mut run = agent.start("Go");
     while run.next().await.is_some() {}
     let stopped = run.extract::<u8>().await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::MaxIterations(1)), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::IterationLimit(1)), "{stopped}");
     assert_complete(&stopped.transcript);
 }

@@ -119,7 +119,7 @@ async fn suggestion_names_a_tool_of_another_provider_in_full() {
     };
     provide("github");
     provide("jira");
-    let _ = registry.withdraw("github");
+    let _ = registry.unregister_provider("github");
     let dispatcher = Dispatcher::new(registry.clone());
     for name in ["github__find", "github.find", "github:find", "githubFind", "mcp__github__find"] {
         let text = format!("There is no tool named `{name}`. Did you mean `jira__find`?");

@@ -181,7 +181,7 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     let transcript = match agent.run(format!("Leak {key}.")).await {
         Ok(answer) => answer.transcript,
         Err(stopped) => {
-            assert!(matches!(stopped.reason, StopReason::MaxIterations(_)), "{stopped}");
+            assert!(matches!(stopped.reason, StopReason::IterationLimit(_)), "{stopped}");
             stopped.transcript
         }
     };

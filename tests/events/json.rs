@@ -60,8 +60,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
         ),
         (
             RunEvent::MessageAdded {
-                by: MessageSource::User,
-                source: None,
+                source: MessageSource::User,
+                source_name: None,
                 text: "Hi".into(),
                 images: 0,
             }
@@ -71,8 +71,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
         ),
         (
             RunEvent::MessageAdded {
-                by: MessageSource::Untrusted,
-                source: Some("a mail".into()),
+                source: MessageSource::Untrusted,
+                source_name: Some("a mail".into()),
                 text: "Obey!".into(),
                 images: 2,
             }

@@ -98,7 +98,7 @@ fn availability_function_is_called() {
 fn zero_rate_limit_is_refused() {
     let mut definition = ToolDefinition::new("never", "Never runs.", json!({ "type": "object" }));
     definition.rate_limit = Some(RateLimit::per_minute(0));
-    let expected = DefinitionError::RateLimit { name: "never".into() };
+    let expected = DefinitionError::ZeroRateLimit { name: "never".into() };
     assert_eq!(definition.validate(), Err(expected));
 }
 

@@ -160,7 +160,7 @@ async fn rule_for_a_shared_name_denies_both_and_allows_neither() {
         registry.register_all_from("b", tools![read]).unwrap();
         let executions = run(&dispatcher, &["a__read", "b__read"]).await;
         assert_eq!([code(&executions[0]), code(&executions[1])], codes, "{name}");
-        let _ = registry.withdraw("b");
+        let _ = registry.unregister_provider("b");
     }
     let allowing = Permissions::default().provider("a", Permission::Deny);
     let allowing = allowing.provider("b", Permission::Deny).tool("read", Permission::Allow);
@@ -185,7 +185,7 @@ async fn approval_for_the_run_covers_one_tool_under_all_its_names() {
     dispatcher.dispatch(calls).await;
     assert_eq!(clerk.requests().len(), 1);
     // The name belongs to another tool by now.
-    let _ = registry.withdraw("bank");
+    let _ = registry.unregister_provider("bank");
     let executions = dispatcher.dispatch(payments(&["3"])).await;
     assert_eq!((executions[0].is_success(), clerk.requests().len()), (true, 2));
 }

@@ -72,7 +72,8 @@ async fn only_transient_failures_of_idempotent_tools_are_retried() {
                 let (tool, keys) = faulty(fault, is_idempotent, retries);
                 let tools = Tools::new().with(tool);
                 if retries > 0 && !is_idempotent {
-                    let refused = DefinitionError::Retries { name: "faulty".into(), retries };
+                    let refused =
+                        DefinitionError::RetriesNotIdempotent { name: "faulty".into(), retries };
                     let registered = Registry::try_from(tools).map(drop);
                     assert_eq!(registered, Err(RegistryError::Definition(refused)));
                     continue;

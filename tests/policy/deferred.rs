@@ -163,7 +163,7 @@ async fn decision_covers_only_the_tool_that_was_asked_about() {
         let call = waiting.pending()[0].call.id.clone();
         waiting.decide(&call, approval, "Grace").unwrap();
         // While the call is pending, its name becomes that of another tool.
-        let _ = registry.withdraw("bank");
+        let _ = registry.unregister_provider("bank");
         registry.register_all_from("shop", tools![pay]).unwrap();
         let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
         assert_eq!(waiting.pending()[0].tool, "shop__pay");

@@ -22,7 +22,7 @@ impl Interceptor for Watch {
         match (self.0, call.name.as_str()) {
             ("outer", "renamed") => call.name = "allowed".into(),
             ("outer", "blocked") => return InterceptAction::Block("so it is".into()),
-            ("inner", "answered") => return InterceptAction::Answer(ToolOutput::text("42")),
+            ("inner", "answered") => return InterceptAction::Return(ToolOutput::text("42")),
             ("inner", "crash") => panic!("in before"),
             _ => {}
         }

@@ -51,7 +51,7 @@ async fn limits_of_a_shared_name_cover_all_its_tools() {
     assert_eq!(seconds(&rate("a__find"), &both).await, 1);
     // Alone, the tool is called by its own name and limited by its full name.
     let provider_limit = rate("a__find");
-    let _ = provider_limit.registry().withdraw("b");
+    let _ = provider_limit.registry().unregister_provider("b");
     assert_eq!(seconds(&provider_limit, &["find"; 2]).await, 61);
 }
 
@@ -64,7 +64,7 @@ async fn declared_rate_limit_follows_a_renamed_tool() {
     registry.register_all_from("b", tools![rare]).unwrap();
     assert_eq!(seconds(&dispatcher, &["b__rare"]).await, 0, "another's");
     assert_eq!(seconds(&dispatcher, &["a__rare"]).await, 60, "the same, called otherwise");
-    let _ = registry.withdraw("b");
+    let _ = registry.unregister_provider("b");
     assert_eq!(seconds(&dispatcher, &["rare"]).await, 60);
 }
 
@@ -82,7 +82,7 @@ async fn pay_by_other() -> &'static str {
 
 /// Replaces one bank by the other: models call its tool by the same name.
 fn swap(registry: &Registry) {
-    let _ = registry.withdraw("one");
+    let _ = registry.unregister_provider("one");
     registry.register_all_from("other", tools![pay_by_other]).unwrap();
 }
 

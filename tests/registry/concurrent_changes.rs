@@ -16,7 +16,7 @@ fn come_and_go(registry: &Registry, provider: &str) {
     for round in 0..ROUNDS {
         registry.register_from(provider, tool_of(provider)).unwrap();
         registry.register_from(provider, tool_of(provider)).unwrap();
-        let withdrawn = registry.withdraw(provider);
+        let withdrawn = registry.unregister_provider(provider);
         assert_eq!(withdrawn.len(), 1);
         if round % 3 == 0 {
             registry.restore(withdrawn).unwrap();

@@ -1,6 +1,6 @@
 //! The names by which models call tools, and the meaning of names when tools change.
 
-use tool_runtime::registry::{Selection, Selector};
+use tool_runtime::registry::{Selector, SelectorInput};
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn names_stay_unique_when_tools_are_removed() {
         let removed = if provider.is_empty() {
             registry.unregister("y").into_iter().count()
         } else {
-            registry.withdraw(provider).len()
+            registry.unregister_provider(provider).len()
         };
         assert_eq!(removed, 1, "{provider}");
         let remaining: Vec<_> = all.into_iter().filter(|(of, _)| *of != provider).collect();
@@ -73,7 +73,7 @@ fn name_conflict_is_rejected_in_any_order() {
     assert_eq!(register(&registry, "", "a__find").unwrap_err(), conflict);
 
     // The name is taken: nothing is changed, and the tools can be restored later.
-    let withdrawn = registry.withdraw("a");
+    let withdrawn = registry.unregister_provider("a");
     register(&registry, "", "a__find").unwrap();
     assert_eq!(registry.restore(withdrawn.clone()).unwrap_err(), conflict);
     assert_eq!(names(&registry), ["a__find", "find"]);
@@ -119,7 +119,7 @@ fn view_keeps_its_meaning_when_tools_change() {
     assert_eq!(names(&only), ["a__find"]);
     assert_eq!(names(&without), ["b__find", "read"]);
     // After the removal the other one is called `find`, and the setting does not apply to it.
-    let _ = registry.withdraw("a");
+    let _ = registry.unregister_provider("a");
     assert!(names(&only).is_empty());
     assert_eq!(names(&without), ["find"]);
 
@@ -246,7 +246,7 @@ async fn two_toolboxes_of_one_type_can_be_registered() {
         let output = tool.call("{}".into(), &ToolContext::default()).await.unwrap();
         assert_eq!(output.as_text(), sold);
     }
-    let _ = registry.withdraw("baker");
+    let _ = registry.unregister_provider("baker");
     assert_eq!(names(&registry), ["butcher__sells", "open", "sells"]);
 }
 
@@ -264,7 +264,7 @@ async fn look(ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
 struct Found;
 
 impl Selector for Found {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         let tools = selection.tools.iter().copied();
         tools.filter(|tool| tool.name == "look" || selection.is_discovered(tool)).collect()
     }

@@ -23,7 +23,7 @@ fn use_all(registry: &Registry) {
     registry.register_from("used", named("used", "Used.")).unwrap();
     registry.prefer("used__used", ToolPreference::default().weight(2.0)).unwrap();
     assert!(!registry.snapshot().all_definitions().is_empty());
-    registry.restore(registry.withdraw("used")).unwrap();
+    registry.restore(registry.unregister_provider("used")).unwrap();
     registry.unregister("used__used");
 }
 
@@ -81,7 +81,7 @@ fn filter_can_use_the_registry() {
         });
         assert!(view.snapshot().get("a").is_some());
         assert!(view.prefer("a", ToolPreference::default().weight(3.0)).unwrap());
-        assert_eq!(view.withdraw("p").len(), 1);
+        assert_eq!(view.unregister_provider("p").len(), 1);
         registry.register(named("b", "B.")).unwrap();
         assert!(view.unregister("b").is_some());
     });
@@ -130,7 +130,7 @@ fn tool_can_use_the_registry_while_it_is_added_and_dropped() {
         registry.register_from("p", meddler("b", "B.")).unwrap();
         assert!(registry.register_from("p", meddler("c", " ")).is_err());
         assert!(registry.register(meddler("p__b", "Ours.")).is_err());
-        drop(registry.withdraw("p"));
+        drop(registry.unregister_provider("p"));
         // The snapshot holds the last reference.
         registry.register(meddler("d", "D.")).unwrap();
         let last = registry.snapshot();
@@ -215,7 +215,7 @@ async fn tool_for_which_a_filter_panics_is_not_in_the_view() {
     });
     assert_eq!(names(&view), ["always"]);
     assert!(view.snapshot().get("a").is_none() && view.unregister("a").is_none());
-    assert!(view.withdraw("p").is_empty());
+    assert!(view.unregister_provider("p").is_empty());
     assert!(!view.prefer("a", ToolPreference::default().disabled()).unwrap());
     // The panic does not end the run.
     let model = ScriptedModel::new([

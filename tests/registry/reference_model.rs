@@ -137,7 +137,7 @@ proptest! {
             |key| key.0 == Some("p"),
         ];
         let mut model = Model::default();
-        let mut withdrawal: Option<(WithdrawnTools, BTreeMap<Key, u8>)> = None;
+        let mut withdrawal: Option<(RemovedTools, BTreeMap<Key, u8>)> = None;
         let mut snapshots = Vec::new();
         for change in changes {
             match change {
@@ -187,7 +187,7 @@ proptest! {
                         key.0 == Some(provider) && !has_name(*key, hidden)
                     });
                     model.tools = remaining;
-                    let withdrawn = registry.without([hidden]).withdraw(provider);
+                    let withdrawn = registry.without([hidden]).unregister_provider(provider);
                     prop_assert_eq!(withdrawn.len(), BTreeMap::len(&removed));
                     withdrawal = Some((withdrawn, removed));
                 }
@@ -249,7 +249,7 @@ proptest! {
             prop_assert!(put(&detour, key));
             put(&detour, (Some("z"), key.1));
         }
-        let _ = detour.withdraw("z");
+        let _ = detour.unregister_provider("z");
         prop_assert_eq!(names(&direct), names(&detour));
         prop_assert_eq!(names(&direct).len(), places.len());
     }

@@ -251,7 +251,7 @@ async fn session_continues_after_a_stopped_run() {
     let agent = agent(&log).limits(Limits::default().iterations(2));
     let session = agent.session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::MaxIterations(2)));
+    assert!(matches!(stopped.reason, StopReason::IterationLimit(2)));
     assert_eq!(session.messages().await.unwrap(), stopped.transcript);
     assert!(session.resume().await.unwrap().is_none());
     assert_eq!(session.run("On.").await.unwrap().text, "Done.");
@@ -372,7 +372,7 @@ async fn stop_request_leaves_no_pending_call() {
         .policy(Policy::new().approver(AskLater))
         .session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::Requested(_)), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::StopRequested(_)), "{stopped}");
     assert_eq!(result_lines(&stopped.transcript), ["TOOL_CANCELLED", "enough"]);
     assert_eq!(session.messages().await.unwrap(), stopped.transcript);
     assert!(session.resume().await.unwrap().is_none());

@@ -7,10 +7,10 @@ use super::*;
 /// Returns the added messages, as `turn source [origin] text`.
 fn added_messages(recorder: &Recorder) -> Vec<String> {
     let events = recorder.events().into_iter().filter_map(|event| match event.kind {
-        EventKind::Run(RunEvent::MessageAdded { by, source, text, images }) => {
-            let source = source.map(|source| format!(" [{source}]")).unwrap_or_default();
+        EventKind::Run(RunEvent::MessageAdded { source, source_name, text, images }) => {
+            let name = source_name.map(|name| format!(" [{name}]")).unwrap_or_default();
             let images = if images > 0 { format!(" +{images}") } else { String::new() };
-            Some(format!("{} {by:?}{source} {text}{images}", event.origin.turn))
+            Some(format!("{} {source:?}{name} {text}{images}", event.origin.turn))
         }
         _ => None,
     });

@@ -107,7 +107,7 @@ fn assert_sound(ended: &Result<Answer, Stopped>) {
         Ok(answer) => assert_complete(&answer.transcript),
         Err(stopped) => {
             assert!(!matches!(stopped.reason, StopReason::ModelPanicked(_)), "{stopped}");
-            assert!(!matches!(stopped.reason, StopReason::OutOfTurn(_)), "{stopped}");
+            assert!(!matches!(stopped.reason, StopReason::InvalidTransition(_)), "{stopped}");
             assert_complete(&stopped.transcript);
         }
     }

@@ -9,7 +9,7 @@ async fn tool_can_request_a_stop() {
     let two_calls = ChatReply::default().call("finish", "{}").call("echo", r#"{"text": "hi"}"#);
     let stopped =
         Agent::new(script([two_calls]), tools![finish, echo]).run("Go").await.unwrap_err();
-    let StopReason::Requested(request) = &stopped.reason else { panic!("{stopped}") };
+    let StopReason::StopRequested(request) = &stopped.reason else { panic!("{stopped}") };
     assert_eq!((request.tool.as_deref(), request.reason.as_str()), (Some("finish"), "all is done"));
     assert_eq!(
         stopped.to_string(),
@@ -105,7 +105,7 @@ async fn answer_is_returned_despite_a_late_steering_message() {
 struct RecordsQueries(Arc<Mutex<Vec<String>>>);
 
 impl Selector for RecordsQueries {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         self.0.lock().unwrap().push(selection.user_text.to_owned());
         selection.tools.to_vec()
     }

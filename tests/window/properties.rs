@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use serde_json::json;
 use tool_runtime::agent::Turn;
-use tool_runtime::agent::window::{Estimate, Plan, TokenCounter, Window, WindowState};
+use tool_runtime::agent::window::{Plan, TokenCounter, TokenEstimator, Window, WindowState};
 use tool_runtime::{AssistantPart, Message, Reasoning};
 
 use crate::histories::{config, histories};
@@ -89,7 +89,7 @@ fn is_in_order(part: &[Message], whole: &[Message]) -> bool {
 }
 
 fn tokens(messages: &[Message]) -> u64 {
-    messages.iter().map(|message| Estimate.count(message)).sum()
+    messages.iter().map(|message| TokenEstimator.count(message)).sum()
 }
 
 /// Normalizes a conversation, and returns it with the start of its last run.

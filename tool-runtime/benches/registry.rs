@@ -50,7 +50,7 @@ fn main() {
 #[cfg(feature = "search")]
 fn search() {
     use tool_runtime::ToolDefinition;
-    use tool_runtime::registry::{BySearch, ByWeight, Selection, Selector, ToolIndex};
+    use tool_runtime::registry::{BySearch, ByWeight, Selector, SelectorInput, ToolIndex};
 
     let read = |file: &str| -> Vec<serde_json::Value> {
         let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/tools/");
@@ -95,7 +95,7 @@ fn search() {
         let searched = all / u32::try_from(queries.len()).unwrap();
         let found: Vec<_> = tools.iter().take(20).map(|tool| tool.name.clone()).collect();
         let selection =
-            Selection::new(&tools).user_text("play music").discovered(&found).offered(&found);
+            SelectorInput::new(&tools).user_text("play music").discovered(&found).offered(&found);
         let selectors: [&dyn Selector; 3] = [
             &BySearch::new().always(["now"]),
             &BySearch::new().best_matches(5),

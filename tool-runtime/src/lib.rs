@@ -157,7 +157,7 @@ macro_rules! tools {
     // Without toolboxes there is no recursion, so the number of entries is unlimited.
     ($($tool:ty),* $(,)?) => {
         $crate::Tools::new()$(
-            .with_function(<$tool as $crate::__private::NamedFunction>::function())
+            .with_function(<$tool as $crate::__private::ToolFunction>::function())
         )*
     };
     ($($entries:tt)*) => {
@@ -178,7 +178,7 @@ macro_rules! __more_tools {
     };
     ($tools:expr; $tool:ty $(, $($rest:tt)*)?) => {
         $crate::__more_tools!(
-            $tools.with_function(<$tool as $crate::__private::NamedFunction>::function());
+            $tools.with_function(<$tool as $crate::__private::ToolFunction>::function());
             $($($rest)*)?
         )
     };

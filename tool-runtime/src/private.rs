@@ -13,11 +13,11 @@ pub use serde;
 
 pub use crate::tool::{args as decoding, function, param};
 
-pub use crate::tool::function::{Function, NamedFunction};
+pub use crate::tool::function::{Function, ToolFunction};
 pub use crate::tool::layout::LoneParameter;
 pub use crate::tool::param::{
-    Argument, BorrowedArgument, BorrowedParam, DefaultFromText, DefaultValue, NotSerializable,
-    NotToolContext, OwnedParam, Param, SelectBorrowed, SelectOwned, with_default,
+    Argument, BorrowedArgument, BorrowedParam, DefaultValue, FromStaticStr, NotSerializable,
+    OwnedArgument, OwnedParam, Param, SelectBorrowed, SelectOwned, with_default,
 };
 pub use crate::tool::{
     Availability, Effect, IntoToolError, IntoToolOutput, NoSchema, NotResult, Permission, Repair,

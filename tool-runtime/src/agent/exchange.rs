@@ -28,7 +28,7 @@ use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Delta
 pub(super) type BoxedDeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
 
 /// A request to the model, with all that is needed to get a reply to it.
-pub(super) struct Exchange<'q, 'p> {
+pub(super) struct ModelExchange<'q, 'p> {
     pub(super) agent: &'q AgentConfig,
     pub(super) request: PreparedRequest<'q>,
     pub(super) deltas: Option<&'q mut BoxedDeltaSink<'p>>,
@@ -38,7 +38,7 @@ pub(super) struct Exchange<'q, 'p> {
     pub(super) budget: &'q mut RequestBudget,
 }
 
-impl Exchange<'_, '_> {
+impl ModelExchange<'_, '_> {
     /// Returns the reply, with the usage of this and of all earlier replies of the exchange.
     pub(super) async fn reply(self) -> Result<ChatReply, StopReason> {
         let Self { agent, mut request, mut deltas, emit, budget } = self;
@@ -168,7 +168,7 @@ fn stop_if_requested(flow: ControlFlow<String>) -> Result<(), StopReason> {
     match flow {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(reason) => {
-            Err(StopReason::Requested(super::StopRequest::new(None, reason)))
+            Err(StopReason::StopRequested(super::StopRequest::new(None, reason)))
         }
     }
 }

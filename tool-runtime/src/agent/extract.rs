@@ -227,7 +227,7 @@ impl Run {
         let spec = OutputSpec::of::<T>();
         let mut request = None;
         if self.turn().has_no_input() && !self.is_steered() {
-            return Err(StopReason::NothingAsked);
+            return Err(StopReason::MissingUserMessage);
         }
         if self.turn().extraction_phase() != Some(ExtractionPhase::Active) {
             self.state.turn.set_extraction_phase(Some(ExtractionPhase::Deferred));
@@ -272,8 +272,8 @@ impl Run {
                 self.add_to_prompt(vec![UserPart::Text { text: text.clone() }])?;
                 // Later requests are part of the event that reports what is wrong.
                 let event = || RunEvent::MessageAdded {
-                    by: MessageSource::Loop,
-                    source: None,
+                    source: MessageSource::Loop,
+                    source_name: None,
                     text,
                     images: 0,
                 };

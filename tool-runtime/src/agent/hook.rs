@@ -14,7 +14,7 @@ use crate::models::ChatReply;
 ///
 /// Several hooks run in the order in which they were added before a request, and in reverse order
 /// after the reply. If a hook returns `Break`, the run ends with
-/// [`StopReason::Requested`](crate::StopReason::Requested) and the given reason. A hook that panics
+/// [`StopReason::StopRequested`](crate::StopReason::StopRequested) and the given reason. A hook that panics
 /// ends the run in the same way.
 ///
 /// Put `#[async_trait]`, which this crate re-exports, on the `impl` block.

@@ -230,7 +230,7 @@ impl Agent {
     /// that was damaged in storage is repaired, as the transcript of a prompt is.
     ///
     /// A run of a [session](Self::session) has to be resumed there: here it stops with
-    /// [`StopReason::InSession`].
+    /// [`StopReason::BelongsToSession`].
     ///
     /// # Resuming twice
     /// Resuming is not exclusive. If the same state is resumed twice, the remaining calls run

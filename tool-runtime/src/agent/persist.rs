@@ -77,7 +77,7 @@ impl SessionWriter {
     /// same.
     async fn adopt_own_write(&mut self) -> bool {
         let Ok(Some(record)) = load(self.store.as_ref(), &self.session).await else { return false };
-        let author = serde_json::from_str::<Author>(&record.state);
+        let author = serde_json::from_str::<StateWriter>(&record.state);
         let is_own = author.is_ok_and(|author| author.by == Some(self.id));
         if is_own {
             self.revision = record.revision;
@@ -97,7 +97,7 @@ struct StoredState<'s> {
 
 /// The writer of a stored state.
 #[derive(Deserialize)]
-struct Author {
+struct StateWriter {
     by: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{BoxFuture, catch_panic};
 use crate::models::{ChatOptions, ToolChoice};
-use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
+use crate::registry::{AllTools, Entry, Selector, SelectorInput, Snapshot};
 use crate::schema::Schema;
 use crate::tool::ToolDefinition;
 
@@ -62,7 +62,7 @@ fn selected_names(
     query: &str,
     offered: &OfferedTools,
 ) -> Vec<String> {
-    let selection = Selection::new(tools)
+    let selection = SelectorInput::new(tools)
         .user_text(query)
         .discovered(offered.discovered())
         .offered(offered.names());

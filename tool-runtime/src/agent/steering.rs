@@ -109,9 +109,12 @@ pub(super) fn user_parts(messages: &[QueuedMessage]) -> Vec<UserPart> {
 
 /// The event holds the text without the marks.
 impl From<QueuedMessage> for RunEvent {
-    fn from(QueuedMessage { source, text }: QueuedMessage) -> Self {
-        let by = if source.is_some() { MessageSource::Untrusted } else { MessageSource::Steering };
-        Self::MessageAdded { by, source, text, images: 0 }
+    fn from(QueuedMessage { source: source_name, text }: QueuedMessage) -> Self {
+        let source = match source_name {
+            Some(_) => MessageSource::Untrusted,
+            None => MessageSource::Steering,
+        };
+        Self::MessageAdded { source, source_name, text, images: 0 }
     }
 }
 

@@ -30,7 +30,7 @@ use crate::tool::MeteredUsage;
 /// let model = ScriptedModel::new([ChatReply::default().call("roll", "{}")]);
 /// let agent = Agent::new(model, tools![roll]).max_iterations(1);
 /// let reason = agent.run("Roll the dice.").await.unwrap_err().reason;
-/// assert!(matches!(reason, StopReason::MaxIterations(1)));
+/// assert!(matches!(reason, StopReason::IterationLimit(1)));
 /// assert_eq!(reason.code(), "MAX_ITERATIONS");
 /// assert_eq!(reason.to_string(), "iteration limit exceeded: no answer after 1 model request");
 /// # }
@@ -40,12 +40,12 @@ use crate::tool::MeteredUsage;
 pub enum StopReason {
     /// The model requested more calls after its last iteration. They were not run.
     #[error("{}", iterations_error(*.0))]
-    MaxIterations(u32),
+    IterationLimit(u32),
     /// The conversation has no message for the model to answer: it is empty, has system messages
     /// only, or ends with a reply of the model. Add a message, for example with
     /// [`Answer::then`](super::Answer::then).
     #[error("no message to answer: add a user message to the conversation")]
-    NothingAsked,
+    MissingUserMessage,
     /// The text of the model's reply was truncated, for [`Length`](FinishReason::Length) or
     /// [`Filtered`](FinishReason::ContentFilter). It is the last message of the transcript.
     #[error("model reply truncated: {}", match .0 {
@@ -111,7 +111,7 @@ pub enum StopReason {
         "call repeated {times} times in a row, the last one was not run: {}",
         shortened_call(call)
     )]
-    Repeated {
+    RepeatedCall {
         /// The last of the calls, with its [secrets](crate::Policy::secrets) redacted.
         call: Box<ToolCall>,
         /// The number of times in a row that the call was made.
@@ -121,7 +121,7 @@ pub enum StopReason {
     /// [`EffectRecord::StopRequested`](crate::EffectRecord::StopRequested), or by the program, with
     /// a [hook](super::ModelHook) or [`Turn::stop`](super::Turn::stop).
     #[error("stop requested by {}: {}", requester(.0), .0.reason)]
-    Requested(StopRequest),
+    StopRequested(StopRequest),
     /// The driver could parse none of the model's replies, in as many attempts as it allows.
     #[error(transparent)]
     UnparsableReply(Box<ReplyParseError>),
@@ -150,10 +150,10 @@ pub enum StopReason {
         "run belongs to the session `{0}`: resume it there, with `session.resume_with(paused)` if it is paused, and \
          else with `session.resume()`"
     )]
-    InSession(String),
+    BelongsToSession(String),
     /// A step was taken out of turn, which is a bug in the loop itself.
     #[error(transparent)]
-    OutOfTurn(#[from] InvalidTransition),
+    InvalidTransition(#[from] InvalidTransition),
 }
 
 impl StopReason {
@@ -163,8 +163,8 @@ impl StopReason {
     /// as its code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::MaxIterations(_) => "MAX_ITERATIONS",
-            Self::NothingAsked => "NOTHING_ASKED",
+            Self::IterationLimit(_) => "MAX_ITERATIONS",
+            Self::MissingUserMessage => "NOTHING_ASKED",
             Self::TruncatedReply(_) => "CUT",
             Self::EmptyReply => "SILENT",
             Self::Model(_) => "MODEL_FAILED",
@@ -176,13 +176,13 @@ impl StopReason {
             Self::TokenLimit { .. } => "TOKENS_SPENT",
             Self::CostLimit { .. } => "MONEY_SPENT",
             Self::TimeLimit(_) => "TIME_LIMIT",
-            Self::Repeated { .. } => "REPEATED",
-            Self::Requested(_) => "REQUESTED",
+            Self::RepeatedCall { .. } => "REPEATED",
+            Self::StopRequested(_) => "REQUESTED",
             Self::UnparsableReply(_) => "MISREAD",
             Self::ExtractionFailed { .. } => "UNFIT",
             Self::Session(_) => "SESSION",
-            Self::InSession(_) => "IN_SESSION",
-            Self::OutOfTurn(_) => "OUT_OF_TURN",
+            Self::BelongsToSession(_) => "IN_SESSION",
+            Self::InvalidTransition(_) => "OUT_OF_TURN",
         }
     }
 
@@ -197,15 +197,15 @@ pub(super) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
     let limits = turn.limits();
     match outcome {
         Outcome::TruncatedReply(finish) => StopReason::TruncatedReply(finish),
-        Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
+        Outcome::IterationLimit => StopReason::IterationLimit(turn.iterations()),
         Outcome::BudgetExhausted => exceeded_limit(limits, turn.metered()),
         Outcome::RepeatedCall => turn
             .repeated_call()
-            .map(|(call, times)| StopReason::Repeated { call: Box::new(call.clone()), times })
+            .map(|(call, times)| StopReason::RepeatedCall { call: Box::new(call.clone()), times })
             .unwrap_or(StopReason::EmptyReply),
         Outcome::StopRequested => {
             let none = || StopRequest::new(None, "");
-            StopReason::Requested(turn.stop_request().cloned().unwrap_or_else(none))
+            StopReason::StopRequested(turn.stop_request().cloned().unwrap_or_else(none))
         }
         Outcome::Answered | Outcome::EmptyReply => StopReason::EmptyReply,
     }

@@ -254,13 +254,13 @@ fn effects_notice(acted: BTreeSet<String>) -> String {
 /// [`StopReason`], which are for programmers.
 fn limit_text(reason: &StopReason) -> Option<String> {
     let text = match reason {
-        StopReason::MaxIterations(0) => {
+        StopReason::IterationLimit(0) => {
             "the model may not be asked: `max_iterations` is 0".to_owned()
         }
-        StopReason::MaxIterations(1) => {
+        StopReason::IterationLimit(1) => {
             "the model was asked once, as often as it may be, and has not answered".to_owned()
         }
-        StopReason::MaxIterations(times) => format!(
+        StopReason::IterationLimit(times) => format!(
             "the model was asked {times} times, as often as it may be, and has not answered"
         ),
         StopReason::TokenLimit { usage, limit } => {

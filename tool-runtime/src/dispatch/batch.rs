@@ -20,7 +20,7 @@ use crate::message::ToolCall;
 use crate::registry::Snapshot;
 use crate::span;
 use crate::tool::Batch;
-use crate::tool::dispatch::Scope;
+use crate::tool::dispatch_contract::BatchScope;
 
 /// Runs the calls of a batch that is nested in calls of the tools `outer_names`.
 #[inline]
@@ -41,7 +41,7 @@ pub(super) fn run_batch(
             least.and_then(|span| Instant::now().checked_add(span))
         }
     };
-    let scope = Scope {
+    let scope = BatchScope {
         origin: batch.origin,
         transcript: batch.transcript,
         clock: state.clock,

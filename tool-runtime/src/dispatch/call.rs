@@ -28,7 +28,7 @@ use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::message::{Arguments, ToolCall};
 use crate::registry::Entry;
 use crate::tool::args::validated_arguments;
-use crate::tool::dispatch::Scope;
+use crate::tool::dispatch_contract::BatchScope;
 use crate::tool::{
     MeteredUsage, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
 };
@@ -104,7 +104,7 @@ async fn run_with_policy(
 }
 
 #[cold]
-fn emit_end(scope: &Scope, execution: &ToolExecution) {
+fn emit_end(scope: &BatchScope, execution: &ToolExecution) {
     end_events(execution).for_each(|event| scope.emit(|| event));
 }
 
@@ -222,7 +222,7 @@ async fn until_stopped<T>(
     batch: &BatchContext,
     work: impl Future<Output = Result<T, ToolError>>,
 ) -> Result<T, ToolError> {
-    let Scope { cancellation, deadline, .. } = &batch.scope;
+    let BatchScope { cancellation, deadline, .. } = &batch.scope;
     // Check before the first poll: polling starts the tool.
     if cancellation.as_ref().is_some_and(CancellationToken::is_cancelled) {
         return Err(cancelled());

@@ -75,10 +75,10 @@ impl Breakers {
 
 /// The circuit breakers of a dispatcher; clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CircuitBreakers(Option<Arc<Shared>>);
+pub(super) struct CircuitBreakers(Option<Arc<SharedCircuits>>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedCircuits {
     breakers: Breakers,
     /// The zero of the times in all circuits.
     epoch: Instant,
@@ -88,7 +88,7 @@ struct Shared {
 impl CircuitBreakers {
     pub(super) fn new(breakers: Breakers) -> Self {
         let circuits = Mutex::default();
-        Self(Some(Arc::new(Shared { breakers, epoch: Instant::now(), circuits })))
+        Self(Some(Arc::new(SharedCircuits { breakers, epoch: Instant::now(), circuits })))
     }
 
     /// Whether calls may be blocked at all.

@@ -12,7 +12,7 @@ use crate::event::{BlockReason, ToolExecution};
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, Snapshot};
-use crate::tool::dispatch::{Host, Scope};
+use crate::tool::dispatch_contract::{BatchScope, Host};
 use crate::tool::{
     Batch, Decision, DetachedThreads, Extensions, Permission, SuspendedCall, ToolError,
     ToolErrorKind,
@@ -25,7 +25,7 @@ const MAX_DEPTH: u32 = 8;
 pub(super) struct BatchContext {
     pub(super) tools: Snapshot,
     pub(super) state: Arc<DispatchState>,
-    pub(super) scope: Scope,
+    pub(super) scope: BatchScope,
     pub(super) abort: AbortState,
     pub(super) decisions: Vec<Decision>,
     pub(super) suspended: Vec<SuspendedCall>,
@@ -105,7 +105,7 @@ impl BatchContext {
 }
 
 impl Host for BatchContext {
-    fn scope(&self) -> &Scope {
+    fn scope(&self) -> &BatchScope {
         &self.scope
     }
 

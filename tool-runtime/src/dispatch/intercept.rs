@@ -93,7 +93,7 @@ pub trait Interceptor: Send + Sync {
 /// use tool_runtime::ToolOutput;
 /// use tool_runtime::dispatch::InterceptAction;
 ///
-/// let cached = InterceptAction::Answer(ToolOutput::text("4 degrees"));
+/// let cached = InterceptAction::Return(ToolOutput::text("4 degrees"));
 /// assert_ne!(cached, InterceptAction::Run);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ pub enum InterceptAction {
     /// Runs the call as usual.
     Run,
     /// Uses this output as the result; the tool is not invoked.
-    Answer(ToolOutput),
+    Return(ToolOutput),
     /// Blocks the call for this reason, which the model receives.
     Block(String),
 }
@@ -135,7 +135,7 @@ impl Interceptors {
             call.id.clone_from(&id);
             match action {
                 InterceptAction::Run => {}
-                InterceptAction::Answer(output) => return Some(Ok(output)),
+                InterceptAction::Return(output) => return Some(Ok(output)),
                 InterceptAction::Block(reason) => {
                     let text = format!("The call was blocked: {reason}");
                     let error = ToolError::new(ToolErrorKind::Denied, text);

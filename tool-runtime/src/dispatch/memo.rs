@@ -22,10 +22,10 @@ type Key = Arc<(String, String)>;
 
 /// The outputs of the pure tools of one dispatcher, or of one run of an agent. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Memo(Arc<Mutex<Entries>>);
+pub(super) struct Memo(Arc<Mutex<MemoEntries>>);
 
 #[derive(Default)]
-struct Entries {
+struct MemoEntries {
     outputs: HashMap<Key, Cell>,
     /// The keys of the outputs, oldest first.
     order: VecDeque<Key>,
@@ -121,12 +121,12 @@ impl Memo {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn lock(&self) -> MutexGuard<'_, MemoEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Entries {
+impl MemoEntries {
     /// Adds to the total size, and evicts the oldest outputs until it is within the limit.
     fn add_bytes(&mut self, bytes: usize) {
         self.bytes += bytes;

@@ -19,12 +19,12 @@ impl DeltaTracker {
         match delta {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning(text) => self.reasoning.push_str(text),
-            Delta::Call { index: place, name } => {
+            Delta::Call { index, name } => {
                 // A new name replaces the call that was emitted at this index before.
-                self.calls.insert(place, (name.to_owned(), String::new()));
+                self.calls.insert(index, (name.to_owned(), String::new()));
             }
-            Delta::Arguments { index: place, text } => {
-                if let Some((_, arguments)) = self.calls.get_mut(&place) {
+            Delta::Arguments { index, text } => {
+                if let Some((_, arguments)) = self.calls.get_mut(&index) {
                     arguments.push_str(text);
                 }
             }
@@ -49,14 +49,14 @@ impl DeltaTracker {
                     });
                 }
                 AssistantPart::Call(call) => {
-                    let Some(place) = indices.next() else { return };
+                    let Some(index) = indices.next() else { return };
                     let (name, mut emitted) =
-                        calls.get(&place).map_or(("", ""), |(name, text)| (name, text));
+                        calls.get(&index).map_or(("", ""), |(name, text)| (name, text));
                     if name != call.name {
-                        deltas(Delta::Call { index: place, name: &call.name });
+                        deltas(Delta::Call { index, name: &call.name });
                     }
                     emit_suffix(&call.arguments.to_text(), &mut emitted, |text| {
-                        deltas(Delta::Arguments { index: place, text });
+                        deltas(Delta::Arguments { index, text });
                     });
                 }
             }

@@ -20,8 +20,8 @@ impl Redactor {
                 self.redact_option(agent);
                 self.redact_option(session);
             }
-            EventKind::Run(RunEvent::MessageAdded { by: _, source, text, images: _ }) => {
-                self.redact_option(source);
+            EventKind::Run(RunEvent::MessageAdded { source: _, source_name, text, images: _ }) => {
+                self.redact_option(source_name);
                 self.redact(text);
             }
             EventKind::Run(RunEvent::Finished {

@@ -47,11 +47,12 @@ pub enum RunEvent {
     #[serde(rename = "said")]
     MessageAdded {
         /// The kind of source that the message came from.
-        by: MessageSource,
+        #[serde(rename = "by")]
+        source: MessageSource,
         /// The origin of an [untrusted](MessageSource::Untrusted) message, as the program stated
         /// it. It is not verified.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        source: Option<String>,
+        #[serde(rename = "source", default, skip_serializing_if = "Option::is_none")]
+        source_name: Option<String>,
         /// The text of the message.
         text: String,
         /// The number of images in the message.
@@ -97,8 +98,8 @@ pub enum RunEvent {
 /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
 /// let added = &recorder.events_of_action("run", "said")[0];
-/// let EventKind::Run(RunEvent::MessageAdded { by, text, .. }) = &added.kind else { panic!() };
-/// assert_eq!((*by, text.as_str()), (MessageSource::User, "Hello"));
+/// let EventKind::Run(RunEvent::MessageAdded { source, text, .. }) = &added.kind else { panic!() };
+/// assert_eq!((*source, text.as_str()), (MessageSource::User, "Hello"));
 /// # Ok(())
 /// # }
 /// ```

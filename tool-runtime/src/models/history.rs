@@ -85,7 +85,7 @@ fn is_valid(messages: &[Message]) -> bool {
 fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
     let mut ids = UsedIds::default();
     let mut repaired = Vec::with_capacity(transcript.len());
-    let mut open: Vec<OpenCalls> = Vec::new();
+    let mut open: Vec<UnresolvedCalls> = Vec::new();
     let mut is_previous_dropped = false;
     for message in transcript {
         let was_previous_dropped = std::mem::replace(&mut is_previous_dropped, false);
@@ -99,7 +99,7 @@ fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
                 } else {
                     let results = reply.calls().map(lost_result).collect();
                     repaired.push(reply);
-                    open.push(OpenCalls { results_index: repaired.len(), original_ids });
+                    open.push(UnresolvedCalls { results_index: repaired.len(), original_ids });
                     repaired.push(Message::Tool { results });
                 }
             }
@@ -161,14 +161,14 @@ fn lost_result(call: &ToolCall) -> ToolResult {
 }
 
 /// The calls of one assistant message that may still get a result.
-struct OpenCalls {
+struct UnresolvedCalls {
     /// The index of the message that holds the results.
     results_index: usize,
     /// The ids of the calls in the original transcript; `None` once the result was found.
     original_ids: Vec<Option<CallId>>,
 }
 
-impl OpenCalls {
+impl UnresolvedCalls {
     /// Stores a result of one of these calls; returns any other result.
     fn take(&mut self, result: ToolResult, repaired: &mut [Message]) -> Option<ToolResult> {
         let Some(Message::Tool { results }) = repaired.get_mut(self.results_index) else {

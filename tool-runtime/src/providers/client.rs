@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::check::check_request;
 use super::codec::Codec;
 use super::endpoint::Endpoint;
-use super::exchange::{Exchange, timeout_error, transport_error};
+use super::exchange::{HttpExchange, timeout_error, transport_error};
 use super::retry::pause_before_next;
 use super::secrets::Secrets;
 use super::transport::{
@@ -191,7 +191,7 @@ impl<C: Codec> Client<C> {
         &self,
         request: ChatRequest<'_>,
         is_streamed: bool,
-    ) -> Result<Exchange<'_, C>, ModelError> {
+    ) -> Result<HttpExchange<'_, C>, ModelError> {
         check_request::<C>(&request)?;
         let names = request.tools.iter().map(|tool| tool.name.as_str());
         let names = WireNames::new(names, C::NAME_RULES);
@@ -211,7 +211,7 @@ impl<C: Codec> Client<C> {
             sent.headers.set(name, value);
         }
         let values = self.headers.iter().map(|(_, value)| value);
-        Ok(Exchange {
+        Ok(HttpExchange {
             codec: &self.codec,
             names,
             secrets: Secrets::new(self.key.as_deref(), values, &sent.url),
@@ -243,7 +243,7 @@ impl<C: Codec> Client<C> {
     }
 
     /// Sends the request and waits for a success status and the first chunk of the body.
-    async fn open(&self, exchange: &Exchange<'_, C>) -> Result<HttpResponse, ModelError> {
+    async fn open(&self, exchange: &HttpExchange<'_, C>) -> Result<HttpResponse, ModelError> {
         let sent = match &self.transport {
             ClientTransport::Default { transport, connect_timeout } => {
                 self.network(transport, *connect_timeout).send(&exchange.sent)

@@ -28,7 +28,7 @@ const MAX_BYTES: usize = 32 << 20;
 /// Reason for a stream that ended early.
 const ENDED_EARLY: &str = "the stream ended before the reply was complete";
 
-pub(super) struct Exchange<'c, C> {
+pub(super) struct HttpExchange<'c, C> {
     pub(super) codec: &'c C,
     pub(super) names: WireNames,
     pub(super) sent: HttpRequest,
@@ -41,24 +41,27 @@ pub(super) struct Exchange<'c, C> {
 }
 
 /// Body that was received completely.
-pub(super) struct Body {
+pub(super) struct CompleteBody {
     body: String,
     headers: Headers,
 }
 
-impl Body {
+impl CompleteBody {
     pub(super) fn decode<C: Codec>(
         &self,
-        exchange: &Exchange<'_, C>,
+        exchange: &HttpExchange<'_, C>,
     ) -> Result<ChatReply, ModelError> {
         let decoded = exchange.codec.decode(&self.body, &exchange.names);
         decoded.map_err(|error| exchange.decode_error(error, &self.body, &self.headers))
     }
 }
 
-impl<C: Codec> Exchange<'_, C> {
+impl<C: Codec> HttpExchange<'_, C> {
     /// Reads the whole body.
-    pub(super) async fn read_body(&self, response: HttpResponse) -> Result<Body, ModelError> {
+    pub(super) async fn read_body(
+        &self,
+        response: HttpResponse,
+    ) -> Result<CompleteBody, ModelError> {
         let HttpResponse { headers, mut body, .. } = response;
         let mut bytes = Vec::new();
         while let Some(chunk) = self.next_chunk(&mut body).await? {
@@ -68,7 +71,7 @@ impl<C: Codec> Exchange<'_, C> {
             }
         }
         let body = self.utf8(bytes, &headers)?;
-        Ok(Body { body, headers })
+        Ok(CompleteBody { body, headers })
     }
 
     /// Reads a streamed reply and emits it. A server without streams sends a whole reply instead.
@@ -79,7 +82,7 @@ impl<C: Codec> Exchange<'_, C> {
     ) -> Result<ChatReply, ModelError> {
         let content_type =
             response.headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
-        if C::FRAMING == Framing::Events && content_type.starts_with("application/json") {
+        if C::FRAMING == Framing::Sse && content_type.starts_with("application/json") {
             let reply = self.read_body(response).await?.decode(self)?;
             emit_reply(&reply.parts, deltas);
             return Ok(reply);

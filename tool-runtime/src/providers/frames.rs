@@ -73,8 +73,8 @@ impl Frames {
         }
         match self.framing {
             Framing::Lines => (!line.trim_ascii().is_empty()).then_some(line),
-            Framing::Events if line.is_empty() => self.end_event(),
-            Framing::Events => {
+            Framing::Sse if line.is_empty() => self.end_event(),
+            Framing::Sse => {
                 self.take_field(&line);
                 None
             }
@@ -119,19 +119,19 @@ mod tests {
     #[test]
     fn messages_do_not_depend_on_chunk_boundaries() {
         for (framing, text, expected) in [
-            (Framing::Events, "data: a\n\ndata: b\n\n", &["a", "b"][..]),
-            (Framing::Events, "data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]),
-            (Framing::Events, "data: a\r\rdata: b\r\r", &["a", "b"]),
-            (Framing::Events, "\u{feff}data:a\n\n", &["a"]),
-            (Framing::Events, "data: é🙂\ndata: b\n\n", &["é🙂\nb"]),
-            (Framing::Events, "data:  a\ndata\n\n", &[" a\n"]),
-            (Framing::Events, ": ping\nevent: x\nid: 1\nretry: 5\ndatabase: 1\n\n", &[]),
-            (Framing::Events, "event: x\ndata: {\"a\":1}\n\n\n\ndata\n\n", &["{\"a\":1}"]),
-            (Framing::Events, "data:\n\nevent: ping\ndata: \n\ndata: a\n\ndata\ndata\n\n", &["a"]),
-            (Framing::Events, "data\ndata: a\n\ndata: b\n\ndata:", &["\na", "b"]),
-            (Framing::Events, "data: a\n\ndata: b", &["a", "b"]),
-            (Framing::Events, "data: a\n\ndata: b\n", &["a", "b"]),
-            (Framing::Events, "", &[]),
+            (Framing::Sse, "data: a\n\ndata: b\n\n", &["a", "b"][..]),
+            (Framing::Sse, "data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]),
+            (Framing::Sse, "data: a\r\rdata: b\r\r", &["a", "b"]),
+            (Framing::Sse, "\u{feff}data:a\n\n", &["a"]),
+            (Framing::Sse, "data: é🙂\ndata: b\n\n", &["é🙂\nb"]),
+            (Framing::Sse, "data:  a\ndata\n\n", &[" a\n"]),
+            (Framing::Sse, ": ping\nevent: x\nid: 1\nretry: 5\ndatabase: 1\n\n", &[]),
+            (Framing::Sse, "event: x\ndata: {\"a\":1}\n\n\n\ndata\n\n", &["{\"a\":1}"]),
+            (Framing::Sse, "data:\n\nevent: ping\ndata: \n\ndata: a\n\ndata\ndata\n\n", &["a"]),
+            (Framing::Sse, "data\ndata: a\n\ndata: b\n\ndata:", &["\na", "b"]),
+            (Framing::Sse, "data: a\n\ndata: b", &["a", "b"]),
+            (Framing::Sse, "data: a\n\ndata: b\n", &["a", "b"]),
+            (Framing::Sse, "", &[]),
             (Framing::Lines, "{\"a\":1}\n{\"b\":\"é\"}\n", &["{\"a\":1}", "{\"b\":\"é\"}"]),
             (Framing::Lines, "\u{feff}1\r\n\r\n 2 \r\n \n3", &["1", " 2 ", "3"]),
         ] {
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn message_size_is_limited() {
         for (framing, piece) in
-            [(Framing::Lines, &b"x"[..]), (Framing::Events, b"data: x\n"), (Framing::Events, b"d")]
+            [(Framing::Lines, &b"x"[..]), (Framing::Sse, b"data: x\n"), (Framing::Sse, b"d")]
         {
             let mut frames = Frames::new(framing, 100);
             let ended = (0..200).find_map(|_| frames.push(piece).err());

@@ -8,9 +8,9 @@ use crate::guard::catch_panic;
 ///
 /// A rule is foreign code. A tool for which it panics does not pass.
 #[derive(Clone, Default)]
-pub(super) struct Filter(Option<Arc<Rule>>);
+pub(super) struct Filter(Option<Arc<FilterRule>>);
 
-struct Rule {
+struct FilterRule {
     predicate: Box<dyn Fn(&Entry) -> bool + Send + Sync>,
     previous: Filter,
 }
@@ -18,7 +18,7 @@ struct Rule {
 impl Filter {
     /// Returns a filter with one more rule.
     pub(super) fn and(&self, predicate: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(Rule { predicate: Box::new(predicate), previous: self.clone() })))
+        Self(Some(Arc::new(FilterRule { predicate: Box::new(predicate), previous: self.clone() })))
     }
 
     #[inline]
@@ -35,7 +35,7 @@ impl Filter {
 }
 
 /// Drops the rules in a loop. Recursion would overflow the stack for a long chain of views.
-impl Drop for Rule {
+impl Drop for FilterRule {
     fn drop(&mut self) {
         let mut next = self.previous.0.take();
         while let Some(mut rule) = next.and_then(Arc::into_inner) {

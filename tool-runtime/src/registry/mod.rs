@@ -61,8 +61,8 @@ pub use entry::Entry;
 pub use error::RegistryError;
 pub use into_registry::IntoRegistry;
 pub(crate) use nearest::{name_to_suggest, nearest};
-pub use provider::WithdrawnTools;
-pub use select::{AllTools, ByWeight, CallableTools, Selection, Selector, definition_bytes};
+pub use provider::RemovedTools;
+pub use select::{AllTools, ByWeight, CallableTools, Selector, SelectorInput, definition_bytes};
 #[cfg(feature = "search")]
 pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};

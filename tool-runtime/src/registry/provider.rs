@@ -18,16 +18,16 @@ use crate::tool::Tool;
 ///
 /// let registry = Registry::new();
 /// registry.register_all_from("github", tools![search])?;
-/// let withdrawn = registry.withdraw("github");
+/// let withdrawn = registry.unregister_provider("github");
 /// assert_eq!(withdrawn.len(), 1);
 /// registry.restore(withdrawn)?;
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone)]
 #[must_use = "if this is dropped, the tools can't be restored"]
-pub struct WithdrawnTools(pub(super) Vec<Arc<Entry>>);
+pub struct RemovedTools(pub(super) Vec<Arc<Entry>>);
 
-impl WithdrawnTools {
+impl RemovedTools {
     /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -44,7 +44,7 @@ impl WithdrawnTools {
     }
 }
 
-impl fmt::Debug for WithdrawnTools {
+impl fmt::Debug for RemovedTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|entry| entry.own_name())).finish()
     }
@@ -82,7 +82,7 @@ impl Registry {
     /// let names: Vec<_> = tools.entries().map(|entry| entry.name()).collect();
     /// assert_eq!(names, ["github__search", "jira__search"]);
     ///
-    /// let github = registry.withdraw("github");
+    /// let github = registry.unregister_provider("github");
     /// assert!(registry.snapshot().get("search").is_some());
     /// registry.restore(github)?;
     /// # Ok::<(), tool_runtime::RegistryError>(())
@@ -125,9 +125,9 @@ impl Registry {
     }
 
     /// Removes all tools of a provider that this view contains, and returns them.
-    pub fn withdraw(&self, provider: &str) -> WithdrawnTools {
+    pub fn unregister_provider(&self, provider: &str) -> RemovedTools {
         let entries = self.entries_where(|entry| entry.provider() == Some(provider));
-        WithdrawnTools(self.remove(&entries))
+        RemovedTools(self.remove(&entries))
     }
 
     /// Registers the removed tools of a provider again. They replace tools of the same names that
@@ -136,7 +136,7 @@ impl Registry {
     /// # Errors
     /// A tool without a provider has been registered with the name `provider__name` of one of them.
     /// Then nothing is changed.
-    pub fn restore(&self, withdrawn: WithdrawnTools) -> Result<(), RegistryError> {
+    pub fn restore(&self, withdrawn: RemovedTools) -> Result<(), RegistryError> {
         self.insert(withdrawn.0).map(drop)
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::micros;
-use super::row::{Detail, Fact, Form, Note, Row, State, one_line};
+use super::row::{Detail, Fact, Form, Note, Row, RowState, one_line};
 use crate::event::money::format_amount;
 use crate::event::{
     EffectRecord, Event, EventKind, MessageSource, ModelEvent, Origin, RunId, ToolEvent,
@@ -211,7 +211,7 @@ pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     }
     let Some(error) = error else { return };
     match row.state {
-        State::Waiting => row.text("Waiting for", error, Form::Plain),
+        RowState::Waiting => row.text("Waiting for", error, Form::Plain),
         _ => {
             row.summary = [row.prompt.clone(), one_line(error)]
                 .into_iter()

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use super::row::{Kind, Row};
+use super::row::{Row, RowKind};
 
 /// The time axis of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,37 +19,38 @@ pub(super) struct Axis {
 pub(super) fn order_rows(rows: Vec<Row>) -> Vec<Row> {
     let mut below = vec![Vec::new(); rows.len()];
     let mut outermost = Vec::new();
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         match row.parent.and_then(|parent| below.get_mut(parent)) {
-            Some(siblings) => siblings.push(place),
-            None => outermost.push(place),
+            Some(siblings) => siblings.push(index),
+            None => outermost.push(index),
         }
     }
-    let start = |place: &usize| Reverse((rows.get(*place).map(|row| row.start), *place));
+    let start = |index: &usize| Reverse((rows.get(*index).map(|row| row.start), *index));
     let mut order = Vec::with_capacity(rows.len());
-    let mut places = vec![None; rows.len()];
+    let mut new_indices = vec![None; rows.len()];
     // The next row is at the end. Without recursion, because calls of a foreign log may be nested
     // deeply.
     outermost.sort_by_key(start);
     let mut waiting = outermost;
-    while let Some(place) = waiting.pop() {
-        if let Some(new) = places.get_mut(place) {
+    while let Some(index) = waiting.pop() {
+        if let Some(new) = new_indices.get_mut(index) {
             *new = Some(order.len());
         }
-        order.push(place);
-        if let Some(siblings) = below.get_mut(place) {
+        order.push(index);
+        if let Some(siblings) = below.get_mut(index) {
             siblings.sort_by_key(start);
             waiting.append(siblings);
         }
     }
     let mut rows: Vec<_> = rows.into_iter().map(Some).collect();
-    let ordered = order.into_iter().filter_map(|place| rows.get_mut(place)?.take());
-    let placed = |mut row: Row| {
-        let placed = |place: usize| places.get(place).copied().flatten();
-        (row.parent, row.previous) = (row.parent.and_then(placed), row.previous.and_then(placed));
+    let ordered = order.into_iter().filter_map(|index| rows.get_mut(index)?.take());
+    let new_index = |index: usize| new_indices.get(index).copied().flatten();
+    let reindexed = |mut row: Row| {
+        row.parent = row.parent.and_then(new_index);
+        row.previous = row.previous.and_then(new_index);
         row
     };
-    ordered.map(placed).collect()
+    ordered.map(reindexed).collect()
 }
 
 /// Makes times relative to the first start of all rows, or, if the outermost rows are far apart, to
@@ -102,7 +103,7 @@ fn covered(spans: &[(u64, u64)]) -> u64 {
 /// Assigns each model request and tool call the first free lane, and returns the number of lanes.
 pub(super) fn assign_lanes(rows: &mut [Row]) -> usize {
     let mut calls: Vec<_> =
-        rows.iter_mut().filter(|row| matches!(row.kind, Kind::Model | Kind::Tool)).collect();
+        rows.iter_mut().filter(|row| matches!(row.kind, RowKind::Model | RowKind::Tool)).collect();
     calls.sort_by_key(|row| row.start);
     let (mut occupied, mut free, mut lanes) = (BinaryHeap::new(), BTreeSet::new(), 0);
     for row in calls {
@@ -128,7 +129,7 @@ pub(super) fn assign_lanes(rows: &mut [Row]) -> usize {
 pub(super) fn max_concurrency(rows: &[Row]) -> usize {
     let callers: BTreeSet<_> = rows.iter().filter_map(|row| row.parent).collect();
     let calls = rows.iter().enumerate();
-    let calls = calls.filter(|(place, row)| row.kind == Kind::Tool && !callers.contains(place));
+    let calls = calls.filter(|(index, row)| row.kind == RowKind::Tool && !callers.contains(index));
     // At the same moment, ends come first.
     let mut changes: Vec<_> = calls
         .flat_map(|(_, row)| [(row.start, 1), (row.end.max(row.start.saturating_add(1)), -1)])
@@ -148,8 +149,13 @@ mod tests {
 
     /// Creates rows of tools from parent, start and end.
     fn rows(spans: &[(Option<usize>, u64, u64)]) -> Vec<Row> {
-        let row =
-            |(parent, start, end)| Row { kind: Kind::Tool, parent, start, end, ..Row::default() };
+        let row = |(parent, start, end)| Row {
+            kind: RowKind::Tool,
+            parent,
+            start,
+            end,
+            ..Row::default()
+        };
         spans.iter().copied().map(row).collect()
     }
 

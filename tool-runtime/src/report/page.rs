@@ -74,14 +74,20 @@ fn escape_for_script(json: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::details::serialized_name;
-    use crate::report::row::{Kind, Mark, State};
+    use crate::report::row::{Mark, RowKind, RowState};
 
     /// The page lists the filters, because readers could not guess them.
     #[test]
     fn page_lists_all_filters() {
-        let kinds =
-            [Kind::Run, Kind::Model, Kind::Tool, Kind::Event].map(|it| serialized_name(&it));
-        let states = [State::Done, State::Failed, State::Blocked, State::Waiting, State::Open];
+        let kinds = [RowKind::Run, RowKind::Model, RowKind::Tool, RowKind::Event]
+            .map(|it| serialized_name(&it));
+        let states = [
+            RowState::Done,
+            RowState::Failed,
+            RowState::Blocked,
+            RowState::Waiting,
+            RowState::Open,
+        ];
         let marks = [Mark::Retried, Mark::Repaired, Mark::Remembered, Mark::Refused];
         let words = kinds.into_iter().chain(states.map(|it| serialized_name(&it)));
         let expected: Vec<_> = words

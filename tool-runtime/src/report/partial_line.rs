@@ -13,8 +13,8 @@ const START: &[u8] = br#"{"run":"#;
 /// place end the string, and JSON nests only to a limited depth.
 pub(super) fn trailing_event(line: &[u8]) -> Option<Event> {
     let starts = line.windows(START.len()).enumerate().skip(1);
-    let mut starts = starts.filter(|(_, word)| *word == START).map(|(place, _)| place);
-    starts.find_map(|place| serde_json::from_slice(line.get(place..)?).ok())
+    let mut starts = starts.filter(|(_, word)| *word == START).map(|(offset, _)| offset);
+    starts.find_map(|offset| serde_json::from_slice(line.get(offset..)?).ok())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::message::Usage;
 /// Row of the waterfall.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Row {
-    pub kind: Kind,
+    pub kind: RowKind,
     pub name: String,
     /// Summary on one line.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub start: u64,
     /// End, in microseconds; of an unfinished row the time of the last event.
     pub end: u64,
-    pub state: State,
+    pub state: RowState,
     /// Error code, or the reason why the call was blocked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -66,7 +66,7 @@ fn is_zero(count: &u64) -> bool {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum RowKind {
     Run,
     Model,
     Tool,
@@ -77,7 +77,7 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum State {
+pub(super) enum RowState {
     #[default]
     Done,
     Failed,

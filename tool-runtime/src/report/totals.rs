@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::row::{Kind, Mark, Row, State};
+use super::row::{Mark, Row, RowKind, RowState};
 use crate::event::money::format_amount;
 use crate::message::Usage;
 
@@ -44,36 +44,36 @@ impl Totals {
     pub(super) fn of(rows: &[Row]) -> Self {
         let (mut totals, mut costs, mut reported) = (Self::default(), Vec::new(), Usage::default());
         let ancestors = waiting_ancestors(rows);
-        for (place, row) in rows.iter().enumerate() {
+        for (index, row) in rows.iter().enumerate() {
             match row.kind {
                 // The outer run does not know the cost of an unfinished nested run.
-                Kind::Run if row.parent.is_some() && row.state == State::Open => {
+                RowKind::Run if row.parent.is_some() && row.state == RowState::Open => {
                     costs.extend(row.has_model_requests.then_some(None));
                 }
                 // The row that continues it is counted.
-                Kind::Run | Kind::Tool if row.is_continued => {}
-                Kind::Run if row.parent.is_none() => {
+                RowKind::Run | RowKind::Tool if row.is_continued => {}
+                RowKind::Run if row.parent.is_none() => {
                     totals.add_run(row.state);
                     reported += row.usage.unwrap_or_default();
                     if row.has_model_requests || row.cost.is_some() {
                         costs.push(row.cost);
                     }
                 }
-                Kind::Model => {
+                RowKind::Model => {
                     totals.model += 1;
                     totals.is_counted |= row.usage.is_some();
                     totals.usage += row.usage.unwrap_or_default();
                 }
-                Kind::Tool => {
+                RowKind::Tool => {
                     totals.tool += 1;
-                    totals.failed += usize::from(row.state == State::Failed);
-                    totals.blocked += usize::from(row.state == State::Blocked);
+                    totals.failed += usize::from(row.state == RowState::Failed);
+                    totals.blocked += usize::from(row.state == RowState::Blocked);
                     totals.waiting +=
-                        usize::from(row.state == State::Waiting && !ancestors.contains(&place));
+                        usize::from(row.state == RowState::Waiting && !ancestors.contains(&index));
                     totals.retried += usize::from(row.marks.contains(&Mark::Retried));
                     totals.repaired += usize::from(row.marks.contains(&Mark::Repaired));
                 }
-                Kind::Run | Kind::Event => {}
+                RowKind::Run | RowKind::Event => {}
             }
         }
         // The process ended between a reply and the end of its run.
@@ -85,13 +85,13 @@ impl Totals {
         totals
     }
 
-    fn add_run(&mut self, state: State) {
+    fn add_run(&mut self, state: RowState) {
         self.runs += 1;
         match state {
-            State::Done => self.answered += 1,
-            State::Open => self.open += 1,
-            State::Waiting => self.paused += 1,
-            State::Failed | State::Blocked => self.stopped += 1,
+            RowState::Done => self.answered += 1,
+            RowState::Open => self.open += 1,
+            RowState::Waiting => self.paused += 1,
+            RowState::Failed | RowState::Blocked => self.stopped += 1,
         }
     }
 }
@@ -100,10 +100,11 @@ impl Totals {
 fn waiting_ancestors(rows: &[Row]) -> HashSet<usize> {
     let mut ancestors = HashSet::new();
     for row in rows {
-        let waits = row.kind == Kind::Tool && row.state == State::Waiting && !row.is_continued;
+        let waits =
+            row.kind == RowKind::Tool && row.state == RowState::Waiting && !row.is_continued;
         let mut above = row.parent.filter(|_| waits);
-        while let Some(place) = above.filter(|place| ancestors.insert(*place)) {
-            above = rows.get(place).and_then(|row| row.parent);
+        while let Some(index) = above.filter(|index| ancestors.insert(*index)) {
+            above = rows.get(index).and_then(|row| row.parent);
         }
     }
     ancestors

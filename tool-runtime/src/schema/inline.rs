@@ -115,7 +115,7 @@ mod tests {
 
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "only the schema of the type is used")]
-    struct Place {
+    struct Address {
         city: bool,
         sibling: Option<Box<Self>>,
     }
@@ -136,7 +136,7 @@ mod tests {
             unit: Unit,
             spare: Option<Unit>,
             span: Span,
-            place: Place,
+            place: Address,
         }
         let unit = json!({ "type": "string", "enum": ["Celsius", "Fahrenheit"],
             "description": "Of the temperature." });

@@ -131,9 +131,9 @@ impl Schema {
     pub(crate) fn format_mismatch(
         &self,
         value: &Value,
-        place: &[PathSegment<'_>],
+        path: &[PathSegment<'_>],
     ) -> Option<(Mismatch, &'static str)> {
-        json::__private::format_mismatch(&self.document, value, place)
+        json::__private::format_mismatch(&self.document, value, path)
     }
 
     /// Converts the schema to the dialect of a provider.

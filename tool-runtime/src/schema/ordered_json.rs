@@ -26,7 +26,7 @@ impl Serialize for OrderedJson<'_> {
                     map.serialize_key(key)?;
                     match (key.as_str(), value, members.get("required")) {
                         ("properties", Value::Object(named), Some(Value::Array(order))) => {
-                            map.serialize_value(&Named { named, order })?;
+                            map.serialize_value(&OrderedMembers { named, order })?;
                         }
                         _ => map.serialize_value(&OrderedJson(value))?,
                     }
@@ -44,12 +44,12 @@ impl fmt::Display for OrderedJson<'_> {
     }
 }
 
-struct Named<'v> {
+struct OrderedMembers<'v> {
     named: &'v Map<String, Value>,
     order: &'v [Value],
 }
 
-impl Serialize for Named<'_> {
+impl Serialize for OrderedMembers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // If a name occurs twice, the first position counts.
         let names = self.order.iter().enumerate().rev();

@@ -4,23 +4,23 @@ use serde_json::Value;
 
 /// Rewrites the references of a schema for a document in which it is located at `place`
 /// (`/$defs/X`, …).
-pub(crate) fn rebase(schema: &Value, place: &str) -> Value {
+pub(crate) fn rebase(schema: &Value, pointer: &str) -> Value {
     let Value::Object(keywords) = schema else { return schema.clone() };
     let moved = keywords.iter().map(|(keyword, value)| {
         let value = match (keyword.as_str(), value) {
             ("$ref", Value::String(reference)) => match reference.strip_prefix('#') {
-                Some(rest) => format!("#{place}{rest}").into(),
+                Some(rest) => format!("#{pointer}{rest}").into(),
                 None => value.clone(),
             },
             // Values, not schemas.
             ("const" | "enum" | "default" | "examples", _) => value.clone(),
             (keyword, Value::Object(named)) if SCHEMA_MAP_KEYWORDS.contains(&keyword) => {
                 let moved =
-                    named.iter().map(|(name, schema)| (name.clone(), rebase(schema, place)));
+                    named.iter().map(|(name, schema)| (name.clone(), rebase(schema, pointer)));
                 Value::Object(moved.collect())
             }
-            (_, Value::Array(items)) => items.iter().map(|item| rebase(item, place)).collect(),
-            _ => rebase(value, place),
+            (_, Value::Array(items)) => items.iter().map(|item| rebase(item, pointer)).collect(),
+            _ => rebase(value, pointer),
         };
         (keyword.clone(), value)
     });

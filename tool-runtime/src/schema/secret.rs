@@ -60,8 +60,8 @@ impl<'s> SecretWalk<'s, '_> {
                 }
             }
             Value::Array(items) => {
-                for (place, item) in items.iter_mut().enumerate() {
-                    let child_schemas = all.iter().filter_map(|rules| part(rules, place)).collect();
+                for (index, item) in items.iter_mut().enumerate() {
+                    let child_schemas = all.iter().filter_map(|rules| part(rules, index)).collect();
                     self.visit(item, child_schemas);
                 }
             }
@@ -133,8 +133,8 @@ fn member_of<'s>(rules: &'s Rules, name: &str) -> Vec<&'s Value> {
     child_schemas
 }
 
-fn part(rules: &Rules, place: usize) -> Option<&Value> {
-    let listed = rules.get("prefixItems").and_then(|parts| parts.get(place));
+fn part(rules: &Rules, index: usize) -> Option<&Value> {
+    let listed = rules.get("prefixItems").and_then(|parts| parts.get(index));
     listed.or_else(|| rules.get("items"))
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::{for_each_secret, has_secrets};
 
     fn hidden(schema: &Value, mut value: Value) -> Value {
-        for_each_secret(schema, &mut value, &mut |place| *place = json!("-"));
+        for_each_secret(schema, &mut value, &mut |secret| *secret = json!("-"));
         value
     }
 

@@ -49,24 +49,24 @@ const MIN_FRAGMENT_LEN: usize = 6;
 /// Redacts the secrets of a run. Clones share the collected secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSecrets>,
     /// Whether the calls belong to the tools of another agent.
     is_for_nested_agent: bool,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedSecrets {
     /// The secrets of the policy.
     configured: Arc<[Needle]>,
     /// Whether there is anything to redact.
     is_active: AtomicBool,
-    tools: RwLock<Tools>,
+    tools: RwLock<SecretSchemas>,
     collected: Mutex<Collected>,
 }
 
 /// The tools of a run.
 #[derive(Default)]
-struct Tools {
+struct SecretSchemas {
     /// The tools by name, each with its schema if it has secret arguments.
     schemas: HashMap<String, Option<Schema>>,
     /// Whether any tool has secret arguments.
@@ -100,7 +100,7 @@ impl Redactor {
 
     fn with_configured(configured: Arc<[Needle]>) -> Self {
         let is_active = AtomicBool::new(!configured.is_empty());
-        let shared = Arc::new(Shared { configured, is_active, ..Shared::default() });
+        let shared = Arc::new(SharedSecrets { configured, is_active, ..SharedSecrets::default() });
         Self { shared, is_for_nested_agent: false }
     }
 
@@ -276,9 +276,9 @@ impl Redactor {
     /// any.
     fn replace_marked(&self, schema: &Schema, value: &mut Value) -> bool {
         let mut secrets = Vec::new();
-        schema.for_each_secret(value, &mut |place| {
-            if *place != REDACTED {
-                secrets.push(std::mem::replace(place, REDACTED.into()));
+        schema.for_each_secret(value, &mut |marked| {
+            if *marked != REDACTED {
+                secrets.push(std::mem::replace(marked, REDACTED.into()));
             }
         });
         for text in secrets.iter().flat_map(values::texts) {
@@ -291,7 +291,7 @@ impl Redactor {
         self.tools().schemas.get(tool).cloned()
     }
 
-    fn tools(&self) -> RwLockReadGuard<'_, Tools> {
+    fn tools(&self) -> RwLockReadGuard<'_, SecretSchemas> {
         self.shared.tools.read().unwrap_or_else(PoisonError::into_inner)
     }
 

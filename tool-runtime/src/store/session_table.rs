@@ -17,7 +17,7 @@ pub(super) struct EncodedWrite {
 }
 
 /// Row of a session.
-struct Row {
+struct SessionRow {
     id: i64,
     revision: i64,
     messages: i64,
@@ -25,7 +25,7 @@ struct Row {
 
 impl EncodedWrite {
     pub(super) fn new(session: &str, write: &SessionWrite<'_>) -> Result<Self, SessionError> {
-        let encode = |(place, message)| encode(session, write.from + place, message);
+        let encode = |(index, message)| encode(session, write.from + index, message);
         Ok(Self {
             session: session.to_owned(),
             revision: write.revision,
@@ -56,13 +56,13 @@ impl EncodedWrite {
     fn write(
         &self,
         transaction: &Transaction<'_>,
-        found: Option<&Row>,
+        found: Option<&SessionRow>,
         saved_count: usize,
         revision: i64,
     ) -> rusqlite::Result<()> {
         let messages = number(self.from + self.messages.len());
         let id = match found {
-            Some(&Row { id, .. }) => {
+            Some(&SessionRow { id, .. }) => {
                 let update = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, \
                               saved_at = ?5 WHERE id = ?1";
                 transaction.execute(update, (id, revision, messages, &self.state, now()))?;
@@ -82,8 +82,8 @@ impl EncodedWrite {
         }
         let mut insert = transaction
             .prepare("INSERT INTO messages (session, place, message) VALUES (?1, ?2, ?3)")?;
-        for (place, message) in (self.from..).zip(&self.messages) {
-            insert.execute((id, number(place), message))?;
+        for (index, message) in (self.from..).zip(&self.messages) {
+            insert.execute((id, number(index), message))?;
         }
         Ok(())
     }
@@ -95,7 +95,8 @@ pub(super) fn load(
 ) -> Result<Option<SessionRecord>, SessionError> {
     // One transaction, so that both tables are from the same moment.
     let transaction = connection.transaction().map_err(|error| failed(session, error))?;
-    let Some(Row { id, revision, messages: expected_count }) = row(&transaction, session)? else {
+    let Some(SessionRow { id, revision, messages: expected_count }) = row(&transaction, session)?
+    else {
         return Ok(None);
     };
     let read = || -> rusqlite::Result<(String, Vec<(i64, String)>)> {
@@ -114,8 +115,8 @@ pub(super) fn load(
         reason,
     };
     let mut messages = Vec::with_capacity(texts.len());
-    for (expected, (place, text)) in texts.into_iter().enumerate() {
-        if place != number(expected) {
+    for (expected, (index, text)) in texts.into_iter().enumerate() {
+        if index != number(expected) {
             return Err(damaged(expected, "message is missing".into()));
         }
         let message: Message =
@@ -158,19 +159,19 @@ pub(super) fn delete(connection: &mut Connection, session: &str) -> Result<(), S
     delete(connection).map_err(|error| failed(session, error))
 }
 
-fn row(transaction: &Transaction<'_>, session: &str) -> Result<Option<Row>, SessionError> {
+fn row(transaction: &Transaction<'_>, session: &str) -> Result<Option<SessionRow>, SessionError> {
     let find = "SELECT id, revision, messages FROM sessions WHERE name = ?1";
     let found = transaction.query_row(find, (session,), |row| {
-        Ok(Row { id: row.get(0)?, revision: row.get(1)?, messages: row.get(2)? })
+        Ok(SessionRow { id: row.get(0)?, revision: row.get(1)?, messages: row.get(2)? })
     });
     found.optional().map_err(|error| failed(session, error))
 }
 
 /// Encodes a message and checks that it can be decoded.
-fn encode(session: &str, place: usize, message: &Message) -> Result<String, SessionError> {
+fn encode(session: &str, index: usize, message: &Message) -> Result<String, SessionError> {
     let unsupported = |error: serde_json::Error| SessionError::InvalidWrite {
         session: session.to_owned(),
-        reason: format!("message {place} cannot be decoded again: {error}"),
+        reason: format!("message {index} cannot be decoded again: {error}"),
     };
     let text = serde_json::to_string(message).map_err(unsupported)?;
     // A message that nests deeper than the JSON limit could never be loaded.
@@ -200,8 +201,8 @@ fn failed(session: &str, error: rusqlite::Error) -> SessionError {
 }
 
 /// Converts an index; no conversation exceeds the integers of SQLite.
-fn number(place: usize) -> i64 {
-    i64::try_from(place).unwrap_or(i64::MAX)
+fn number(index: usize) -> i64 {
+    i64::try_from(index).unwrap_or(i64::MAX)
 }
 
 fn now() -> i64 {

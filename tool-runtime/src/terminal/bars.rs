@@ -126,9 +126,10 @@ impl Bars {
             return;
         }
         // Only the end of a long line is visible.
-        let mut before = self.line.char_indices().rev().skip(MAX_LINE - 1).map(|(place, _)| place);
+        let mut before =
+            self.line.char_indices().rev().skip(MAX_LINE - 1).map(|(offset, _)| offset);
         let visible = match (before.next(), before.next()) {
-            (Some(place), Some(_)) => format!("…{}", self.line.get(place..).unwrap_or_default()),
+            (Some(offset), Some(_)) => format!("…{}", self.line.get(offset..).unwrap_or_default()),
             _ => self.line.clone(),
         };
         let bar = self.line_bar.get_or_insert_with(|| {

@@ -6,7 +6,7 @@ use std::mem::take;
 use indicatif::MultiProgress;
 
 use super::bars::Bars;
-use super::replies::{Replies, Written};
+use super::replies::{PrintedPart, Replies};
 use super::screen::{Change, Screen};
 use crate::event::{Event, EventKind, ModelEvent};
 
@@ -50,7 +50,7 @@ impl Display {
 
     pub(super) fn observe(&mut self, event: &Event) {
         let written = self.replies.observe(event);
-        if written == Written::All {
+        if written == PrintedPart::All {
             self.end_reply();
         }
         let shows_text = self.shows_text(written, event);
@@ -61,10 +61,11 @@ impl Display {
 
     /// Returns whether the text of the model is visible. Output that goes to a file is not on the
     /// terminal.
-    fn shows_text(&self, written: Written, event: &Event) -> bool {
+    fn shows_text(&self, written: PrintedPart, event: &Event) -> bool {
         let is_visible = self.aside.is_none() || matches!(self.output, Output::Plain(_));
         // A reply without text has nothing else to show.
-        is_visible && (written != Written::Nothing || (self.writers > 0 && is_without_text(event)))
+        is_visible
+            && (written != PrintedPart::Nothing || (self.writers > 0 && is_without_text(event)))
     }
 
     fn change(&mut self, change: Change) {
@@ -225,7 +226,7 @@ mod tests {
             (plain(), aside(), true),
         ] {
             let display = Display { writers: 1, ..Display::new(output, aside) };
-            for (written, text) in [(Written::Part, "Noon."), (Written::Nothing, "")] {
+            for (written, text) in [(PrintedPart::Part, "Noon."), (PrintedPart::Nothing, "")] {
                 let event = Event::new(Origin::default(), SystemTime::UNIX_EPOCH, replied(text));
                 assert_eq!(display.shows_text(written, &event), expected);
             }

@@ -39,7 +39,7 @@ struct PendingText {
 
 /// How much of a reply was printed when its event was emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum PrintedPart {
     Nothing,
     /// A part; the rest will follow.
     Part,
@@ -49,10 +49,10 @@ pub(super) enum Written {
 
 impl Replies {
     /// Handles an event and returns how much of its reply was printed.
-    pub(super) fn observe(&mut self, event: &Event) -> Written {
+    pub(super) fn observe(&mut self, event: &Event) -> PrintedPart {
         let run = event.origin.run;
         if event.origin.depth > 0 {
-            return Written::Nothing;
+            return PrintedPart::Nothing;
         }
         match &event.kind {
             EventKind::Model(ModelEvent::Requested) => {
@@ -71,15 +71,15 @@ impl Replies {
                 ModelEvent::ExtractionFailed { .. } | ModelEvent::ValidationFailed { .. },
             ) if self.requested.contains(&run) => {
                 self.written.clear();
-                return Written::All;
+                return PrintedPart::All;
             }
             _ => {}
         }
-        Written::Nothing
+        PrintedPart::Nothing
     }
 
     /// Ends a run: a partial reply is not continued, and if the stream was dropped, no reply is.
-    fn end(&mut self, run: RunId, is_dropped: bool) -> Written {
+    fn end(&mut self, run: RunId, is_dropped: bool) -> PrintedPart {
         let mut was_printing = self.requested.remove(&run) && !self.written.is_empty();
         self.pending.retain(|rest| {
             let is_open = !is_dropped || rest.run != run;
@@ -88,13 +88,13 @@ impl Replies {
         });
         // The line may belong to another run that is still printing.
         if !was_printing || self.is_printing() {
-            return Written::Nothing;
+            return PrintedPart::Nothing;
         }
         self.written.clear();
-        Written::All
+        PrintedPart::All
     }
 
-    fn reply(&mut self, run: RunId, text: &str) -> Written {
+    fn reply(&mut self, run: RunId, text: &str) -> PrintedPart {
         let text = sanitize_lines(text);
         let (text, written) = (tail(&text), take(&mut self.written));
         let mut splits = (1..=text.len()).rev().filter_map(|count| text.split_at_checked(count));
@@ -114,9 +114,9 @@ impl Replies {
             self.pending.pop_front();
         }
         match (is_started, rest.is_empty()) {
-            (true, true) => Written::All,
-            (true, false) => Written::Part,
-            (false, _) => Written::Nothing,
+            (true, true) => PrintedPart::All,
+            (true, false) => PrintedPart::Part,
+            (false, _) => PrintedPart::Nothing,
         }
     }
 
@@ -126,7 +126,7 @@ impl Replies {
             return None;
         }
         let fits = |rest: &PendingText| rest.text.starts_with(text) || text.starts_with(&rest.text);
-        let Some(place) = self.pending.iter().position(fits) else {
+        let Some(index) = self.pending.iter().position(fits) else {
             // A reply that was partly printed does not continue like this.
             self.pending.retain(|rest| !rest.is_started);
             self.written.push_str(text);
@@ -135,7 +135,7 @@ impl Replies {
             }
             return None;
         };
-        self.pending.drain(..place);
+        self.pending.drain(..index);
         let rest = self.pending.front_mut()?;
         match rest.text.strip_prefix(text) {
             Some(more) if !more.is_empty() => {
@@ -177,13 +177,13 @@ mod tests {
     #[test]
     fn reply_ends_with_its_printed_text() {
         let text = "Grüße:\n}\n}";
-        for late in text.char_indices().map(|(place, _)| place) {
+        for late in text.char_indices().map(|(offset, _)| offset) {
             let mut replies = Replies::default();
             replies.observe(&event(ModelEvent::Requested));
             assert!(replies.is_printing());
             let (before, remaining) = text.split_at(late);
             assert_eq!((replies.write("It says: "), replies.write(before)), (None, None));
-            let expected = if late == 0 { Written::Nothing } else { Written::Part };
+            let expected = if late == 0 { PrintedPart::Nothing } else { PrintedPart::Part };
             assert_eq!(replies.observe(&replied(text)), expected, "{before:?}");
             assert_eq!(replies.is_printing(), late > 0);
             let ends: Vec<_> =
@@ -198,7 +198,7 @@ mod tests {
     fn late_and_missing_replies_are_handled() {
         let mut replies = Replies::default();
         for text in ["I look.", "Hm.", "", "Noon."] {
-            assert_eq!(replies.observe(&replied(text)), Written::Nothing);
+            assert_eq!(replies.observe(&replied(text)), PrintedPart::Nothing);
         }
         assert_eq!(replies.write("I look.Hm."), Some(7));
         assert_eq!(replies.write("No"), None);
@@ -212,7 +212,7 @@ mod tests {
         assert!(!replies.is_printing());
         // The first of too many replies are dropped.
         (0..100).for_each(|number| {
-            assert_eq!(replies.observe(&replied(&format!("{number}."))), Written::Nothing)
+            assert_eq!(replies.observe(&replied(&format!("{number}."))), PrintedPart::Nothing)
         });
         assert_eq!((replies.pending.len(), replies.write("0.")), (MAX_REPLIES, None));
     }
@@ -223,7 +223,7 @@ mod tests {
         let mut replies = Replies::default();
         (0..5).for_each(|_| assert_eq!(replies.write(&text), None));
         assert!(replies.written.len() <= 2 * MAX_COMPARED);
-        assert_eq!(replies.observe(&replied(&text)), Written::All);
+        assert_eq!(replies.observe(&replied(&text)), PrintedPart::All);
     }
 
     #[test]
@@ -238,24 +238,28 @@ mod tests {
         };
         let mut replies = Replies::default();
         replies.observe(&requested(1));
-        assert_eq!(replies.observe(&ended(1, "MODEL")), Written::Nothing, "nothing was printed");
+        assert_eq!(
+            replies.observe(&ended(1, "MODEL")),
+            PrintedPart::Nothing,
+            "nothing was printed"
+        );
         [1, 2]
             .iter()
-            .for_each(|run| assert_eq!(replies.observe(&requested(*run)), Written::Nothing));
+            .for_each(|run| assert_eq!(replies.observe(&requested(*run)), PrintedPart::Nothing));
         replies.write("No");
         assert_eq!(
             replies.observe(&ended(1, "MODEL")),
-            Written::Nothing,
+            PrintedPart::Nothing,
             "the other run may be printing"
         );
-        assert_eq!(replies.observe(&ended(2, "MODEL")), Written::All);
-        assert_eq!(replies.observe(&ended(2, "MODEL")), Written::Nothing);
+        assert_eq!(replies.observe(&ended(2, "MODEL")), PrintedPart::All);
+        assert_eq!(replies.observe(&ended(2, "MODEL")), PrintedPart::Nothing);
 
         // The last text of a reply follows, unless the stream was dropped.
-        for (code, expected) in [("CUT", Written::Nothing), ("DROPPED", Written::All)] {
+        for (code, expected) in [("CUT", PrintedPart::Nothing), ("DROPPED", PrintedPart::All)] {
             replies.write("No");
-            assert_eq!(replies.observe(&replied("Noon.")), Written::Part);
-            assert_eq!(replies.observe(&ended(7, code)), Written::Nothing, "another run");
+            assert_eq!(replies.observe(&replied("Noon.")), PrintedPart::Part);
+            assert_eq!(replies.observe(&ended(7, code)), PrintedPart::Nothing, "another run");
             assert_eq!(replies.observe(&ended(0, code)), expected);
             assert_eq!(replies.write("on."), (code == "CUT").then_some(3));
             replies.written.clear();
@@ -267,9 +271,9 @@ mod tests {
         let (text, reason, attempt) = (String::new(), String::new(), 1);
         let void = event(ModelEvent::ExtractionFailed { text, reason, attempt });
         let mut replies = Replies::default();
-        assert_eq!(replies.observe(&void), Written::Nothing);
+        assert_eq!(replies.observe(&void), PrintedPart::Nothing);
         replies.observe(&event(ModelEvent::Requested));
-        assert_eq!(replies.observe(&void), Written::All);
+        assert_eq!(replies.observe(&void), PrintedPart::All);
         assert!(replies.is_printing());
     }
 }

@@ -61,15 +61,17 @@ impl Screen {
                 Vec::new()
             }
             // System messages come from the program itself and are long.
-            EventKind::Run(RunEvent::MessageAdded { by: MessageSource::System, .. }) => Vec::new(),
-            EventKind::Run(RunEvent::MessageAdded { by, source, text, .. }) => {
-                let by = match (by, source) {
+            EventKind::Run(RunEvent::MessageAdded { source: MessageSource::System, .. }) => {
+                Vec::new()
+            }
+            EventKind::Run(RunEvent::MessageAdded { source, source_name, text, .. }) => {
+                let sender = match (source, source_name) {
                     (MessageSource::Loop, _) => "value requested".into(),
                     (MessageSource::Steering, _) => "steering".into(),
-                    (_, Some(source)) => format!("from {}", excerpt(source)),
+                    (_, Some(name)) => format!("from {}", excerpt(name)),
                     (_, None) => "prompt".into(),
                 };
-                vec![line(Sign::Message, join_columns([by, excerpt(text)]))]
+                vec![line(Sign::Message, join_columns([sender, excerpt(text)]))]
             }
             EventKind::Run(event @ RunEvent::Finished { .. }) => {
                 let removed = self.running.remove(&key(origin, None));

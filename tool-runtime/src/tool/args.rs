@@ -33,7 +33,7 @@ use std::future::ready;
 use serde_json::Value;
 
 use self::duplicate_keys::has_duplicate_keys;
-use self::location::{Location, locate};
+use self::location::{ValueLocation, locate};
 pub use self::raw::RawArguments;
 use self::raw::SplitError;
 use self::repair::repair;
@@ -41,25 +41,25 @@ pub(crate) use self::type_error::type_errors;
 use self::type_error::{TypeError, describe_type_errors};
 use super::layout::Layout;
 use super::param::Parameter;
-use super::{Call, ToolContext, ToolDefinition, ToolError};
+use super::{ToolContext, ToolDefinition, ToolError, ToolFuture};
 use crate::json;
 use crate::message::Arguments;
 use crate::schema::{Mismatch, MismatchKind};
 
 /// Decodes the arguments and calls the function.
-pub type DecodeAndCall = dyn for<'a> Fn(&RawArguments<'_>, &'a ToolContext) -> Result<Call<'a>, DecodeError>
+pub type DecodeAndCall = dyn for<'a> Fn(&RawArguments<'_>, &'a ToolContext) -> Result<ToolFuture<'a>, ArgumentDecodeError>
     + Send
     + Sync;
 
 /// The error of the parameter at `index`: its type rejected the argument, or the argument is
 /// missing (no source).
 #[derive(Debug)]
-pub struct DecodeError {
+pub struct ArgumentDecodeError {
     index: usize,
     source: Option<serde_json::Error>,
 }
 
-impl DecodeError {
+impl ArgumentDecodeError {
     #[cold]
     pub(super) const fn new(index: usize, source: serde_json::Error) -> Self {
         Self { index, source: Some(source) }
@@ -77,9 +77,9 @@ impl DecodeError {
 }
 
 /// Why a text could not be decoded.
-enum Failure<'t> {
+enum ArgumentsError<'t> {
     Split(SplitError<'t>),
-    Decode(DecodeError),
+    Decode(ArgumentDecodeError),
 }
 
 /// Decodes the arguments of one function.
@@ -107,7 +107,7 @@ impl Decoder {
         definition: &ToolDefinition,
         arguments: &Arguments,
         ctx: &'c ToolContext,
-    ) -> Call<'c> {
+    ) -> ToolFuture<'c> {
         let Arguments::Text(text) = arguments else {
             return self.call_with_value(definition, arguments, ctx);
         };
@@ -121,7 +121,7 @@ impl Decoder {
         definition: &ToolDefinition,
         arguments: &Arguments,
         ctx: &'c ToolContext,
-    ) -> Call<'c> {
+    ) -> ToolFuture<'c> {
         self.call_with_text(definition, &text_of(arguments), ctx)
     }
 
@@ -131,7 +131,7 @@ impl Decoder {
         definition: &ToolDefinition,
         text: &str,
         ctx: &'c ToolContext,
-    ) -> Call<'c> {
+    ) -> ToolFuture<'c> {
         let needs_schema =
             definition.parameters.is_constrained() || self.nests_objects && text.contains('[');
         if !needs_schema && let Some(call) = self.decode_fast(text, ctx) {
@@ -142,7 +142,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn decode_fast<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<Call<'c>> {
+    fn decode_fast<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<ToolFuture<'c>> {
         let decoded = match self.layout {
             Layout::ArgsStruct(_) if !is_object(text) => return None,
             Layout::ArgsStruct(index) => (self.decode)(&RawArguments::single(text, index), ctx),
@@ -151,9 +151,13 @@ impl Decoder {
         decoded.ok()
     }
 
-    fn decode<'t, 'c>(&self, text: &'t str, ctx: &'c ToolContext) -> Result<Call<'c>, Failure<'t>> {
-        let arguments = self.split(text).map_err(Failure::Split)?;
-        (self.decode)(&arguments, ctx).map_err(Failure::Decode)
+    fn decode<'t, 'c>(
+        &self,
+        text: &'t str,
+        ctx: &'c ToolContext,
+    ) -> Result<ToolFuture<'c>, ArgumentsError<'t>> {
+        let arguments = self.split(text).map_err(ArgumentsError::Split)?;
+        (self.decode)(&arguments, ctx).map_err(ArgumentsError::Decode)
     }
 
     fn split<'t>(&self, text: &'t str) -> Result<RawArguments<'t>, SplitError<'t>> {
@@ -171,7 +175,7 @@ impl Decoder {
         definition: &ToolDefinition,
         text: &str,
         ctx: &'c ToolContext,
-    ) -> Result<Call<'c>, ToolError> {
+    ) -> Result<ToolFuture<'c>, ToolError> {
         let (value, json) = repair(definition, text, ctx)?;
         let call = self.decode(&json, ctx).or_else(|failure| {
             // The schema accepts 30.0 for an integer; the type may not.
@@ -192,18 +196,20 @@ impl Decoder {
                     false => Err(mismatch_error(definition, &mismatches, is_secret())),
                 }
             }
-            Err(Failure::Split(error)) if mismatches.is_empty() => {
+            Err(ArgumentsError::Split(error)) if mismatches.is_empty() => {
                 Err(invalid_arguments(definition, &[self.describe(&error)]))
             }
-            Err(Failure::Decode(error)) => {
+            Err(ArgumentsError::Decode(error)) => {
                 let mut problems = lines(&mismatches, is_secret());
                 match self.type_error(&json, error, ctx) {
                     Ok(first) => {
                         let decode_again = |value: &Value| {
                             let json = value.to_string();
                             match self.decode(&json, ctx).err()? {
-                                Failure::Decode(error) => self.type_error(&json, error, ctx).ok(),
-                                Failure::Split(_) => None,
+                                ArgumentsError::Decode(error) => {
+                                    self.type_error(&json, error, ctx).ok()
+                                }
+                                ArgumentsError::Split(_) => None,
                             }
                         };
                         problems.extend(describe_type_errors(
@@ -244,14 +250,14 @@ impl Decoder {
     fn type_error(
         &self,
         json: &str,
-        DecodeError { index, source }: DecodeError,
+        ArgumentDecodeError { index, source }: ArgumentDecodeError,
         ctx: &ToolContext,
     ) -> Result<TypeError, &'static str> {
         let name = self.name(index);
         let error = source.ok_or(name)?;
         let root = match self.layout {
-            Layout::Named => Location::member(name),
-            Layout::ArgsStruct(_) => Location::default(),
+            Layout::Named => ValueLocation::member(name),
+            Layout::ArgsStruct(_) => ValueLocation::default(),
         };
         let location = match self.split(json) {
             Ok(mut arguments) => {

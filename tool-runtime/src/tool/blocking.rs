@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use tokio::task::spawn_blocking;
 
-use super::Call;
+use super::ToolFuture;
 use super::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Runs a blocking function on a thread where it does not delay other tasks.
@@ -25,7 +25,7 @@ use super::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 ///     Ok(std::fs::read_to_string(path)?.lines().count())
 /// }
 /// ```
-pub fn on_blocking_thread<F>(ctx: &ToolContext, run: F) -> Call<'static>
+pub fn on_blocking_thread<F>(ctx: &ToolContext, run: F) -> ToolFuture<'static>
 where
     F: FnOnce(&ToolContext) -> Result<ToolOutput, ToolError> + Send + 'static,
 {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::internal::ArgumentRecord;
-use super::dispatch::{Batch, Host, Scope};
+use super::dispatch_contract::{Batch, BatchScope, Host};
 use super::work::CallWork;
 use super::{Extensions, MeteredUsage, RequiredExtension, ToolError, ToolErrorKind, UsageMeter};
 use crate::event::{EffectRecord, Progress, RunId, ToolEvent, ToolExecution};
@@ -380,7 +380,7 @@ impl ToolContext {
         executions
     }
 
-    fn scope(&self) -> Option<&Scope> {
+    fn scope(&self) -> Option<&BatchScope> {
         self.host.as_ref().map(|host| host.scope())
     }
 

@@ -240,10 +240,10 @@ impl ToolDefinition {
         // the rules of their providers.
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
         if self.name.is_empty() || self.name.len() > 128 || !self.name.chars().all(is_allowed) {
-            return Err(DefinitionError::Name { name: name() });
+            return Err(DefinitionError::InvalidName { name: name() });
         }
         if self.description.trim().is_empty() {
-            return Err(DefinitionError::Description { name: name() });
+            return Err(DefinitionError::MissingDescription { name: name() });
         }
         let program = match &self.kind {
             ToolKind::Cli(program) => Some(program),
@@ -257,20 +257,24 @@ impl ToolDefinition {
         for (field, text) in texts {
             let Some(text) = text else { continue };
             if text.len() > MAX_TEXT_BYTES {
-                return Err(DefinitionError::TooLong { name: name(), field, bytes: text.len() });
+                return Err(DefinitionError::TextTooLong {
+                    name: name(),
+                    field,
+                    bytes: text.len(),
+                });
             }
             if let Some(character) = invisible_character(text) {
-                return Err(DefinitionError::Control { name: name(), field, character });
+                return Err(DefinitionError::ControlCharacter { name: name(), field, character });
             }
         }
         if self.requires.len() > MAX_CAPABILITIES {
             let count = self.requires.len();
-            return Err(DefinitionError::Requires { name: name(), count });
+            return Err(DefinitionError::TooManyCapabilities { name: name(), count });
         }
         let is_valid = |name: &str| (1..=MAX_CAPABILITIES).contains(&name.len()) && is_plain(name);
         if let Some(invalid) = self.requires.iter().find(|name| !is_valid(name)) {
             let capability = shortened(invalid);
-            return Err(DefinitionError::Capability { name: name(), capability });
+            return Err(DefinitionError::InvalidCapability { name: name(), capability });
         }
         let schemas = [Some(&self.parameters), self.output.as_ref()];
         let schemas = schemas.into_iter().flatten().map(Schema::as_value);
@@ -285,30 +289,35 @@ impl ToolDefinition {
             error => error,
         };
         checked.map_err(|error| match error {
-            DocumentError::TooLarge => DefinitionError::TooLarge { name: name() },
-            DocumentError::TooDeep => DefinitionError::TooDeep { name: name() },
-            DocumentError::InvisibleCharacter(character) => {
-                DefinitionError::Control { name: name(), field: "schema or override", character }
-            }
+            DocumentError::TooLarge => DefinitionError::SchemaTooLarge { name: name() },
+            DocumentError::TooDeep => DefinitionError::SchemaTooDeep { name: name() },
+            DocumentError::InvisibleCharacter(character) => DefinitionError::ControlCharacter {
+                name: name(),
+                field: "schema or override",
+                character,
+            },
         })?;
         let parameters = self.parameters.as_value();
         let kind = parameters.get("type").unwrap_or(&Value::Null);
         if kind.as_str() != Some("object") {
             let found = shortened(&kind.to_string());
-            return Err(DefinitionError::Parameters { name: name(), found });
+            return Err(DefinitionError::ParametersNotObject { name: name(), found });
         }
         if parameters.pointer("/properties/").is_some() {
-            return Err(DefinitionError::Unnamed { name: name() });
+            return Err(DefinitionError::UnnamedArgument { name: name() });
         }
         if !self.preference.weight.is_finite() {
             let weight = self.preference.weight.to_string();
-            return Err(DefinitionError::Weight { name: name(), weight });
+            return Err(DefinitionError::InvalidWeight { name: name(), weight });
         }
         if self.retries > 0 && !self.idempotent {
-            return Err(DefinitionError::Retries { name: name(), retries: self.retries });
+            return Err(DefinitionError::RetriesNotIdempotent {
+                name: name(),
+                retries: self.retries,
+            });
         }
         if self.rate_limit.is_some_and(|limit| limit.times == 0) {
-            return Err(DefinitionError::RateLimit { name: name() });
+            return Err(DefinitionError::ZeroRateLimit { name: name() });
         }
         Ok(())
     }

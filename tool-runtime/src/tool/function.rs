@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Call;
+use super::ToolFuture;
 use super::args::{DecodeAndCall, Decoder};
 use super::layout::{LoneParameter, lay_out};
 use super::param::Parameter;
@@ -31,7 +31,7 @@ pub struct Function {
     note = "`tools![…]` takes the names of functions under `#[tool]`; add other tools with `.with(…)`",
     note = "if the `impl` of `{Self}` is under `#[tool]`, write `tools![..value]` with a value of it"
 )]
-pub trait NamedFunction: Send + Sync + Sized {
+pub trait ToolFunction: Send + Sync + Sized {
     /// Returns the tool of the function.
     fn function() -> &'static Function;
 }
@@ -53,10 +53,9 @@ impl Function {
         let decoder =
             Decoder::new(parameters, layout, schema.has_nested_objects(), decode_and_call);
         let mut definition = ToolDefinition::new(name, description, schema);
-        definition.error = definition
-            .parameters
-            .unsupported_pattern()
-            .map(|pattern| DefinitionError::Pattern { name: name.into(), pattern: pattern.into() });
+        definition.error = definition.parameters.unsupported_pattern().map(|pattern| {
+            DefinitionError::InvalidPattern { name: name.into(), pattern: pattern.into() }
+        });
         Self { definition, available: None, decoder }
     }
 
@@ -226,7 +225,7 @@ macro_rules! tool_of_function {
             &'a $self,
             arguments: Arguments,
             ctx: &'c ToolContext,
-        ) -> Call<'async_trait>
+        ) -> ToolFuture<'async_trait>
         where
             'a: 'async_trait,
             'c: 'async_trait,
@@ -236,7 +235,7 @@ macro_rules! tool_of_function {
         }
 
         #[inline]
-        fn call_with<'a>(&'a $self, arguments: &Arguments, ctx: &'a ToolContext) -> Call<'a> {
+        fn call_with<'a>(&'a $self, arguments: &Arguments, ctx: &'a ToolContext) -> ToolFuture<'a> {
             let function: &Function = $function;
             function.decoder.call(&function.definition, arguments, ctx)
         }
@@ -244,7 +243,7 @@ macro_rules! tool_of_function {
 }
 
 #[diagnostic::do_not_recommend]
-impl<N: NamedFunction> Tool for N {
+impl<N: ToolFunction> Tool for N {
     tool_of_function!(self => N::function());
 }
 

@@ -26,7 +26,7 @@ mod cli;
 mod command;
 mod context;
 mod definition;
-pub(crate) mod dispatch;
+pub(crate) mod dispatch_contract;
 mod error;
 mod extensions;
 pub(crate) mod full_name;
@@ -51,7 +51,7 @@ pub use approval::{Approval, Decision, SuspendedCall};
 pub use command::{Command, CommandOutput};
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition};
-pub use dispatch::{Batch, Dispatch};
+pub use dispatch_contract::{Batch, Dispatch};
 pub use error::{IntoToolError, ToolError, ToolErrorKind};
 pub use extensions::{Extensions, RequiredExtension};
 pub use output::{IntoToolOutput, ToolOutput};
@@ -70,7 +70,8 @@ pub(crate) use usage_meter::UsageMeter;
 use crate::message::Arguments;
 
 /// The future of one call.
-pub(crate) type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+pub(crate) type ToolFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
 /// A tool that a model can call.
 ///
@@ -135,7 +136,7 @@ pub trait Tool: Send + Sync {
     ///
     /// A `#[tool]` function decodes its arguments without a copy. The default implementation calls
     /// [`call`](Self::call), which is sufficient for a tool that you implement by hand.
-    fn call_with<'a>(&'a self, args: &Arguments, ctx: &'a ToolContext) -> Call<'a> {
+    fn call_with<'a>(&'a self, args: &Arguments, ctx: &'a ToolContext) -> ToolFuture<'a> {
         self.call(args.clone(), ctx)
     }
 }

@@ -326,7 +326,7 @@ impl Run {
     ///
     /// # Errors
     /// Returns the errors of [`Agent::run`](crate::Agent::run). A resumed run can also stop with
-    /// [`StopReason::InSession`], and a run of a session with [`StopReason::Session`].
+    /// [`StopReason::BelongsToSession`], and a run of a session with [`StopReason::Session`].
     ///
     /// # Panics
     /// Panics where [`Agent::run`](crate::Agent::run) does.

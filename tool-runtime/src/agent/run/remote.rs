@@ -26,7 +26,7 @@ impl Run {
         for call in &calls {
             dispatcher.emit(&origin, || ToolEvent::Started { call: call.clone() });
         }
-        let mut open = OpenCalls { dispatcher, origin: &origin, calls };
+        let mut open = StartedCalls { dispatcher, origin: &origin, calls };
         let executions = CatchPanic::new(|| remote.dispatch(batch), |Panic(_)| Vec::new());
         // A remote that ignores its deadline and its cancellation is abandoned.
         let executions = deadline.wait(executions).await.unwrap_or_default();
@@ -65,13 +65,13 @@ fn lost_execution(dispatcher: &Dispatcher, call: ToolCall) -> ToolExecution {
 }
 
 /// Calls whose start was emitted. Their end is emitted on drop, so also if the run is cancelled.
-struct OpenCalls<'r> {
+struct StartedCalls<'r> {
     dispatcher: &'r Dispatcher,
     origin: &'r Origin,
     calls: Vec<ToolCall>,
 }
 
-impl Drop for OpenCalls<'_> {
+impl Drop for StartedCalls<'_> {
     fn drop(&mut self) {
         for call in std::mem::take(&mut self.calls) {
             self.dispatcher.emit_end(self.origin, &lost_execution(self.dispatcher, call));

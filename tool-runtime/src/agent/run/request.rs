@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::Run;
 use crate::agent::StopReason;
 use crate::agent::budget::RequestBudget;
-use crate::agent::exchange::{Exchange, prepare_request};
+use crate::agent::exchange::{ModelExchange, prepare_request};
 use crate::agent::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
 use crate::event::{ModelEvent, Origin, ToolEvent, micros};
@@ -60,7 +60,7 @@ impl Run {
             is_recorded: false,
         };
         let exchange =
-            Exchange { agent, request, deltas, emit: &emit, budget: &mut metered.budget };
+            ModelExchange { agent, request, deltas, emit: &emit, budget: &mut metered.budget };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
         let reply = match span::instrument(span::chat(), reply, StopReason::error_type).await {
             Ok(reply) => reply,

@@ -53,12 +53,12 @@ impl Run {
     /// resumed.
     fn start(&mut self) -> Result<(), StopReason> {
         if let (Some(session), None) = (&self.state.session, &self.writer) {
-            return Err(StopReason::InSession(session.clone()));
+            return Err(StopReason::BelongsToSession(session.clone()));
         }
         let turn = &self.state.turn;
         let is_over = turn.has_no_input() || turn.next() == Step::Done(Outcome::Answered);
         if is_over && turn.iterations() == 0 && !self.is_steered() {
-            return Err(StopReason::NothingAsked);
+            return Err(StopReason::MissingUserMessage);
         }
         if let Err(error) = &self.agent.registry {
             return Err(error.clone().into());
@@ -131,7 +131,7 @@ impl Run {
     /// Returns why the run stops with this outcome, with the secrets redacted.
     pub(in crate::agent) fn stop_reason(&self, outcome: Outcome) -> StopReason {
         let mut reason = stop_reason(&self.state.turn, outcome);
-        if let StopReason::Repeated { call, .. } = &mut reason {
+        if let StopReason::RepeatedCall { call, .. } = &mut reason {
             self.dispatcher.redact_call(call);
         }
         reason

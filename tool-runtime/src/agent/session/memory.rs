@@ -26,11 +26,11 @@ use super::{SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    sessions: Arc<Mutex<BTreeMap<String, Entry>>>,
+    sessions: Arc<Mutex<BTreeMap<String, StoredSession>>>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct StoredSession {
     record: SessionRecord,
     saved_at: SystemTime,
 }
@@ -41,7 +41,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, StoredSession>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -57,9 +57,12 @@ impl SessionStore for MemoryStore {
         let found = sessions.get(session).map(|entry| &entry.record);
         let (found, count) = found.map_or((0, 0), |it| (it.revision, it.messages.len()));
         let revision = write.check(session, found, count)?;
-        let new =
-            || Entry { record: SessionRecord::new(Vec::new(), "", 0), saved_at: SystemTime::now() };
-        let Entry { record, saved_at } = sessions.entry(session.to_owned()).or_insert_with(new);
+        let new = || StoredSession {
+            record: SessionRecord::new(Vec::new(), "", 0),
+            saved_at: SystemTime::now(),
+        };
+        let StoredSession { record, saved_at } =
+            sessions.entry(session.to_owned()).or_insert_with(new);
         record.messages.truncate(write.from);
         record.messages.extend_from_slice(write.messages);
         write.state.clone_into(&mut record.state);
@@ -70,7 +73,7 @@ impl SessionStore for MemoryStore {
 
     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         let sessions = self.sessions();
-        let listed = sessions.iter().map(|(session, Entry { record, saved_at })| {
+        let listed = sessions.iter().map(|(session, StoredSession { record, saved_at })| {
             SessionInfo::new(session, record.messages.len(), record.revision, *saved_at)
         });
         Ok(listed.collect())

@@ -303,7 +303,9 @@ impl Turn {
             Some(Halt::BudgetExhausted) => Step::Done(Outcome::BudgetExhausted),
             Some(Halt::RepeatedCall) => Step::Done(Outcome::RepeatedCall),
             Some(Halt::StopRequested(_)) => Step::Done(Outcome::StopRequested),
-            None if self.iterations >= self.limits.iterations => Step::Done(Outcome::MaxIterations),
+            None if self.iterations >= self.limits.iterations => {
+                Step::Done(Outcome::IterationLimit)
+            }
             None if self.limits.is_exhausted(&self.metered) => Step::Done(Outcome::BudgetExhausted),
             None => Step::RequestModel,
         }

@@ -88,7 +88,7 @@ impl Turn {
 
 /// Returns the event for a system or user message, without its first `reported_parts` parts.
 fn message_event(message: &Message, reported_parts: usize) -> Option<RunEvent> {
-    let (by, text, images) = match message {
+    let (source, text, images) = match message {
         Message::System { text } if reported_parts == 0 => (MessageSource::System, text.clone(), 0),
         Message::User { parts } => {
             let new = parts.get(reported_parts..)?;
@@ -103,8 +103,8 @@ fn message_event(message: &Message, reported_parts: usize) -> Option<RunEvent> {
         _ => return None,
     };
     (!text.is_empty() || images > 0).then_some(RunEvent::MessageAdded {
-        by,
-        source: None,
+        source,
+        source_name: None,
         text,
         images,
     })
@@ -118,7 +118,7 @@ mod tests {
 
     fn report(turn: &mut Turn) -> Vec<(MessageSource, String, usize)> {
         let events = turn.unreported_messages().into_iter().map(|event| match event {
-            RunEvent::MessageAdded { by, text, images, .. } => (by, text, images),
+            RunEvent::MessageAdded { source, text, images, .. } => (source, text, images),
             event => panic!("{event:?}"),
         });
         let events = events.collect();

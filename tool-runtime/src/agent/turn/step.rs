@@ -92,7 +92,7 @@ pub enum Outcome {
     EmptyReply,
     /// The limit of model requests was reached while the model still made calls. The calls did not
     /// run.
-    MaxIterations,
+    IterationLimit,
     /// The token limit or the cost limit was reached.
     BudgetExhausted,
     /// The model repeated the same call in spite of a warning.

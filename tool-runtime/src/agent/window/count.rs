@@ -42,18 +42,18 @@ impl<F: Fn(&Message) -> u64 + Send + Sync> TokenCounter for F {
 ///
 /// ```
 /// use tool_runtime::Message;
-/// use tool_runtime::agent::window::{Estimate, TokenCounter};
+/// use tool_runtime::agent::window::{TokenEstimator, TokenCounter};
 ///
-/// assert_eq!(Estimate.count(&Message::user("How are you doing?")), 4 + 5);
+/// assert_eq!(TokenEstimator.count(&Message::user("How are you doing?")), 4 + 5);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Estimate;
+pub struct TokenEstimator;
 
 const BYTES_PER_TOKEN: usize = 4;
 const MESSAGE_OVERHEAD: u64 = 4;
 const TOKENS_PER_IMAGE: u64 = 1_000;
 
-impl TokenCounter for Estimate {
+impl TokenCounter for TokenEstimator {
     fn count(&self, message: &Message) -> u64 {
         let (bytes, images) = match message {
             Message::System { text } => (text.len(), 0),

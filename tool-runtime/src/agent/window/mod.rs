@@ -25,7 +25,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(super) use count::definition_bytes;
-pub use count::{Estimate, TokenCounter};
+pub use count::{TokenCounter, TokenEstimator};
 pub use model::ModelSummarizer;
 pub use plan::Plan;
 pub use state::WindowState;
@@ -83,7 +83,7 @@ impl Default for Window {
         Self {
             max_tokens: None,
             tool_calls: ToolCallHistory::AllRuns,
-            counter: Arc::new(Estimate),
+            counter: Arc::new(TokenEstimator),
             summarizer: None,
         }
     }
@@ -134,7 +134,7 @@ impl Window {
         self
     }
 
-    /// Sets the token counter. Default: [`Estimate`].
+    /// Sets the token counter. Default: [`TokenEstimator`].
     #[must_use]
     pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
         self.counter = Arc::new(counter);
@@ -159,9 +159,10 @@ impl Window {
         messages.chain(tools).fold(0, u64::saturating_add)
     }
 
-    /// Counts the tokens of a message; falls back to [`Estimate`] if the user's counter panics.
+    /// Counts the tokens of a message. If the user's counter panics, [`TokenEstimator`] counts.
     fn count(&self, message: &Message) -> u64 {
-        catch_panic(|| self.counter.count(message)).unwrap_or_else(|_| Estimate.count(message))
+        catch_panic(|| self.counter.count(message))
+            .unwrap_or_else(|_| TokenEstimator.count(message))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::state::EvictedReplies;
-use super::visible::{self, Cut, VisibleMessages};
+use super::visible::{self, VisibleMessages, WindowBounds};
 use super::{EvictedMessages, Window, WindowState};
 use crate::message::Message;
 use crate::models::history::with_all_results;
@@ -50,13 +50,16 @@ impl Window {
         };
         let run_start = find_run_start(&messages_in_order, run);
         let state = validate_state(&messages_in_order, run_start, state);
-        let before = Cut::new(&state, run_start);
+        let before = WindowBounds::new(&state, run_start);
         let cut = self.cut(&messages_in_order, before, state.summary(), &state);
         let evicted_replies = (cut.replies_start > run_start)
             .then_some(EvictedReplies { run_start, end: cut.replies_start });
         let state = WindowState { history_start: cut.history_start, evicted_replies, ..state };
-        let visible =
-            VisibleMessages { messages: &messages_in_order, cut, tool_calls: self.tool_calls };
+        let visible = VisibleMessages {
+            messages: &messages_in_order,
+            bounds: cut,
+            tool_calls: self.tool_calls,
+        };
         let has_evicted = cut.history_start > before.history_start && self.summarizer.is_some();
         let evicted = has_evicted.then(|| EvictedMessages {
             earlier_summary: state.summary.clone(),
@@ -99,16 +102,16 @@ impl Window {
     fn cut(
         &self,
         messages: &[Message],
-        mut cut: Cut,
+        mut cut: WindowBounds,
         summary: Option<&str>,
         state: &WindowState,
-    ) -> Cut {
+    ) -> WindowBounds {
         let limit = self.max_tokens.map(|limit| u128::from(state.to_counter_tokens(limit)));
         let Some(limit) = limit else {
             return cut;
         };
         let count = |message: &Message| u128::from(self.count(message));
-        let visible = VisibleMessages { messages, cut, tool_calls: self.tool_calls };
+        let visible = VisibleMessages { messages, bounds: cut, tool_calls: self.tool_calls };
         let tokens_at = |index| visible.at(index).map_or(0, |message| count(&message));
         let tokens: Vec<_> = (0..messages.len()).map(tokens_at).collect();
         let note = count(&visible::eviction_note());
@@ -116,7 +119,7 @@ impl Window {
         let summary = summary.map_or(0, |summary| count(&visible::summary_message(summary)));
         let mut total = tokens.iter().sum::<u128>() + noted + summary;
         // The tokens that moving a cut from one index to another evicts.
-        let evicted_tokens = |from: usize, to: usize, cut: Cut| -> u128 {
+        let evicted_tokens = |from: usize, to: usize, cut: WindowBounds| -> u128 {
             let indices = from..to;
             indices
                 .filter(|index| !cut.always_keeps(messages, *index))
@@ -152,7 +155,7 @@ impl Window {
 /// Returns the indices at which earlier runs can be cut: those of user messages.
 fn exchange_ends(
     messages: &[Message],
-    Cut { run_start, history_start, .. }: Cut,
+    WindowBounds { run_start, history_start, .. }: WindowBounds,
 ) -> impl Iterator<Item = usize> {
     let inner = (history_start + 1..run_start).filter(|index| is_user(messages, *index));
     inner.chain((history_start < run_start).then_some(run_start))
@@ -162,7 +165,7 @@ fn exchange_ends(
 /// that its last reply always stays.
 fn reply_starts(
     messages: &[Message],
-    Cut { replies_start, .. }: Cut,
+    WindowBounds { replies_start, .. }: WindowBounds,
 ) -> impl Iterator<Item = usize> {
     (replies_start..messages.len()).filter(|index| is_reply(messages, *index)).skip(1)
 }

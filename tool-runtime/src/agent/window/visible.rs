@@ -8,7 +8,7 @@ use crate::models::history::is_empty_reply;
 
 /// Indices at which a conversation is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct WindowBounds {
     /// The first message of the current run.
     pub(super) run_start: usize,
     /// The first visible message of earlier runs; at most `run_start`.
@@ -17,7 +17,7 @@ pub(super) struct Cut {
     pub(super) replies_start: usize,
 }
 
-impl Cut {
+impl WindowBounds {
     pub(super) fn new(state: &WindowState, run_start: usize) -> Self {
         let replies_start = state.evicted_replies.map_or(run_start, |evicted| evicted.end);
         Self { run_start, history_start: state.history_start, replies_start }
@@ -42,14 +42,14 @@ impl Cut {
 #[derive(Clone, Copy)]
 pub(super) struct VisibleMessages<'m> {
     pub(super) messages: &'m [Message],
-    pub(super) cut: Cut,
+    pub(super) bounds: WindowBounds,
     pub(super) tool_calls: ToolCallHistory,
 }
 
 impl<'m> VisibleMessages<'m> {
     /// Returns the visible part of the message at `index`.
     pub(super) fn at(self, index: usize) -> Option<Cow<'m, Message>> {
-        if self.cut.evicts(self.messages, index) { None } else { self.at_without_cut(index) }
+        if self.bounds.evicts(self.messages, index) { None } else { self.at_without_cut(index) }
     }
 
     /// Returns all visible messages, or `None` if the whole conversation is visible unchanged.
@@ -61,14 +61,14 @@ impl<'m> VisibleMessages<'m> {
         }
         let mut selected = Vec::new();
         let mut summary = summary.map(summary_message);
-        let mut note = (self.cut.replies_start > self.cut.run_start).then(eviction_note);
+        let mut note = (self.bounds.replies_start > self.bounds.run_start).then(eviction_note);
         for index in indices {
-            if index == self.cut.history_start {
+            if index == self.bounds.history_start {
                 selected.extend(summary.take());
             }
             match self.at(index) {
                 Some(message) => selected.push(message.into_owned()),
-                None if index >= self.cut.run_start => selected.extend(note.take()),
+                None if index >= self.bounds.run_start => selected.extend(note.take()),
                 None => {}
             }
         }
@@ -77,15 +77,15 @@ impl<'m> VisibleMessages<'m> {
 
     /// Returns the evicted messages of earlier runs from the end of the summarized part on.
     pub(super) fn evicted(self, summary_end: usize) -> Vec<Message> {
-        let is_evicted = |index: &usize| self.cut.evicts(self.messages, *index);
-        let evicted = (summary_end..self.cut.history_start).filter(is_evicted);
+        let is_evicted = |index: &usize| self.bounds.evicts(self.messages, *index);
+        let evicted = (summary_end..self.bounds.history_start).filter(is_evicted);
         evicted.filter_map(|index| self.at_without_cut(index)).map(Cow::into_owned).collect()
     }
 
     /// Returns the part of the message at `index` that is visible if nothing is cut.
     fn at_without_cut(self, index: usize) -> Option<Cow<'m, Message>> {
         let message = self.messages.get(index)?;
-        if index >= self.cut.run_start || self.tool_calls == ToolCallHistory::AllRuns {
+        if index >= self.bounds.run_start || self.tool_calls == ToolCallHistory::AllRuns {
             return Some(Cow::Borrowed(message));
         }
         match message {

@@ -43,11 +43,11 @@ impl Breaker {
 #[derive(Debug)]
 pub(in crate::dispatch) struct Circuit {
     breaker: Breaker,
-    state: State,
+    state: CircuitState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CircuitState {
     Closed { failures: u32 },
     Open { ends_at: Duration },
     HalfOpen { ends_at: Duration },
@@ -64,14 +64,14 @@ pub(in crate::dispatch) enum Passage {
 
 impl Circuit {
     pub(in crate::dispatch) fn new(breaker: Breaker) -> Self {
-        Self { breaker, state: State::Closed { failures: 0 } }
+        Self { breaker, state: CircuitState::Closed { failures: 0 } }
     }
 
     /// Returns the time until a call may be admitted, or `None` if it may be admitted now.
     pub(in crate::dispatch) fn delay(&self, now: Duration) -> Option<Duration> {
         match self.state {
-            State::Closed { .. } => None,
-            State::Open { ends_at } | State::HalfOpen { ends_at } => {
+            CircuitState::Closed { .. } => None,
+            CircuitState::Open { ends_at } | CircuitState::HalfOpen { ends_at } => {
                 ends_at.checked_sub(now).filter(|remaining| !remaining.is_zero())
             }
         }
@@ -81,10 +81,10 @@ impl Circuit {
     pub(in crate::dispatch) fn admit(&mut self, now: Duration) -> Result<Passage, Duration> {
         match (self.delay(now), self.state) {
             (Some(remaining), _) => Err(remaining),
-            (None, State::Closed { .. }) => Ok(Passage::Regular),
-            (None, State::Open { .. } | State::HalfOpen { .. }) => {
+            (None, CircuitState::Closed { .. }) => Ok(Passage::Regular),
+            (None, CircuitState::Open { .. } | CircuitState::HalfOpen { .. }) => {
                 self.state =
-                    State::HalfOpen { ends_at: now.saturating_add(self.breaker.cool_down) };
+                    CircuitState::HalfOpen { ends_at: now.saturating_add(self.breaker.cool_down) };
                 Ok(Passage::Probe)
             }
         }
@@ -93,37 +93,39 @@ impl Circuit {
     /// Records that an admitted call succeeded, or failed for a reason that is not the provider's.
     pub(in crate::dispatch) fn on_success(&mut self, passage: Passage) {
         match (self.state, passage) {
-            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Passage::Probe) => {
-                self.state = State::Closed { failures: 0 };
+            (CircuitState::Closed { .. }, _) | (CircuitState::HalfOpen { .. }, Passage::Probe) => {
+                self.state = CircuitState::Closed { failures: 0 };
             }
             // The call was admitted before the circuit opened.
-            (State::Open { .. }, _) | (State::HalfOpen { .. }, Passage::Regular) => {}
+            (CircuitState::Open { .. }, _) | (CircuitState::HalfOpen { .. }, Passage::Regular) => {}
         }
     }
 
     /// Records that an admitted call failed because of the provider.
     pub(in crate::dispatch) fn on_failure(&mut self, passage: Passage, now: Duration) {
-        let open = State::Open { ends_at: now.saturating_add(self.breaker.cool_down) };
+        let open = CircuitState::Open { ends_at: now.saturating_add(self.breaker.cool_down) };
         self.state = match (self.state, passage) {
-            (State::Closed { failures }, _) if failures + 1 >= self.breaker.failures => open,
-            (State::Closed { failures }, _) => State::Closed { failures: failures + 1 },
-            (State::HalfOpen { .. }, Passage::Probe) => open,
+            (CircuitState::Closed { failures }, _) if failures + 1 >= self.breaker.failures => open,
+            (CircuitState::Closed { failures }, _) => {
+                CircuitState::Closed { failures: failures + 1 }
+            }
+            (CircuitState::HalfOpen { .. }, Passage::Probe) => open,
             (state, _) => state,
         };
     }
 
     /// Records that an admitted call was cancelled. After a cancelled probe, the next call probes.
     pub(in crate::dispatch) fn on_cancel(&mut self, passage: Passage, now: Duration) {
-        if let (State::HalfOpen { .. }, Passage::Probe) = (self.state, passage) {
-            self.state = State::Open { ends_at: now };
+        if let (CircuitState::HalfOpen { .. }, Passage::Probe) = (self.state, passage) {
+            self.state = CircuitState::Open { ends_at: now };
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::CircuitState::{Closed, HalfOpen, Open};
     use super::Passage::{Probe, Regular};
-    use super::State::{Closed, HalfOpen, Open};
     use super::*;
 
     fn s(seconds: u64) -> Duration {

@@ -27,7 +27,7 @@ const MAX_OBJECTS: usize = 32;
 
 /// The decision of a model.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum ReactDecision {
     Call {
         thought: String,
         tool: String,
@@ -52,12 +52,12 @@ pub(super) fn schema(
     let mut definitions = Map::new();
     let mut forms = Vec::new();
     for tool in tools {
-        let place = format!("/$defs/{}", tool.name.replace('~', "~0").replace('/', "~1"));
-        definitions.insert(tool.name.clone(), rebase(tool.parameters.as_value(), &place));
+        let pointer = format!("/$defs/{}", tool.name.replace('~', "~0").replace('/', "~1"));
+        definitions.insert(tool.name.clone(), rebase(tool.parameters.as_value(), &pointer));
         forms.push(form(&[
             ("type", only_value(CALL)),
             ("tool", only_value(&tool.name)),
-            ("args", json!({ "$ref": format!("#{place}") })),
+            ("args", json!({ "$ref": format!("#{pointer}") })),
         ]));
     }
     if may_answer(tools, options) {
@@ -65,9 +65,9 @@ pub(super) fn schema(
             None => json!({ "type": "string" }),
             Some(output) => {
                 // No tool has this name, and a reference needs no escaping for it.
-                let place = "/$defs/$answer";
-                definitions.insert("$answer".into(), rebase(output.as_value(), place));
-                json!({ "$ref": format!("#{place}") })
+                let pointer = "/$defs/$answer";
+                definitions.insert("$answer".into(), rebase(output.as_value(), pointer));
+                json!({ "$ref": format!("#{pointer}") })
             }
         };
         forms.push(form(&[("type", only_value(ANSWER)), ("answer", answer)]));
@@ -107,13 +107,13 @@ fn form(members: &[(&str, Value)]) -> Value {
 }
 
 /// Parses the first decision in `text`. The answer is text, or JSON if `is_json` is set.
-pub(super) fn parse(text: &str, is_json: bool) -> Option<Decision> {
+pub(super) fn parse(text: &str, is_json: bool) -> Option<ReactDecision> {
     let starts = text.match_indices('{').map(|(at, _)| at).take(MAX_OBJECTS);
     let mut objects = starts.filter_map(|at| text.get(at..)).map(Members::of);
     objects.find_map(|members| parse_members(&members, is_json))
 }
 
-fn parse_members(members: &Members<'_>, is_json: bool) -> Option<Decision> {
+fn parse_members(members: &Members<'_>, is_json: bool) -> Option<ReactDecision> {
     let thought = members.get(&THOUGHT).map(string_content).unwrap_or_default();
     let kind = members.get(&TYPE).filter(|kind| !kind.starts_with('{')).map(string_content);
     // The call may be an object of its own.
@@ -143,7 +143,7 @@ fn parse_members(members: &Members<'_>, is_json: bool) -> Option<Decision> {
             if !is_end && (members.get(&TOOL).is_some() || members.get(&ARGS).is_some()) =>
         {
             let holder = if members.get(&ARGS).is_some() { members } else { named };
-            Some(Decision::Call { thought, tool, args: args(holder)? })
+            Some(ReactDecision::Call { thought, tool, args: args(holder)? })
         }
         (None, Some(answer)) if kind.is_none() || !is(&kind, &calls) => {
             Some(answer_decision(thought, answer, members, is_json))
@@ -177,7 +177,7 @@ fn answer_decision(
     answer: &str,
     members: &Members<'_>,
     is_json: bool,
-) -> Decision {
+) -> ReactDecision {
     let quote = answer.chars().next().filter(|c| "\"'".contains(*c));
     let is_truncated = quote.is_some_and(|quote| answer.len() == 1 || !answer.ends_with(quote));
     let answer = match quote {
@@ -186,9 +186,9 @@ fn answer_decision(
     };
     match repaired_answer(members) {
         Some((more, is_truncated)) if more.len() > answer.len() && more.starts_with(&answer) => {
-            Decision::Answer { thought, answer: more, is_truncated }
+            ReactDecision::Answer { thought, answer: more, is_truncated }
         }
-        _ => Decision::Answer { thought, answer, is_truncated },
+        _ => ReactDecision::Answer { thought, answer, is_truncated },
     }
 }
 

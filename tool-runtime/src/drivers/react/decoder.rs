@@ -16,7 +16,7 @@ pub(super) struct DecisionDecoder<'o> {
     text: String,
     /// The end of the part of `text` that was decoded.
     decoded: usize,
-    position: Position,
+    position: DecoderState,
     key: String,
     /// The value of a member that is neither thought, arguments nor answer, such as `tool`.
     other_value: String,
@@ -29,7 +29,7 @@ pub(super) struct DecisionDecoder<'o> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Position {
+enum DecoderState {
     /// Before the object.
     Outside,
     /// Between members.
@@ -37,13 +37,13 @@ enum Position {
     Key,
     /// After a key.
     Colon,
-    Value(Value),
+    Value(ValueScan),
     Done,
 }
 
 /// The nesting depth inside a value, and whether the position is in a string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Value {
+struct ValueScan {
     depth: usize,
     is_text: bool,
     is_escaped: bool,
@@ -57,7 +57,7 @@ impl<'o> DecisionDecoder<'o> {
             tools: ToolLookup::new(request.tools),
             text: String::new(),
             decoded: 0,
-            position: Position::Outside,
+            position: DecoderState::Outside,
             key: String::new(),
             other_value: String::new(),
             tool: None,
@@ -72,14 +72,14 @@ impl<'o> DecisionDecoder<'o> {
         let mut start = self.decoded;
         for (at, c) in text.get(self.decoded..).unwrap_or_default().char_indices() {
             let at = self.decoded + at;
-            let was_value = matches!(self.position, Position::Value(_));
+            let was_value = matches!(self.position, DecoderState::Value(_));
             self.advance(c);
-            let is_value = matches!(self.position, Position::Value(_));
+            let is_value = matches!(self.position, DecoderState::Value(_));
             if was_value && !is_value {
                 // A bracket or comma after a value is not part of it, but its own closing bracket
                 // is.
                 let is_closing =
-                    c == '"' || matches!(c, '}' | ']') && self.position == Position::Between;
+                    c == '"' || matches!(c, '}' | ']') && self.position == DecoderState::Between;
                 let end = if is_closing { at + c.len_utf8() } else { at };
                 self.decode_value(text.get(start..end).unwrap_or_default(), emit);
                 self.end_value(emit);
@@ -88,7 +88,7 @@ impl<'o> DecisionDecoder<'o> {
             }
         }
         self.decoded = text.len();
-        if matches!(self.position, Position::Value(_)) {
+        if matches!(self.position, DecoderState::Value(_)) {
             self.decode_value(text.get(start..).unwrap_or_default(), emit);
         }
         self.text = text;
@@ -96,19 +96,19 @@ impl<'o> DecisionDecoder<'o> {
 
     fn advance(&mut self, c: char) {
         self.position = match self.position {
-            Position::Outside if c == '{' => Position::Between,
-            Position::Between if c == '"' => {
+            DecoderState::Outside if c == '{' => DecoderState::Between,
+            DecoderState::Between if c == '"' => {
                 self.key.clear();
-                Position::Key
+                DecoderState::Key
             }
-            Position::Between if c == '}' => Position::Done,
-            Position::Key if c == '"' => Position::Colon,
-            Position::Key => {
+            DecoderState::Between if c == '}' => DecoderState::Done,
+            DecoderState::Key if c == '"' => DecoderState::Colon,
+            DecoderState::Key => {
                 self.key.push(c);
-                Position::Key
+                DecoderState::Key
             }
-            Position::Colon if c == ':' => Position::Value(Value::default()),
-            Position::Value(value) => value.next_position(c),
+            DecoderState::Colon if c == ':' => DecoderState::Value(ValueScan::default()),
+            DecoderState::Value(value) => value.next_position(c),
             position => position,
         };
     }
@@ -161,8 +161,8 @@ fn open_list() -> Partial {
     list
 }
 
-impl Value {
-    fn next_position(mut self, c: char) -> Position {
+impl ValueScan {
+    fn next_position(mut self, c: char) -> DecoderState {
         if self.is_text {
             match c {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -171,19 +171,19 @@ impl Value {
                 _ => {}
             }
             let is_over = !self.is_text && self.depth == 0;
-            return if is_over { Position::Between } else { Position::Value(self) };
+            return if is_over { DecoderState::Between } else { DecoderState::Value(self) };
         }
         match c {
             '"' => self.is_text = true,
             '{' | '[' => self.depth += 1,
-            '}' | ']' if self.depth == 0 => return Position::Done,
+            '}' | ']' if self.depth == 0 => return DecoderState::Done,
             '}' | ']' => self.depth -= 1,
-            ',' if self.depth == 0 => return Position::Between,
-            c if c.is_whitespace() => return Position::Value(self),
+            ',' if self.depth == 0 => return DecoderState::Between,
+            c if c.is_whitespace() => return DecoderState::Value(self),
             _ => {}
         }
         let is_over = self.depth == 0 && matches!(c, '}' | ']');
-        if is_over { Position::Between } else { Position::Value(self) }
+        if is_over { DecoderState::Between } else { DecoderState::Value(self) }
     }
 }
 
@@ -192,7 +192,7 @@ impl StreamDecoder for DecisionDecoder<'_> {
         let Delta::Text(piece) = delta else { return emit(delta) };
         let chunk = self.stream.push(piece);
         if chunk.replaces_previous {
-            (self.text, self.decoded, self.position) = (String::new(), 0, Position::Outside);
+            (self.text, self.decoded, self.position) = (String::new(), 0, DecoderState::Outside);
             (self.other_value, self.tool, self.value, self.emitted) =
                 (String::new(), None, open_list(), 0);
         }
@@ -200,7 +200,7 @@ impl StreamDecoder for DecisionDecoder<'_> {
             emit(Delta::Reasoning(chunk.reasoning));
         }
         self.text.push_str(chunk.text);
-        if self.position != Position::Done {
+        if self.position != DecoderState::Done {
             self.decode_text(emit);
         }
     }

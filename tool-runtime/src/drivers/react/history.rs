@@ -19,11 +19,11 @@ pub(super) fn messages(transcript: &[Message], instructions: Option<&str>) -> Ve
         };
         messages.push(Message::system(own));
     }
-    for (place, message) in rest.iter().enumerate() {
+    for (index, message) in rest.iter().enumerate() {
         match message {
             Message::System { .. } | Message::User { .. } => push(&mut messages, message.clone()),
             Message::Assistant { parts } => {
-                let results = match rest.get(place + 1) {
+                let results = match rest.get(index + 1) {
                     Some(Message::Tool { results }) => results.as_slice(),
                     _ => &[],
                 };

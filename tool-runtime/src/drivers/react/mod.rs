@@ -43,7 +43,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use self::decision::Decision;
+use self::decision::ReactDecision;
 use super::text::{Formats, ToolLookup, is_schema, reasoning_part};
 use super::{AnswerRequest, Driver, PreparedRequest, ReplyParseError, StreamDecoder};
 use crate::json::parse_as;
@@ -166,9 +166,9 @@ impl Driver for ReAct {
         let decision = decision::parse(&stripped.text, is_json);
         // The reply may be the requested value without a decision around it.
         let is_bare = match &decision {
-            Some(Decision::Answer { .. }) => false,
+            Some(ReactDecision::Answer { .. }) => false,
             // Without tools this can't be a call.
-            Some(Decision::Call { .. }) => tools.is_empty(),
+            Some(ReactDecision::Call { .. }) => tools.is_empty(),
             None => true,
         };
         if is_bare
@@ -181,20 +181,20 @@ impl Driver for ReAct {
             return Ok(parsed_reply(&reply, String::new(), None, stripped.text));
         }
         match decision {
-            Some(Decision::Answer { answer, .. }) if answer.trim().is_empty() => {
+            Some(ReactDecision::Answer { answer, .. }) if answer.trim().is_empty() => {
                 Err(ReplyParseError::unparsable(reply, prompt::EMPTY_ANSWER))
             }
             // The loop reports truncation by a token limit.
-            Some(Decision::Answer { thought, answer, is_truncated: true })
+            Some(ReactDecision::Answer { thought, answer, is_truncated: true })
                 if reply.finish_reason != FinishReason::Length =>
             {
                 let fallback = parsed_reply(&reply, thought, None, answer);
                 Err(ReplyParseError::unparsable(reply, prompt::CUT_ANSWER).with_fallback(fallback))
             }
-            Some(Decision::Answer { thought, answer, .. }) => {
+            Some(ReactDecision::Answer { thought, answer, .. }) => {
                 Ok(parsed_reply(&reply, thought, None, answer))
             }
-            Some(Decision::Call { thought, tool, args }) => {
+            Some(ReactDecision::Call { thought, tool, args }) => {
                 call(reply, &tools, thought, &tool, args)
             }
             None => parse_other_formats(reply, &stripped.text, &tools).map_err(|reply| {

@@ -60,9 +60,9 @@ impl Iterator for ByteSearch<'_> {
         while self.bits == 0 {
             self.next_block()?;
         }
-        let place = self.bits.trailing_zeros() as usize;
+        let offset = self.bits.trailing_zeros() as usize;
         self.bits &= self.bits - 1;
-        Some(self.at - BLOCK + place)
+        Some(self.at - BLOCK + offset)
     }
 }
 
@@ -76,20 +76,20 @@ fn first(wanted: &[u8], bytes: &[u8]) -> Option<usize> {
 /// Returns a bit for each byte that is one of `wanted`. Written so that the compiler vectorizes it.
 fn match_mask(wanted: &[u8], block: &[u8; BLOCK]) -> u64 {
     let mut found = [0; BLOCK];
-    let places = found.iter_mut().zip(block);
+    let pairs = found.iter_mut().zip(block);
     match *wanted {
         [a, b, c] => {
             let is = |byte| u8::from(byte == a) | u8::from(byte == b) | u8::from(byte == c);
-            places.for_each(|(found, byte)| *found = is(*byte));
+            pairs.for_each(|(found, byte)| *found = is(*byte));
         }
-        _ => places.for_each(|(found, byte)| *found = u8::from(wanted.contains(byte))),
+        _ => pairs.for_each(|(found, byte)| *found = u8::from(wanted.contains(byte))),
     }
     if found.iter().fold(0, |any, is| any | is) == 0 {
         return 0;
     }
     let (eights, _) = found.as_chunks();
     let bits = eights.iter().map(|eight| pack_low_bits(*eight));
-    bits.zip((0..).step_by(8)).fold(0, |all, (bits, place)| all | bits << place)
+    bits.zip((0..).step_by(8)).fold(0, |all, (bits, offset)| all | bits << offset)
 }
 
 /// Packs the lowest bits of eight bytes, the first byte into the lowest bit.

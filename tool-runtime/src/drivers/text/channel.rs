@@ -3,7 +3,7 @@
 use super::grammar::find_first;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Channel {
+pub(super) struct ReplyChannel {
     pub(super) is_visible: bool,
     /// Markers that close the channel.
     pub(super) end_markers: &'static [&'static str],
@@ -11,7 +11,7 @@ pub(super) struct Channel {
     pub(super) next_markers: &'static [&'static str],
 }
 
-impl Channel {
+impl ReplyChannel {
     /// Returns the length of the part of `rest` that certainly belongs to the channel, and the
     /// length of the closing marker after it if the channel ends there.
     pub(super) fn content_end(self, rest: &str, is_complete: bool) -> (usize, Option<usize>) {

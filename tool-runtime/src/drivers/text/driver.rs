@@ -120,9 +120,9 @@ impl StreamDecoder for TextStream<'_> {
         if !chunk.text.is_empty() {
             emit(Delta::Text(chunk.text));
         }
-        for (place, call) in (first..).zip(chunk.calls) {
-            emit(Delta::Call { index: place, name: &call.name });
-            emit(Delta::Arguments { index: place, text: &call.arguments.to_text() });
+        for (index, call) in (first..).zip(chunk.calls) {
+            emit(Delta::Call { index, name: &call.name });
+            emit(Delta::Arguments { index, text: &call.arguments.to_text() });
         }
     }
 }

@@ -6,7 +6,7 @@ use memchr::{memchr, memrchr};
 
 use super::format::checked_parse;
 use super::grammar::{Cursor, Strictness, may_be_call, parse_calls, parse_python_calls, value_end};
-use super::marker_index::Candidate;
+use super::marker_index::MarkerCandidate;
 use super::{Formats, Input, Match, NoMatch, ToolLookup};
 use crate::message::ToolCall;
 
@@ -107,7 +107,11 @@ fn run_len(mark: u8, bytes: &[u8]) -> usize {
 
 /// Returns the end of a fenced block if the text after it shows that the block is an example. This
 /// handles most fences without parsing their content.
-pub(super) fn example_end(formats: &Formats, text: &str, candidate: Candidate) -> Option<usize> {
+pub(super) fn example_end(
+    formats: &Formats,
+    text: &str,
+    candidate: MarkerCandidate,
+) -> Option<usize> {
     let rest = text.get(candidate.at..)?;
     let fence = Fence::of(rest).filter(|fence| fence.is_block() && fence.is_opened_by(rest))?;
     let end = fence.closing_line(text, candidate.at + fence.len)?.end;
@@ -166,7 +170,7 @@ fn may_hold_calls(
         return Err(if body.is_complete { NoMatch::Text } else { NoMatch::Incomplete });
     }
     let is_marked = |at_line_start: bool| {
-        formats.markers.formats_at(text, Candidate { at: 0, at_line_start }).next().is_some()
+        formats.markers.formats_at(text, MarkerCandidate { at: 0, at_line_start }).next().is_some()
             || !body.is_complete && formats.markers.is_partial_marker(text, at_line_start)
     };
     let may = match text.starts_with(['{', '[']) {
@@ -241,7 +245,7 @@ fn parse_body(
     }
     while at < body.len() {
         let rest = body.get(at..)?;
-        let candidate = Candidate { at, at_line_start: true };
+        let candidate = MarkerCandidate { at, at_line_start: true };
         let parsed = formats.markers.formats_at(body, candidate).find_map(|format| {
             checked_parse(formats.get(format)?, Input::new(rest, true), tools).ok()
         });

@@ -21,7 +21,7 @@ const FENCES: [&str; 3] = ["```", "~~~", "`"];
 pub(super) struct MarkerIndex {
     markers: Vec<Marker>,
     /// All markers by their first byte, for each the longest first.
-    words: Vec<Vec<Word>>,
+    words: Vec<Vec<MarkerWord>>,
     /// The bytes that are searched.
     triggers: Vec<u8>,
     /// Prefixes of all markers, and of the rest of a marker from its searched byte on.
@@ -50,7 +50,7 @@ struct Marker {
 }
 
 #[derive(Clone, Debug)]
-struct Word {
+struct MarkerWord {
     word: &'static str,
     /// The index of the format that the marker starts; `None` for a fence.
     format: Option<usize>,
@@ -60,7 +60,7 @@ struct Word {
 
 /// A position at which a call or other markup may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct MarkerCandidate {
     pub(super) at: usize,
     /// True if only blanks precede it on its line.
     pub(super) at_line_start: bool,
@@ -78,13 +78,13 @@ impl MarkerIndex {
             longest: 0,
         };
         for word in FENCES {
-            index.add(Word { word, format: None, is_line_start: true });
+            index.add(MarkerWord { word, format: None, is_line_start: true });
         }
         for (format, each_format) in formats.enumerate() {
             for marker in each_format.start_markers() {
                 let (word, is_line_start) =
                     (marker.as_str(), matches!(marker, StartMarker::LineStart(_)));
-                index.add(Word { word, format: Some(format), is_line_start });
+                index.add(MarkerWord { word, format: Some(format), is_line_start });
                 if !is_line_start {
                     index.add_marker(word);
                 }
@@ -93,7 +93,7 @@ impl MarkerIndex {
         index
     }
 
-    fn add(&mut self, word: Word) {
+    fn add(&mut self, word: MarkerWord) {
         let Some(first) = word.word.bytes().next() else { return };
         self.longest = self.longest.max(word.word.len());
         self.prefixes.add(word.word.as_bytes());
@@ -127,7 +127,7 @@ impl MarkerIndex {
         text: &str,
         from: usize,
         is_line_start: bool,
-    ) -> Option<Candidate> {
+    ) -> Option<MarkerCandidate> {
         let bytes = text.as_bytes();
         let first = if is_line_start { self.line_candidate(bytes, from) } else { None };
         first.or_else(|| {
@@ -146,7 +146,7 @@ impl MarkerIndex {
         at: usize,
         byte: u8,
         from: usize,
-    ) -> Option<Candidate> {
+    ) -> Option<MarkerCandidate> {
         let before = || at.checked_sub(1).and_then(|before| bytes.get(before));
         let may_be = self.tails.may_match(bytes.get(at..)?)
             || before().is_some_and(|before| self.preceding_bytes.has(*before));
@@ -154,25 +154,31 @@ impl MarkerIndex {
     }
 
     #[inline(never)]
-    fn find_marker(&self, bytes: &[u8], at: usize, byte: u8, from: usize) -> Option<Candidate> {
+    fn find_marker(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        byte: u8,
+        from: usize,
+    ) -> Option<MarkerCandidate> {
         let of_byte = self.markers.iter().filter(|marker| marker.trigger == byte);
         let starts = of_byte.filter_map(|marker| {
             let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
             begins(bytes.get(start..)?, marker.word, marker.offset).then_some(start)
         });
-        Some(Candidate { at: starts.min()?, at_line_start: false })
+        Some(MarkerCandidate { at: starts.min()?, at_line_start: false })
     }
 
     /// Returns the marker at the start of the line at `start`.
     #[inline]
-    fn line_candidate(&self, bytes: &[u8], start: usize) -> Option<Candidate> {
+    fn line_candidate(&self, bytes: &[u8], start: usize) -> Option<MarkerCandidate> {
         let mut at = start;
         while matches!(bytes.get(at)?, b' ' | b'\t') && at < start + MAX_INDENT {
             at += 1;
         }
         let rest = bytes.get(at..)?;
         let is_partial = self.prefixes.may_match(rest) && self.starts_with_marker(rest);
-        is_partial.then_some(Candidate { at, at_line_start: true })
+        is_partial.then_some(MarkerCandidate { at, at_line_start: true })
     }
 
     /// Returns true if a marker begins here. Few lines reach this check; it is not inlined so that
@@ -188,7 +194,7 @@ impl MarkerIndex {
     }
 
     /// Returns the markers with the same first byte as `bytes`.
-    fn words_for(&self, bytes: &[u8]) -> &[Word] {
+    fn words_for(&self, bytes: &[u8]) -> &[MarkerWord] {
         let first = bytes.first().and_then(|first| self.words.get(usize::from(*first)));
         first.map_or(&[], Vec::as_slice)
     }
@@ -197,7 +203,7 @@ impl MarkerIndex {
     pub(super) fn formats_at(
         &self,
         text: &str,
-        candidate: Candidate,
+        candidate: MarkerCandidate,
     ) -> impl Iterator<Item = usize> {
         let rest = text.as_bytes().get(candidate.at..).unwrap_or_default();
         let words = if self.prefixes.may_match(rest) { self.words_for(rest) } else { &[] };

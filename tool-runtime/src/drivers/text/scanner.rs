@@ -2,10 +2,10 @@
 
 use memchr::memchr;
 
-use super::channel::Channel;
+use super::channel::ReplyChannel;
 use super::fence::{self, Fence};
 use super::format::checked_parse;
-use super::marker_index::Candidate;
+use super::marker_index::MarkerCandidate;
 use super::quote_tracker::QuoteTracker;
 use super::trailing::{self, Trailing, TrailingCalls};
 use super::visible_text::VisibleText;
@@ -26,7 +26,7 @@ enum Mode {
     Text,
     /// Inside a fence that holds no calls.
     Fence(Fence),
-    Channel(Channel),
+    Channel(ReplyChannel),
 }
 
 /// The state of a scan.
@@ -177,7 +177,7 @@ impl Scanner {
     }
 
     /// Consumes the first character or mark of a candidate that is plain text.
-    fn skip_candidate(&mut self, text: &str, candidate: Candidate) -> bool {
+    fn skip_candidate(&mut self, text: &str, candidate: MarkerCandidate) -> bool {
         let rest = text.get(candidate.at..).unwrap_or_default();
         let fence = Fence::of(rest).filter(|fence| candidate.at_line_start && fence.is_block());
         let length = match fence {
@@ -199,7 +199,7 @@ impl Scanner {
         formats: &Formats,
         tools: &ToolLookup<'_>,
         text: &str,
-        candidate: Candidate,
+        candidate: MarkerCandidate,
         is_complete: bool,
     ) -> Result<(), NoMatch> {
         if candidate.at_line_start
@@ -272,7 +272,7 @@ impl Scanner {
                     self.reasoning.push("\n");
                 }
                 self.consume_markup(text, start + end, true);
-                self.mode = Mode::Channel(Channel { is_visible, end_markers, next_markers });
+                self.mode = Mode::Channel(ReplyChannel { is_visible, end_markers, next_markers });
             }
             Match::ReasoningEnd { end, start_marker } => {
                 let before = text.get(..start).unwrap_or_default();
@@ -301,7 +301,7 @@ impl Scanner {
         is_closed
     }
 
-    fn scan_channel(&mut self, channel: Channel, text: &str, is_complete: bool) -> bool {
+    fn scan_channel(&mut self, channel: ReplyChannel, text: &str, is_complete: bool) -> bool {
         let rest = text.get(self.at..).unwrap_or_default();
         let (length, end_marker) = channel.content_end(rest, is_complete);
         self.move_to(self.at + length, false);

@@ -2,7 +2,7 @@
 
 use super::format::checked_parse;
 use super::grammar::END_TOKENS;
-use super::marker_index::Candidate;
+use super::marker_index::MarkerCandidate;
 use super::{Formats, Input, Match, NoMatch, ToolLookup, fence};
 use crate::message::ToolCall;
 
@@ -108,7 +108,7 @@ fn parse_at(
         return fence::parse(formats, tools, input);
     }
     let mut no_match = NoMatch::Text;
-    for format in formats.markers.formats_at(text, Candidate { at, at_line_start: true }) {
+    for format in formats.markers.formats_at(text, MarkerCandidate { at, at_line_start: true }) {
         let Some(format) = formats.get(format).filter(|format| format.only_at_end()) else {
             continue;
         };

@@ -15,7 +15,7 @@ use crate::providers::shared::Counts;
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Event {
+enum StreamEvent {
     MessageStart {
         message: Started,
     },
@@ -130,8 +130,8 @@ impl Assembler {
             "signature_delta" => append(&mut block.members, "signature", text("signature")),
             "input_json_delta" => {
                 let more = text("partial_json");
-                if let Some(place) = block.call_index {
-                    emit(Some(more), |text| deltas(Delta::Arguments { index: place, text }));
+                if let Some(index) = block.call_index {
+                    emit(Some(more), |text| deltas(Delta::Arguments { index, text }));
                 }
                 block.input.push_str(more);
             }
@@ -171,7 +171,7 @@ fn finished_part(block: Block, names: &WireNames) -> Result<Option<AssistantPart
 impl Assemble for Assembler {
     fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
         let event = match serde_json::from_str(message) {
-            Ok(Event::Other) if failure(message).is_some() => None,
+            Ok(StreamEvent::Other) if failure(message).is_some() => None,
             Ok(event) => Some(event),
             Err(error) if failure(message).is_none() => {
                 return Err(DecodeError::malformed(error.to_string()));
@@ -182,18 +182,20 @@ impl Assemble for Assembler {
             return failure(message).map_or(Ok(()), Err);
         };
         match event {
-            Event::MessageStart { message } => self.usage = message.usage,
-            Event::ContentBlockStart { index, content_block } => {
+            StreamEvent::MessageStart { message } => self.usage = message.usage,
+            StreamEvent::ContentBlockStart { index, content_block } => {
                 let raw = RawJson::new(message).member("content_block");
                 self.start(index, content_block, raw, deltas);
             }
-            Event::ContentBlockDelta { index, delta } => self.extend(index, &delta, deltas)?,
-            Event::MessageDelta { delta, usage } => {
+            StreamEvent::ContentBlockDelta { index, delta } => {
+                self.extend(index, &delta, deltas)?
+            }
+            StreamEvent::MessageDelta { delta, usage } => {
                 self.stop_reason = delta.stop_reason.or_else(|| self.stop_reason.take());
                 self.usage.merge(usage);
             }
-            Event::MessageStop => self.is_done = true,
-            Event::Other => {}
+            StreamEvent::MessageStop => self.is_done = true,
+            StreamEvent::Other => {}
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::providers::shared::Counts;
 pub(super) const REASONING_OF: &str = "anthropic";
 
 #[derive(Deserialize)]
-struct Body {
+struct MessageResponse {
     content: Vec<Value>,
     stop_reason: Option<String>,
     #[serde(default)]
@@ -20,7 +20,7 @@ struct Body {
 }
 
 #[derive(Deserialize)]
-struct Failure {
+struct ErrorBody {
     error: Value,
 }
 
@@ -39,7 +39,7 @@ fn counted(counts: &Counts) -> Usage {
 
 /// Decodes a body. Calls get the names of the program's tools.
 pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
-    let reply: Body = match serde_json::from_str(body) {
+    let reply: MessageResponse = match serde_json::from_str(body) {
         Ok(reply) => reply,
         Err(_) if body.trim().is_empty() => return Err(DecodeError::malformed("empty body")),
         Err(error) => {
@@ -57,7 +57,7 @@ pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, DecodeEr
 
 /// Returns the error that a body reports, if it reports one.
 pub(super) fn failure(body: &str) -> Option<DecodeError> {
-    let Failure { error } = serde_json::from_str(body).ok()?;
+    let ErrorBody { error } = serde_json::from_str(body).ok()?;
     Some(DecodeError::Reported(error))
 }
 

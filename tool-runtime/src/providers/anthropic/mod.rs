@@ -46,7 +46,7 @@ pub struct AnthropicMessages;
 impl Codec for AnthropicMessages {
     const NAME_RULES: NameRules = NameRules::ANTHROPIC;
     const STRICT_DIALECT: Option<Dialect> = Some(Dialect::AnthropicStrict);
-    const FRAMING: Framing = Framing::Events;
+    const FRAMING: Framing = Framing::Sse;
     const KEYED_HOSTS: &'static [&'static str] = &["api.anthropic.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

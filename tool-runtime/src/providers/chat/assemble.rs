@@ -15,16 +15,16 @@ use crate::providers::codec::{Assemble, DecodeError, RawJson};
 use crate::providers::shared::Counts;
 
 #[derive(Deserialize)]
-struct Chunk<S> {
+struct CompletionChunk<S> {
     #[serde(default = "Vec::new")]
-    choices: Vec<Choice<S>>,
+    choices: Vec<ChunkChoice<S>>,
     #[serde(default)]
     usage: Counts,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice<S> {
+struct ChunkChoice<S> {
     #[serde(default)]
     index: u64,
     delta: Option<S>,
@@ -55,13 +55,13 @@ impl<S: ContentBuilder> Assembler<S> {
     }
 
     fn push_call(&mut self, more: WireCall, deltas: &mut DeltaSink<'_>) {
-        let place = self.index_of(&more);
-        if place == self.calls.len() {
+        let position = self.index_of(&more);
+        if position == self.calls.len() {
             let WireCall { index, ref id, .. } = more;
             let (function, id) = (Some(WireFunction::default()), id.clone());
             self.calls.push(WireCall { index, id, function, extra_content: None });
         }
-        let Some(call) = self.calls.get_mut(place) else { return };
+        let Some(call) = self.calls.get_mut(position) else { return };
         call.extra_content = more.extra_content.or_else(|| call.extra_content.take());
         let function = call.function.get_or_insert_default();
         let WireFunction { name, arguments } = more.function.unwrap_or_default();
@@ -70,19 +70,19 @@ impl<S: ContentBuilder> Assembler<S> {
         if let Some(more) = name.filter(|name| !name.is_empty() && !has_arguments) {
             let name = joined(known.unwrap_or_default(), more, &self.names);
             if known != Some(&name) {
-                deltas(Delta::Call { index: place, name: self.names.tool_name(&name) });
+                deltas(Delta::Call { index: position, name: self.names.tool_name(&name) });
                 function.name = Some(name);
             }
         }
         match (&mut function.arguments, arguments) {
             (_, None | Some(Value::Null)) => {}
             (Some(Value::String(text)), Some(Value::String(more))) => {
-                deltas(Delta::Arguments { index: place, text: &more });
+                deltas(Delta::Arguments { index: position, text: &more });
                 text.push_str(&more);
             }
             (kept, Some(more)) => {
                 let text = more.as_str().map_or_else(|| more.to_string(), ToOwned::to_owned);
-                deltas(Delta::Arguments { index: place, text: &text });
+                deltas(Delta::Arguments { index: position, text: &text });
                 *kept = Some(more);
             }
         }
@@ -107,9 +107,9 @@ impl<S: ContentBuilder> Assembler<S> {
         // call.
         let continues =
             |call: &WireCall| !has_name && more.index.is_some() && call.index == more.index;
-        let place = self.calls.iter().rposition(|call| is_of(&call));
-        let place = place.or_else(|| self.calls.iter().rposition(continues));
-        place.unwrap_or(self.calls.len())
+        let position = self.calls.iter().rposition(|call| is_of(&call));
+        let position = position.or_else(|| self.calls.iter().rposition(continues));
+        position.unwrap_or(self.calls.len())
     }
 }
 
@@ -128,7 +128,7 @@ impl<S: ContentBuilder> Assemble for Assembler<S> {
             self.is_done = true;
             return Ok(());
         }
-        let chunk = serde_json::from_str::<Chunk<S::Message>>(message);
+        let chunk = serde_json::from_str::<CompletionChunk<S::Message>>(message);
         // Most messages carry content, so these are checked only once.
         let has_no_content =
             chunk.as_ref().map_or(true, |chunk| chunk.choices.is_empty() || chunk.error.is_some());
@@ -141,14 +141,14 @@ impl<S: ContentBuilder> Assemble for Assembler<S> {
         let raw_choices = once_with(|| RawJson::new(message).member("choices")).flatten();
         let mut raw_choices = raw_choices.flat_map(RawJson::items).enumerate();
         let choices = chunk.choices.into_iter().enumerate();
-        for (place, choice) in choices.filter(|(_, choice)| choice.index == 0) {
+        for (position, choice) in choices.filter(|(_, choice)| choice.index == 0) {
             if let Some(error) = choice.error {
                 return Err(DecodeError::Reported(error));
             }
             let mut calls = self.content.push(choice.delta.unwrap_or_default(), deltas);
             restore_raw_arguments(&mut calls, || {
                 raw_choices
-                    .find(|(at, _)| *at == place)
+                    .find(|(at, _)| *at == position)
                     .and_then(|(_, choice)| choice.member("delta"))
             });
             calls.into_iter().for_each(|more| self.push_call(more, deltas));

@@ -14,13 +14,13 @@ use crate::providers::shared::Counts;
 
 #[derive(Deserialize)]
 struct Completion<S> {
-    choices: Vec<Choice<S>>,
+    choices: Vec<ReplyChoice<S>>,
     #[serde(default)]
     usage: Counts,
 }
 
 #[derive(Deserialize)]
-struct Choice<S> {
+struct ReplyChoice<S> {
     #[serde(default)]
     index: u64,
     message: Option<S>,
@@ -31,7 +31,7 @@ struct Choice<S> {
 /// Error with status 200, which gateways send if the model behind them failed after the reply
 /// started.
 #[derive(Deserialize)]
-struct Failure {
+struct ErrorBody {
     error: Value,
 }
 
@@ -66,7 +66,7 @@ pub(in crate::providers) fn reply<S: ContentBuilder>(
         }
     };
     let first = completion.choices.into_iter().enumerate().min_by_key(|(_, choice)| choice.index);
-    let Some((place, Choice { message, finish_reason, error, .. })) = first else {
+    let Some((index, ReplyChoice { message, finish_reason, error, .. })) = first else {
         return Err(DecodeError::malformed("no choice"));
     };
     if let Some(error) = error {
@@ -77,7 +77,7 @@ pub(in crate::providers) fn reply<S: ContentBuilder>(
     let mut calls = content.push(message, &mut |_| {});
     restore_raw_arguments(&mut calls, || {
         let choices = RawJson::new(body).member("choices");
-        choices.and_then(|choices| choices.items().nth(place)?.member("message"))
+        choices.and_then(|choices| choices.items().nth(index)?.member("message"))
     });
     assemble_reply(content, calls, finish_reason.as_deref(), completion.usage, names)
 }
@@ -105,7 +105,7 @@ pub(super) fn restore_raw_arguments<'t>(
 
 /// Returns the `error` member of a body, if there is one.
 pub(in crate::providers) fn reported_error(body: &str) -> Option<DecodeError> {
-    let Failure { error } = serde_json::from_str(body).ok()?;
+    let ErrorBody { error } = serde_json::from_str(body).ok()?;
     (!error.is_null()).then_some(DecodeError::Reported(error))
 }
 

@@ -223,7 +223,7 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
 pub enum Framing {
     /// Server-sent events (HTML standard, section "Server-sent events"): the data of each event is
     /// one message.
-    Events,
+    Sse,
     /// Lines: each line is one message.
     Lines,
 }

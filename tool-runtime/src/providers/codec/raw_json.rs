@@ -31,7 +31,7 @@ impl<'t> RawJson<'t> {
     /// Returns the member of this name. If several members have the name, returns the last one,
     /// which is also the one that serde_json keeps.
     pub fn member(self, name: &str) -> Option<Self> {
-        let mut entries = Entries::of(self.0, '{');
+        let mut entries = RawEntries::of(self.0, '{');
         let mut found = None;
         while let (Some(key), Some(value)) = (entries.next(), entries.next()) {
             if is_named(key, name) {
@@ -43,7 +43,7 @@ impl<'t> RawJson<'t> {
 
     /// Returns the items of an array. A value of another type has none.
     pub fn items(self) -> impl Iterator<Item = Self> + use<'t> {
-        Entries::of(self.0, '[').map(Self)
+        RawEntries::of(self.0, '[').map(Self)
     }
 
     /// Returns the value as call arguments: the content of a string, or the text of any other
@@ -65,18 +65,18 @@ fn is_named(key: &str, name: &str) -> bool {
 }
 
 /// Iterator over the items of an array, or over the keys and values of an object in turn.
-struct Entries<'t> {
+struct RawEntries<'t> {
     text: &'t str,
     offset: usize,
 }
 
-impl<'t> Entries<'t> {
+impl<'t> RawEntries<'t> {
     fn of(text: &'t str, open: char) -> Self {
         Self { text, offset: if text.starts_with(open) { 1 } else { text.len() } }
     }
 }
 
-impl<'t> Iterator for Entries<'t> {
+impl<'t> Iterator for RawEntries<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {

@@ -6,7 +6,9 @@
 
 use serde_json::{Map, Value};
 
-use super::decode::{Body, REASONING_OF, SIGNATURE, WireCall, counted, decode_body, finish};
+use super::decode::{
+    GenerateContentResponse, REASONING_OF, SIGNATURE, WireCall, counted, decode_body, finish,
+};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall};
 use crate::models::{ChatReply, Delta, DeltaSink, FinishReason, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
@@ -33,7 +35,7 @@ impl PartialReply {
     /// Adds a decoded body; `raw` is its text.
     pub(super) fn add(
         &mut self,
-        body: Body,
+        body: GenerateContentResponse,
         raw: RawJson<'_>,
         names: &WireNames,
         deltas: &mut DeltaSink<'_>,
@@ -150,9 +152,9 @@ impl PartialReply {
         let arguments = arguments.unwrap_or_else(|| "{}".into());
         let call =
             ToolCall::new(wire_call.id.unwrap_or_default(), names.tool_name(&name), arguments);
-        let place = self.calls;
-        deltas(Delta::Call { index: place, name: &call.name });
-        deltas(Delta::Arguments { index: place, text: &call.arguments.to_text() });
+        let index = self.calls;
+        deltas(Delta::Call { index, name: &call.name });
+        deltas(Delta::Arguments { index, text: &call.arguments.to_text() });
         self.calls += 1;
         self.add_signature(signature);
         self.parts.push(AssistantPart::Call(call));

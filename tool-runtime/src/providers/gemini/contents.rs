@@ -24,7 +24,7 @@ const PLACEHOLDER_SIGNATURE: &str = "skip_thought_signature_validator";
 /// Author of a content. Results have the role of the user too, but stay separate, because the API
 /// counts them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Author {
+enum ContentRole {
     User,
     Model,
     Results,
@@ -32,40 +32,44 @@ enum Author {
 
 pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> Vec<Value> {
     let calls = messages.iter().flat_map(Message::calls);
-    let encoder = Encoder {
+    let encoder = ContentsEncoder {
         names,
         tool_names: calls.map(|call| (&call.id, call.name.as_str())).collect(),
         is_third_generation: is_third_generation(model),
     };
-    let mut sent: Vec<(Author, Vec<Value>)> = Vec::new();
+    let mut sent: Vec<(ContentRole, Vec<Value>)> = Vec::new();
     let mut push = |author, parts: Vec<Value>| match sent.last_mut() {
         _ if parts.is_empty() => {}
-        Some((last, known)) if *last == author && author != Author::Results => known.extend(parts),
+        Some((last, known)) if *last == author && author != ContentRole::Results => {
+            known.extend(parts)
+        }
         _ => sent.push((author, parts)),
     };
     for message in messages {
         match message {
             Message::System { .. } => {}
-            Message::User { parts } => push(Author::User, parts.iter().filter_map(user).collect()),
-            Message::Assistant { parts } => push(Author::Model, encoder.assistant(parts)),
+            Message::User { parts } => {
+                push(ContentRole::User, parts.iter().filter_map(user).collect())
+            }
+            Message::Assistant { parts } => push(ContentRole::Model, encoder.assistant(parts)),
             Message::Tool { results } => {
                 let answers = results.iter().map(|result| encoder.response(result)).collect();
-                push(Author::Results, answers);
+                push(ContentRole::Results, answers);
                 push(
-                    Author::User,
+                    ContentRole::User,
                     results.iter().flat_map(|result| encoder.image_parts(result)).collect(),
                 );
             }
         }
     }
-    if sent.first().is_none_or(|(author, _)| *author != Author::User) {
-        sent.insert(0, (Author::User, vec![text(OPENING)]));
+    if sent.first().is_none_or(|(author, _)| *author != ContentRole::User) {
+        sent.insert(0, (ContentRole::User, vec![text(OPENING)]));
     }
-    if sent.last().is_some_and(|(author, _)| *author == Author::Model) {
-        sent.push((Author::User, vec![text(CONTINUATION)]));
+    if sent.last().is_some_and(|(author, _)| *author == ContentRole::Model) {
+        sent.push((ContentRole::User, vec![text(CONTINUATION)]));
     }
-    let content = |(author, mut parts): (Author, Vec<Value>)| {
-        let role = if author == Author::Model { "model" } else { "user" };
+    let content = |(author, mut parts): (ContentRole, Vec<Value>)| {
+        let role = if author == ContentRole::Model { "model" } else { "user" };
         if encoder.is_third_generation {
             sign(&mut parts);
         }
@@ -109,13 +113,13 @@ fn user(part: &UserPart) -> Option<Value> {
 }
 
 /// Encoder of calls and results.
-struct Encoder<'a> {
+struct ContentsEncoder<'a> {
     names: &'a WireNames,
     tool_names: HashMap<&'a CallId, &'a str>,
     is_third_generation: bool,
 }
 
-impl Encoder<'_> {
+impl ContentsEncoder<'_> {
     /// Encodes the parts of a model message. A signature is put onto the part after it; other
     /// sealed data is a part itself.
     fn assistant(&self, parts: &[AssistantPart]) -> Vec<Value> {

@@ -19,7 +19,7 @@ pub(super) const SIGNATURE: &str = "thoughtSignature";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Body {
+pub(super) struct GenerateContentResponse {
     pub(super) candidates: Option<Vec<Candidate>>,
     pub(super) prompt_feedback: Option<Feedback>,
     #[serde(default)]
@@ -72,8 +72,8 @@ pub(super) fn counted(counts: &Counts) -> Usage {
 }
 
 /// Decodes a body, unless it reports an error.
-pub(super) fn decode_body(body: &str) -> Result<Body, DecodeError> {
-    let decoded = serde_json::from_str::<Body>(body);
+pub(super) fn decode_body(body: &str) -> Result<GenerateContentResponse, DecodeError> {
+    let decoded = serde_json::from_str::<GenerateContentResponse>(body);
     let mut decoded = decoded.map_err(|error| DecodeError::malformed(error.to_string()))?;
     decoded.error.take().map_or(Ok(decoded), |error| Err(DecodeError::Reported(error)))
 }

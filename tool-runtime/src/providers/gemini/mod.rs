@@ -52,7 +52,7 @@ pub struct GenerateContent;
 
 impl Codec for GenerateContent {
     const NAME_RULES: NameRules = NameRules::GEMINI;
-    const FRAMING: Framing = Framing::Events;
+    const FRAMING: Framing = Framing::Sse;
     const NESTED_OPTIONS: &'static [&'static str] = &["generationConfig", "toolConfig"];
     const KEYED_HOSTS: &'static [&'static str] = &["generativelanguage.googleapis.com"];
 

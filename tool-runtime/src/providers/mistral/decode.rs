@@ -29,9 +29,9 @@ enum Content {
 
 /// Content of the reply that is being built.
 #[derive(Default)]
-pub(super) struct MistralContent(Vec<Piece>);
+pub(super) struct MistralContent(Vec<ReplyPart>);
 
-enum Piece {
+enum ReplyPart {
     Text(String),
     /// Chunk of the type `thinking`.
     Thought(Map<String, Value>),
@@ -44,8 +44,8 @@ impl MistralContent {
         }
         deltas(Delta::Text(more));
         match self.0.last_mut() {
-            Some(Piece::Text(text)) => text.push_str(more),
-            _ => self.0.push(Piece::Text(more.to_owned())),
+            Some(ReplyPart::Text(text)) => text.push_str(more),
+            _ => self.0.push(ReplyPart::Text(more.to_owned())),
         }
     }
 
@@ -56,10 +56,12 @@ impl MistralContent {
             deltas(Delta::Reasoning(&text));
         }
         match self.0.last_mut() {
-            Some(Piece::Thought(thought)) if thought.get("closed") != Some(&Value::Bool(true)) => {
+            Some(ReplyPart::Thought(thought))
+                if thought.get("closed") != Some(&Value::Bool(true)) =>
+            {
                 extend_thought(thought, more);
             }
-            _ => self.0.push(Piece::Thought(more)),
+            _ => self.0.push(ReplyPart::Thought(more)),
         }
     }
 }
@@ -122,8 +124,8 @@ impl ContentBuilder for MistralContent {
 
     fn into_parts(self) -> Vec<AssistantPart> {
         let part = |piece| match piece {
-            Piece::Text(text) => AssistantPart::Text { text },
-            Piece::Thought(thought) => {
+            ReplyPart::Text(text) => AssistantPart::Text { text },
+            ReplyPart::Thought(thought) => {
                 let text = text_of(&thought);
                 AssistantPart::Reasoning(Reasoning::new(REASONING_OF, text, thought.into()))
             }

@@ -48,7 +48,7 @@ pub struct MistralChat;
 impl Codec for MistralChat {
     const NAME_RULES: NameRules = NameRules::OPENAI;
     const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
-    const FRAMING: Framing = Framing::Events;
+    const FRAMING: Framing = Framing::Sse;
     const KEYED_HOSTS: &'static [&'static str] = &["api.mistral.ai"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

@@ -1,6 +1,6 @@
 //! Body of a reply, or the lines of a streamed one → [`ChatReply`]. Each call comes whole.
 
-use super::decode::{Chunk, assemble_reply, decode_chunk};
+use super::decode::{OllamaResponse, assemble_reply, decode_chunk};
 use crate::message::{AssistantPart, Usage};
 use crate::models::{ChatReply, Delta, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
@@ -29,7 +29,7 @@ impl Assembler {
         }
     }
 
-    fn add(&mut self, mut chunk: Chunk, raw: RawJson<'_>, deltas: &mut DeltaSink<'_>) {
+    fn add(&mut self, mut chunk: OllamaResponse, raw: RawJson<'_>, deltas: &mut DeltaSink<'_>) {
         let calls = chunk.message.calls(raw, &self.names);
         self.usage = chunk.usage().or(self.usage);
         self.reason =
@@ -44,10 +44,10 @@ impl Assembler {
             self.text.push_str(&more);
         }
         for part in calls {
-            let place = self.calls.len();
+            let index = self.calls.len();
             if let AssistantPart::Call(call) = &part {
-                deltas(Delta::Call { index: place, name: &call.name });
-                deltas(Delta::Arguments { index: place, text: &call.arguments.to_text() });
+                deltas(Delta::Call { index, name: &call.name });
+                deltas(Delta::Arguments { index, text: &call.arguments.to_text() });
             }
             self.calls.push(part);
         }

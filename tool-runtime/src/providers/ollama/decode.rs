@@ -13,7 +13,7 @@ pub(super) const REASONING_OF: &str = "ollama";
 
 /// Body of a reply, or one chunk of a streamed one.
 #[derive(Deserialize)]
-pub(super) struct Chunk {
+pub(super) struct OllamaResponse {
     #[serde(default)]
     pub(super) message: WireMessage,
     #[serde(default)]
@@ -34,15 +34,15 @@ pub(super) struct WireMessage {
 #[derive(Deserialize)]
 struct WireCall {
     id: Option<String>,
-    function: Function,
+    function: WireFunction,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct WireFunction {
     name: String,
 }
 
-impl Chunk {
+impl OllamaResponse {
     /// Returns the usage, which is in the last chunk of a stream. The server leaves out counts of
     /// 0.
     pub(super) fn usage(&self) -> Option<Usage> {
@@ -70,8 +70,8 @@ impl WireMessage {
     }
 }
 
-pub(super) fn decode_chunk(body: &str) -> Result<Chunk, DecodeError> {
-    let chunk: Chunk =
+pub(super) fn decode_chunk(body: &str) -> Result<OllamaResponse, DecodeError> {
+    let chunk: OllamaResponse =
         serde_json::from_str(body).map_err(|error| DecodeError::malformed(error.to_string()))?;
     match chunk.error {
         None => Ok(chunk),

@@ -103,8 +103,8 @@ impl ContentBuilder for OpenAiContent {
             }
         }
         let details = message.reasoning_details.unwrap_or_default();
-        for (place, detail) in details.into_iter().enumerate() {
-            self.add_detail(detail, place == 0);
+        for (index, detail) in details.into_iter().enumerate() {
+            self.add_detail(detail, index == 0);
         }
         let texts = message.content.map(Content::into_texts).unwrap_or_default();
         for more in texts.into_iter().filter(|more| !more.is_empty()) {

@@ -28,7 +28,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
     // reasoning.
     let last_user = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
     let mut sent = Vec::new();
-    for (place, message) in messages.iter().enumerate() {
+    for (index, message) in messages.iter().enumerate() {
         match message {
             Message::System { text } => sent.push(json!({ "role": "system", "content": text })),
             Message::User { parts } => {
@@ -39,7 +39,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
             }
             Message::Assistant { parts } => {
                 let mut encoded = assistant(message, parts, names, &ids);
-                if last_user.is_none_or(|last| place > last)
+                if last_user.is_none_or(|last| index > last)
                     && let Some(members) = encoded.as_object_mut()
                 {
                     members.extend(parts.iter().filter_map(reasoning).flatten());

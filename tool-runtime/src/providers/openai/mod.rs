@@ -54,7 +54,7 @@ pub struct ChatCompletions {
 impl Codec for ChatCompletions {
     const NAME_RULES: NameRules = NameRules::OPENAI;
     const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
-    const FRAMING: Framing = Framing::Events;
+    const FRAMING: Framing = Framing::Sse;
     const KEYED_HOSTS: &'static [&'static str] = &["api.openai.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use super::decode::{Response, assemble_reply, failed, failure};
 use super::items::{Item, kind_of, text_of};
-use super::streamed_item::{Slot, StreamedItem};
+use super::streamed_item::{StreamedItem, TextSlot};
 use crate::models::{ChatReply, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError};
 
 #[derive(Deserialize)]
-struct Event {
+struct StreamEvent {
     #[serde(default, rename = "type")]
     kind: String,
     item_id: Option<String>,
@@ -54,17 +54,17 @@ impl Assembler {
         id: Option<&str>,
         index: Option<u64>,
     ) -> Option<&mut StreamedItem> {
-        let place = self.index_of(id, index).or_else(|| {
+        let position = self.index_of(id, index).or_else(|| {
             let is_last = |item: &StreamedItem| item.kind() == kind && !item.is_whole;
             let last = self.items.len().checked_sub(1)?;
             let is_unnamed = id.is_none() && index.is_none();
             (is_unnamed && self.items.get(last).is_some_and(is_last)).then_some(last)
         });
-        let place = place.unwrap_or_else(|| {
+        let position = position.unwrap_or_else(|| {
             self.items.push(StreamedItem::new(kind, id, index));
             self.items.len() - 1
         });
-        self.items.get_mut(place)
+        self.items.get_mut(position)
     }
 
     /// Returns the index of a known item. Some servers give every event another id, others all
@@ -75,7 +75,7 @@ impl Assembler {
         id.and_then(|_| by_id()).or_else(|| index.and_then(|_| by_index()))
     }
 
-    fn add_text(&mut self, event: &Event, deltas: &mut DeltaSink<'_>) {
+    fn add_text(&mut self, event: &StreamEvent, deltas: &mut DeltaSink<'_>) {
         let Some((kind, slot)) = slot(event) else { return };
         let is_piece = event.kind.ends_with(".delta");
         let text = match is_piece {
@@ -105,15 +105,15 @@ impl Assembler {
     ) {
         let id = id_of(&item);
         // If a server sends one index for all items, a new item has an id of its own.
-        let is_same = |place: &usize| {
-            let known = self.items.get(*place);
+        let is_same = |position: &usize| {
+            let known = self.items.get(*position);
             known.is_some_and(|known| !known.is_another(&item, is_whole))
         };
-        let place = self.index_of(id, index).filter(is_same).unwrap_or_else(|| {
+        let position = self.index_of(id, index).filter(is_same).unwrap_or_else(|| {
             self.items.push(StreamedItem::new(kind_of(&item), id, index));
             self.items.len() - 1
         });
-        self.update(place, item, is_whole, deltas);
+        self.update(position, item, is_whole, deltas);
     }
 
     /// Completes the response that ends the stream. If it contains fewer items than were received,
@@ -124,8 +124,9 @@ impl Assembler {
         }
         let output = response.output.take().unwrap_or_default();
         let is_complete = output.len() >= self.items.len();
-        for (place, item) in output.iter().enumerate() {
-            let known = self.index_of(id_of(item), None).or_else(|| is_complete.then_some(place));
+        for (position, item) in output.iter().enumerate() {
+            let known =
+                self.index_of(id_of(item), None).or_else(|| is_complete.then_some(position));
             match known.filter(|known| *known < self.items.len()) {
                 Some(known) => self.update(known, item.clone(), true, deltas),
                 None if is_complete => self.add_item(item.clone(), None, true, deltas),
@@ -140,8 +141,8 @@ impl Assembler {
         response
     }
 
-    fn update(&mut self, place: usize, item: Item, is_whole: bool, deltas: &mut DeltaSink<'_>) {
-        let Some(known) = self.items.get_mut(place) else { return };
+    fn update(&mut self, position: usize, item: Item, is_whole: bool, deltas: &mut DeltaSink<'_>) {
+        let Some(known) = self.items.get_mut(position) else { return };
         known.update(item, is_whole, deltas);
         known.begin_call(&mut self.calls, &self.names, deltas);
     }
@@ -152,15 +153,15 @@ fn id_of(item: &Item) -> Option<&str> {
 }
 
 /// Returns the kind of item that an event belongs to, and the text in it that the event extends.
-fn slot(event: &Event) -> Option<(&'static str, Slot)> {
-    let content = Slot::Content(event.content_index.unwrap_or(0));
-    let summary = Slot::Summary(event.summary_index.unwrap_or(0));
+fn slot(event: &StreamEvent) -> Option<(&'static str, TextSlot)> {
+    let content = TextSlot::Content(event.content_index.unwrap_or(0));
+    let summary = TextSlot::Summary(event.summary_index.unwrap_or(0));
     let (part, _) = event.kind.strip_prefix("response.")?.rsplit_once('.')?;
     match part {
         "output_text" | "refusal" => Some(("message", content)),
         "reasoning_text" => Some(("reasoning", content)),
         "reasoning_summary_text" => Some(("reasoning", summary)),
-        "function_call_arguments" => Some(("function_call", Slot::Arguments)),
+        "function_call_arguments" => Some(("function_call", TextSlot::Arguments)),
         _ => None,
     }
 }
@@ -171,7 +172,7 @@ impl Assemble for Assembler {
             self.is_done = true;
             return Ok(());
         }
-        let event: Event = serde_json::from_str(message).map_err(|error| {
+        let event: StreamEvent = serde_json::from_str(message).map_err(|error| {
             failure(message).unwrap_or_else(|| DecodeError::malformed(error.to_string()))
         })?;
         match event.kind.as_str() {

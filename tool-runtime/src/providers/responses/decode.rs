@@ -47,10 +47,10 @@ pub(super) fn reply(
 /// Returns the error that a body or an event reports, if it reports one.
 pub(super) fn failure(body: &str) -> Option<DecodeError> {
     #[derive(Deserialize)]
-    struct Failure {
+    struct ErrorBody {
         error: Value,
     }
-    let Failure { error } = serde_json::from_str(body).ok()?;
+    let ErrorBody { error } = serde_json::from_str(body).ok()?;
     (!error.is_null()).then_some(DecodeError::Reported(error))
 }
 

@@ -61,7 +61,7 @@ impl Responses {
 impl Codec for Responses {
     const NAME_RULES: NameRules = NameRules::OPENAI;
     const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
-    const FRAMING: Framing = Framing::Events;
+    const FRAMING: Framing = Framing::Sse;
     const KEYED_HOSTS: &'static [&'static str] = &["api.openai.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {

@@ -9,7 +9,7 @@ use crate::models::{Delta, DeltaSink, WireNames};
 
 /// Position of a text in an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Slot {
+pub(super) enum TextSlot {
     Summary(u64),
     Content(u64),
     Arguments,
@@ -22,7 +22,7 @@ pub(super) struct StreamedItem {
     /// Whether the whole item was received.
     pub(super) is_whole: bool,
     item: Item,
-    texts: BTreeMap<Slot, String>,
+    texts: BTreeMap<TextSlot, String>,
     /// Index of the call among the calls of the reply, once its name is known.
     call_index: Option<usize>,
 }
@@ -56,11 +56,12 @@ impl StreamedItem {
     }
 
     /// Appends a piece to a text.
-    pub(super) fn append(&mut self, slot: Slot, more: &str, deltas: &mut DeltaSink<'_>) {
+    pub(super) fn append(&mut self, slot: TextSlot, more: &str, deltas: &mut DeltaSink<'_>) {
         if more.is_empty() {
             return;
         }
-        if slot != Slot::Arguments && !self.texts.contains_key(&slot) && !self.texts.is_empty() {
+        if slot != TextSlot::Arguments && !self.texts.contains_key(&slot) && !self.texts.is_empty()
+        {
             self.emit_break(deltas);
         }
         self.texts.entry(slot).or_default().push_str(more);
@@ -68,7 +69,7 @@ impl StreamedItem {
     }
 
     /// Sets a whole text: the part that was not received in pieces is appended.
-    pub(super) fn set_full(&mut self, slot: Slot, text: &str, deltas: &mut DeltaSink<'_>) {
+    pub(super) fn set_full(&mut self, slot: TextSlot, text: &str, deltas: &mut DeltaSink<'_>) {
         if text.is_empty() {
             return;
         }
@@ -81,7 +82,7 @@ impl StreamedItem {
     /// Updates the item with the one that the server sent.
     pub(super) fn update(&mut self, item: Item, is_whole: bool, deltas: &mut DeltaSink<'_>) {
         for (member, slot) in
-            [("summary", Slot::Summary as fn(u64) -> Slot), ("content", Slot::Content)]
+            [("summary", TextSlot::Summary as fn(u64) -> TextSlot), ("content", TextSlot::Content)]
         {
             let parts = item.get(member).and_then(Value::as_array);
             for (index, part) in (0..).zip(parts.into_iter().flatten()) {
@@ -93,8 +94,8 @@ impl StreamedItem {
         }
         match item.get("arguments") {
             None | Some(Value::Null) => {}
-            Some(Value::String(text)) => self.set_full(Slot::Arguments, text, deltas),
-            Some(object) => self.set_full(Slot::Arguments, &object.to_string(), deltas),
+            Some(Value::String(text)) => self.set_full(TextSlot::Arguments, text, deltas),
+            Some(object) => self.set_full(TextSlot::Arguments, &object.to_string(), deltas),
         }
         if is_whole || !self.is_whole {
             self.item = item;
@@ -115,23 +116,23 @@ impl StreamedItem {
         else {
             return;
         };
-        let place = *calls;
-        deltas(Delta::Call { index: place, name: names.tool_name(name) });
-        if let Some(text) = self.texts.get(&Slot::Arguments).filter(|text| !text.is_empty()) {
-            deltas(Delta::Arguments { index: place, text });
+        let index = *calls;
+        deltas(Delta::Call { index, name: names.tool_name(name) });
+        if let Some(text) = self.texts.get(&TextSlot::Arguments).filter(|text| !text.is_empty()) {
+            deltas(Delta::Arguments { index, text });
         }
-        self.call_index = Some(place);
+        self.call_index = Some(index);
         *calls += 1;
     }
 
-    fn emit(&self, slot: Slot, text: &str, deltas: &mut DeltaSink<'_>) {
+    fn emit(&self, slot: TextSlot, text: &str, deltas: &mut DeltaSink<'_>) {
         match (slot, self.kind()) {
-            (Slot::Arguments, _) => {
-                if let Some(place) = self.call_index {
-                    deltas(Delta::Arguments { index: place, text });
+            (TextSlot::Arguments, _) => {
+                if let Some(index) = self.call_index {
+                    deltas(Delta::Arguments { index, text });
                 }
             }
-            (Slot::Content(_), "message") => deltas(Delta::Text(text)),
+            (TextSlot::Content(_), "message") => deltas(Delta::Text(text)),
             (_, "reasoning") => deltas(Delta::Reasoning(text)),
             _ => {}
         }
@@ -153,9 +154,11 @@ impl StreamedItem {
         let kind = if self.kind() == "reasoning" { "reasoning_text" } else { "output_text" };
         for (slot, text) in self.texts {
             match slot {
-                Slot::Summary(_) => summary.push(json!({ "type": "summary_text", "text": text })),
-                Slot::Content(_) => content.push(json!({ "type": kind, "text": text })),
-                Slot::Arguments => _ = self.item.insert("arguments".into(), text.into()),
+                TextSlot::Summary(_) => {
+                    summary.push(json!({ "type": "summary_text", "text": text }))
+                }
+                TextSlot::Content(_) => content.push(json!({ "type": kind, "text": text })),
+                TextSlot::Arguments => _ = self.item.insert("arguments".into(), text.into()),
             }
         }
         for (member, parts) in [("summary", summary), ("content", content)] {

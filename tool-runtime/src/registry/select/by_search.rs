@@ -6,7 +6,7 @@ use super::by_weight::ranked;
 use super::byte_budget::fitting;
 use super::index_cache::IndexCache;
 use super::{
-    DEFAULT_BYTE_BUDGET, Selection, Selector, is_always_offered, newest_first, selectable,
+    DEFAULT_BYTE_BUDGET, Selector, SelectorInput, is_always_offered, newest_first, selectable,
 };
 use crate::tool::ToolDefinition;
 
@@ -32,7 +32,7 @@ use crate::tool::ToolDefinition;
 /// which is built again if the tools have changed.
 ///
 /// ```
-/// use tool_runtime::registry::{BySearch, Selection, Selector};
+/// use tool_runtime::registry::{BySearch, SelectorInput, Selector};
 /// use tool_runtime::ToolDefinition;
 ///
 /// let schema = || serde_json::json!({ "type": "object", "properties": {} });
@@ -48,7 +48,7 @@ use crate::tool::ToolDefinition;
 /// };
 ///
 /// let selector = BySearch::new().always(["now"]);
-/// let selection = Selection::new(&tools).user_text("How warm is it in Oslo?");
+/// let selection = SelectorInput::new(&tools).user_text("How warm is it in Oslo?");
 /// assert_eq!(names(selector.select(selection)), ["now", "search_tools"]);
 ///
 /// let discovered = ["send_mail".to_owned()];
@@ -107,7 +107,7 @@ impl BySearch {
 }
 
 impl Selector for BySearch {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         let mut tools = selectable(selection.tools);
         let is_named = |tool: &ToolDefinition| self.always.iter().any(|name| tool.has_name(name));
         let mut selected: HashSet<&str, RandomState> = tools

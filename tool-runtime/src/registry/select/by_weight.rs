@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 
 use super::byte_budget::fitting;
 use super::{
-    DEFAULT_BYTE_BUDGET, Selection, Selector, is_always_offered, newest_first, selectable,
+    DEFAULT_BYTE_BUDGET, Selector, SelectorInput, is_always_offered, newest_first, selectable,
 };
 use crate::tool::ToolDefinition;
 
@@ -22,7 +22,7 @@ use crate::tool::ToolDefinition;
 /// Each turn ranks all tools and serializes those that may fit.
 ///
 /// ```
-/// use tool_runtime::registry::{ByWeight, Selection, Selector};
+/// use tool_runtime::registry::{ByWeight, SelectorInput, Selector};
 /// use tool_runtime::{ToolDefinition, ToolPreference};
 ///
 /// let schema = || serde_json::json!({ "type": "object", "properties": {} });
@@ -31,7 +31,7 @@ use crate::tool::ToolDefinition;
 ///     .preference(ToolPreference::default().weight(2.0));
 ///
 /// let tools = [&minor, &major];
-/// let selection = Selection::new(&tools);
+/// let selection = SelectorInput::new(&tools);
 /// assert_eq!(ByWeight::new(150).select(selection), [&major]);
 ///
 /// let discovered = ["a".to_owned()];
@@ -74,7 +74,7 @@ pub(super) fn ranked<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition
 }
 
 impl Selector for ByWeight {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         let mut tools = selectable(selection.tools);
         let mut selected: HashSet<_, RandomState> =
             fitting(ranked(&tools), self.bytes).map(|tool| tool.name.as_str()).collect();

@@ -51,17 +51,17 @@ const DEFAULT_BYTE_BUDGET: usize = 64 << 10;
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
-/// use tool_runtime::registry::{AllTools, Selection, Selector};
+/// use tool_runtime::registry::{AllTools, SelectorInput, Selector};
 ///
 /// let schema = serde_json::json!({ "type": "object" });
 /// let now = ToolDefinition::new("now", "Tells the time.", schema);
 /// let tools = [&now];
-/// let selection = Selection::new(&tools).user_text("What time is it?");
+/// let selection = SelectorInput::new(&tools).user_text("What time is it?");
 /// assert_eq!(AllTools.select(selection), [&now]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Selection<'a> {
+pub struct SelectorInput<'a> {
     /// The tools that can be offered, sorted by name.
     pub tools: &'a [&'a ToolDefinition],
     /// The text of the last user message.
@@ -73,7 +73,7 @@ pub struct Selection<'a> {
     pub offered: &'a [String],
 }
 
-impl<'a> Selection<'a> {
+impl<'a> SelectorInput<'a> {
     /// Creates the input for the first turn of a run, with an empty user message.
     pub fn new(tools: &'a [&'a ToolDefinition]) -> Self {
         Self { tools, user_text: "", discovered: &[], offered: &[] }
@@ -116,13 +116,13 @@ impl<'a> Selection<'a> {
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
-/// use tool_runtime::registry::{Selection, Selector};
+/// use tool_runtime::registry::{SelectorInput, Selector};
 ///
 /// /// Offers tools whose name occurs in the user message.
 /// struct Mentioned;
 ///
 /// impl Selector for Mentioned {
-///     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+///     fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
 ///         let is_mentioned = |tool: &&ToolDefinition| selection.user_text.contains(&tool.name);
 ///         selection.tools.iter().copied().filter(is_mentioned).collect()
 ///     }
@@ -132,12 +132,12 @@ impl<'a> Selection<'a> {
 /// let mail = ToolDefinition::new("mail", "Sends mail.", schema());
 /// let time = ToolDefinition::new("time", "Tells the time.", schema());
 /// let tools = [&mail, &time];
-/// let selection = Selection::new(&tools).user_text("Send a mail to Ada.");
+/// let selection = SelectorInput::new(&tools).user_text("Send a mail to Ada.");
 /// assert_eq!(Mentioned.select(selection), [&mail]);
 /// ```
 pub trait Selector: Send + Sync {
-    /// Returns the tools to offer, out of [`Selection::tools`]. Other tools are ignored.
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition>;
+    /// Returns the tools to offer, out of [`SelectorInput::tools`]. Other tools are ignored.
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition>;
 
     /// Returns `true` if the selection can take more than a millisecond. An agent then runs it on a
     /// thread for blocking work. Default: `false`.
@@ -149,20 +149,20 @@ pub trait Selector: Send + Sync {
 /// Offers all tools that are not [hidden](crate::ToolPreference::hidden). The default selector.
 ///
 /// ```
-/// use tool_runtime::registry::{AllTools, Selection, Selector};
+/// use tool_runtime::registry::{AllTools, SelectorInput, Selector};
 /// use tool_runtime::{ToolDefinition, ToolPreference};
 ///
 /// let schema = || serde_json::json!({ "type": "object" });
 /// let shown = ToolDefinition::new("shown", "Is offered.", schema());
 /// let hidden = ToolDefinition::new("hidden", "Is not offered.", schema())
 ///     .preference(ToolPreference::default().hidden());
-/// assert_eq!(AllTools.select(Selection::new(&[&hidden, &shown])), [&shown]);
+/// assert_eq!(AllTools.select(SelectorInput::new(&[&hidden, &shown])), [&shown]);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllTools;
 
 impl Selector for AllTools {
-    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
         selectable(selection.tools)
     }
 }

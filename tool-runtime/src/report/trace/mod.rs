@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::row::{Form, Kind, Mark, Note, Row, State, one_line};
+use super::row::{Form, Mark, Note, Row, RowKind, RowState, one_line};
 use super::{details, micros};
 use crate::event::{
     Event, EventKind, LogEvent, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution,
@@ -17,11 +17,11 @@ pub(super) struct Trace {
     pub rows: Vec<Row>,
     pub events: u64,
     pub lost: u64,
-    scopes: HashMap<Scope, OpenRows>,
+    scopes: HashMap<ScopeKey, OpenRows>,
     /// Last row of each run.
-    runs: HashMap<Scope, usize>,
+    runs: HashMap<ScopeKey, usize>,
     /// Last call of an id within a scope.
-    calls: HashMap<(Scope, CallId), usize>,
+    calls: HashMap<(ScopeKey, CallId), usize>,
     /// Last call of an id at a depth of a run, and of an id anywhere: nested calls come from
     /// another scope.
     callers: HashMap<(RunId, u32, CallId), usize>,
@@ -32,7 +32,7 @@ pub(super) struct Trace {
 }
 
 /// Group of events: a run, or the calls that one of its calls makes.
-type Scope = (RunId, u32, Option<CallId>);
+type ScopeKey = (RunId, u32, Option<CallId>);
 
 /// Code of a run that waits for a decision.
 const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";
@@ -46,7 +46,7 @@ struct OpenRows {
     replied: Option<usize>,
 }
 
-fn scope(origin: &Origin) -> Scope {
+fn scope(origin: &Origin) -> ScopeKey {
     (origin.run, origin.depth, origin.parent.clone())
 }
 
@@ -65,13 +65,13 @@ impl Trace {
                     details::of_session(row, session);
                 }
             }
-            EventKind::Run(RunEvent::MessageAdded { by, source, text, images }) => {
-                let place = self.run(origin, at);
-                if let Some(row) = self.touch(place, at) {
+            EventKind::Run(RunEvent::MessageAdded { source, source_name, text, images }) => {
+                let index = self.run(origin, at);
+                if let Some(row) = self.touch(index, at) {
                     details::of_message(
                         row,
                         (at, origin.turn == 0),
-                        (*by, source.as_deref()),
+                        (*source, source_name.as_deref()),
                         text,
                         *images,
                     );
@@ -116,22 +116,22 @@ impl Trace {
         let parent = self.caller(&outer);
         let unnamed = if parent.is_some() { "agent" } else { "run" };
         let name = agent.unwrap_or(unnamed);
-        let place = self.begin_run(origin, parent, name, at);
-        self.scopes.insert(scope(origin), OpenRows { run: Some(place), ..OpenRows::default() });
-        place
+        let index = self.begin_run(origin, parent, name, at);
+        self.scopes.insert(scope(origin), OpenRows { run: Some(index), ..OpenRows::default() });
+        index
     }
 
     fn run_finished(&mut self, origin: &Origin, at: u64, duration: Duration, event: &RunEvent) {
         let RunEvent::Finished { code, error, usage, cost, .. } = event else { return };
-        let place = self.run(origin, at.saturating_sub(micros(duration)));
+        let index = self.run(origin, at.saturating_sub(micros(duration)));
         let open = self.scopes.remove(&scope(origin)).unwrap_or_default();
-        if let Some(row) = self.end(place, at) {
+        if let Some(row) = self.end(index, at) {
             (row.state, row.code) = match (code.as_deref(), error) {
-                (None, None) => (State::Done, None),
-                (Some(AWAITING_APPROVAL), _) => (State::Waiting, code.clone()),
+                (None, None) => (RowState::Done, None),
+                (Some(AWAITING_APPROVAL), _) => (RowState::Waiting, code.clone()),
                 // A log of an older version, without codes.
-                (None, Some(_)) => (State::Failed, Some("stopped".into())),
-                (Some(_), _) => (State::Failed, code.clone()),
+                (None, Some(_)) => (RowState::Failed, Some("stopped".into())),
+                (Some(_), _) => (RowState::Failed, code.clone()),
             };
             row.usage = (!usage.is_zero()).then_some(*usage);
             // Without a token count, the cost is unknown, not zero.
@@ -139,8 +139,8 @@ impl Trace {
             details::of_end(row, error.as_deref());
         }
         // A run that has ended receives no reply.
-        if let Some(row) = open.model.and_then(|place| self.end(place, at)) {
-            (row.state, row.code) = (State::Failed, Some("no reply".into()));
+        if let Some(row) = open.model.and_then(|index| self.end(index, at)) {
+            (row.state, row.code) = (RowState::Failed, Some("no reply".into()));
             details::of_end(row, error.as_deref());
         }
     }
@@ -152,67 +152,66 @@ impl Trace {
         if let Some(run) = self.rows.get_mut(parent) {
             run.has_model_requests = true;
         }
-        let row = Row { kind: Kind::Model, name: "model".into(), start: at, ..Row::default() };
-        let place = self.begin(origin, Some(parent), row);
-        self.scopes.entry(scope(origin)).or_default().model = Some(place);
-        place
+        let row = Row { kind: RowKind::Model, name: "model".into(), start: at, ..Row::default() };
+        let index = self.begin(origin, Some(parent), row);
+        self.scopes.entry(scope(origin)).or_default().model = Some(index);
+        index
     }
 
     fn model_unanswered(&mut self, origin: &Origin, at: u64) {
         let open = self.scopes.get_mut(&scope(origin)).and_then(|open| open.model.take());
-        if let Some(row) = open.and_then(|place| self.end(place, at)) {
-            (row.state, row.code) = (State::Failed, Some("no reply".into()));
+        if let Some(row) = open.and_then(|index| self.end(index, at)) {
+            (row.state, row.code) = (RowState::Failed, Some("no reply".into()));
         }
     }
 
     fn model_replied(&mut self, origin: &Origin, at: u64, duration: Duration) -> Option<&mut Row> {
         let open = self.scopes.get_mut(&scope(origin)).and_then(|open| open.model.take());
-        let place = open
+        let index = open
             .unwrap_or_else(|| self.model_requested(origin, at.saturating_sub(micros(duration))));
         let open = self.scopes.entry(scope(origin)).or_default();
-        (open.model, open.replied) = (None, Some(place));
-        self.end(place, at)
+        (open.model, open.replied) = (None, Some(index));
+        self.end(index, at)
     }
 
     fn tool_started(&mut self, origin: &Origin, at: u64, call: &ToolCall) -> usize {
         let parent = self.scope_row(origin, at);
         let mut row =
-            Row { kind: Kind::Tool, name: call.name.clone(), start: at, ..Row::default() };
+            Row { kind: RowKind::Tool, name: call.name.clone(), start: at, ..Row::default() };
         row.summary = one_line(&call.arguments.to_text());
         details::of_call(&mut row, call);
-        let place = self.begin(origin, Some(parent), row);
-        let before = self.calls.insert((scope(origin), call.id.clone()), place);
-        if let Some(row) = before.and_then(|place| self.rows.get_mut(place)) {
-            row.is_continued |= matches!(row.state, State::Waiting | State::Open);
+        let index = self.begin(origin, Some(parent), row);
+        let before = self.calls.insert((scope(origin), call.id.clone()), index);
+        if let Some(row) = before.and_then(|index| self.rows.get_mut(index)) {
+            row.is_continued |= matches!(row.state, RowState::Waiting | RowState::Open);
         }
-        self.callers.insert((origin.run, origin.depth, call.id.clone()), place);
-        self.all_callers.insert(call.id.clone(), place);
-        place
+        self.callers.insert((origin.run, origin.depth, call.id.clone()), index);
+        self.all_callers.insert(call.id.clone(), index);
+        index
     }
 
     fn tool_finished(&mut self, origin: &Origin, at: u64, execution: &ToolExecution) {
         let key = (scope(origin), execution.call.id.clone());
-        let open = self
-            .calls
-            .get(&key)
-            .copied()
-            .filter(|place| self.rows.get(*place).is_some_and(|row| row.state == State::Open));
+        let open =
+            self.calls.get(&key).copied().filter(|index| {
+                self.rows.get(*index).is_some_and(|row| row.state == RowState::Open)
+            });
         let run_row = self.scope_row(origin, at);
-        let place = open.unwrap_or_else(|| {
+        let index = open.unwrap_or_else(|| {
             let started = at.saturating_sub(micros(execution.duration));
             self.tool_started(origin, started, &execution.call)
         });
         // The end of a call that started before the run was resumed was not observed.
-        let was_observed = self.rows.get(place).is_none_or(|row| row.parent == Some(run_row));
-        let last_event = self.roots.get(place).and_then(|root| self.last_events.get(root)).copied();
+        let was_observed = self.rows.get(index).is_none_or(|row| row.parent == Some(run_row));
+        let last_event = self.roots.get(index).and_then(|root| self.last_events.get(root)).copied();
         let ended = last_event.filter(|_| !was_observed).unwrap_or(at);
-        let Some(row) = self.end(place, ended) else { return };
+        let Some(row) = self.end(index, ended) else { return };
         let failure = execution.result.error.clone();
         (row.state, row.code) = match execution.blocked_by {
-            _ if execution.is_pending() => (State::Waiting, failure),
-            Some(gate) => (State::Blocked, Some(details::serialized_name(&gate))),
-            None if execution.is_success() => (State::Done, None),
-            None => (State::Failed, failure),
+            _ if execution.is_pending() => (RowState::Waiting, failure),
+            Some(gate) => (RowState::Blocked, Some(details::serialized_name(&gate))),
+            None if execution.is_success() => (RowState::Done, None),
+            None => (RowState::Failed, failure),
         };
         row.marks = [
             (execution.was_retried(), Mark::Retried),
@@ -232,7 +231,7 @@ impl Trace {
         if let EventKind::Log(LogEvent::Dropped { count }) = event.kind {
             self.lost = self.lost.saturating_add(count);
         }
-        let place = match (event.call_id(), &event.kind) {
+        let index = match (event.call_id(), &event.kind) {
             (Some(call), _) => self.calls.get(&(scope(origin), call.clone())).copied(),
             (None, EventKind::Model(_)) => {
                 self.scopes.get(&scope(origin)).and_then(|open| open.model.or(open.replied))
@@ -246,7 +245,7 @@ impl Trace {
                 ModelEvent::ExtractionFailed { .. } | ModelEvent::ValidationFailed { .. }
             )
         );
-        if let Some(row) = place.and_then(|place| self.touch(place, at)) {
+        if let Some(row) = index.and_then(|index| self.touch(index, at)) {
             if is_refusal && !row.marks.contains(&Mark::Refused) {
                 row.marks.push(Mark::Refused);
             }
@@ -257,16 +256,16 @@ impl Trace {
         let name = format!("{} {}", event.layer(), event.action());
         let mut row = Row { name, start: at, summary: one_line(&text), ..Row::default() };
         row.text("Data", text, Form::Plain);
-        let place = self.begin(origin, Some(parent), row);
-        if let Some(row) = self.end(place, at) {
-            row.state = State::Done;
+        let index = self.begin(origin, Some(parent), row);
+        if let Some(row) = self.end(index, at) {
+            row.state = RowState::Done;
         }
     }
 
     /// Returns the row of the run, and starts it if its start was not recorded.
     fn run(&mut self, origin: &Origin, at: u64) -> usize {
-        if let Some(place) = self.scopes.get(&scope(origin)).and_then(|open| open.run) {
-            return place;
+        if let Some(index) = self.scopes.get(&scope(origin)).and_then(|open| open.run) {
+            return index;
         }
         let parent = self.caller(origin);
         let is_run = origin.run != RunId::default();
@@ -275,9 +274,9 @@ impl Trace {
             (true, None) => "run",
             (false, None) => "outside runs",
         };
-        let place = self.begin_run(origin, parent, name, at);
-        self.scopes.entry(scope(origin)).or_default().run = Some(place);
-        place
+        let index = self.begin_run(origin, parent, name, at);
+        self.scopes.entry(scope(origin)).or_default().run = Some(index);
+        index
     }
 
     /// Returns the parent of the calls of a scope: its run, or the call that made them if no run
@@ -285,7 +284,7 @@ impl Trace {
     fn scope_row(&mut self, origin: &Origin, at: u64) -> usize {
         let run = self.scopes.get(&scope(origin)).and_then(|open| open.run);
         match run.or_else(|| self.caller(origin)) {
-            Some(place) => place,
+            Some(index) => index,
             // If the caller is unknown, the row belongs to the run.
             None => self.run(&Origin::new(origin.run, origin.turn), at),
         }
@@ -299,56 +298,57 @@ impl Trace {
     }
 
     fn begin_run(&mut self, origin: &Origin, parent: Option<usize>, name: &str, at: u64) -> usize {
-        let mut row = Row { kind: Kind::Run, name: name.into(), start: at, ..Row::default() };
+        let mut row = Row { kind: RowKind::Run, name: name.into(), start: at, ..Row::default() };
         details::of_start(&mut row, origin);
-        let place = self.begin(origin, parent, row);
+        let index = self.begin(origin, parent, row);
         // A resumed run is the same run.
         if origin.run != RunId::default()
-            && let Some(before) = self.runs.insert(scope(origin), place)
+            && let Some(before) = self.runs.insert(scope(origin), index)
         {
             let earlier = self.rows.get_mut(before).map(|row| {
                 row.is_continued = true;
                 (row.start, row.prompt.clone(), row.has_model_requests)
             });
             if let (Some(row), Some((start, prompt, has_model_requests))) =
-                (self.rows.get_mut(place), earlier)
+                (self.rows.get_mut(index), earlier)
             {
                 (row.previous, row.has_model_requests) = (Some(before), has_model_requests);
                 details::of_resumed_run(row, start, prompt);
             }
         }
-        place
+        index
     }
 
     fn begin(&mut self, origin: &Origin, parent: Option<usize>, mut row: Row) -> usize {
-        let place = self.rows.len();
-        (row.parent, row.turn, row.state, row.end) = (parent, origin.turn, State::Open, row.start);
-        let root = parent.and_then(|parent| self.roots.get(parent)).copied().unwrap_or(place);
+        let index = self.rows.len();
+        (row.parent, row.turn, row.state, row.end) =
+            (parent, origin.turn, RowState::Open, row.start);
+        let root = parent.and_then(|parent| self.roots.get(parent)).copied().unwrap_or(index);
         self.roots.push(root);
         let start = row.start;
         self.rows.push(row);
-        self.touch(place, start);
-        place
+        self.touch(index, start);
+        index
     }
 
-    fn touch(&mut self, place: usize, at: u64) -> Option<&mut Row> {
-        let last_events = self.last_events.entry(*self.roots.get(place)?).or_default();
+    fn touch(&mut self, index: usize, at: u64) -> Option<&mut Row> {
+        let last_events = self.last_events.entry(*self.roots.get(index)?).or_default();
         *last_events = at.max(*last_events);
-        self.rows.get_mut(place)
+        self.rows.get_mut(index)
     }
 
-    fn end(&mut self, place: usize, at: u64) -> Option<&mut Row> {
-        let row = self.touch(place, at)?;
+    fn end(&mut self, index: usize, at: u64) -> Option<&mut Row> {
+        let row = self.touch(index, at)?;
         // If the clock was set back, a row still does not end before it started.
         row.end = at.max(row.start);
-        row.state = State::Done;
+        row.state = RowState::Done;
         Some(row)
     }
 
     /// Returns the rows. Unfinished ones end at the last event of their outermost row.
     pub(super) fn into_rows(mut self) -> Vec<Row> {
         for (row, root) in self.rows.iter_mut().zip(&self.roots) {
-            if row.state == State::Open {
+            if row.state == RowState::Open {
                 row.end = row.start.max(self.last_events.get(root).copied().unwrap_or_default());
             }
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Trace;
 use crate::event::Event;
 use crate::report::layout::order_rows;
-use crate::report::row::{Detail, Fact, Kind, Mark, Row, State};
+use crate::report::row::{Detail, Fact, Mark, Row, RowKind, RowState};
 use crate::report::totals::Totals;
 
 /// Creates rows from events: `run at layer action`, and the other members.
@@ -34,7 +34,7 @@ fn formatted(rows: &[Row]) -> Vec<String> {
         depths.push(depth);
         let Row { name, start, end, state, .. } = row;
         let state = match state {
-            State::Done => "",
+            RowState::Done => "",
             state => &format!(" {state:?}"),
         };
         let code = row.code.as_ref().map(|code| format!(" {code}")).unwrap_or_default();
@@ -288,7 +288,7 @@ fn events_of_a_call_become_its_notes() {
     let retry_note = "attempt 1 failed with E; next attempt in 0.002 s: no answer";
     assert_eq!(notes, [(2, "by: Ada"), (3, retry_note), (4, "1 of 2")]);
     // An unknown call has a row of its own.
-    assert_eq!((rows[2].kind, rows[2].name.as_str()), (Kind::Event, "tool blocked"));
+    assert_eq!((rows[2].kind, rows[2].name.as_str()), (RowKind::Event, "tool blocked"));
     assert_eq!(rows[2].summary, "by: depth; reason: too deep");
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Capabilities {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum References {
     /// References are kept, also in recursive types.
-    Kept,
+    Unchanged,
     /// References are kept if each cycle leads through an optional member.
     KeptIfTerminating,
     /// References are replaced by their targets.
@@ -95,7 +95,7 @@ const OPENAI: Capabilities = Capabilities {
         "time",
         "uuid",
     ],
-    references: References::Kept,
+    references: References::Unchanged,
     objects: Objects::Complete,
     maps: MapSupport::Unsupported,
     allows_untyped: false,

@@ -5,24 +5,26 @@ use std::mem;
 
 use serde_json::{Map, Value, json};
 
-use super::Unsupported;
+use super::UnsupportedSchema;
 use super::capabilities::{Capabilities, MapSupport, NullForm, Objects, References};
 use super::description::with_rules;
 use super::limits::find_endless;
-use super::location::Location;
+use super::location::SchemaLocation;
 use super::narrow::intersect_rules;
-use super::node::{AdditionalMembers, Annotations, Choice, Kind, Node, Object, Scalar, Shape};
+use super::node::{
+    AdditionalMembers, Annotations, Choice, Object, Scalar, ScalarKind, SchemaNode, Shape,
+};
 use super::parse::SchemaParser;
 
 /// Encodes the root and the definitions that it needs.
 pub(super) fn document(
-    root: &Node,
+    root: &SchemaNode,
     parser: &SchemaParser<'_>,
     capabilities: &'static Capabilities,
-) -> Result<Value, Unsupported> {
+) -> Result<Value, UnsupportedSchema> {
     let (names, pending, inlining) = (BTreeMap::new(), Vec::new(), Vec::new());
-    let mut encoder = Encoder { parser, capabilities, names, pending, inlining };
-    let at = &Location::root();
+    let mut encoder = SchemaEncoder { parser, capabilities, names, pending, inlining };
+    let at = &SchemaLocation::root();
     let root = parser.follow(root.clone(), at)?;
     match &root.shape {
         Shape::Choice(_) => {
@@ -40,16 +42,16 @@ pub(super) fn document(
     }
     let mut document = encoder.encode(&root, at)?;
     let mut definitions = Map::new();
-    let mut places = BTreeMap::new();
+    let mut locations = BTreeMap::new();
     while let Some((reference, name, at)) = encoder.pending.pop() {
         let target = parser.target(&reference, &at)?;
         definitions.insert(name.clone(), encoder.encode(&target, &at)?.into());
-        places.insert(name, at);
+        locations.insert(name, at);
     }
     if capabilities.references == References::KeptIfTerminating
         && let Some(name) = find_endless(&definitions)
     {
-        let at = places.get(name).unwrap_or(at);
+        let at = locations.get(name).unwrap_or(at);
         return Err(at.unsupported("the type contains itself in a required member"));
     }
     if !definitions.is_empty() {
@@ -58,19 +60,23 @@ pub(super) fn document(
     Ok(document.into())
 }
 
-struct Encoder<'r, 'd> {
+struct SchemaEncoder<'r, 'd> {
     parser: &'r SchemaParser<'d>,
     capabilities: &'static Capabilities,
     /// The names of definitions, by reference.
     names: BTreeMap<String, String>,
     /// Definitions that still have to be encoded, and where each is needed first.
-    pending: Vec<(String, String, Location)>,
+    pending: Vec<(String, String, SchemaLocation)>,
     /// The references that are being inlined.
     inlining: Vec<String>,
 }
 
-impl Encoder<'_, '_> {
-    fn encode(&mut self, node: &Node, at: &Location) -> Result<Map<String, Value>, Unsupported> {
+impl SchemaEncoder<'_, '_> {
+    fn encode(
+        &mut self,
+        node: &SchemaNode,
+        at: &SchemaLocation,
+    ) -> Result<Map<String, Value>, UnsupportedSchema> {
         self.parser.spend(at)?;
         let at = &at.deeper()?;
         // Rules that the dialect lacks.
@@ -110,16 +116,16 @@ impl Encoder<'_, '_> {
         rules: &Map<String, Value>,
         encoded: &mut Map<String, Value>,
         description_rules: &mut Map<String, Value>,
-        at: &Location,
-    ) -> Result<(), Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<(), UnsupportedSchema> {
         let (mut supported, mut unsupported_rules) = (Map::new(), Map::new());
         for (keyword, value) in rules {
-            let place = if self.capabilities.supports(keyword, value) {
+            let target = if self.capabilities.supports(keyword, value) {
                 &mut supported
             } else {
                 &mut unsupported_rules
             };
-            place.insert(keyword.clone(), value.clone());
+            target.insert(keyword.clone(), value.clone());
         }
         *encoded = intersect_rules(mem::take(encoded), supported, at)?;
         *description_rules = intersect_rules(mem::take(description_rules), unsupported_rules, at)?;
@@ -130,16 +136,16 @@ impl Encoder<'_, '_> {
         &self,
         scalar: &Scalar,
         description_rules: &mut Map<String, Value>,
-        at: &Location,
-    ) -> Result<Map<String, Value>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Map<String, Value>, UnsupportedSchema> {
         let mut encoded = with_type(scalar.kind.name());
         if let Some(values) = &scalar.values {
-            let place = if self.capabilities.can_list(values) {
+            let target = if self.capabilities.can_list(values) {
                 &mut encoded
             } else {
                 &mut *description_rules
             };
-            place.insert("enum".into(), values.as_slice().into());
+            target.insert("enum".into(), values.as_slice().into());
         }
         self.encode_rules(&scalar.rules, &mut encoded, description_rules, at)?;
         Ok(encoded)
@@ -147,10 +153,10 @@ impl Encoder<'_, '_> {
 
     fn list(
         &mut self,
-        first: &[Node],
-        rest: Option<&Node>,
-        at: &Location,
-    ) -> Result<Map<String, Value>, Unsupported> {
+        first: &[SchemaNode],
+        rest: Option<&SchemaNode>,
+        at: &SchemaLocation,
+    ) -> Result<Map<String, Value>, UnsupportedSchema> {
         let mut encoded = with_type("array");
         if self.capabilities.allows_tuples && !first.is_empty() {
             let items = first.iter().zip(0..);
@@ -165,7 +171,7 @@ impl Encoder<'_, '_> {
         let all: Vec<_> = first.iter().chain(rest).collect();
         let items = match all.split_first() {
             None => return Err(at.unsupported("the list has no items")),
-            Some((head, tail)) if tail.iter().all(|item| item == head) => Node::clone(head),
+            Some((head, tail)) if tail.iter().all(|item| item == head) => SchemaNode::clone(head),
             Some(_) => choice_of_items(first, rest),
         };
         encoded.insert("items".into(), self.encode(&items, &at.items())?.into());
@@ -176,21 +182,21 @@ impl Encoder<'_, '_> {
         &mut self,
         object: &Object,
         description_rules: &mut Map<String, Value>,
-        at: &Location,
-    ) -> Result<Map<String, Value>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Map<String, Value>, UnsupportedSchema> {
         let Capabilities { objects, maps, .. } = self.capabilities;
         let is_complete = *objects == Objects::Complete;
         let is_closed = is_complete || *objects == Objects::Closed;
         let mut encoded = with_type("object");
         let (mut members, mut required) = (Map::new(), Vec::new());
         for (name, member) in object.in_order() {
-            let place = at.member(name);
+            let location = at.member(name);
             let may_be_null =
-                !is_complete || member.is_required || self.takes_null(&member.node, &place)?;
+                !is_complete || member.is_required || self.takes_null(&member.node, &location)?;
             let schema = if may_be_null {
-                self.encode(&member.node, &place)?
+                self.encode(&member.node, &location)?
             } else {
-                self.encode(&nullable(member.node.clone()), &place)?
+                self.encode(&nullable(member.node.clone()), &location)?
             };
             members.insert(name.clone(), schema.into());
             if is_complete || member.is_required {
@@ -241,26 +247,26 @@ impl Encoder<'_, '_> {
         &self,
         choice: &Choice,
         annotations: &Annotations,
-        at: &Location,
-    ) -> Result<Option<Node>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Option<SchemaNode>, UnsupportedSchema> {
         let [branch] = choice.branches.as_slice() else { return Ok(None) };
         let annotations = annotations.clone().merged_with(branch.annotations.clone(), at)?;
-        Ok(Some(Node { shape: branch.shape.clone(), annotations }))
+        Ok(Some(SchemaNode { shape: branch.shape.clone(), annotations }))
     }
 
     fn choice(
         &mut self,
         choice: &Choice,
         description_rules: &mut Map<String, Value>,
-        at: &Location,
-    ) -> Result<Map<String, Value>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Map<String, Value>, UnsupportedSchema> {
         if choice.is_exclusive && choice.may_overlap() {
             description_rules.insert("oneOf".into(), "exactly one has to fit".into());
         }
         let (null, other_branches): (Vec<_>, Vec<_>) =
             choice.branches.iter().partition(|node| node.is_null());
         let null = null.first();
-        if let (Some(_), [Node { shape: Shape::Scalar(scalar), annotations }]) =
+        if let (Some(_), [SchemaNode { shape: Shape::Scalar(scalar), annotations }]) =
             (null, other_branches.as_slice())
             && self.capabilities.null == NullForm::Type
             && scalar.values.is_none()
@@ -273,7 +279,7 @@ impl Encoder<'_, '_> {
         let by_keyword = null.is_some() && self.capabilities.null == NullForm::Keyword;
         let branches = if by_keyword { other_branches } else { choice.branches.iter().collect() };
         let mut encoded = match branches.as_slice() {
-            [] => with_type(Kind::Null.name()),
+            [] => with_type(ScalarKind::Null.name()),
             [one] => self.encode(one, at)?,
             branches => {
                 let branches = branches.iter().map(|branch| Ok(self.encode(branch, at)?.into()));
@@ -291,14 +297,14 @@ impl Encoder<'_, '_> {
         &mut self,
         reference: &str,
         annotations: &Annotations,
-        at: &Location,
-    ) -> Result<Map<String, Value>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Map<String, Value>, UnsupportedSchema> {
         if self.inlining.iter().any(|inlining| inlining == reference) {
             return Err(at.unsupported("the type contains itself"));
         }
         self.inlining.push(reference.to_owned());
         let target = self.parser.target(reference, at)?;
-        let node = Node {
+        let node = SchemaNode {
             shape: target.shape,
             annotations: annotations.clone().merged_with(target.annotations, at)?,
         };
@@ -312,7 +318,7 @@ impl Encoder<'_, '_> {
         &mut self,
         reference: &str,
         annotations: &Annotations,
-        at: &Location,
+        at: &SchemaLocation,
     ) -> Map<String, Value> {
         let name = match self.names.get(reference) {
             Some(name) => name.clone(),
@@ -340,12 +346,16 @@ impl Encoder<'_, '_> {
         if is_unused(&name) { name } else { names.find(is_unused).unwrap_or(name) }
     }
 
-    fn takes_null(&self, node: &Node, at: &Location) -> Result<bool, Unsupported> {
+    fn takes_null(
+        &self,
+        node: &SchemaNode,
+        at: &SchemaLocation,
+    ) -> Result<bool, UnsupportedSchema> {
         self.parser.spend(at)?;
         let at = &at.deeper()?;
         Ok(match &node.shape {
             Shape::Any => true,
-            Shape::Scalar(scalar) => scalar.kind == Kind::Null,
+            Shape::Scalar(scalar) => scalar.kind == ScalarKind::Null,
             Shape::Choice(choice) => {
                 for node in &choice.branches {
                     if self.takes_null(node, at)? {
@@ -367,23 +377,23 @@ fn with_type(name: &str) -> Map<String, Value> {
 }
 
 /// Makes an optional member nullable.
-fn nullable(Node { shape, annotations }: Node) -> Node {
+fn nullable(SchemaNode { shape, annotations }: SchemaNode) -> SchemaNode {
     let mut choice = match shape {
         Shape::Choice(choice) => choice,
         shape => Choice { branches: vec![shape.into()], is_exclusive: false },
     };
-    choice.branches.push(Node::null());
-    Node { shape: Shape::Choice(choice), annotations }
+    choice.branches.push(SchemaNode::null());
+    SchemaNode { shape: Shape::Choice(choice), annotations }
 }
 
 /// Returns a choice of all items, each with its position in the description.
-fn choice_of_items(first: &[Node], rest: Option<&Node>) -> Node {
-    let with_position = |node: &Node, position: String| {
+fn choice_of_items(first: &[SchemaNode], rest: Option<&SchemaNode>) -> SchemaNode {
+    let with_position = |node: &SchemaNode, position: String| {
         let description = match &node.annotations.description {
             Some(description) => format!("{position}: {description}"),
             None => position,
         };
-        Node {
+        SchemaNode {
             shape: node.shape.clone(),
             annotations: Annotations { description: Some(description), ..node.annotations.clone() },
         }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::location::Location;
-use super::{Dialect, DialectError, Unsupported};
+use super::location::SchemaLocation;
+use super::{Dialect, DialectError, UnsupportedSchema};
 
 /// Limits of OpenAI, for one schema.
 const MAX_MEMBERS: usize = 5_000;
@@ -22,7 +22,7 @@ const MAX_UNIONS: usize = 16;
 
 type Rules = Map<String, Value>;
 
-pub(super) fn check_openai(document: &Value) -> Result<(), Unsupported> {
+pub(super) fn check_openai(document: &Value) -> Result<(), UnsupportedSchema> {
     let (mut members, mut characters, mut values, mut is_long_list) = (0, 0, 0, false);
     each(document, &mut |rules| {
         let named = ["properties", "$defs"].map(|key| members_of(rules, key));
@@ -57,7 +57,7 @@ pub(super) fn check_openai(document: &Value) -> Result<(), Unsupported> {
 
 pub(super) fn check_anthropic<'d>(
     documents: impl IntoIterator<Item = &'d Value>,
-) -> Result<(), Unsupported> {
+) -> Result<(), UnsupportedSchema> {
     let (mut optional, mut unions) = (0, 0);
     for document in documents {
         each(document, &mut |rules| {
@@ -88,13 +88,13 @@ pub(super) fn check_request<'d>(
         tools > MAX_STRICT_TOOLS,
         format!("strict tool limit exceeded: {tools} of {MAX_STRICT_TOOLS}: use a selector"),
     )]);
-    too_many.and_then(|()| check_anthropic(documents)).map_err(|Unsupported { reason, .. }| {
-        DialectError {
+    too_many.and_then(|()| check_anthropic(documents)).map_err(
+        |UnsupportedSchema { reason, .. }| DialectError {
             dialect,
             path: String::new(),
             reason: format!("strict tools of one request: {reason}"),
-        }
-    })
+        },
+    )
 }
 
 /// Returns a definition that leads back to itself through required members only.
@@ -131,9 +131,9 @@ fn collect_required<'d>(schema: &'d Value, found: &mut Vec<&'d str>) {
     }
 }
 
-fn first_violation<const N: usize>(checks: [(bool, String); N]) -> Result<(), Unsupported> {
+fn first_violation<const N: usize>(checks: [(bool, String); N]) -> Result<(), UnsupportedSchema> {
     match checks.into_iter().find(|(is_violated, _)| *is_violated) {
-        Some((_, reason)) => Err(Location::root().unsupported(reason)),
+        Some((_, reason)) => Err(SchemaLocation::root().unsupported(reason)),
         None => Ok(()),
     }
 }

@@ -1,18 +1,18 @@
 //! The location in a value to which a schema applies, as error messages show it.
 
-use super::Unsupported;
+use super::UnsupportedSchema;
 use crate::schema::{PathSegment, path};
 
 /// The nesting limit of definitions.
 const MAX_DEPTH: usize = 128;
 
 #[derive(Clone, Debug)]
-pub(super) struct Location {
+pub(super) struct SchemaLocation {
     path: String,
     depth: usize,
 }
 
-impl Location {
+impl SchemaLocation {
     pub(super) const fn root() -> Self {
         Self { path: String::new(), depth: 0 }
     }
@@ -36,15 +36,15 @@ impl Location {
     }
 
     /// Returns this location for one more schema that applies to it.
-    pub(super) fn deeper(&self) -> Result<Self, Unsupported> {
+    pub(super) fn deeper(&self) -> Result<Self, UnsupportedSchema> {
         if self.depth >= MAX_DEPTH {
             return Err(self.unsupported("the schema is nested too deeply"));
         }
         Ok(Self { path: self.path.clone(), depth: self.depth + 1 })
     }
 
-    pub(super) fn unsupported(&self, reason: impl Into<String>) -> Unsupported {
-        Unsupported { path: self.path.clone(), reason: reason.into() }
+    pub(super) fn unsupported(&self, reason: impl Into<String>) -> UnsupportedSchema {
+        UnsupportedSchema { path: self.path.clone(), reason: reason.into() }
     }
 
     fn inside(&self, step: &str) -> Self {

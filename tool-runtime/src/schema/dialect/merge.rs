@@ -1,20 +1,22 @@
 //! Intersection of shapes that apply to one location: `allOf`, and schemas beside a reference or a
 //! choice.
 
-use super::Unsupported;
-use super::location::Location;
+use super::UnsupportedSchema;
+use super::location::SchemaLocation;
 use super::narrow::intersect_rules;
-use super::node::{AdditionalMembers, Choice, Kind, Member, Node, Object, Scalar, Shape};
+use super::node::{
+    AdditionalMembers, Choice, Object, Scalar, ScalarKind, SchemaMember, SchemaNode, Shape,
+};
 use super::parse::SchemaParser;
 
 impl SchemaParser<'_> {
     /// Returns the intersection of two nodes; `None` if no value satisfies both.
     pub(super) fn intersect(
         &self,
-        left: Node,
-        right: Node,
-        at: &Location,
-    ) -> Result<Option<Node>, Unsupported> {
+        left: SchemaNode,
+        right: SchemaNode,
+        at: &SchemaLocation,
+    ) -> Result<Option<SchemaNode>, UnsupportedSchema> {
         let is_trivial =
             left.shape == right.shape || left.shape == Shape::Any || right.shape == Shape::Any;
         let (left, right) = match is_trivial {
@@ -22,7 +24,10 @@ impl SchemaParser<'_> {
             false => (self.follow(left, at)?, self.follow(right, at)?),
         };
         let Some(shape) = self.shapes(left.shape, right.shape, at)? else { return Ok(None) };
-        Ok(Some(Node { shape, annotations: left.annotations.merged_with(right.annotations, at)? }))
+        Ok(Some(SchemaNode {
+            shape,
+            annotations: left.annotations.merged_with(right.annotations, at)?,
+        }))
     }
 
     /// Intersects shapes that are no references.
@@ -30,8 +35,8 @@ impl SchemaParser<'_> {
         &self,
         left: Shape,
         right: Shape,
-        at: &Location,
-    ) -> Result<Option<Shape>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Option<Shape>, UnsupportedSchema> {
         self.spend(at)?;
         Ok(Some(match (left, right) {
             (left, right) if left == right => left,
@@ -75,8 +80,8 @@ impl SchemaParser<'_> {
         &self,
         left: Object,
         right: Object,
-        at: &Location,
-    ) -> Result<Option<Object>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Option<Object>, UnsupportedSchema> {
         let mut members = left.members.clone();
         for (name, member) in &right.members {
             let intersection = match members.remove(name) {
@@ -94,7 +99,7 @@ impl SchemaParser<'_> {
             };
             match intersection {
                 (Some(node), is_required, position) => {
-                    members.insert(name.clone(), Member { node, is_required, position });
+                    members.insert(name.clone(), SchemaMember { node, is_required, position });
                 }
                 (None, true, _) => return Ok(None),
                 (None, false, _) => {}
@@ -104,8 +109,8 @@ impl SchemaParser<'_> {
             if !right.members.contains_key(name) {
                 match self.intersect_additional(member, &right.additional, at)? {
                     Some(node) => {
-                        let Member { is_required, position, .. } = *member;
-                        members.insert(name.clone(), Member { node, is_required, position });
+                        let SchemaMember { is_required, position, .. } = *member;
+                        members.insert(name.clone(), SchemaMember { node, is_required, position });
                     }
                     None if member.is_required => return Ok(None),
                     None => _ = members.remove(name),
@@ -129,24 +134,30 @@ impl SchemaParser<'_> {
     /// Intersects a member with the additional members of another object, which doesn't name it.
     fn intersect_additional(
         &self,
-        member: &Member,
+        member: &SchemaMember,
         additional: &AdditionalMembers,
-        at: &Location,
-    ) -> Result<Option<Node>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Option<SchemaNode>, UnsupportedSchema> {
         match additional {
             AdditionalMembers::Unspecified => Ok(Some(member.node.clone())),
             AdditionalMembers::None => Ok(None),
             AdditionalMembers::Some(node) => {
-                self.intersect(member.node.clone(), Node::clone(node), at)
+                self.intersect(member.node.clone(), SchemaNode::clone(node), at)
             }
         }
     }
 }
 
-fn scalars(left: Scalar, right: Scalar, at: &Location) -> Result<Option<Scalar>, Unsupported> {
+fn scalars(
+    left: Scalar,
+    right: Scalar,
+    at: &SchemaLocation,
+) -> Result<Option<Scalar>, UnsupportedSchema> {
     let kind = match (left.kind, right.kind) {
         (left, right) if left == right => left,
-        (Kind::Integer, Kind::Number) | (Kind::Number, Kind::Integer) => Kind::Integer,
+        (ScalarKind::Integer, ScalarKind::Number) | (ScalarKind::Number, ScalarKind::Integer) => {
+            ScalarKind::Integer
+        }
         _ => return Ok(None),
     };
     let values = match (left.values, right.values) {
@@ -155,7 +166,8 @@ fn scalars(left: Scalar, right: Scalar, at: &Location) -> Result<Option<Scalar>,
             Some(left)
         }
         (Some(mut values), None) | (None, Some(mut values)) => {
-            values.retain(|value| kind != Kind::Integer || Kind::of(value) == Some(kind));
+            values
+                .retain(|value| kind != ScalarKind::Integer || ScalarKind::of(value) == Some(kind));
             Some(values)
         }
         (None, None) => None,

@@ -10,7 +10,8 @@
 //! may allow more than the tool takes. A *rule* that the dialect lacks, such as a length or a
 //! pattern, moves into the description, where the model reads it, and arguments are validated
 //! against the tool's own schema. If a dialect requires all members, an optional one becomes
-//! nullable, and null is decoded as absent ([`FixKind::Absent`](crate::json::FixKind::Absent)).
+//! nullable, and null is decoded as absent
+//! ([`FixKind::NullMember`](crate::json::FixKind::NullMember)).
 //!
 //! # Sources
 //!
@@ -36,7 +37,7 @@ use std::fmt;
 use serde_json::Value;
 
 use self::capabilities::Capabilities;
-use self::location::Location;
+use self::location::SchemaLocation;
 use self::parse::SchemaParser;
 use super::Schema;
 
@@ -178,7 +179,7 @@ fn location_name(path: &str) -> String {
 
 /// A problem at a location; the outermost function adds the dialect.
 #[derive(Debug)]
-struct Unsupported {
+struct UnsupportedSchema {
     path: String,
     reason: String,
 }
@@ -188,7 +189,7 @@ pub(super) fn convert(document: &Value, dialect: Dialect) -> Result<Value, Diale
     let Some(rules) = Capabilities::of(dialect) else { return Ok(document.clone()) };
     let converted = (|| {
         let parser = SchemaParser::new(document);
-        let root = parser.parse(document, &Location::root())?;
+        let root = parser.parse(document, &SchemaLocation::root())?;
         let converted = encode::document(&root, &parser, rules)?;
         match dialect {
             Dialect::OpenAiStrict => limits::check_openai(&converted)?,
@@ -197,5 +198,5 @@ pub(super) fn convert(document: &Value, dialect: Dialect) -> Result<Value, Diale
         }
         Ok(converted)
     })();
-    converted.map_err(|Unsupported { path, reason }| DialectError { dialect, path, reason })
+    converted.map_err(|UnsupportedSchema { path, reason }| DialectError { dialect, path, reason })
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::Unsupported;
-use super::location::Location;
+use super::UnsupportedSchema;
+use super::location::SchemaLocation;
 
 /// Returns the rules that hold if both sets of rules hold.
 pub(super) fn intersect_rules(
     mut left: Map<String, Value>,
     right: Map<String, Value>,
-    at: &Location,
-) -> Result<Map<String, Value>, Unsupported> {
+    at: &SchemaLocation,
+) -> Result<Map<String, Value>, UnsupportedSchema> {
     for (keyword, value) in right {
         let Some(known) = left.get(&keyword) else {
             left.insert(keyword, value);

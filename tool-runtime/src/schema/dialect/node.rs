@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Unsupported;
-use super::location::Location;
+use super::UnsupportedSchema;
+use super::location::SchemaLocation;
 use super::narrow::intersect_rules;
 
 /// The values of a location, and their annotations.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(super) struct SchemaNode {
     pub(super) shape: Shape,
     pub(super) annotations: Annotations,
 }
@@ -29,8 +29,8 @@ pub(super) enum Shape {
     Any,
     Scalar(Scalar),
     List {
-        first: Vec<Node>,
-        rest: Option<Box<Node>>,
+        first: Vec<SchemaNode>,
+        rest: Option<Box<SchemaNode>>,
         rules: Map<String, Value>,
     },
     Object(Object),
@@ -41,14 +41,14 @@ pub(super) enum Shape {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scalar {
-    pub(super) kind: Kind,
+    pub(super) kind: ScalarKind,
     /// The only values, if they are listed.
     pub(super) values: Option<Vec<Value>>,
     pub(super) rules: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ScalarKind {
     Null,
     Boolean,
     Integer,
@@ -58,14 +58,14 @@ pub(super) enum Kind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object {
-    pub(super) members: BTreeMap<String, Member>,
+    pub(super) members: BTreeMap<String, SchemaMember>,
     pub(super) additional: AdditionalMembers,
     pub(super) rules: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Member {
-    pub(super) node: Node,
+pub(super) struct SchemaMember {
+    pub(super) node: SchemaNode,
     pub(super) is_required: bool,
     /// The position among the required members, which are written in this order; optional members
     /// follow.
@@ -78,18 +78,18 @@ pub(super) enum AdditionalMembers {
     /// The schema doesn't mention them: they are allowed, but not intended.
     Unspecified,
     None,
-    Some(Box<Node>),
+    Some(Box<SchemaNode>),
 }
 
 /// A choice of several nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
-    pub(super) branches: Vec<Node>,
+    pub(super) branches: Vec<SchemaNode>,
     /// True if a value that matches two branches is invalid.
     pub(super) is_exclusive: bool,
 }
 
-impl Kind {
+impl ScalarKind {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -115,25 +115,25 @@ impl Kind {
 
 impl Object {
     /// Returns the members in the order of the schema.
-    pub(super) fn in_order(&self) -> Vec<(&String, &Member)> {
+    pub(super) fn in_order(&self) -> Vec<(&String, &SchemaMember)> {
         let mut members: Vec<_> = self.members.iter().collect();
         members.sort_by_key(|(_, member)| member.position);
         members
     }
 }
 
-impl Node {
+impl SchemaNode {
     pub(super) fn null() -> Self {
-        let null = Scalar { kind: Kind::Null, values: None, rules: Map::new() };
+        let null = Scalar { kind: ScalarKind::Null, values: None, rules: Map::new() };
         Shape::Scalar(null).into()
     }
 
     pub(super) const fn is_null(&self) -> bool {
-        matches!(self.shape, Shape::Scalar(Scalar { kind: Kind::Null, .. }))
+        matches!(self.shape, Shape::Scalar(Scalar { kind: ScalarKind::Null, .. }))
     }
 }
 
-impl From<Shape> for Node {
+impl From<Shape> for SchemaNode {
     fn from(shape: Shape) -> Self {
         Self { shape, annotations: Annotations::default() }
     }
@@ -142,7 +142,11 @@ impl From<Shape> for Node {
 impl Annotations {
     /// Merges these annotations with those of `below`. The annotations for the model take
     /// precedence in this order; rules apply from both sides.
-    pub(super) fn merged_with(self, other: Self, at: &Location) -> Result<Self, Unsupported> {
+    pub(super) fn merged_with(
+        self,
+        other: Self,
+        at: &SchemaLocation,
+    ) -> Result<Self, UnsupportedSchema> {
         let description = self.description.or(other.description);
         let is_annotation = |keyword: &str| ["default", "examples", "title"].contains(&keyword);
         let (mut annotations, rules): (Map<_, _>, Map<_, _>) =
@@ -164,7 +168,7 @@ impl Annotations {
 impl Choice {
     /// Returns true if a value may match two branches.
     pub(super) fn may_overlap(&self) -> bool {
-        let mut before: Vec<&Node> = Vec::new();
+        let mut before: Vec<&SchemaNode> = Vec::new();
         self.branches.iter().any(|node| {
             let overlaps = before.iter().any(|other| !are_disjoint(node, other));
             before.push(node);
@@ -174,7 +178,7 @@ impl Choice {
 }
 
 /// Returns true if certainly no value matches both nodes, without following references.
-fn are_disjoint(left: &Node, right: &Node) -> bool {
+fn are_disjoint(left: &SchemaNode, right: &SchemaNode) -> bool {
     match (&left.shape, &right.shape) {
         (Shape::Scalar(left), Shape::Scalar(right)) if are_comparable(left.kind, right.kind) => {
             match (&left.values, &right.values) {
@@ -205,7 +209,7 @@ fn are_disjoint(left: &Node, right: &Node) -> bool {
     }
 }
 
-fn are_comparable(left: Kind, right: Kind) -> bool {
-    let is_number = |kind| matches!(kind, Kind::Integer | Kind::Number);
+fn are_comparable(left: ScalarKind, right: ScalarKind) -> bool {
+    let is_number = |kind| matches!(kind, ScalarKind::Integer | ScalarKind::Number);
     left == right || is_number(left) && is_number(right)
 }

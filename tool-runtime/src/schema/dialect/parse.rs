@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Unsupported;
-use super::location::Location;
+use super::UnsupportedSchema;
+use super::location::SchemaLocation;
 use super::node::{
-    AdditionalMembers, Annotations, Choice, Kind, Member, Node, Object, Scalar, Shape,
+    AdditionalMembers, Annotations, Choice, Object, Scalar, ScalarKind, SchemaMember, SchemaNode,
+    Shape,
 };
 use crate::json::__private::resolve;
 
@@ -50,20 +51,28 @@ impl<'d> SchemaParser<'d> {
         Self { document, remaining: Cell::new(MAX_SCHEMAS) }
     }
 
-    pub(super) fn spend(&self, at: &Location) -> Result<(), Unsupported> {
+    pub(super) fn spend(&self, at: &SchemaLocation) -> Result<(), UnsupportedSchema> {
         let remaining = self.remaining.get().checked_sub(1);
         self.remaining.set(remaining.ok_or_else(|| at.unsupported("the schema is too large"))?);
         Ok(())
     }
 
     /// Parses the target of a reference.
-    pub(super) fn target(&self, reference: &str, at: &Location) -> Result<Node, Unsupported> {
+    pub(super) fn target(
+        &self,
+        reference: &str,
+        at: &SchemaLocation,
+    ) -> Result<SchemaNode, UnsupportedSchema> {
         let target = resolve(self.document, reference);
         let absent = || at.unsupported(format!("reference `{reference}` not found in the schema"));
         self.parse(target.ok_or_else(absent)?, &at.deeper()?)
     }
 
-    pub(super) fn parse(&self, schema: &Value, at: &Location) -> Result<Node, Unsupported> {
+    pub(super) fn parse(
+        &self,
+        schema: &Value,
+        at: &SchemaLocation,
+    ) -> Result<SchemaNode, UnsupportedSchema> {
         self.spend(at)?;
         let at = &at.deeper()?;
         let rules = match schema {
@@ -76,7 +85,7 @@ impl<'d> SchemaParser<'d> {
         }
         let shape = self.parse_types(rules, at)?;
         let annotations = Annotations::of(rules, shape == Shape::Any);
-        let mut node = Node { shape, annotations };
+        let mut node = SchemaNode { shape, annotations };
         for part in self.parse_applicators(rules, at)? {
             let intersection = self.intersect(node, part, at)?;
             node = intersection
@@ -90,13 +99,17 @@ impl<'d> SchemaParser<'d> {
     }
 
     /// Follows references, and merges the annotations on the way.
-    pub(super) fn follow(&self, mut node: Node, at: &Location) -> Result<Node, Unsupported> {
+    pub(super) fn follow(
+        &self,
+        mut node: SchemaNode,
+        at: &SchemaLocation,
+    ) -> Result<SchemaNode, UnsupportedSchema> {
         let mut at = at.clone();
         while let Shape::Reference(reference) = &node.shape {
             at = at.deeper()?;
             self.spend(&at)?;
             let target = self.target(reference, &at)?;
-            node = Node {
+            node = SchemaNode {
                 shape: target.shape,
                 annotations: node.annotations.merged_with(target.annotations, &at)?,
             };
@@ -108,8 +121,8 @@ impl<'d> SchemaParser<'d> {
     fn parse_applicators(
         &self,
         rules: &Map<String, Value>,
-        at: &Location,
-    ) -> Result<Vec<Node>, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Vec<SchemaNode>, UnsupportedSchema> {
         let mut parts = Vec::new();
         if let Some(Value::String(reference)) = rules.get("$ref") {
             parts.push(Shape::Reference(reference.clone()).into());
@@ -128,7 +141,11 @@ impl<'d> SchemaParser<'d> {
     }
 
     /// Parses the keywords of types.
-    fn parse_types(&self, rules: &Map<String, Value>, at: &Location) -> Result<Shape, Unsupported> {
+    fn parse_types(
+        &self,
+        rules: &Map<String, Value>,
+        at: &SchemaLocation,
+    ) -> Result<Shape, UnsupportedSchema> {
         let types: Vec<_> = match rules.get("type") {
             Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).collect(),
             Some(single) => single.as_str().into_iter().collect(),
@@ -143,7 +160,7 @@ impl<'d> SchemaParser<'d> {
             Some(values) => parse_values(values, &types, at)?,
             None => {
                 let shapes = types.iter().map(|name| self.parse_type(name, rules, at));
-                shapes.map(|shape| shape.map(Node::from)).collect::<Result<Vec<_>, _>>()?
+                shapes.map(|shape| shape.map(SchemaNode::from)).collect::<Result<Vec<_>, _>>()?
             }
         };
         Ok(match branches.len() {
@@ -157,24 +174,28 @@ impl<'d> SchemaParser<'d> {
         &self,
         name: &str,
         rules: &Map<String, Value>,
-        at: &Location,
-    ) -> Result<Shape, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Shape, UnsupportedSchema> {
         let scalar = |kind, keywords| {
             Shape::Scalar(Scalar { kind, values: None, rules: pick(rules, keywords) })
         };
         Ok(match name {
-            "null" => scalar(Kind::Null, &[]),
-            "boolean" => scalar(Kind::Boolean, &[]),
-            "integer" => scalar(Kind::Integer, &NUMBER_KEYWORDS),
-            "number" => scalar(Kind::Number, &NUMBER_KEYWORDS),
-            "string" => scalar(Kind::Text, &STRING_KEYWORDS),
+            "null" => scalar(ScalarKind::Null, &[]),
+            "boolean" => scalar(ScalarKind::Boolean, &[]),
+            "integer" => scalar(ScalarKind::Integer, &NUMBER_KEYWORDS),
+            "number" => scalar(ScalarKind::Number, &NUMBER_KEYWORDS),
+            "string" => scalar(ScalarKind::Text, &STRING_KEYWORDS),
             "array" => self.parse_list(rules, at)?,
             "object" => Shape::Object(self.parse_object(rules, at)?),
             _ => return Err(at.unsupported(format!("unknown type `{name}`"))),
         })
     }
 
-    fn parse_list(&self, rules: &Map<String, Value>, at: &Location) -> Result<Shape, Unsupported> {
+    fn parse_list(
+        &self,
+        rules: &Map<String, Value>,
+        at: &SchemaLocation,
+    ) -> Result<Shape, UnsupportedSchema> {
         // Before 2020-12 a list of schemas was spelled `items`.
         let key =
             if rules.get("items").is_some_and(Value::is_array) { "items" } else { "prefixItems" };
@@ -192,16 +213,19 @@ impl<'d> SchemaParser<'d> {
     fn parse_object(
         &self,
         rules: &Map<String, Value>,
-        at: &Location,
-    ) -> Result<Object, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<Object, UnsupportedSchema> {
         let mut members = BTreeMap::new();
         for (name, schema) in object_at(rules, "properties") {
             let node = self.parse(schema, &at.member(name))?;
-            members.insert(name.clone(), Member { node, is_required: false, position: usize::MAX });
+            members.insert(
+                name.clone(),
+                SchemaMember { node, is_required: false, position: usize::MAX },
+            );
         }
         for (position, name) in list_at(rules, "required").iter().enumerate() {
             let Some(name) = name.as_str() else { continue };
-            let any = || Member { node: Shape::Any.into(), is_required: true, position };
+            let any = || SchemaMember { node: Shape::Any.into(), is_required: true, position };
             let member = members.entry(name.to_owned()).or_insert_with(any);
             member.is_required = true;
             member.position = member.position.min(position);
@@ -234,8 +258,8 @@ impl<'d> SchemaParser<'d> {
     fn parse_additional(
         &self,
         schema: &Value,
-        at: &Location,
-    ) -> Result<AdditionalMembers, Unsupported> {
+        at: &SchemaLocation,
+    ) -> Result<AdditionalMembers, UnsupportedSchema> {
         Ok(match schema {
             Value::Bool(false) => AdditionalMembers::None,
             schema => AdditionalMembers::Some(Box::new(self.parse(schema, &at.member("*"))?)),
@@ -245,11 +269,11 @@ impl<'d> SchemaParser<'d> {
     /// Sets the additional members of all objects in a shape that don't mention any.
     fn with_additional(
         &self,
-        node: Node,
+        node: SchemaNode,
         additional: &AdditionalMembers,
-        at: &Location,
-    ) -> Result<Node, Unsupported> {
-        let Node { shape, annotations } = self.follow(node, at)?;
+        at: &SchemaLocation,
+    ) -> Result<SchemaNode, UnsupportedSchema> {
+        let SchemaNode { shape, annotations } = self.follow(node, at)?;
         let shape = match shape {
             Shape::Object(object) if object.additional == AdditionalMembers::Unspecified => {
                 Shape::Object(Object { additional: additional.clone(), ..object })
@@ -261,7 +285,7 @@ impl<'d> SchemaParser<'d> {
             }
             shape => shape,
         };
-        Ok(Node { shape, annotations })
+        Ok(SchemaNode { shape, annotations })
     }
 }
 
@@ -282,10 +306,14 @@ impl Annotations {
 }
 
 /// Parses listed values, by their types.
-fn parse_values(values: &[Value], types: &[&str], at: &Location) -> Result<Vec<Node>, Unsupported> {
-    let mut found: Vec<(Kind, Vec<Value>)> = Vec::new();
+fn parse_values(
+    values: &[Value],
+    types: &[&str],
+    at: &SchemaLocation,
+) -> Result<Vec<SchemaNode>, UnsupportedSchema> {
+    let mut found: Vec<(ScalarKind, Vec<Value>)> = Vec::new();
     for value in values {
-        let Some(mut kind) = Kind::of(value) else {
+        let Some(mut kind) = ScalarKind::of(value) else {
             return Err(at.unsupported("lists and objects can't be listed as values"));
         };
         let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
@@ -298,7 +326,7 @@ fn parse_values(values: &[Value], types: &[&str], at: &Location) -> Result<Vec<N
             continue;
         }
         if is_number(kind) && values.iter().any(Value::is_f64) {
-            kind = Kind::Number;
+            kind = ScalarKind::Number;
         }
         match found.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, known)) if known.contains(value) => {}
@@ -309,16 +337,17 @@ fn parse_values(values: &[Value], types: &[&str], at: &Location) -> Result<Vec<N
     if found.is_empty() {
         return Err(at.unsupported("no value satisfies the schema"));
     }
-    let scalar = |(kind, values): (Kind, Vec<Value>)| {
-        let lists_all = kind == Kind::Null || kind == Kind::Boolean && values.len() == 2;
+    let scalar = |(kind, values): (ScalarKind, Vec<Value>)| {
+        let lists_all =
+            kind == ScalarKind::Null || kind == ScalarKind::Boolean && values.len() == 2;
         let values = Some(values).filter(|_| !lists_all);
         Shape::Scalar(Scalar { kind, values, rules: Map::new() }).into()
     };
     Ok(found.into_iter().map(scalar).collect())
 }
 
-const fn is_number(kind: Kind) -> bool {
-    matches!(kind, Kind::Integer | Kind::Number)
+const fn is_number(kind: ScalarKind) -> bool {
+    matches!(kind, ScalarKind::Integer | ScalarKind::Number)
 }
 
 /// Returns the type that the keywords imply, if none is named.

@@ -6,15 +6,15 @@ use crate::schema::{PathSegment, path, value_at_mut};
 
 /// The location of a value: the open containers from the root.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Location(Vec<Container>);
+pub(crate) struct ValueLocation(Vec<ContainerPosition>);
 
-impl Location {
+impl ValueLocation {
     pub(super) fn member(name: &str) -> Self {
-        Self(vec![Container::Object(Some(name.to_owned()))])
+        Self(vec![ContainerPosition::Object(Some(name.to_owned()))])
     }
 
     pub(super) fn segments(&self) -> Vec<PathSegment<'_>> {
-        self.0.iter().filter_map(Container::segment).collect()
+        self.0.iter().filter_map(ContainerPosition::segment).collect()
     }
 
     /// Returns the locations of the first strings at or below this location, at most `max`.
@@ -28,11 +28,13 @@ impl Location {
             match value_at_mut(&mut value, &location.segments()) {
                 Some(Value::String(_)) => strings.push(location),
                 Some(Value::Array(items)) => {
-                    stack.extend((0..items.len()).rev().map(|at| child(Container::List(at))));
+                    stack.extend(
+                        (0..items.len()).rev().map(|at| child(ContainerPosition::List(at))),
+                    );
                 }
                 Some(Value::Object(members)) => {
                     let keys = members.keys().rev().cloned();
-                    stack.extend(keys.map(|key| child(Container::Object(Some(key)))));
+                    stack.extend(keys.map(|key| child(ContainerPosition::Object(Some(key)))));
                 }
                 _ => {}
             }
@@ -53,42 +55,42 @@ impl Location {
 /// is decoded a few times more. A decoder that tracks its path would have to be compiled for every
 /// type.
 pub(crate) fn locate<'t>(
-    root: Location,
+    root: ValueLocation,
     text: &'t str,
     mut rejects: impl FnMut(&'t str) -> bool,
-) -> Location {
+) -> ValueLocation {
     let tokens: Vec<_> = Tokens { text, at: 0 }.collect();
-    let mut is_rejected = |token: &Token<'_>| text.get(..token.end).is_some_and(&mut rejects);
+    let mut is_rejected = |token: &TextToken<'_>| text.get(..token.end).is_some_and(&mut rejects);
     let last = tokens.partition_point(|token| !is_rejected(token));
-    let Location(mut open) = root;
+    let ValueLocation(mut open) = root;
     for (at, token) in tokens.iter().take(last + 1).enumerate() {
         match (token.text, open.last_mut()) {
             // The rejected value may be a container itself.
             ("[" | "{", _) if at == last => {}
-            ("[", _) => open.push(Container::List(0)),
-            ("{", _) => open.push(Container::Object(None)),
+            ("[", _) => open.push(ContainerPosition::List(0)),
+            ("{", _) => open.push(ContainerPosition::Object(None)),
             ("]" | "}", _) => drop(open.pop()),
-            (",", Some(Container::List(index))) => *index += 1,
-            (",", Some(Container::Object(key))) => *key = None,
-            (text, Some(Container::Object(key @ None))) => {
+            (",", Some(ContainerPosition::List(index))) => *index += 1,
+            (",", Some(ContainerPosition::Object(key))) => *key = None,
+            (text, Some(ContainerPosition::Object(key @ None))) => {
                 *key = Some(serde_json::from_str::<String>(text).unwrap_or_default());
             }
             _ => {}
         }
     }
-    Location(open)
+    ValueLocation(open)
 }
 
 /// A container that has started and not ended.
 #[derive(Clone, Debug)]
-enum Container {
+enum ContainerPosition {
     /// The index of the current item.
     List(usize),
     /// The current key, once it is known.
     Object(Option<String>),
 }
 
-impl Container {
+impl ContainerPosition {
     fn segment(&self) -> Option<PathSegment<'_>> {
         match self {
             Self::List(index) => Some(PathSegment::Index(*index)),
@@ -97,7 +99,7 @@ impl Container {
     }
 }
 
-struct Token<'t> {
+struct TextToken<'t> {
     text: &'t str,
     end: usize,
 }
@@ -109,9 +111,9 @@ struct Tokens<'t> {
 }
 
 impl<'t> Iterator for Tokens<'t> {
-    type Item = Token<'t>;
+    type Item = TextToken<'t>;
 
-    fn next(&mut self) -> Option<Token<'t>> {
+    fn next(&mut self) -> Option<TextToken<'t>> {
         let rest = self.text.get(self.at..)?.trim_start();
         let start = self.text.len() - rest.len();
         let length = match rest.chars().next()? {
@@ -120,7 +122,7 @@ impl<'t> Iterator for Tokens<'t> {
             _ => rest.find([',', ']', '}', ' ', '\n', '\r', '\t']).unwrap_or(rest.len()),
         };
         self.at = start + length;
-        Some(Token { text: rest.get(..length)?, end: self.at })
+        Some(TextToken { text: rest.get(..length)?, end: self.at })
     }
 }
 
@@ -143,11 +145,11 @@ mod tests {
 
     use serde::de::DeserializeOwned;
 
-    use super::{Location, locate};
+    use super::{ValueLocation, locate};
 
     fn path_in<T: DeserializeOwned>(text: &str) -> String {
         let rejects = |text| serde_json::from_str::<T>(text).is_err_and(|error| error.is_data());
-        locate(Location::default(), text, rejects).path()
+        locate(ValueLocation::default(), text, rejects).path()
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn fill<'t>(
     text: &'t str,
     names: &[&str],
 ) -> Result<(), SplitError<'t>> {
-    let mut cursor = Cursor { text, bytes: text.as_bytes(), at: 0 };
+    let mut cursor = ObjectCursor { text, bytes: text.as_bytes(), at: 0 };
     // Models usually keep the order of the schema, so the next name is tried first.
     let mut next = 0;
     cursor.expect(b'{')?;
@@ -136,13 +136,13 @@ fn index_out_of_order<'t>(
 }
 
 /// A position in the text of an object.
-struct Cursor<'t> {
+struct ObjectCursor<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> ObjectCursor<'t> {
     /// Skips whitespace and returns the next byte, without skipping it.
     #[inline]
     fn skip_whitespace(&mut self) -> Option<u8> {

@@ -75,7 +75,8 @@ fn problems(
     }
     // These do not count as repairs: JSON Schema defines 30.0 as an integer, and some providers
     // represent a missing member as null.
-    let is_equivalent = |kind: FixKind| matches!(kind, FixKind::Whole | FixKind::Absent);
+    let is_equivalent =
+        |kind: FixKind| matches!(kind, FixKind::IntegralNumber | FixKind::NullMember);
     let is_rejected = |kind: FixKind| !is_equivalent(kind) && !level.allows(kind.risk());
     if holds_secrets(definition, text, ctx) && parsed.fixes.iter().any(|fix| is_rejected(fix.kind))
     {

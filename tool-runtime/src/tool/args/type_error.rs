@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
-use super::location::{Location, locate};
+use super::location::{ValueLocation, locate};
 use crate::schema::{Mismatch, Schema, value_at_mut};
 
 /// The maximum number of reported errors, and of strings that are tried if the location of an error
@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 1 << 16;
 /// A value that a type rejected.
 #[derive(Debug)]
 pub(crate) struct TypeError {
-    pub(crate) location: Location,
+    pub(crate) location: ValueLocation,
     pub(crate) error: Error,
 }
 
@@ -28,7 +28,7 @@ impl TypeError {
     fn of<T: DeserializeOwned>(json: &str, error: Error) -> Self {
         let rejects =
             |text: &str| serde_json::from_str::<T>(text).is_err_and(|error| error.is_data());
-        Self { location: locate(Location::default(), json, &rejects), error }
+        Self { location: locate(ValueLocation::default(), json, &rejects), error }
     }
 }
 
@@ -103,7 +103,7 @@ fn find_string(
     attempts_left: &Cell<usize>,
     decode_again: &dyn Fn(&Value) -> Option<TypeError>,
 ) -> Option<(Mismatch, Value)> {
-    let correct = |location: &Location| {
+    let correct = |location: &ValueLocation| {
         let (mismatch, example) = schema.format_mismatch(value, &location.segments())?;
         let mut corrected = value.clone();
         *value_at_mut(&mut corrected, &location.segments())? = example.into();

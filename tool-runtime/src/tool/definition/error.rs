@@ -8,7 +8,7 @@ use crate::tool::bounds::{MAX_CAPABILITIES, MAX_DEPTH, MAX_SCHEMA_SIZE, MAX_TEXT
 ///
 /// let schema = serde_json::json!({ "type": "object" });
 /// let error = ToolDefinition::new("now", "", schema).validate().unwrap_err();
-/// assert!(matches!(error, DefinitionError::Description { .. }));
+/// assert!(matches!(error, DefinitionError::MissingDescription { .. }));
 /// assert_eq!(error.to_string(), "tool `now` has no description");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,19 +19,19 @@ pub enum DefinitionError {
         "invalid tool name `{name}`: expected 1 to 128 characters of a-z, A-Z, 0-9, `_`, `-`, `.` \
          and `/`"
     )]
-    Name {
+    InvalidName {
         /// The name of the tool. A long name is truncated.
         name: String,
     },
     /// There is no description, which the model needs to decide when to call the tool.
     #[error("tool `{name}` has no description")]
-    Description {
+    MissingDescription {
         /// The name of the tool.
         name: String,
     },
     /// The description, the title or the name of the wrapped executable is too long.
     #[error("{field} of tool `{name}` is too long: {bytes} bytes, at most {MAX_TEXT_BYTES}")]
-    TooLong {
+    TextTooLong {
         /// The name of the tool.
         name: String,
         /// The part of the definition, such as `description`.
@@ -44,7 +44,7 @@ pub enum DefinitionError {
         "{field} of tool `{name}` contains the control or invisible character {}",
         character.escape_unicode()
     )]
-    Control {
+    ControlCharacter {
         /// The name of the tool.
         name: String,
         /// The part of the definition, such as `description`.
@@ -54,7 +54,7 @@ pub enum DefinitionError {
     },
     /// The list of required capabilities is too long.
     #[error("tool `{name}` requires {count} capabilities, at most {MAX_CAPABILITIES}")]
-    Requires {
+    TooManyCapabilities {
         /// The name of the tool.
         name: String,
         /// The number of required capabilities.
@@ -65,7 +65,7 @@ pub enum DefinitionError {
         "tool `{name}` requires the invalid capability {capability:?}: expected 1 to \
          {MAX_CAPABILITIES} bytes without control and invisible characters"
     )]
-    Capability {
+    InvalidCapability {
         /// The name of the tool.
         name: String,
         /// The name of the capability. A long name is truncated.
@@ -73,13 +73,13 @@ pub enum DefinitionError {
     },
     /// The schemas, or the overrides of the preference, are too large.
     #[error("schemas or overrides of tool `{name}` are larger than {MAX_SCHEMA_SIZE} bytes")]
-    TooLarge {
+    SchemaTooLarge {
         /// The name of the tool.
         name: String,
     },
     /// The schemas, or the overrides of the preference, are nested too deeply.
     #[error("schemas or overrides of tool `{name}` are nested deeper than {MAX_DEPTH} levels")]
-    TooDeep {
+    SchemaTooDeep {
         /// The name of the tool.
         name: String,
     },
@@ -88,7 +88,7 @@ pub enum DefinitionError {
         "tool `{name}` has the invalid pattern `{pattern}`: look-around, back-references and \
          Unicode classes are not supported"
     )]
-    Pattern {
+    InvalidPattern {
         /// The name of the tool.
         name: String,
         /// The pattern as it is written.
@@ -104,7 +104,7 @@ pub enum DefinitionError {
     },
     /// The schema of the parameters is not of type `object`.
     #[error("parameters of tool `{name}` are a schema of type {found}, expected \"object\"")]
-    Parameters {
+    ParametersNotObject {
         /// The name of the tool.
         name: String,
         /// The keyword `type` of the schema as JSON, truncated; `null` if it is absent.
@@ -114,13 +114,13 @@ pub enum DefinitionError {
     #[error(
         "tool `{name}` has an argument without a name: name the parameter, or use an args struct"
     )]
-    Unnamed {
+    UnnamedArgument {
         /// The name of the tool.
         name: String,
     },
     /// The weight of the preference is infinite or NaN.
     #[error("weight of tool `{name}` is {weight}, expected a finite number")]
-    Weight {
+    InvalidWeight {
         /// The name of the tool.
         name: String,
         /// The weight as text: `NaN`, `inf` or `-inf`.
@@ -128,7 +128,7 @@ pub enum DefinitionError {
     },
     /// The tool has retries but is not idempotent.
     #[error("tool `{name}` has {retries} retries but is not idempotent")]
-    Retries {
+    RetriesNotIdempotent {
         /// The name of the tool.
         name: String,
         /// The number of retries that the tool declares.
@@ -136,7 +136,7 @@ pub enum DefinitionError {
     },
     /// The rate limit is 0.
     #[error("rate limit of tool `{name}` is 0 calls, expected at least 1")]
-    RateLimit {
+    ZeroRateLimit {
         /// The name of the tool.
         name: String,
     },

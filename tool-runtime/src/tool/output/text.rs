@@ -7,18 +7,18 @@ use serde_json::ser::{CompactFormatter, Compound};
 
 use super::ToolOutput;
 
-type Json = serde_json::Serializer<Buffer>;
+type Json = serde_json::Serializer<LazyBuffer>;
 
 /// The text of `()`, because an empty result would be ambiguous to a model.
 const UNIT: &str = "ok";
 
 #[inline]
 pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> {
-    let mut json = serde_json::Serializer::new(Buffer(Vec::new()));
+    let mut json = serde_json::Serializer::new(LazyBuffer(Vec::new()));
     let (text, is_json) = match value.serialize(RootSerializer(&mut json))? {
-        Written::Text(text) => (text, false),
-        Written::Scalar(text) => (text, true),
-        Written::Buffered => {
+        SerializedText::Text(text) => (text, false),
+        SerializedText::Scalar(text) => (text, true),
+        SerializedText::Buffered => {
             let text = String::from_utf8(json.into_inner().0).map_err(serde_json::Error::custom)?;
             (text, true)
         }
@@ -27,7 +27,7 @@ pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> 
 }
 
 /// The location of the serialized value.
-enum Written {
+enum SerializedText {
     /// A string, unquoted.
     Text(String),
     /// JSON of a scalar, which bypasses the buffer.
@@ -36,9 +36,9 @@ enum Written {
 }
 
 /// Allocates at the first write, because most scalars are never written to it.
-struct Buffer(Vec<u8>);
+struct LazyBuffer(Vec<u8>);
 
-impl Write for Buffer {
+impl Write for LazyBuffer {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())
@@ -65,7 +65,7 @@ macro_rules! to_json {
     ($($method:ident($($arg:ident: $kind:ty),*);)*) => {$(
         #[inline]
         fn $method(self, $($arg: $kind),*) -> Result<Self::Ok, Self::Error> {
-            self.0.$method($($arg),*).map(|()| Written::Buffered)
+            self.0.$method($($arg),*).map(|()| SerializedText::Buffered)
         }
     )*};
 }
@@ -74,7 +74,7 @@ macro_rules! to_scalar {
     ($($method:ident($kind:ty);)*) => {$(
         #[inline]
         fn $method(self, v: $kind) -> Result<Self::Ok, Self::Error> {
-            serde_json::to_string(&v).map(Written::Scalar)
+            serde_json::to_string(&v).map(SerializedText::Scalar)
         }
     )*};
 }
@@ -89,7 +89,7 @@ macro_rules! to_compound {
 }
 
 impl<'a> Serializer for RootSerializer<'a> {
-    type Ok = Written;
+    type Ok = SerializedText;
     type Error = serde_json::Error;
     type SerializeSeq = CompoundSerializer<'a>;
     type SerializeTuple = CompoundSerializer<'a>;
@@ -133,19 +133,19 @@ impl<'a> Serializer for RootSerializer<'a> {
     }
 
     fn serialize_char(self, v: char) -> Result<Self::Ok, Self::Error> {
-        Ok(Written::Text(v.into()))
+        Ok(SerializedText::Text(v.into()))
     }
 
     fn serialize_str(self, v: &str) -> Result<Self::Ok, Self::Error> {
-        Ok(Written::Text(v.into()))
+        Ok(SerializedText::Text(v.into()))
     }
 
     fn serialize_unit(self) -> Result<Self::Ok, Self::Error> {
-        Ok(Written::Text(UNIT.into()))
+        Ok(SerializedText::Text(UNIT.into()))
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Result<Self::Ok, Self::Error> {
-        Ok(Written::Text(UNIT.into()))
+        Ok(SerializedText::Text(UNIT.into()))
     }
 
     fn serialize_unit_variant(
@@ -154,7 +154,7 @@ impl<'a> Serializer for RootSerializer<'a> {
         _: u32,
         variant: &'static str,
     ) -> Result<Self::Ok, Self::Error> {
-        Ok(Written::Text(variant.into()))
+        Ok(SerializedText::Text(variant.into()))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, v: &T) -> Result<Self::Ok, Self::Error> {
@@ -176,21 +176,21 @@ impl<'a> Serializer for RootSerializer<'a> {
         variant: &'static str,
         v: &T,
     ) -> Result<Self::Ok, Self::Error> {
-        self.0.serialize_newtype_variant(name, index, variant, v).map(|()| Written::Buffered)
+        self.0.serialize_newtype_variant(name, index, variant, v).map(|()| SerializedText::Buffered)
     }
 
     fn collect_str<T: std::fmt::Display + ?Sized>(self, v: &T) -> Result<Self::Ok, Self::Error> {
-        Ok(Written::Text(v.to_string()))
+        Ok(SerializedText::Text(v.to_string()))
     }
 }
 
 /// Passes the items of a list or object to `Json`.
-struct CompoundSerializer<'a>(Compound<'a, Buffer, CompactFormatter>);
+struct CompoundSerializer<'a>(Compound<'a, LazyBuffer, CompactFormatter>);
 
 macro_rules! forward {
     ($($kind:ident { $($method:ident($($arg:ident: $ty:ty),*);)* })*) => {$(
         impl serde::ser::$kind for CompoundSerializer<'_> {
-            type Ok = Written;
+            type Ok = SerializedText;
             type Error = serde_json::Error;
 
             $(#[inline]
@@ -202,7 +202,7 @@ macro_rules! forward {
 
             #[inline]
             fn end(self) -> Result<Self::Ok, Self::Error> {
-                serde::ser::$kind::end(self.0).map(|()| Written::Buffered)
+                serde::ser::$kind::end(self.0).map(|()| SerializedText::Buffered)
             }
         }
     )*};

@@ -51,13 +51,13 @@ impl Argument for &ToolContext {}
     message = "a tool can't take the context by value",
     label = "write `&ToolContext`: the context is borrowed"
 )]
-pub trait NotToolContext {
+pub trait OwnedArgument {
     /// Fails to compile if the type is the context.
     const FITS: () = ();
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Argument> NotToolContext for T {}
+impl<T: Argument> OwnedArgument for T {}
 
 /// A type that a parameter of a tool can borrow: `str`, `[T]` or `ToolContext`.
 ///

@@ -8,15 +8,15 @@ use serde::de::value::Error as AbsentError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::slot::{Parameter, Slot};
+use super::slot::{ArgumentSlot, Parameter};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
-use crate::tool::args::{DecodeError, RawArguments};
+use crate::tool::args::{ArgumentDecodeError, RawArguments};
 
 /// A parameter of a tool's function.
 pub trait Param: Sized {
     /// The decoded value, which is kept until the function is called.
-    type Value: Send;
+    type Owned: Send;
 
     /// Describes the parameter for the schema.
     fn parameter(&self, name: &'static str, description: &'static str) -> Parameter;
@@ -25,7 +25,10 @@ pub trait Param: Sized {
     ///
     /// # Errors
     /// The type rejects the text, or the argument is missing and not optional.
-    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<Self::Value, DecodeError>;
+    fn value(
+        arguments: &RawArguments<'_>,
+        index: usize,
+    ) -> Result<Self::Owned, ArgumentDecodeError>;
 
     /// Decodes the argument into a slot, from which the function receives it.
     ///
@@ -36,9 +39,9 @@ pub trait Param: Sized {
         &self,
         arguments: &RawArguments<'_>,
         index: usize,
-    ) -> Result<Slot<Self>, DecodeError> {
+    ) -> Result<ArgumentSlot<Self>, ArgumentDecodeError> {
         match Self::value(arguments, index) {
-            Ok(value) => Ok(Slot(value)),
+            Ok(value) => Ok(ArgumentSlot(value)),
             Err(error) => Err(error),
         }
     }
@@ -50,7 +53,7 @@ pub trait PassByValue: Param {
     type Passed<'a>;
 
     /// Converts the decoded value into what the function receives.
-    fn pass(value: Self::Value, ctx: &ToolContext) -> Self::Passed<'_>;
+    fn pass(value: Self::Owned, ctx: &ToolContext) -> Self::Passed<'_>;
 }
 
 /// A parameter that is passed by reference.
@@ -59,7 +62,7 @@ pub trait PassByReference: Param {
     type Borrowed: ?Sized;
 
     /// Borrows what the function receives.
-    fn borrow<'a>(value: &'a Self::Value, ctx: &'a ToolContext) -> &'a Self::Borrowed;
+    fn borrow<'a>(value: &'a Self::Owned, ctx: &'a ToolContext) -> &'a Self::Borrowed;
 }
 
 /// An argument of type `T`.
@@ -80,9 +83,9 @@ pub struct Defaulted<P>(P);
 
 /// A type that can't be a parameter. The error is reported elsewhere; this kind avoids another one.
 #[derive(Debug)]
-pub struct Unsupported<T: ?Sized>(PhantomData<fn(&T)>);
+pub struct UnsupportedParam<T: ?Sized>(PhantomData<fn(&T)>);
 
-/// The value of an [`Unsupported`] parameter, which never exists.
+/// The value of an [`UnsupportedParam`] parameter, which never exists.
 pub type Never = Infallible;
 
 impl<T> Value<T> {
@@ -97,12 +100,12 @@ impl Context {
     pub(super) const NEW: Self = Self(());
 }
 
-impl<T: ?Sized> Unsupported<T> {
+impl<T: ?Sized> UnsupportedParam<T> {
     pub(super) const NEW: Self = Self(PhantomData);
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send> Param for Value<T> {
-    type Value = T;
+    type Owned = T;
 
     fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
         let schema: fn(&mut Generator) -> _ = Generator::part::<T>;
@@ -110,17 +113,17 @@ impl<T: DeserializeOwned + JsonSchema + Send> Param for Value<T> {
     }
 
     #[inline]
-    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<T, DecodeError> {
+    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<T, ArgumentDecodeError> {
         let Some(text) = arguments.text(index) else {
-            return T::deserialize(Absent).map_err(|_| DecodeError::missing(index));
+            return T::deserialize(Absent).map_err(|_| ArgumentDecodeError::missing(index));
         };
         let mut text = serde_json::Deserializer::from_str(text);
         match T::deserialize(&mut text) {
             Ok(value) => match text.end() {
                 Ok(()) => Ok(value),
-                Err(error) => Err(DecodeError::new(index, error)),
+                Err(error) => Err(ArgumentDecodeError::new(index, error)),
             },
-            Err(error) => Err(DecodeError::new(index, error)),
+            Err(error) => Err(ArgumentDecodeError::new(index, error)),
         }
     }
 }
@@ -140,24 +143,24 @@ impl<T: DeserializeOwned + JsonSchema + Send> PassByValue for Value<T> {
 
 impl<T, U: ?Sized> Param for Borrowed<T, U>
 where
-    Value<T>: Param<Value = T>,
+    Value<T>: Param<Owned = T>,
     T: Send,
 {
-    type Value = T;
+    type Owned = T;
 
     fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
         Value::<T>::NEW.parameter(name, description)
     }
 
     #[inline]
-    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<T, DecodeError> {
+    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<T, ArgumentDecodeError> {
         Value::<T>::value(arguments, index)
     }
 }
 
 impl<T: AsRef<U> + Send, U: ?Sized> PassByReference for Borrowed<T, U>
 where
-    Value<T>: Param<Value = T>,
+    Value<T>: Param<Owned = T>,
 {
     type Borrowed = U;
 
@@ -173,14 +176,14 @@ fn not_an_argument(name: &'static str) -> Parameter {
 }
 
 impl Param for Context {
-    type Value = ();
+    type Owned = ();
 
     fn parameter(&self, name: &'static str, _: &'static str) -> Parameter {
         not_an_argument(name)
     }
 
     #[inline]
-    fn value(_: &RawArguments<'_>, _: usize) -> Result<(), DecodeError> {
+    fn value(_: &RawArguments<'_>, _: usize) -> Result<(), ArgumentDecodeError> {
         Ok(())
     }
 }
@@ -209,31 +212,34 @@ pub fn with_default<P>(param: P) -> Defaulted<P> {
 }
 
 impl<P: Param> Param for Defaulted<P> {
-    type Value = Option<P::Value>;
+    type Owned = Option<P::Owned>;
 
     fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
         Parameter { is_optional: || true, ..self.0.parameter(name, description) }
     }
 
     #[inline]
-    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<Self::Value, DecodeError> {
+    fn value(
+        arguments: &RawArguments<'_>,
+        index: usize,
+    ) -> Result<Self::Owned, ArgumentDecodeError> {
         arguments.text(index).map(|_| P::value(arguments, index)).transpose()
     }
 }
 
-impl<T: ?Sized> Param for Unsupported<T> {
-    type Value = Never;
+impl<T: ?Sized> Param for UnsupportedParam<T> {
+    type Owned = Never;
 
     fn parameter(&self, name: &'static str, _: &'static str) -> Parameter {
         not_an_argument(name)
     }
 
-    fn value(_: &RawArguments<'_>, index: usize) -> Result<Never, DecodeError> {
-        Err(DecodeError::missing(index))
+    fn value(_: &RawArguments<'_>, index: usize) -> Result<Never, ArgumentDecodeError> {
+        Err(ArgumentDecodeError::missing(index))
     }
 }
 
-impl<T> PassByValue for Unsupported<T> {
+impl<T> PassByValue for UnsupportedParam<T> {
     type Passed<'a> = T;
 
     fn pass(never: Never, _: &ToolContext) -> T {
@@ -241,7 +247,7 @@ impl<T> PassByValue for Unsupported<T> {
     }
 }
 
-impl<T: ?Sized> PassByReference for Unsupported<T> {
+impl<T: ?Sized> PassByReference for UnsupportedParam<T> {
     type Borrowed = T;
 
     fn borrow<'a>(never: &'a Never, _: &'a ToolContext) -> &'a T {

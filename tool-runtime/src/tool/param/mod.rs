@@ -5,7 +5,7 @@
 //! 2. [`OwnedParam`] and [`BorrowedParam`] then select the kind of the parameter (`select.rs`)
 //!    without a trait bound that could cause a second error.
 //! 3. The kinds (`kind.rs`) implement [`Param`]: they provide the schema and decode the text of the
-//!    argument into a [`Slot`] (`slot.rs`), from which the function receives it.
+//!    argument into a [`ArgumentSlot`] (`slot.rs`), from which the function receives it.
 //!
 //! Types decide, not their spelling: an alias has the same meaning.
 
@@ -14,13 +14,13 @@ mod kind;
 mod select;
 mod slot;
 
-pub use check::{Argument, BorrowedArgument, NotToolContext};
+pub use check::{Argument, BorrowedArgument, OwnedArgument};
 pub use kind::{
-    Borrowed, Context, Defaulted, Never, Param, PassByReference, PassByValue, Unsupported, Value,
-    with_default,
+    Borrowed, Context, Defaulted, Never, Param, PassByReference, PassByValue, UnsupportedParam,
+    Value, with_default,
 };
 pub use select::{
-    BorrowedParam, DefaultFromText, DefaultValue, Lendable, NotSerializable, OwnedParam,
+    BorrowedParam, DefaultValue, FromStaticStr, Lendable, NotSerializable, OwnedParam,
     SelectBorrowed, SelectOwned,
 };
-pub use slot::{Parameter, Slot};
+pub use slot::{ArgumentSlot, Parameter};

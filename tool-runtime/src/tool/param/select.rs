@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::kind::{Borrowed, Context, PassByReference, Unsupported, Value};
+use super::kind::{Borrowed, Context, PassByReference, UnsupportedParam, Value};
 use crate::tool::ToolContext;
 
 /// A parameter written `T`.
@@ -59,8 +59,8 @@ pub trait SelectOwned: Sized {
     type Type;
 
     /// Selects the unsupported kind.
-    fn __select(self) -> Unsupported<Self::Type> {
-        Unsupported::NEW
+    fn __select(self) -> UnsupportedParam<Self::Type> {
+        UnsupportedParam::NEW
     }
 }
 
@@ -108,8 +108,8 @@ pub trait SelectBorrowed: Sized {
     type Type: ?Sized;
 
     /// Selects the unsupported kind.
-    fn __select(self) -> Unsupported<Self::Type> {
-        Unsupported::NEW
+    fn __select(self) -> UnsupportedParam<Self::Type> {
+        UnsupportedParam::NEW
     }
 }
 
@@ -123,17 +123,17 @@ impl<T: ?Sized> SelectBorrowed for BorrowedParam<T> {
     label = "write a value of that type: `default = 3`, not `default = \"3\"`",
     note = "a text literal is converted with `From<&'static str>`"
 )]
-pub trait DefaultFromText {
+pub trait FromStaticStr {
     /// Converts the literal.
-    fn default_from_text(text: &'static str) -> Self;
+    fn from_static_str(text: &'static str) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T> DefaultFromText for T
+impl<T> FromStaticStr for T
 where
     &'static str: Into<T>,
 {
-    fn default_from_text(text: &'static str) -> Self {
+    fn from_static_str(text: &'static str) -> Self {
         text.into()
     }
 }

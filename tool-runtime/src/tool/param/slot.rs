@@ -31,15 +31,15 @@ impl fmt::Debug for Parameter {
 }
 
 /// The decoded argument of a parameter.
-pub struct Slot<P: Param>(pub(super) P::Value);
+pub struct ArgumentSlot<P: Param>(pub(super) P::Owned);
 
-impl<P: Param> fmt::Debug for Slot<P> {
+impl<P: Param> fmt::Debug for ArgumentSlot<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Slot")
+        f.write_str("ArgumentSlot")
     }
 }
 
-impl<P: PassByValue> Slot<P> {
+impl<P: PassByValue> ArgumentSlot<P> {
     /// Returns the argument of a parameter written `T`.
     #[inline]
     pub fn pass(self, ctx: &ToolContext) -> P::Passed<'_> {
@@ -47,7 +47,7 @@ impl<P: PassByValue> Slot<P> {
     }
 }
 
-impl<P: PassByReference> Slot<P> {
+impl<P: PassByReference> ArgumentSlot<P> {
     /// Borrows the argument of a parameter written `&T`.
     #[inline]
     pub fn borrow<'a>(&'a self, ctx: &'a ToolContext) -> &'a P::Borrowed {
@@ -55,10 +55,10 @@ impl<P: PassByReference> Slot<P> {
     }
 }
 
-impl<P: Param> Slot<Defaulted<P>> {
+impl<P: Param> ArgumentSlot<Defaulted<P>> {
     /// Supplies the default if the argument is missing.
     #[inline]
-    pub fn unwrap_or_else(self, default: impl FnOnce() -> P::Value) -> Slot<P> {
-        Slot(self.0.unwrap_or_else(default))
+    pub fn unwrap_or_else(self, default: impl FnOnce() -> P::Owned) -> ArgumentSlot<P> {
+        ArgumentSlot(self.0.unwrap_or_else(default))
     }
 }

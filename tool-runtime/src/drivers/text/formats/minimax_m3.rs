@@ -86,12 +86,12 @@ fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<T
         match tag(cursor)? {
             Some("/invoke") => break true,
             Some(key) => match element(cursor, key, MAX_DEPTH)? {
-                (Element::Text(text), true) => builder.raw(key, text),
-                (Element::Text(text), false) => {
+                (TagContent::Text(text), true) => builder.raw(key, text),
+                (TagContent::Text(text), false) => {
                     builder.truncated(key, text);
                     break false;
                 }
-                (Element::Value(value), is_complete) => {
+                (TagContent::Value(value), is_complete) => {
                     builder.json(key, &value.to_string());
                     if !is_complete {
                         break false;
@@ -105,7 +105,7 @@ fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<T
     tools.call(&tool.name, builder.finish(is_complete)).ok_or(NoMatch::Malformed)
 }
 
-enum Element<'t> {
+enum TagContent<'t> {
     Text(&'t str),
     Value(Value),
 }
@@ -116,7 +116,7 @@ fn element<'t>(
     cursor: &mut Cursor<'t>,
     key: &str,
     depth: usize,
-) -> Result<(Element<'t>, bool), NoMatch> {
+) -> Result<(TagContent<'t>, bool), NoMatch> {
     let depth = depth.checked_sub(1).ok_or(NoMatch::Malformed)?;
     let rest = cursor.rest();
     let Some(at) = rest.find(TOKEN) else {
@@ -124,7 +124,7 @@ fn element<'t>(
             return Err(NoMatch::Incomplete);
         }
         cursor.skip_all();
-        return Ok((Element::Text(without_partial_marker(rest, &[TOKEN])), false));
+        return Ok((TagContent::Text(without_partial_marker(rest, &[TOKEN])), false));
     };
     let text = rest.get(..at).unwrap_or_default();
     cursor.skip(at);
@@ -139,8 +139,8 @@ fn element<'t>(
                 let inner;
                 (inner, is_complete) = element(cursor, head, depth)?;
                 let value = match inner {
-                    Element::Value(value) => value,
-                    Element::Text(text) => leaf(text),
+                    TagContent::Value(value) => value,
+                    TagContent::Text(text) => leaf(text),
                 };
                 match head {
                     "item" => items.push(value),
@@ -159,8 +159,8 @@ fn element<'t>(
         }
     }
     let element = match is_leaf {
-        true => Element::Text(text),
-        false => Element::Value(nested(members, items)),
+        true => TagContent::Text(text),
+        false => TagContent::Value(nested(members, items)),
     };
     Ok((element, is_complete))
 }

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn find_first_returns_leftmost_match() {
-        for (words, place) in [
+        for (words, expected) in [
             (&["<b>", "<a>"][..], Some(2..5)),
             (&["<b>"], Some(5..8)),
             (&["[c", "<b>"], Some(5..8)),
@@ -69,7 +69,7 @@ mod tests {
             (&["<c>"], None),
             (&[], None),
         ] {
-            assert_eq!(find_first("é<a><b>[c", words.iter().copied()), place, "{words:?}");
+            assert_eq!(find_first("é<a><b>[c", words.iter().copied()), expected, "{words:?}");
         }
     }
 }

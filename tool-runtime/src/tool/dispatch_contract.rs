@@ -104,7 +104,7 @@ impl From<Vec<ToolCall>> for Batch {
 
 /// The state that the calls of a batch share and that their contexts expose.
 #[derive(Debug)]
-pub(crate) struct Scope {
+pub(crate) struct BatchScope {
     pub(crate) origin: Origin,
     pub(crate) transcript: Option<Arc<Vec<Message>>>,
     pub(crate) clock: Clock,
@@ -118,7 +118,7 @@ pub(crate) struct Scope {
     pub(crate) usage_meter: Option<UsageMeter>,
 }
 
-impl Scope {
+impl BatchScope {
     /// Collects the secret arguments of a call, so that they are redacted wherever they occur.
     #[inline]
     pub(crate) fn collect_secrets(&self, call: &ToolCall) {
@@ -137,7 +137,7 @@ impl Scope {
 
 /// The interface of a dispatcher for the [`ToolContext`](super::ToolContext) of a call.
 pub(crate) trait Host: Send + Sync {
-    fn scope(&self) -> &Scope;
+    fn scope(&self) -> &BatchScope;
 
     /// Returns the state that the tool of this call continues from, if it was suspended.
     fn suspended_state(&self, call: &ToolCall) -> Option<&Value>;

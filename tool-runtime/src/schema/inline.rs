@@ -148,9 +148,9 @@ mod tests {
         assert_eq!(members["spare"]["anyOf"], or_null);
         assert_eq!(members["span"]["properties"]["to"]["anyOf"], or_null);
         // It is recursive.
-        assert_eq!(members["place"], json!({ "$ref": "#/$defs/Place" }));
+        assert_eq!(members["place"], json!({ "$ref": "#/$defs/Address" }));
         let definitions = schema.as_value()["$defs"].as_object().unwrap();
-        assert_eq!(definitions.keys().collect::<Vec<_>>(), ["Place"]);
+        assert_eq!(definitions.keys().collect::<Vec<_>>(), ["Address"]);
     }
 
     #[test]

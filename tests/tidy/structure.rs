@@ -38,15 +38,16 @@ const MAY_IMPORT: [(&str, &[&str]); 16] = [
 
 /// Modules that decide, besides the crate of `json`: time, tasks and chance come to them as
 /// arguments.
-const SANS_IO: [&str; 23] = [
+const SANS_IO: [&str; 24] = [
     "drivers/",
     "schema/",
     "message/",
     "agent/turn/",
     "agent/window/",
-    "dispatch/executions.rs",
     "dispatch/plan.rs",
     "dispatch/policy/",
+    "dispatch/record.rs",
+    "dispatch/resolve.rs",
     "providers/chat/",
     "providers/codec/",
     "providers/error_response.rs",

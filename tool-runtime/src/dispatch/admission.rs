@@ -2,10 +2,10 @@
 
 use tokio::sync::SemaphorePermit;
 
+use super::call_context::CallResult;
 use super::circuits::CircuitGuard;
 use super::context::BatchContext;
 use super::rate::RateSlot;
-use super::record::CallResult;
 use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::ToolError;

@@ -5,13 +5,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admission::Admission;
+use super::call_context::{CallContext, CallRecord, CallResult};
 use super::context::BatchContext;
 use super::invoke::invoke;
 use super::policy::retry_delay;
-use super::record::{CallRecord, CallResult};
 use crate::event::ToolEvent;
 use crate::guard::{catch_panic, error_chain};
-use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
 
@@ -20,15 +19,12 @@ const MAX_REASON_CHARS: usize = 200;
 
 /// Invokes a tool until it succeeds or is not retried.
 pub(super) async fn run_attempts(
-    batch: &BatchContext,
-    entry: &Entry,
-    arguments: &Arguments,
-    ctx: &ToolContext,
-    record: &mut CallRecord,
+    call: &mut CallContext<'_>,
     mut admission: Option<Box<Admission<'_>>>,
 ) -> CallResult {
+    let CallContext { batch, entry, ctx, .. } = *call;
     loop {
-        let result = run_attempt(entry, arguments, ctx, record).await;
+        let result = run_attempt(call).await;
         let delay = result.as_ref().err().and_then(|error| {
             let tool = entry.definition();
             let max_retries = batch.state.policy.max_retries_of(tool);
@@ -81,22 +77,18 @@ fn operator_text(error: &ToolError) -> String {
 
 /// Invokes a tool once, and ends the work that the attempt has spawned.
 #[inline]
-pub(super) async fn run_attempt(
-    entry: &Entry,
-    arguments: &Arguments,
-    ctx: &ToolContext,
-    record: &mut CallRecord,
-) -> CallResult {
+pub(super) async fn run_attempt(call: &mut CallContext<'_>) -> CallResult {
+    let CallContext { entry, ctx, .. } = *call;
     let _end_work = ctx.end_work_on_drop();
     let result = match entry.definition().timeout {
         None => {
             ctx.begin_attempt(None);
-            invoke(entry.tool().as_ref(), arguments, ctx).await
+            invoke(entry.tool().as_ref(), call.arguments(), ctx).await
         }
         // Boxed, since most tools have no timeout.
-        Some(limit) => Box::pin(with_timeout(entry, limit, arguments, ctx)).await,
+        Some(limit) => Box::pin(with_timeout(call, limit)).await,
     };
-    end_attempt(ctx, record).await;
+    end_attempt(ctx, call.record).await;
     result
 }
 
@@ -141,13 +133,9 @@ pub(super) async fn end_attempt(ctx: &ToolContext, record: &mut CallRecord) {
     }
 }
 
-async fn with_timeout(
-    entry: &Entry,
-    limit: Duration,
-    arguments: &Arguments,
-    ctx: &ToolContext,
-) -> CallResult {
-    let invocation = invoke(entry.tool().as_ref(), arguments, ctx);
+async fn with_timeout(call: &CallContext<'_>, limit: Duration) -> CallResult {
+    let CallContext { entry, ctx, .. } = *call;
+    let invocation = invoke(entry.tool().as_ref(), call.arguments(), ctx);
     let started = Instant::now();
     let deadline = started.checked_add(limit);
     ctx.begin_attempt(deadline);

@@ -4,91 +4,93 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::ApprovalRequest;
+use super::approve::ApprovalRequest;
+use super::call_context::CallContext;
 use super::context::BatchContext;
 use super::policy::{check_capabilities, not_allowed};
-use super::record::CallRecord;
 use crate::event::{BlockReason, ToolEvent};
 use crate::guard::catch_panic;
-use crate::message::Arguments;
-use crate::registry::Entry;
-use crate::tool::args::validated_arguments;
-use crate::tool::{Permission, ToolContext, ToolError};
+use crate::tool::{Permission, ToolError};
 
-/// Authorizes a call. If its arguments were examined, returns their validated form: the tool
-/// receives exactly what was approved.
-pub(super) async fn authorize(
-    batch: &BatchContext,
-    entry: &Entry,
-    ctx: &ToolContext,
-    record: &mut CallRecord,
-) -> Result<Option<Arguments>, ToolError> {
-    let policy = &batch.state.policy;
-    check_capabilities(entry.definition(), &policy.granted)
-        .map_err(|error| record.block((BlockReason::Capability, error)))?;
-    let permission = policy.permissions.for_tool(entry);
-    let can_ask =
-        permission == Permission::Ask && batch.state.approvals.can_decide(&batch.decisions);
-    let examines_arguments =
-        can_ask || permission != Permission::Deny && policy.permissions.has_predicates();
-    if !examines_arguments && permission == Permission::Allow {
-        return Ok(None);
-    }
-    decide(batch, entry, permission, examines_arguments, ctx, record).await
+/// Returns the permission of the tool of a call, whatever the arguments are. Blocks the call if
+/// the tool requires a capability that is not granted.
+pub(super) fn tool_permission(call: &mut CallContext<'_>) -> Result<Permission, ToolError> {
+    let policy = &call.batch.state.policy;
+    check_capabilities(call.entry.definition(), &policy.granted)
+        .map_err(|error| call.record.block((BlockReason::Capability, error)))?;
+    Ok(policy.permissions.for_tool(call.entry))
 }
 
-/// Decides on a call by the predicates of the policy and by its approver.
-async fn decide(
-    batch: &BatchContext,
-    entry: &Entry,
-    tool_permission: Permission,
-    examines_arguments: bool,
-    ctx: &ToolContext,
-    record: &mut CallRecord,
-) -> Result<Option<Arguments>, ToolError> {
-    let state = &batch.state;
-    let definition = entry.definition();
-    let mut request = ApprovalRequest {
-        call: ctx.call().clone(),
-        arguments: Value::Null,
-        tool: Arc::clone(entry.shared_definition()),
-        provider: entry.provider().map(ToOwned::to_owned),
-        redactor: batch.scope.redactor.clone(),
-    };
-    let mut validated = None;
-    let mut permission = tool_permission;
-    if examines_arguments {
-        let (value, json) = validated_arguments(definition, &ctx.call().arguments, ctx)?;
-        request.arguments = value;
-        ctx.record_json(&json);
-        validated = Some(Arguments::from(json));
-        let for_call = catch_panic(|| state.policy.permissions.for_call(tool_permission, &request));
-        permission = for_call.unwrap_or(Permission::Deny);
+/// Whether a predicate or an approver examines the arguments of calls with this permission.
+pub(super) fn examines_arguments(batch: &BatchContext, permission: Permission) -> bool {
+    let can_ask = || batch.state.approvals.can_decide(&batch.decisions);
+    permission == Permission::Ask && can_ask()
+        || permission != Permission::Deny && batch.state.policy.permissions.has_predicates()
+}
+
+/// Authorizes a call: by the permission of its tool, by the predicates of the policy, and by an
+/// approver.
+pub(super) async fn authorize(
+    call: &mut CallContext<'_>,
+    permission: Permission,
+) -> Result<(), ToolError> {
+    if permission == Permission::Allow && !examines_arguments(call.batch, permission) {
+        return Ok(());
     }
+    let mut request = ApprovalRequest {
+        call: call.ctx.call().clone(),
+        arguments: Value::Null,
+        tool: Arc::clone(call.entry.shared_definition()),
+        provider: call.entry.provider().map(ToOwned::to_owned),
+        redactor: call.batch.scope.redactor.clone(),
+    };
+    let Some(validated) = &mut call.validated else {
+        return decide(call, permission, &request).await;
+    };
+    call.ctx.record_json(&validated.json.to_text());
+    request.arguments = std::mem::take(&mut validated.value);
+    let permissions = &call.batch.state.policy.permissions;
+    let for_call = catch_panic(|| permissions.for_call(permission, &request));
+    let decided = decide(call, for_call.unwrap_or(Permission::Deny), &request).await;
+    if let Some(validated) = &mut call.validated {
+        validated.value = request.arguments;
+    }
+    decided
+}
+
+/// Applies the permission of a call, and asks the approver if necessary.
+async fn decide(
+    call: &mut CallContext<'_>,
+    permission: Permission,
+    request: &ApprovalRequest,
+) -> Result<(), ToolError> {
+    let CallContext { batch, entry, .. } = *call;
     match permission {
-        Permission::Allow => {}
+        Permission::Allow => Ok(()),
         // A resumed call was approved when it started.
-        Permission::Ask if batch.suspended_state(ctx.call()).is_some() => {}
+        Permission::Ask if batch.suspended_state(&request.call).is_some() => Ok(()),
         Permission::Ask => {
+            let id = &request.call.id;
             let on_request = || {
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
-                    call: request.call.id.clone(),
+                    call: id.clone(),
                     tool: request.call.name.clone(),
                     arguments: request.arguments.clone(),
                 });
             };
-            let (run, decisions) = (batch.scope.origin.run, &batch.decisions);
-            let (by, decision) = state.approvals.decide(&request, run, decisions, on_request).await;
-            record.decided_by.clone_from(&by);
-            decision.map_err(|blocked| record.block(blocked))?;
+            let (approvals, run) = (&batch.state.approvals, batch.scope.origin.run);
+            let decision = approvals.decide(request, run, &batch.decisions, on_request);
+            let (by, decision) = decision.await;
+            call.record.decided_by.clone_from(&by);
+            decision.map_err(|blocked| call.record.block(blocked))?;
             if let Some(by) = by {
-                let call = &request.call.id;
-                batch.scope.emit(|| ToolEvent::Approved { call: call.clone(), by });
+                batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), by });
             }
+            Ok(())
         }
         Permission::Deny => {
-            return Err(record.block((BlockReason::Permission, not_allowed(definition))));
+            let error = not_allowed(entry.definition());
+            Err(call.record.block((BlockReason::Permission, error)))
         }
     }
-    Ok(validated)
 }

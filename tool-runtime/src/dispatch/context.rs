@@ -1,22 +1,14 @@
 //! The context that the calls of one reply share.
 
-use std::any::{Any, TypeId};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
-
 use super::abort::AbortState;
-use super::batch;
 use super::state::DispatchState;
 use crate::event::{BlockReason, ToolExecution};
-use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, Snapshot};
-use crate::tool::dispatch_contract::{BatchScope, Host};
-use crate::tool::{
-    Batch, Decision, DetachedThreads, Extensions, Permission, SuspendedCall, ToolError,
-    ToolErrorKind,
-};
+use crate::tool::dispatch_contract::BatchScope;
+use crate::tool::{Decision, Permission, SuspendedCall, ToolError, ToolErrorKind};
 
 /// The maximum depth of nested calls.
 const MAX_DEPTH: u32 = 8;
@@ -101,39 +93,5 @@ impl BatchContext {
     /// Returns the tools whose calls this batch is nested in.
     pub(super) fn outer_tools(&self) -> Vec<&Entry> {
         self.outer_names.iter().filter_map(|name| self.tools.entry(name)).collect()
-    }
-}
-
-impl Host for BatchContext {
-    fn scope(&self) -> &BatchScope {
-        &self.scope
-    }
-
-    fn suspended_state(&self, call: &ToolCall) -> Option<&Value> {
-        self.suspended_state(call)
-    }
-
-    fn extensions(&self) -> &Extensions {
-        &self.state.extensions
-    }
-
-    /// A tool that finds tools finds those that its caller may call.
-    fn get(&self, of: TypeId) -> Option<&dyn Any> {
-        (of == TypeId::of::<CallableTools>()).then(|| self.callable() as &dyn Any)
-    }
-
-    fn detached_threads(&self) -> &DetachedThreads {
-        &self.state.detached_threads
-    }
-
-    fn dispatch_within<'a>(
-        &'a self,
-        parent: &'a ToolCall,
-        batch: Batch,
-    ) -> BoxFuture<'a, Vec<ToolExecution>> {
-        let mut outer_names = self.outer_names.clone();
-        outer_names.push(parent.name.clone());
-        // Boxed, since a call may contain calls of the same kind.
-        Box::pin(batch::run_batch(self.tools.clone(), Arc::clone(&self.state), batch, outer_names))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 #[cfg(not(feature = "tracing"))]
 use super::call::run_call;
 use super::context::BatchContext;
-use super::executions::failure;
+use super::record::failure;
 #[cfg(feature = "tracing")]
 use super::traced::run_call;
 use crate::event::{ToolEvent, ToolExecution};

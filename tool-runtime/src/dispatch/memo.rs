@@ -4,10 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use super::record::CallResult;
+use super::call_context::CallResult;
 use crate::registry::Entry;
 use crate::tool::{Tool, ToolOutput};
 
@@ -43,7 +42,7 @@ struct Cell {
 
 impl Memo {
     /// Returns the memoized output of a tool for these arguments, or else runs `run`; and whether
-    /// the output was memoized.
+    /// the output was memoized. `arguments` are JSON with sorted members.
     ///
     /// Concurrent calls with the same arguments wait for the first. Errors are not memoized: the
     /// next call runs again.
@@ -53,14 +52,14 @@ impl Memo {
     pub(super) async fn get_or_run<F>(
         &self,
         entry: &Entry,
-        arguments: &Value,
+        arguments: String,
         may_wait: bool,
         run: F,
     ) -> (CallResult, bool)
     where
         F: Future<Output = CallResult>,
     {
-        let key = Arc::new((entry.full_name().to_owned(), arguments.to_string()));
+        let key = Arc::new((entry.full_name().to_owned(), arguments));
         let cell = self.cell(entry, &key);
         if !may_wait {
             if let Some(output) = cell.get() {
@@ -188,7 +187,7 @@ mod tests {
         let entry = tools.entry("t").unwrap();
         let may_wait = number.is_multiple_of(2);
         let (output, is_cached) =
-            memo.get_or_run(entry, &json!({ "n": number }), may_wait, run).await;
+            memo.get_or_run(entry, json!({ "n": number }).to_string(), may_wait, run).await;
         assert_eq!(output.unwrap().as_text(), number.to_string());
         is_cached
     }
@@ -209,9 +208,14 @@ mod tests {
         let entry = tools.entry("t").unwrap();
         let run = async |number: usize, bytes: usize| {
             let output = async { Ok(ToolOutput::text("x".repeat(bytes))) };
-            memo.get_or_run(entry, &json!({ "n": number }), number.is_multiple_of(2), output)
-                .await
-                .1
+            memo.get_or_run(
+                entry,
+                json!({ "n": number }).to_string(),
+                number.is_multiple_of(2),
+                output,
+            )
+            .await
+            .1
         };
         // The arguments count as well.
         let half = MAX_BYTES / 2 - json!({ "n": 1 }).to_string().len();
@@ -240,7 +244,10 @@ mod tests {
         for number in 0..40 {
             let arguments = json!({ "n": number, "text": "x".repeat(1 << 20) });
             let fail = async { Err(ToolError::failed("no")) };
-            memo.get_or_run(entry, &arguments, number % 2 == 0, fail).await.0.unwrap_err();
+            memo.get_or_run(entry, arguments.to_string(), number % 2 == 0, fail)
+                .await
+                .0
+                .unwrap_err();
             assert!(memo.lock().bytes <= MAX_BYTES);
         }
         let entries = memo.lock();
@@ -252,7 +259,8 @@ mod tests {
         let (memo, tools) = (Memo::default(), tools());
         for number in [1, 2] {
             let (entry, fail) = (tools.entry("t").unwrap(), async { Err(ToolError::failed("no")) });
-            let failed = memo.get_or_run(entry, &json!({ "n": number }), number == 2, fail).await;
+            let failed =
+                memo.get_or_run(entry, json!({ "n": number }).to_string(), number == 2, fail).await;
             assert!(failed.0.is_err() && !failed.1);
             assert!(!is_cached(&memo, &tools, number).await);
             assert!(is_cached(&memo, &tools, number).await);

@@ -6,12 +6,13 @@
 //! # The path of a batch
 //! 1. `mod.rs`: [`Dispatcher`] takes a batch and a snapshot of its registry.
 //! 2. `batch.rs`, `plan.rs`: the calls are split into waves that run one after the other.
-//! 3. `call.rs`: each call passes the stages that are listed there: interceptors, authorization,
-//!    memo, admission, invocation.
-//! 4. `executions.rs`: the result of each call becomes its execution.
+//! 3. `call.rs`: each call passes the stages that are listed there, from the interceptors to the
+//!    record of its execution.
 //!
 //! `policy/` holds the configuration and the rules that decide without a clock. `state.rs` holds
-//! the counters, which clones and runs share; `context.rs` holds what the calls of one batch share.
+//! the counters, which clones and runs share; `context.rs` holds what the calls of one batch share,
+//! and `call_context.rs` what the stages of one call share. `host.rs` serves the context of a
+//! running tool: nested calls and extensions.
 //!
 //! # Invariants
 //! - Every call has exactly one execution, whatever happens: unknown name, invalid JSON, denial,
@@ -27,11 +28,12 @@ mod attempt;
 mod authorize;
 mod batch;
 mod call;
+mod call_context;
 mod circuits;
 mod concurrency;
 mod context;
-mod executions;
 mod finish_guard;
+mod host;
 mod intercept;
 mod invoke;
 mod memo;
@@ -39,8 +41,10 @@ mod plan;
 mod policy;
 mod rate;
 mod record;
+mod resolve;
 mod resumed;
 mod state;
+mod stop;
 #[cfg(feature = "tracing")]
 mod traced;
 
@@ -67,7 +71,7 @@ use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, ToolDefinition};
 use abort::aborts;
-use executions::end_events;
+use record::end_events;
 use state::DispatchState;
 
 /// Runs tool calls on the tools of a registry.

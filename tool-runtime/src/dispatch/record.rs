@@ -1,22 +1,103 @@
-use crate::event::BlockReason;
-use crate::tool::{ToolError, ToolOutput};
+//! Builds executions from the results of calls: text for the model, cause for the operator.
 
-/// The output or the error of a call.
-pub(super) type CallResult = Result<ToolOutput, ToolError>;
+use super::call_context::{CallRecord, CallResult};
+use super::context::BatchContext;
+use super::policy::truncate_middle;
+use crate::event::{BlockReason, ToolEvent, ToolExecution};
+use crate::guard::error_chain;
+use crate::message::{ToolCall, ToolResult};
+use crate::tool::dispatch_contract::BatchScope;
+use crate::tool::{MeteredUsage, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
-/// The notes that the stages of a call make for its execution.
-#[derive(Default)]
-pub(super) struct CallRecord {
-    pub(super) is_cached: bool,
-    pub(super) decided_by: Option<String>,
-    pub(super) blocked_by: Option<BlockReason>,
-    pub(super) has_detached_thread: bool,
+/// Builds the execution of a call from its result and the notes of its stages.
+#[inline]
+pub(super) fn into_execution(
+    batch: &BatchContext,
+    ctx: ToolContext,
+    result: CallResult,
+    record: CallRecord,
+) -> ToolExecution {
+    let finished = ctx.into_finished();
+    let (call, modified_call) = match record.original_call {
+        Some(original) if *original != finished.call => (*original, Some(Box::new(finished.call))),
+        _ => (finished.call, None),
+    };
+    let mut execution = match result {
+        Ok(output) => success(call, output),
+        Err(error) => failure(call, error),
+    };
+    if let Some(meter) = &batch.scope.usage_meter
+        && !execution.effects.is_empty()
+    {
+        // Effects that the tool recorded during the call are counted already.
+        meter.add(MeteredUsage::of_effects(&execution.effects));
+    }
+    if !finished.effects.is_empty() {
+        execution.effects.splice(..0, finished.effects);
+    }
+    // Redact before truncating: half a secret is a secret too.
+    batch.redact_result(&mut execution);
+    let limit = batch.state.policy.output_limit;
+    if let Some(short) = truncate_middle(&execution.result.text, limit) {
+        execution.full_text = Some(std::mem::replace(&mut execution.result.text, short));
+    }
+    execution.modified_call = modified_call;
+    if let Some(decoded) = finished.arguments {
+        execution.fixes = decoded.fixes;
+        execution.decoded_arguments = decoded.json;
+    }
+    execution.attempts = finished.attempts;
+    execution.is_cached = record.is_cached;
+    execution.decided_by = record.decided_by;
+    execution.blocked_by = record.blocked_by.or(execution.blocked_by);
+    execution.has_detached_thread = record.has_detached_thread;
+    execution
 }
 
-impl CallRecord {
-    /// Records why the call is blocked, and returns its error.
-    pub(super) fn block(&mut self, (reason, error): (BlockReason, ToolError)) -> ToolError {
-        self.blocked_by = Some(reason);
-        error
+#[inline]
+fn success(call: ToolCall, output: ToolOutput) -> ToolExecution {
+    let (text, images, effects) = output.into_parts();
+    let mut result = ToolResult::success(&call, text);
+    result.images = images;
+    let mut execution = ToolExecution::new(call, result);
+    execution.effects = effects;
+    execution
+}
+
+pub(super) fn failure(call: ToolCall, mut error: ToolError) -> ToolExecution {
+    let result = ToolResult::failure(&call, error.kind().code(), error.text());
+    let mut execution = ToolExecution::new(call, result);
+    // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
+    execution.cause = error.source().map(|source| error_chain(source));
+    execution.suspended_state = error.take_state();
+    execution.blocked_by = execution.suspended_state.is_some().then_some(BlockReason::Pending);
+    execution
+}
+
+/// Returns the events at the end of a call: that it was blocked or cancelled, and its execution.
+pub(super) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = ToolEvent> {
+    let call = execution.call.id.clone();
+    let reason = match execution.blocked_by {
+        Some(by) => Some(ToolEvent::Blocked { call, by, reason: execution.result.text.clone() }),
+        None if execution.failed_with(ToolErrorKind::Cancelled.code()) => {
+            Some(ToolEvent::Cancelled { call })
+        }
+        None => None,
+    };
+    // The saved state of a tool is for the tool alone.
+    let execution = ToolExecution { suspended_state: None, ..execution.clone() };
+    reason.into_iter().chain([ToolEvent::Finished(execution)])
+}
+
+/// Emits the end of a call.
+#[inline]
+pub(super) fn emit_end(scope: &BatchScope, execution: &ToolExecution) {
+    if !scope.observers.is_empty() {
+        emit_end_events(scope, execution);
     }
+}
+
+#[cold]
+fn emit_end_events(scope: &BatchScope, execution: &ToolExecution) {
+    end_events(execution).for_each(|event| scope.emit(|| event));
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Policy;
 use super::approve::Approvals;
 use super::circuits::CircuitBreakers;
 use super::concurrency::ConcurrencyLimits;
 use super::memo::Memo;
-use super::policy::check_capabilities;
+use super::policy::{Policy, check_capabilities};
 use super::rate::RateLimiters;
 use crate::event::clock::Clock;
 use crate::event::{Observers, RunId};

@@ -1,10 +1,10 @@
-//! Builds executions from the results of calls: text for the model, cause for the operator.
+//! Resolves the name of a call to a tool of the snapshot.
 
-use crate::event::{BlockReason, ToolEvent, ToolExecution};
-use crate::guard::error_chain;
-use crate::message::{ToolCall, ToolResult};
+use super::call_context::CallRecord;
+use super::context::BatchContext;
+use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, name_to_suggest, nearest};
-use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{ToolError, ToolErrorKind};
 
 /// The maximum number of tool names in the result of a call to an unknown tool.
 const MAX_NAMES: usize = 20;
@@ -12,46 +12,34 @@ const MAX_NAMES: usize = 20;
 /// The maximum number of characters of an unknown tool name that are repeated to the model.
 const MAX_NAME_CHARS: usize = 80;
 
-#[inline]
-pub(super) fn success(call: ToolCall, output: ToolOutput) -> ToolExecution {
-    let (text, images, effects) = output.into_parts();
-    let mut result = ToolResult::success(&call, text);
-    result.images = images;
-    let mut execution = ToolExecution::new(call, result);
-    execution.effects = effects;
-    execution
+/// Returns the tool of a call that may start: its batch is not aborted, its name is known, and it
+/// is not nested too deeply.
+pub(super) fn resolve<'b>(
+    batch: &'b BatchContext,
+    call: &ToolCall,
+    record: &mut CallRecord,
+) -> Result<&'b Entry, ToolError> {
+    batch.abort.check().map_err(|blocked| record.block(blocked))?;
+    let entry = batch.tools.entry(&call.name).ok_or_else(|| missing_tool(batch, &call.name))?;
+    batch.check_suspended(call, entry)?;
+    batch.check_depth().map_err(|blocked| record.block(blocked))?;
+    Ok(entry)
 }
 
-pub(super) fn failure(call: ToolCall, mut error: ToolError) -> ToolExecution {
-    let result = ToolResult::failure(&call, error.kind().code(), error.text());
-    let mut execution = ToolExecution::new(call, result);
-    // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
-    execution.cause = error.source().map(|source| error_chain(source));
-    execution.suspended_state = error.take_state();
-    execution.blocked_by = execution.suspended_state.is_some().then_some(BlockReason::Pending);
-    execution
-}
-
-/// Returns the events at the end of a call: that it was blocked or cancelled, and its execution.
-pub(super) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = ToolEvent> {
-    let call = execution.call.id.clone();
-    let reason = match execution.blocked_by {
-        Some(by) => Some(ToolEvent::Blocked { call, by, reason: execution.result.text.clone() }),
-        None if execution.failed_with(ToolErrorKind::Cancelled.code()) => {
-            Some(ToolEvent::Cancelled { call })
-        }
-        None => None,
-    };
-    // The saved state of a tool is for the tool alone.
-    let execution = ToolExecution { suspended_state: None, ..execution.clone() };
-    reason.into_iter().chain([ToolEvent::Finished(execution)])
+/// Returns the error of a call whose tool does not exist.
+#[cold]
+fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
+    match batch.removed_tools.iter().any(|removed| removed == name) {
+        true => removed_tool(name),
+        false => unknown_tool(batch.callable(), name),
+    }
 }
 
 /// Returns the error of a call to an unknown tool, which suggests tools that the model may mean.
 ///
 /// Only tools that the model may call and that may be offered are suggested. Their availability is
 /// checked only for those that are suggested, unless all of them are listed.
-pub(super) fn unknown_tool(callable: &CallableTools, name: &str) -> ToolError {
+fn unknown_tool(callable: &CallableTools, name: &str) -> ToolError {
     let is_selectable = |tool: &&Entry| tool.definition().preference.is_selectable();
     let can_run = |tool: &&Entry| tool.availability().is_available();
     let quoted = |tool: &Entry| format!("`{}`", name_to_suggest(tool, name));
@@ -77,7 +65,7 @@ pub(super) fn unknown_tool(callable: &CallableTools, name: &str) -> ToolError {
 
 /// Returns the error of a call to a tool that was offered before and is no longer registered, where
 /// no other name would help.
-pub(super) fn removed_tool(name: &str) -> ToolError {
+fn removed_tool(name: &str) -> ToolError {
     let text = format!("`{name}` is not there any more. Go on without it.");
     ToolError::new(ToolErrorKind::Unavailable, text)
 }

@@ -1,0 +1,49 @@
+//! The dispatcher as the context of a running tool sees it: shared values and nested calls.
+
+use std::any::{Any, TypeId};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::batch::run_batch;
+use super::context::BatchContext;
+use crate::event::ToolExecution;
+use crate::guard::BoxFuture;
+use crate::message::ToolCall;
+use crate::registry::CallableTools;
+use crate::tool::dispatch_contract::{BatchScope, Host};
+use crate::tool::{Batch, DetachedThreads, Extensions};
+
+impl Host for BatchContext {
+    fn scope(&self) -> &BatchScope {
+        &self.scope
+    }
+
+    fn suspended_state(&self, call: &ToolCall) -> Option<&Value> {
+        self.suspended_state(call)
+    }
+
+    fn extensions(&self) -> &Extensions {
+        &self.state.extensions
+    }
+
+    /// A tool that finds tools finds those that its caller may call.
+    fn get(&self, of: TypeId) -> Option<&dyn Any> {
+        (of == TypeId::of::<CallableTools>()).then(|| self.callable() as &dyn Any)
+    }
+
+    fn detached_threads(&self) -> &DetachedThreads {
+        &self.state.detached_threads
+    }
+
+    fn dispatch_within<'a>(
+        &'a self,
+        parent: &'a ToolCall,
+        batch: Batch,
+    ) -> BoxFuture<'a, Vec<ToolExecution>> {
+        let mut outer_names = self.outer_names.clone();
+        outer_names.push(parent.name.clone());
+        // Boxed, since a call may contain calls of the same kind.
+        Box::pin(run_batch(self.tools.clone(), Arc::clone(&self.state), batch, outer_names))
+    }
+}

@@ -2,7 +2,7 @@
 
 use tokio::sync::SemaphorePermit;
 
-use super::call_context::CallResult;
+use super::call_record::CallResult;
 use super::circuits::CircuitGuard;
 use super::context::BatchContext;
 use super::rate::RateSlot;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admission::Admission;
-use super::call_context::{CallContext, CallRecord, CallResult};
+use super::call_context::CallContext;
+use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
 use super::invoke::invoke;
 use super::policy::retry_delay;

@@ -2,15 +2,12 @@
 
 use serde_json::Value;
 
+use super::call_record::CallRecord;
 use super::context::BatchContext;
-use crate::event::BlockReason;
-use crate::message::{Arguments, ToolCall};
+use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::args::validated_arguments;
-use crate::tool::{ToolContext, ToolError, ToolOutput};
-
-/// The output or the error of a call.
-pub(super) type CallResult = Result<ToolOutput, ToolError>;
+use crate::tool::{ToolContext, ToolError};
 
 /// A call whose name is resolved to a tool.
 pub(super) struct CallContext<'c> {
@@ -25,8 +22,8 @@ pub(super) struct CallContext<'c> {
 /// The repaired and validated arguments of a call.
 pub(super) struct ValidatedArguments {
     pub(super) value: Value,
-    /// The same arguments as JSON: the tool receives exactly what was approved.
     /// The JSON that the tool receives, exactly as it was approved.
+    pub(super) json: Arguments,
 }
 
 impl<'c> CallContext<'c> {
@@ -56,24 +53,5 @@ impl<'c> CallContext<'c> {
             Some(validated) => &validated.json,
             None => &self.ctx.call().arguments,
         }
-    }
-}
-
-/// The notes that the stages of a call make for its execution.
-#[derive(Default)]
-pub(super) struct CallRecord {
-    /// The call before the interceptors saw it, if there are any.
-    pub(super) original_call: Option<Box<ToolCall>>,
-    pub(super) is_cached: bool,
-    pub(super) decided_by: Option<String>,
-    pub(super) blocked_by: Option<BlockReason>,
-    pub(super) has_detached_thread: bool,
-}
-
-impl CallRecord {
-    /// Records why the call is blocked, and returns its error.
-    pub(super) fn block(&mut self, (reason, error): (BlockReason, ToolError)) -> ToolError {
-        self.blocked_by = Some(reason);
-        error
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::call_context::{CallRecord, CallResult};
+use super::call_record::{CallRecord, CallResult};
 use crate::event::{BlockReason, ToolExecution};
 use crate::guard::{CatchPanic, Panic};
 use crate::message::ToolCall;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::OnceCell;
 
-use super::call_context::CallResult;
+use super::call_record::CallResult;
 use crate::registry::Entry;
 use crate::tool::{Tool, ToolOutput};
 

@@ -29,6 +29,7 @@ mod authorize;
 mod batch;
 mod call;
 mod call_context;
+mod call_record;
 mod circuits;
 mod concurrency;
 mod context;

@@ -1,6 +1,6 @@
 //! Builds executions from the results of calls: text for the model, cause for the operator.
 
-use super::call_context::{CallRecord, CallResult};
+use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
 use super::policy::truncate_middle;
 use crate::event::{BlockReason, ToolEvent, ToolExecution};

@@ -1,6 +1,6 @@
 //! Resolves the name of a call to a tool of the snapshot.
 
-use super::call_context::CallRecord;
+use super::call_record::CallRecord;
 use super::context::BatchContext;
 use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, name_to_suggest, nearest};

@@ -5,6 +5,7 @@
 //! missing migrations (`open.rs`, `schema.rs`), and every operation is one transaction
 //! (`session_table.rs`).
 
+mod error;
 mod open;
 mod schema;
 mod session_table;
@@ -18,7 +19,7 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::task::spawn_blocking;
 
-pub use open::OpenError;
+pub use error::OpenError;
 
 use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite};
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::open::OpenFailure;
+use super::error::OpenFailure;
 
 /// Application id of session files: "tool" in ASCII.
 const APPLICATION_ID: i32 = 0x746f_6f6c;

@@ -3,7 +3,7 @@ use std::fs;
 use rusqlite::Connection;
 
 use super::folder::Folder;
-use crate::store::open::OpenFailure;
+use crate::store::error::OpenFailure;
 use crate::store::schema::apply;
 use crate::store::{OpenError, Sqlite};
 

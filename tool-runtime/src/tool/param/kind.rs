@@ -8,62 +8,10 @@ use serde::de::value::Error as AbsentError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::slot::{ArgumentSlot, Parameter};
+use super::parameter::{ArgumentSlot, Param, Parameter, PassByReference, PassByValue};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
 use crate::tool::args::{ArgumentDecodeError, RawArguments};
-
-/// A parameter of a tool's function.
-pub trait Param: Sized {
-    /// The decoded value, which is kept until the function is called.
-    type Owned: Send;
-
-    /// Describes the parameter for the schema.
-    fn parameter(&self, name: &'static str, description: &'static str) -> Parameter;
-
-    /// Decodes the argument of the parameter at `index`.
-    ///
-    /// # Errors
-    /// The type rejects the text, or the argument is missing and not optional.
-    fn value(
-        arguments: &RawArguments<'_>,
-        index: usize,
-    ) -> Result<Self::Owned, ArgumentDecodeError>;
-
-    /// Decodes the argument into a slot, from which the function receives it.
-    ///
-    /// # Errors
-    /// The errors of [`value`](Self::value).
-    #[inline]
-    fn decode(
-        &self,
-        arguments: &RawArguments<'_>,
-        index: usize,
-    ) -> Result<ArgumentSlot<Self>, ArgumentDecodeError> {
-        match Self::value(arguments, index) {
-            Ok(value) => Ok(ArgumentSlot(value)),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// A parameter that is passed by value.
-pub trait PassByValue: Param {
-    /// The type that the function receives.
-    type Passed<'a>;
-
-    /// Converts the decoded value into what the function receives.
-    fn pass(value: Self::Owned, ctx: &ToolContext) -> Self::Passed<'_>;
-}
-
-/// A parameter that is passed by reference.
-pub trait PassByReference: Param {
-    /// The type that the function borrows.
-    type Borrowed: ?Sized;
-
-    /// Borrows what the function receives.
-    fn borrow<'a>(value: &'a Self::Owned, ctx: &'a ToolContext) -> &'a Self::Borrowed;
-}
 
 /// An argument of type `T`.
 #[derive(Debug)]
@@ -224,6 +172,14 @@ impl<P: Param> Param for Defaulted<P> {
         index: usize,
     ) -> Result<Self::Owned, ArgumentDecodeError> {
         arguments.text(index).map(|_| P::value(arguments, index)).transpose()
+    }
+}
+
+impl<P: Param> ArgumentSlot<Defaulted<P>> {
+    /// Supplies the default if the argument is missing.
+    #[inline]
+    pub fn unwrap_or_else(self, default: impl FnOnce() -> P::Owned) -> ArgumentSlot<P> {
+        ArgumentSlot(self.0.unwrap_or_else(default))
     }
 }
 

@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::kind::{Borrowed, Context, PassByReference, UnsupportedParam, Value};
+use super::kind::{Borrowed, Context, UnsupportedParam, Value};
+use super::parameter::PassByReference;
 use crate::tool::ToolContext;
 
 /// A parameter written `T`.

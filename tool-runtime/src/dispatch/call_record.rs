@@ -1,0 +1,27 @@
+//! The notes of one call, which become its execution.
+
+use crate::event::BlockReason;
+use crate::message::ToolCall;
+use crate::tool::{ToolError, ToolOutput};
+
+/// The output or the error of a call.
+pub(super) type CallResult = Result<ToolOutput, ToolError>;
+
+/// The notes that the stages of a call make for its execution.
+#[derive(Default)]
+pub(super) struct CallRecord {
+    /// The call before the interceptors saw it, if there are any.
+    pub(super) original_call: Option<Box<ToolCall>>,
+    pub(super) is_cached: bool,
+    pub(super) decided_by: Option<String>,
+    pub(super) blocked_by: Option<BlockReason>,
+    pub(super) has_detached_thread: bool,
+}
+
+impl CallRecord {
+    /// Records why the call is blocked, and returns its error.
+    pub(super) fn block(&mut self, (reason, error): (BlockReason, ToolError)) -> ToolError {
+        self.blocked_by = Some(reason);
+        error
+    }
+}

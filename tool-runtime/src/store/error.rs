@@ -1,0 +1,82 @@
+//! Why a file of sessions can't be opened.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// The reason why a file of sessions cannot be opened. The file is unchanged.
+///
+/// ```
+/// use tool_runtime::store::{OpenError, Sqlite};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let error = Sqlite::open("/no/such/folder/sessions.db").await.unwrap_err();
+/// assert!(matches!(&error, OpenError::Unavailable { .. }));
+/// assert!(error.to_string().starts_with("session file /no/such/folder/sessions.db can't be"));
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A newer version of this crate has written the file.
+    #[error(
+        "unsupported version of session file {}: {version}, at most {supported}; use a newer \
+         version of the program, or another file",
+        path.display()
+    )]
+    UnsupportedVersion {
+        /// Path of the file.
+        path: PathBuf,
+        /// Version of the file.
+        version: usize,
+        /// Highest version that this crate supports.
+        supported: usize,
+    },
+    /// The file belongs to another program, or is not a database.
+    #[error("not a session file: {}; use a separate file for sessions", path.display())]
+    NotASessionFile {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The file cannot be opened now: it may be locked, or its folder may be missing.
+    #[error("session file {} can't be opened: {source}", path.display())]
+    Unavailable {
+        /// Path of the file; `:memory:` if the store is in memory.
+        path: PathBuf,
+        /// Error of SQLite or of the operating system.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+/// An error of a connection, which does not know the path.
+#[derive(Debug)]
+pub(super) enum OpenFailure {
+    UnsupportedVersion { version: usize, supported: usize },
+    NotASessionFile,
+    Sqlite(rusqlite::Error),
+}
+
+impl OpenFailure {
+    /// Adds the path of the file.
+    pub(super) fn at(self, path: &Path) -> OpenError {
+        let path = path.to_owned();
+        match self {
+            Self::UnsupportedVersion { version, supported } => {
+                OpenError::UnsupportedVersion { path, version, supported }
+            }
+            Self::NotASessionFile => OpenError::NotASessionFile { path },
+            Self::Sqlite(error) => OpenError::Unavailable { path, source: error.into() },
+        }
+    }
+}
+
+impl From<rusqlite::Error> for OpenFailure {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::NotASessionFile,
+            _ => Self::Sqlite(error),
+        }
+    }
+}

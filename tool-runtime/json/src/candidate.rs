@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::{Fix, number::contains_float, parsed::JsonText, whitespace::is_json_whitespace};
+use super::{Fix, integers::contains_float, parsed::JsonText, whitespace::is_json_whitespace};
 
 /// A value found in the text.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
-//! The error of parsing, in words that a language model can act upon.
+//! The errors of parsing, in words that a language model can act upon.
 
 use std::{error::Error, fmt, ops::Range};
 
+#[cfg(feature = "check")]
+use super::Mismatch;
 use super::{coerce::TypeSet, recover::RecoveryError};
 
 /// The maximum number of characters quoted on each side of the position, or of each candidate.
@@ -262,3 +264,60 @@ impl fmt::Display for ParseError {
 }
 
 impl Error for ParseError {}
+
+/// The reason for which a text yields no value that satisfies the schema.
+///
+/// [`Display`](fmt::Display) writes a message for the model: the parse error, or one line for each
+/// mismatch.
+///
+/// ```
+/// use tool_json::{ParseErrorKind, ParseValidError, parse_valid};
+///
+/// let schema = serde_json::json!({"type": "object"});
+/// match parse_valid("Sorry, I can't.", &schema).unwrap_err() {
+///     ParseValidError::Unreadable(error) => assert_eq!(error.kind(), ParseErrorKind::NoValue),
+///     error => panic!("{error}"),
+/// }
+/// ```
+#[cfg(feature = "check")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseValidError {
+    /// The text cannot be parsed without guessing.
+    Unreadable(ParseError),
+    /// The value does not satisfy the schema; these are all mismatches.
+    Invalid(Vec<Mismatch>),
+}
+
+#[cfg(feature = "check")]
+impl fmt::Display for ParseValidError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Invalid(mismatches) => {
+                for (at, mismatch) in mismatches.iter().enumerate() {
+                    let separator = if at == 0 { "" } else { "\n" };
+                    write!(f, "{separator}{mismatch}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(feature = "check")]
+impl Error for ParseValidError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Unreadable(error) => Some(error),
+            Self::Invalid(_) => None,
+        }
+    }
+}
+
+#[cfg(feature = "check")]
+impl From<ParseError> for ParseValidError {
+    fn from(error: ParseError) -> Self {
+        Self::Unreadable(error)
+    }
+}

@@ -69,11 +69,7 @@
 //! assert_eq!(kinds, [FixKind::Prose, FixKind::Fence, FixKind::Fence]);
 //! ```
 
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 mod adjacent;
-mod advice;
 mod bracketed;
 mod candidate;
 #[cfg(feature = "check")]
@@ -82,60 +78,53 @@ mod coerce;
 mod completeness;
 mod error;
 mod fix;
+mod integers;
 mod labels;
-#[cfg(test)]
-mod linear_work_tests;
 mod locate;
 mod markup;
-mod number;
 mod options;
+mod parse;
 mod parsed;
 mod partial;
-#[cfg(feature = "check")]
-mod pointer;
-mod print;
 mod recover;
 mod scalar;
 mod scan;
 mod strict;
 mod token;
 mod tree;
-mod unique_keys;
-#[cfg(feature = "check")]
-mod valid;
-mod valid_tree;
 mod value_limit;
 mod whitespace;
 
-use std::ops::Range;
-
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 #[cfg(feature = "check")]
 pub use self::{
     check::{Mismatch, MismatchKind, check},
-    valid::{ParseValidError, parse_valid, parse_valid_with},
+    error::ParseValidError,
 };
 use self::{
-    coerce::{Coerced, InnerValue, TypeSet, accepts_empty_object, coerce, fits_schema},
-    locate::{LocatedValue, locate},
-    parsed::JsonText,
-    recover::{
-        Checkpoint, NodeBuilder, RecoveryError, RecoveryMode, SchemaKeys, check_fix, recover,
-    },
-    strict::parse_strict,
-    tree::Node,
-    unique_keys::parse_unique,
-    valid_tree::parse_valid_tree,
+    coerce::TypeSet,
+    parse::{parse_and_coerce, parse_value},
+    recover::{ParseSettings, SchemaKeys},
 };
 pub use self::{
     error::{ParseError, ParseErrorKind},
     fix::{Fix, FixKind, Level, Risk},
-    number::normalize_integers,
+    integers::normalize_integers,
     options::Options,
     parsed::Parsed,
     partial::{Partial, PartialValue},
 };
+
+/// Internals that `tool-runtime` uses. They are not part of the public API.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(feature = "check")]
+    pub use crate::check::{
+        PathSegment, format_mismatch, is_supported, path, resolve, value_at_mut,
+    };
+    pub use crate::integers::with_normalized_integers;
+}
 
 /// Parses the one JSON value in `text`, repairing it if necessary.
 ///
@@ -252,226 +241,68 @@ pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Pa
     parse_and_coerce(text, schema, &settings, &mut 0)
 }
 
-/// The maximum depth that serde_json parses.
-const MAX_DEPTH: usize = 127;
-
-/// The limits and the schema keys that one parse uses.
-#[derive(Clone, Copy, Debug)]
-struct ParseSettings<'s> {
-    options: Options,
-    keys: SchemaKeys<'s>,
+/// Parses the one JSON value in `text` and coerces it to `schema`; the value satisfies the schema.
+///
+/// This is [`parse_as`], followed by [`check`]. Prefer it wherever you have a
+/// schema.
+///
+/// # Errors
+/// Returns [`ParseValidError::Unreadable`] in the cases of [`parse_as`], and
+/// [`ParseValidError::Invalid`] with every mismatch if the value does not satisfy the schema.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_json::{ParseValidError, parse_valid};
+///
+/// let schema = json!({
+///     "type": "object",
+///     "properties": {
+///         "city": {"type": "string"},
+///         "days": {"type": "integer", "maximum": 7},
+///     },
+///     "required": ["city"],
+/// });
+/// let parsed = parse_valid("Sure: {city: 'Oslo', days: \"3\"}", &schema).unwrap();
+/// assert_eq!(parsed.value, json!({"city": "Oslo", "days": 3}));
+///
+/// let error = parse_valid("{days: 10}", &schema).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "`city` is missing: expected a string\n`days`: expected an integer of at most 7, got 10",
+/// );
+/// let ParseValidError::Invalid(mismatches) = error else { panic!() };
+/// assert_eq!(mismatches[1].path, "days");
+/// ```
+#[cfg(feature = "check")]
+pub fn parse_valid(text: &str, schema: &Value) -> Result<Parsed, ParseValidError> {
+    parse_valid_with(text, schema, &Options::default())
 }
 
-impl<'s> ParseSettings<'s> {
-    const fn mode(&self, in_prose: bool) -> RecoveryMode<'s> {
-        RecoveryMode { options: self.options, keys: self.keys, in_prose, is_valid: false }
-    }
-
-    /// Checks the fixes and the truncation of `text` against the limits.
-    fn check_limits(
-        &self,
-        text: &str,
-        fixes: &[Fix],
-        truncated: bool,
-        expected: TypeSet,
-    ) -> Result<(), ParseError> {
-        if truncated && self.options.max_risk < Risk::Lossy {
-            return Err(ParseError::truncated(text, expected));
-        }
-        let error =
-            fixes.iter().enumerate().find_map(|(at, fix)| check_fix(&self.options, fix, at).err());
-        error.map_or(Ok(()), |error| Err(ParseError::from_recovery(text, &error, expected)))
-    }
-}
-
-/// Parses a value, decodes it if it was encoded twice, and coerces it to the schema.
-fn parse_and_coerce(
+/// Parses the one JSON value in `text` by `schema` and checks it, within the limits of `options`.
+///
+/// The result is that of [`parse_valid`] unless a limit is exceeded.
+///
+/// # Errors
+/// Returns a [`ParseValidError`] in the cases of [`parse_valid`], and
+/// [`ParseValidError::Unreadable`] if a limit is exceeded as described at
+/// [`parse_with`].
+///
+/// ```
+/// use tool_json::{Level, Options, parse_valid_with};
+///
+/// let schema = serde_json::json!({"type": "object"});
+/// let options = Options::default().with_max_level(Level::Wrapping);
+/// assert!(parse_valid_with("{a: 1}", &schema, &options).is_err());
+/// ```
+#[cfg(feature = "check")]
+pub fn parse_valid_with(
     text: &str,
     schema: &Value,
-    settings: &ParseSettings<'_>,
-    steps: &mut usize,
-) -> Result<Parsed, ParseError> {
-    let expected = TypeSet::of_schema(schema);
-    let parsed = if matches!(text.trim(), "" | "null")
-        && expected.is_object_only()
-        && accepts_empty_object(schema)
-    {
-        // Many servers send an empty text or null for a call without arguments.
-        let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
-        let value = Value::Object(Map::new());
-        let json = JsonText::Ready(value.to_string());
-        Parsed { value, fixes, truncated: false, callees: Vec::new(), json }
-    } else {
-        let outer = parse_value(text, expected, settings, steps)?;
-        let span = outer.span.clone();
-        let parsed = decode_string(text, outer, expected, settings, steps)?;
-        coerce_parsed(text, parsed, &span, schema, settings, steps)
-    };
-    let deepens = |fix: &Fix| matches!(fix.kind, FixKind::IntoArray | FixKind::EncodedTwice);
-    let depth = settings.options.depth();
-    if parsed.fixes.iter().any(deepens) && exceeds_depth(&parsed.value, depth) {
-        return Err(ParseError::from_recovery(text, &RecoveryError::too_deep(0, depth), expected));
-    }
-    settings.check_limits(text, &parsed.fixes, parsed.truncated, expected)?;
-    Ok(parsed)
-}
-
-/// Decodes a value that is a string as a whole, if the schema allows no string.
-fn decode_string(
-    text: &str,
-    outer: LocatedValue,
-    expected: TypeSet,
-    settings: &ParseSettings<'_>,
-    steps: &mut usize,
-) -> Result<Parsed, ParseError> {
-    let Value::String(inner) = &outer.value else {
-        return Ok(outer.into());
-    };
-    if expected.allows_string() {
-        return Ok(outer.into());
-    }
-    // Decode once only: a text that was encoded three times is not a plain mistake.
-    let inner = match parse_value(inner, expected, settings, steps) {
-        Ok(inner) if expected.allows(&inner.value) && is_container(&inner.value) => inner,
-        _ => return Ok(outer.into()),
-    };
-    let json = inner.json.as_str(&inner.value);
-    *steps += json.len();
-    if parse_unique(json).is_err() {
-        let reason = "a key comes twice in this string";
-        return Err(ParseError::syntax(text, outer.span.start, reason, expected));
-    }
-    let mut fixes = outer.fixes;
-    fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
-    fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
-    fixes.sort_by_key(|fix| fix.span.start);
-    let truncated = outer.truncated || inner.truncated;
-    let callees = [outer.callees, inner.callees].concat();
-    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, callees })
-}
-
-const fn is_container(value: &Value) -> bool {
-    matches!(value, Value::Object(_) | Value::Array(_))
-}
-
-/// Coerces the value at `span` to the schema; valid JSON that fits already needs no tree.
-fn coerce_parsed(
-    text: &str,
-    mut parsed: Parsed,
-    span: &Range<usize>,
-    schema: &Value,
-    settings: &ParseSettings<'_>,
-    steps: &mut usize,
-) -> Parsed {
-    let is_valid = matches!(parsed.json, JsonText::Ready(_));
-    if is_valid && fits_schema(&parsed.value, schema, text.len()) {
-        return parsed;
-    }
-    *steps += parsed.json.source().len();
-    let Some(mut node) = parse_tree(&parsed.json, settings, steps) else {
-        return parsed;
-    };
-    let from = text.get(span.start..).unwrap_or_default();
-    if from.starts_with(parsed.json.source()) {
-        node.move_by(span.start);
-    } else {
-        node.set_span(span);
-    }
-    let mut parse_inner_text = |text: &str, expected| parse_inner(text, expected, settings, steps);
-    let Coerced { node, fixes, callees } = coerce(node, schema, text.len(), &mut parse_inner_text);
-    parsed.callees.extend(callees);
-    if !fixes.is_empty() || !is_valid {
-        parsed.json = JsonText::Ready(node.to_json());
-        parsed.value = node.into_value();
-        parsed.fixes.extend(fixes);
-        parsed.fixes.sort_by_key(|fix| fix.span.start);
-    }
-    parsed
-}
-
-/// Returns the tree of a value that was parsed before: the same parser over the same text gives the
-/// same result.
-fn parse_tree(json: &JsonText, settings: &ParseSettings<'_>, steps: &mut usize) -> Option<Node> {
-    match json {
-        JsonText::Ready(json) => parse_valid_tree(json, 0),
-        JsonText::Deferred { text, in_prose, .. } => {
-            let mode = settings.mode(*in_prose);
-            recover::<NodeBuilder>(text, 0, text.len(), mode, steps).ok().map(|read| read.value)
-        }
-    }
-}
-
-/// Parses the text inside a string. The keys that it may have are not known here, and it may be
-/// plain text, so only lossless repairs are allowed.
-fn parse_inner(
-    text: &str,
-    expected: TypeSet,
-    settings: &ParseSettings<'_>,
-    steps: &mut usize,
-) -> Option<InnerValue> {
-    let options = settings.options.with_max_risk(Risk::Lossless);
-    let settings = ParseSettings { options, keys: SchemaKeys::NONE };
-    let located = parse_value(text, expected, &settings, steps).ok()?;
-    let json = located.json.as_str(&located.value);
-    *steps += 2 * json.len();
-    parse_unique(json).ok()?;
-    let kinds = located.fixes.iter().map(|fix| fix.kind).collect();
-    Some((parse_valid_tree(json, 0)?, kinds))
-}
-
-/// Runs the strict pass and, if it fails, the search for the value; `steps` counts the work.
-fn parse_value(
-    text: &str,
-    expected: TypeSet,
-    settings: &ParseSettings<'_>,
-    steps: &mut usize,
-) -> Result<LocatedValue, ParseError> {
-    *steps += text.len();
-    let limit = settings.options.max_len;
-    if text.len() > limit {
-        return Err(ParseError::too_long(text, limit, expected));
-    }
-    match parse_strict(text) {
-        Ok(value) => {
-            let depth = settings.options.depth();
-            if depth < MAX_DEPTH && exceeds_depth(&value, depth) {
-                return Err(ParseError::from_recovery(
-                    text,
-                    &RecoveryError::too_deep(0, depth),
-                    expected,
-                ));
-            }
-            let start = text.len() - text.trim_start().len();
-            let span = start..start + text.trim().len();
-            let json = JsonText::Ready(text.trim().to_owned());
-            let (fixes, callees) = (Vec::new(), Vec::new());
-            Ok(LocatedValue { value, json, span, fixes, truncated: false, callees })
-        }
-        Err((error, progress)) => {
-            // Otherwise the text's first bracket is known to begin something that is not JSON.
-            let starts_damaged = !error.to_string().starts_with("trailing characters");
-            // The checkpoint's containers were built under serde_json's depth limit.
-            let is_deep = settings.options.depth() >= MAX_DEPTH;
-            let checkpoint = is_deep.then(|| Checkpoint::new(text, &error, progress)).flatten();
-            *steps += checkpoint.as_ref().map_or(0, |checkpoint| text.len() - checkpoint.start());
-            locate(text, expected, settings, starts_damaged, checkpoint, steps)
-        }
-    }
-}
-
-/// Returns whether more than `depth` arrays and objects are nested in `value`.
-fn exceeds_depth(value: &Value, depth: usize) -> bool {
-    let next = |value| depth == 0 || exceeds_depth(value, depth - 1);
-    match value {
-        Value::Array(items) => depth == 0 || items.iter().any(next),
-        Value::Object(members) => depth == 0 || members.values().any(next),
-        _ => false,
-    }
-}
-
-impl From<LocatedValue> for Parsed {
-    fn from(located: LocatedValue) -> Self {
-        let LocatedValue { value, json, fixes, truncated, callees, .. } = located;
-        Self { value, fixes, truncated, callees, json }
+    options: &Options,
+) -> Result<Parsed, ParseValidError> {
+    let parsed = parse_as_with(text, schema, options)?;
+    match check(&parsed.value, schema) {
+        mismatches if mismatches.is_empty() => Ok(parsed),
+        mismatches => Err(ParseValidError::Invalid(mismatches)),
     }
 }

@@ -34,11 +34,11 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, ParseError, ParseSettings,
+    Fix, FixKind, ParseError,
     coerce::TypeSet,
     completeness::check_complete,
     parsed::JsonText,
-    recover::Checkpoint,
+    recover::{Checkpoint, ParseSettings},
     scan::{Damage, Scan, Segment},
 };
 

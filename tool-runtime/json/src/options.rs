@@ -118,3 +118,65 @@ impl Options {
         if self.max_depth < MAX_DEPTH_LIMIT { self.max_depth } else { MAX_DEPTH_LIMIT }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Level, Options, Risk, parse_as_with, parse_with};
+
+    #[test]
+    fn limit_error_contains_the_advice() {
+        let options = Options::default();
+        for (options, text, expected) in [
+            (
+                options.with_max_level(Level::Wrapping),
+                "[1,]",
+                "no repair of this level is allowed: leave out the stray comma at line 1 column 3, near `[1,]`",
+            ),
+            (
+                options.with_max_risk(Risk::Lossless),
+                "Here: [1]",
+                "no repair of this risk is allowed: leave out the prose at line 1 column 1, near `Here: [1]`",
+            ),
+            (
+                options.with_max_fixes(0),
+                "[1,]",
+                "no repair is allowed: leave out the stray comma at",
+            ),
+            (options.with_max_fixes(1), "[1,,]", "only one repair is allowed: leave out the stray"),
+            (
+                options.with_max_fixes(2),
+                "[,1,,]",
+                "only 2 repairs are allowed: leave out the stray",
+            ),
+            (
+                options.with_max_len(3),
+                "[12]",
+                "the text is too long: it has 4 bytes, where 3 may be.",
+            ),
+            (
+                options.with_max_depth(1),
+                "[[1]]",
+                "the JSON is nested deeper than 1 level at line 1",
+            ),
+            (
+                options.with_max_depth(1),
+                "[[1],]",
+                "the JSON is nested deeper than 1 level at line 1",
+            ),
+            (
+                options.with_max_risk(Risk::Inferred),
+                "[1, [2]",
+                "the text was cut off: it ends before the value does. Send one whole JSON value and",
+            ),
+        ] {
+            let message = parse_with(text, &options).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{text}: {message}");
+        }
+        let options = options.with_max_level(Level::Truncation);
+        let schema = serde_json::json!({"type": "array", "items": {"type": "integer"}});
+        let message = parse_as_with("[\"1\"]", &schema, &options).unwrap_err().to_string();
+        let expected =
+            "no repair of this level is allowed: leave out the quotes around this value at";
+        assert!(message.starts_with(expected), "{message}");
+    }
+}

@@ -140,12 +140,7 @@ impl JsonText {
             Self::Ready(text) => text,
             Self::Deferred { text, in_prose, json } => json.get_or_init(|| {
                 let options = Options::default().with_max_depth(usize::MAX);
-                let mode = RecoveryMode {
-                    options,
-                    keys: SchemaKeys::NONE,
-                    in_prose: *in_prose,
-                    is_valid: false,
-                };
+                let mode = RecoveryMode { options, keys: SchemaKeys::NONE, in_prose: *in_prose };
                 // The same parser over the same text gives the same result.
                 match recover::<NodeBuilder>(text, 0, text.len(), mode, &mut 0) {
                     Ok(recovered) => recovered.value.to_json(),

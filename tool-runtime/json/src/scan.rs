@@ -5,14 +5,16 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, Options, ParseSettings,
+    Fix, FixKind, Options,
     adjacent::AdjacentText,
     bracketed::{Bracketed, begins_scalar},
     candidate::CandidateValue,
     coerce::TypeSet,
     markup::Markup,
     parsed::JsonText,
-    recover::{Checkpoint, RecoveryError, RecoveryMode, ValueBuilder, recover, recover_from},
+    recover::{
+        Checkpoint, ParseSettings, RecoveryError, RecoveryMode, ValueBuilder, recover, recover_from,
+    },
     whitespace::{is_json_whitespace, is_non_json_whitespace},
 };
 

@@ -1,7 +1,7 @@
-//! The strict pass: parses like serde_json, and on an error keeps what it has built, so that the
-//! [recovery parser](super::recover) need not build it again.
+//! Parses strictly, like serde_json.
 //!
-//! Without an error nothing is kept: the arrays and objects are on the call stack, and are saved
+//! On an error, the strict pass keeps what it has built, so that the
+//! [recovery parser](super::recover) need not build it again. Without an error nothing is kept: the arrays and objects are on the call stack, and are saved
 //! only while the error propagates through them.
 
 use std::fmt;
@@ -35,8 +35,8 @@ pub(super) struct ParsedPrefix {
 pub(super) fn parse_strict(text: &str) -> Result<Value, (serde_json::Error, ParsedPrefix)> {
     let mut progress = ParsedPrefix::default();
     let mut input = serde_json::Deserializer::from_str(text);
-    let read =
-        TrackingVisitor { progress: &mut progress, in_object: false }.deserialize(&mut input);
+    let read = TrackingVisitor::<false> { progress: &mut progress, in_object: false }
+        .deserialize(&mut input);
     match read.and_then(|value| input.end().map(|()| value)) {
         Ok(value) => Ok(value),
         Err(error) => {
@@ -46,13 +46,24 @@ pub(super) fn parse_strict(text: &str) -> Result<Value, (serde_json::Error, Pars
     }
 }
 
-/// A visitor that builds a value and saves open containers on an error.
-struct TrackingVisitor<'p> {
+/// Parses `json` like serde_json, but refuses an object with a duplicate key: in damaged text,
+/// nothing decides between the two values.
+pub(super) fn parse_unique(json: &str) -> serde_json::Result<Value> {
+    let mut input = serde_json::Deserializer::from_str(json);
+    let progress = &mut ParsedPrefix::default();
+    let value = TrackingVisitor::<true> { progress, in_object: false }.deserialize(&mut input)?;
+    input.end()?;
+    Ok(value)
+}
+
+/// A visitor that builds a value and saves open containers on an error; if `UNIQUE`, it refuses
+/// duplicate keys.
+struct TrackingVisitor<'p, const UNIQUE: bool> {
     progress: &'p mut ParsedPrefix,
     in_object: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for TrackingVisitor<'_> {
+impl<'de, const UNIQUE: bool> DeserializeSeed<'de> for TrackingVisitor<'_, UNIQUE> {
     type Value = Value;
 
     #[inline]
@@ -61,7 +72,7 @@ impl<'de> DeserializeSeed<'de> for TrackingVisitor<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for TrackingVisitor<'_> {
+impl<'de, const UNIQUE: bool> Visitor<'de> for TrackingVisitor<'_, UNIQUE> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,7 +114,8 @@ impl<'de> Visitor<'de> for TrackingVisitor<'_> {
         let progress = self.progress;
         let mut items = Vec::new();
         loop {
-            match input.next_element_seed(TrackingVisitor { progress, in_object: false }) {
+            match input.next_element_seed(TrackingVisitor::<UNIQUE> { progress, in_object: false })
+            {
                 Ok(Some(item)) => items.push(item),
                 Ok(None) => return Ok(Value::Array(items)),
                 Err(error) => {
@@ -127,8 +139,11 @@ impl<'de> Visitor<'de> for TrackingVisitor<'_> {
                     return Err(error);
                 }
             };
+            if UNIQUE && members.contains_key(&key) {
+                return Err(A::Error::custom("a key comes twice"));
+            }
             progress.is_uncertain |= key.len() > MAX_KEY_LEN;
-            match input.next_value_seed(TrackingVisitor { progress, in_object: true }) {
+            match input.next_value_seed(TrackingVisitor::<UNIQUE> { progress, in_object: true }) {
                 Ok(value) => progress.is_uncertain |= members.insert(key, value).is_some(),
                 Err(error) => {
                     progress.open.push(PartialContainer::Object(members, Some(key)));

@@ -8,7 +8,7 @@ use super::array::by_position;
 use super::display::{clip, literal, name, single_line};
 use super::keywords::{list, names, object_at};
 use super::phrase::{ANY_VALUE, between, number, one_of, or, text, without_null};
-use crate::pointer;
+use super::pointer::resolve;
 
 /// The number of shapes that are listed before "another shape".
 const MAX_SHAPES: usize = 6;
@@ -245,7 +245,7 @@ impl<'s> Describer<'s> {
                 break;
             }
             let target = match rules.get("$ref").and_then(Value::as_str) {
-                Some(reference) => pointer::resolve(self.root, reference),
+                Some(reference) => resolve(self.root, reference),
                 None => list(rules, "allOf").first(),
             };
             match target.and_then(Value::as_object) {

@@ -35,6 +35,7 @@ mod number;
 mod object;
 mod pattern;
 mod phrase;
+mod pointer;
 mod report;
 mod text;
 mod validator;
@@ -47,6 +48,7 @@ pub use display::path;
 pub use fault::PathSegment;
 pub use format_mismatch::{format_mismatch, value_at_mut};
 pub use pattern::is_supported;
+pub use pointer::resolve;
 
 /// A position at which a value doesn't match its schema.
 ///

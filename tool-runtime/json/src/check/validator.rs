@@ -9,7 +9,7 @@ use super::fault::{Fault, PathSegment, ViolatedRule};
 use super::keywords::{fits_type, list};
 use super::limits::{FUEL, FUEL_PER_NODE, MAX_DEPTH, weight};
 use super::pattern::Patterns;
-use crate::pointer;
+use super::pointer::resolve;
 
 /// The number of mismatches after which the validation stops.
 const MAX_FAULTS: usize = 20;
@@ -130,7 +130,7 @@ impl<'s, 'v> Validator<'s, 'v> {
     /// Returns the target of a `$ref`.
     pub(super) fn target(&mut self, rules: &'s Map<String, Value>) -> Option<&'s Value> {
         let reference = rules.get("$ref")?.as_str()?;
-        self.spend(reference.len() / 16).then(|| pointer::resolve(self.root, reference))?
+        self.spend(reference.len() / 16).then(|| resolve(self.root, reference))?
     }
 
     /// Runs `then` unless `target` is already being followed for this value: a reference that leads

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use serde_json::{Map, Number, Value};
 
 use crate::{
-    number::contains_float,
+    integers::contains_float,
     tree::{Member, Node, Tree},
 };
 

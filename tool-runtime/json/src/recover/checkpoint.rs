@@ -235,7 +235,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        Options, ParseSettings, SchemaKeys, coerce::TypeSet, locate::locate, strict::parse_strict,
+        Options,
+        coerce::TypeSet,
+        locate::locate,
+        recover::{ParseSettings, SchemaKeys},
+        strict::parse_strict,
     };
 
     const VALID: [&str; 9] = [

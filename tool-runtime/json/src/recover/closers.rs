@@ -50,7 +50,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// quoted key and a colon follow. If a nested object was closed before, its bracket may have
     /// been the premature one; then the text is refused later, because more follows the value.
     fn is_premature(&mut self, start: usize) -> bool {
-        if self.mode.in_prose || self.mode.is_valid || self.kind() != Some(ContainerKind::Object) {
+        if self.mode.in_prose || self.kind() != Some(ContainerKind::Object) {
             return false;
         }
         let (count, last) = self.closed_objects;

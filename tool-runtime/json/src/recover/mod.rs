@@ -56,7 +56,36 @@ use self::{
     parser::{RecoveryParser, RecoveryState},
     source::SourceText,
 };
-use super::{Fix, Options, ParseErrorKind};
+use super::{Fix, Options, ParseError, ParseErrorKind, Risk, coerce::TypeSet};
+
+/// The limits and the schema keys that one parse uses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ParseSettings<'s> {
+    pub(crate) options: Options,
+    pub(crate) keys: SchemaKeys<'s>,
+}
+
+impl<'s> ParseSettings<'s> {
+    pub(crate) const fn mode(&self, in_prose: bool) -> RecoveryMode<'s> {
+        RecoveryMode { options: self.options, keys: self.keys, in_prose }
+    }
+
+    /// Checks the fixes and the truncation of `text` against the limits.
+    pub(crate) fn check_limits(
+        &self,
+        text: &str,
+        fixes: &[Fix],
+        truncated: bool,
+        expected: TypeSet,
+    ) -> Result<(), ParseError> {
+        if truncated && self.options.max_risk < Risk::Lossy {
+            return Err(ParseError::truncated(text, expected));
+        }
+        let error =
+            fixes.iter().enumerate().find_map(|(at, fix)| check_fix(&self.options, fix, at).err());
+        error.map_or(Ok(()), |error| Err(ParseError::from_recovery(text, &error, expected)))
+    }
+}
 
 /// The fuel for lookaheads, in steps per byte.
 pub(super) const LOOKAHEAD_PER_BYTE: usize = 8;

@@ -17,8 +17,6 @@ pub(crate) struct RecoveryMode<'s> {
     pub(crate) keys: SchemaKeys<'s>,
     /// Whether words precede the value, so that a brace may be part of a sentence.
     pub(crate) in_prose: bool,
-    /// Whether the text is valid JSON; the last value of a duplicate key wins.
-    pub(crate) is_valid: bool,
 }
 
 /// A recovered value, and the position after it.
@@ -388,7 +386,6 @@ impl<'t, 's, B: Builder> RecoveryParser<'t, 's, B> {
             return Ok(RecoveryState::Comma);
         };
         match B::insert(&mut frame.members, key, span.clone(), value) {
-            Some(_) if self.mode.is_valid => {}
             None => {}
             Some(true) => self.record_fix(FixKind::RepeatedMember, span.start..self.at)?,
             Some(false) => {

@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn mode(keys: SchemaKeys<'_>) -> RecoveryMode<'_> {
-    RecoveryMode { options: Options::default(), keys, in_prose: false, is_valid: false }
+    RecoveryMode { options: Options::default(), keys, in_prose: false }
 }
 
 fn read(text: &str) -> Result<(Value, Vec<FixKind>, bool), RecoveryError> {

@@ -245,7 +245,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                 || word.ends_with(|c: char| !c.is_alphanumeric() || "eE".contains(c))
         };
         let form = classify(word);
-        if end >= self.source.end() && is_number(&form) && !self.mode.is_valid {
+        if end >= self.source.end() && is_number(&form) {
             let reason = "the text breaks off inside a number, which may go on";
             return Err(RecoveryError::new(ParseErrorKind::Incomplete, start, reason));
         }

@@ -6,7 +6,7 @@ use super::{changed, member_changed, member_unchanged, read, unchanged};
 use crate::{
     FixKind::*,
     coerce::{Coerced, coerce},
-    valid_tree::parse_valid_tree,
+    tree::parse_valid_tree,
 };
 
 #[test]

@@ -1,6 +1,8 @@
+//! Integral floats, and values that contain floats.
+
 use serde_json::{Number, Value};
 
-use super::unique_keys::parse_unique;
+use super::strict::parse_unique;
 
 /// Rewrites every float without a fraction as an integer, and returns whether there was one.
 ///

@@ -1,0 +1,337 @@
+//! Runs the passes of a parse, from the text to the value that fits the schema.
+//!
+//! [`parse_value`] runs the strict pass, and searches the text if it fails. [`parse_and_coerce`]
+//! also decodes a value that was encoded twice, and coerces it to the schema. `steps` counts the
+//! work.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Fix, FixKind, ParseError, Parsed, Risk,
+    coerce::{Coerced, InnerValue, TypeSet, accepts_empty_object, coerce, fits_schema},
+    locate::{LocatedValue, locate},
+    parsed::JsonText,
+    recover::{Checkpoint, NodeBuilder, ParseSettings, RecoveryError, SchemaKeys, recover},
+    strict::{parse_strict, parse_unique},
+    tree::{Node, parse_valid_tree},
+};
+
+/// The maximum depth that serde_json parses.
+const MAX_DEPTH: usize = 127;
+
+/// Parses a value, decodes it if it was encoded twice, and coerces it to the schema.
+pub(crate) fn parse_and_coerce(
+    text: &str,
+    schema: &Value,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Result<Parsed, ParseError> {
+    let expected = TypeSet::of_schema(schema);
+    let parsed = if matches!(text.trim(), "" | "null")
+        && expected.is_object_only()
+        && accepts_empty_object(schema)
+    {
+        // Many servers send an empty text or null for a call without arguments.
+        let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
+        let value = Value::Object(Map::new());
+        let json = JsonText::Ready(value.to_string());
+        Parsed { value, fixes, truncated: false, callees: Vec::new(), json }
+    } else {
+        let outer = parse_value(text, expected, settings, steps)?;
+        let span = outer.span.clone();
+        let parsed = decode_string(text, outer, expected, settings, steps)?;
+        coerce_parsed(text, parsed, &span, schema, settings, steps)
+    };
+    let deepens = |fix: &Fix| matches!(fix.kind, FixKind::IntoArray | FixKind::EncodedTwice);
+    let depth = settings.options.depth();
+    if parsed.fixes.iter().any(deepens) && exceeds_depth(&parsed.value, depth) {
+        return Err(ParseError::from_recovery(text, &RecoveryError::too_deep(0, depth), expected));
+    }
+    settings.check_limits(text, &parsed.fixes, parsed.truncated, expected)?;
+    Ok(parsed)
+}
+
+/// Decodes a value that is a string as a whole, if the schema allows no string.
+fn decode_string(
+    text: &str,
+    outer: LocatedValue,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Result<Parsed, ParseError> {
+    let Value::String(inner) = &outer.value else {
+        return Ok(outer.into());
+    };
+    if expected.allows_string() {
+        return Ok(outer.into());
+    }
+    // Decode once only: a text that was encoded three times is not a plain mistake.
+    let inner = match parse_value(inner, expected, settings, steps) {
+        Ok(inner) if expected.allows(&inner.value) && is_container(&inner.value) => inner,
+        _ => return Ok(outer.into()),
+    };
+    let json = inner.json.as_str(&inner.value);
+    *steps += json.len();
+    if parse_unique(json).is_err() {
+        let reason = "a key comes twice in this string";
+        return Err(ParseError::syntax(text, outer.span.start, reason, expected));
+    }
+    let mut fixes = outer.fixes;
+    fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
+    fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
+    fixes.sort_by_key(|fix| fix.span.start);
+    let truncated = outer.truncated || inner.truncated;
+    let callees = [outer.callees, inner.callees].concat();
+    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, callees })
+}
+
+const fn is_container(value: &Value) -> bool {
+    matches!(value, Value::Object(_) | Value::Array(_))
+}
+
+/// Coerces the value at `span` to the schema; valid JSON that fits already needs no tree.
+fn coerce_parsed(
+    text: &str,
+    mut parsed: Parsed,
+    span: &Range<usize>,
+    schema: &Value,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Parsed {
+    let is_valid = matches!(parsed.json, JsonText::Ready(_));
+    if is_valid && fits_schema(&parsed.value, schema, text.len()) {
+        return parsed;
+    }
+    *steps += parsed.json.source().len();
+    let Some(mut node) = parse_tree(&parsed.json, settings, steps) else {
+        return parsed;
+    };
+    let from = text.get(span.start..).unwrap_or_default();
+    if from.starts_with(parsed.json.source()) {
+        node.move_by(span.start);
+    } else {
+        node.set_span(span);
+    }
+    let mut parse_inner_text = |text: &str, expected| parse_inner(text, expected, settings, steps);
+    let Coerced { node, fixes, callees } = coerce(node, schema, text.len(), &mut parse_inner_text);
+    parsed.callees.extend(callees);
+    if !fixes.is_empty() || !is_valid {
+        parsed.json = JsonText::Ready(node.to_json());
+        parsed.value = node.into_value();
+        parsed.fixes.extend(fixes);
+        parsed.fixes.sort_by_key(|fix| fix.span.start);
+    }
+    parsed
+}
+
+/// Returns the tree of a value that was parsed before: the same parser over the same text gives the
+/// same result.
+fn parse_tree(json: &JsonText, settings: &ParseSettings<'_>, steps: &mut usize) -> Option<Node> {
+    match json {
+        JsonText::Ready(json) => parse_valid_tree(json, 0),
+        JsonText::Deferred { text, in_prose, .. } => {
+            let mode = settings.mode(*in_prose);
+            recover::<NodeBuilder>(text, 0, text.len(), mode, steps).ok().map(|read| read.value)
+        }
+    }
+}
+
+/// Parses the text inside a string. The keys that it may have are not known here, and it may be
+/// plain text, so only lossless repairs are allowed.
+fn parse_inner(
+    text: &str,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Option<InnerValue> {
+    let options = settings.options.with_max_risk(Risk::Lossless);
+    let settings = ParseSettings { options, keys: SchemaKeys::NONE };
+    let located = parse_value(text, expected, &settings, steps).ok()?;
+    let json = located.json.as_str(&located.value);
+    *steps += 2 * json.len();
+    parse_unique(json).ok()?;
+    let kinds = located.fixes.iter().map(|fix| fix.kind).collect();
+    Some((parse_valid_tree(json, 0)?, kinds))
+}
+
+/// Runs the strict pass and, if it fails, the search for the value; `steps` counts the work.
+pub(crate) fn parse_value(
+    text: &str,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Result<LocatedValue, ParseError> {
+    *steps += text.len();
+    let limit = settings.options.max_len;
+    if text.len() > limit {
+        return Err(ParseError::too_long(text, limit, expected));
+    }
+    match parse_strict(text) {
+        Ok(value) => {
+            let depth = settings.options.depth();
+            if depth < MAX_DEPTH && exceeds_depth(&value, depth) {
+                return Err(ParseError::from_recovery(
+                    text,
+                    &RecoveryError::too_deep(0, depth),
+                    expected,
+                ));
+            }
+            let start = text.len() - text.trim_start().len();
+            let span = start..start + text.trim().len();
+            let json = JsonText::Ready(text.trim().to_owned());
+            let (fixes, callees) = (Vec::new(), Vec::new());
+            Ok(LocatedValue { value, json, span, fixes, truncated: false, callees })
+        }
+        Err((error, progress)) => {
+            // Otherwise the text's first bracket is known to begin something that is not JSON.
+            let starts_damaged = !error.to_string().starts_with("trailing characters");
+            // The checkpoint's containers were built under serde_json's depth limit.
+            let is_deep = settings.options.depth() >= MAX_DEPTH;
+            let checkpoint = is_deep.then(|| Checkpoint::new(text, &error, progress)).flatten();
+            *steps += checkpoint.as_ref().map_or(0, |checkpoint| text.len() - checkpoint.start());
+            locate(text, expected, settings, starts_damaged, checkpoint, steps)
+        }
+    }
+}
+
+/// Returns whether more than `depth` arrays and objects are nested in `value`.
+fn exceeds_depth(value: &Value, depth: usize) -> bool {
+    let next = |value| depth == 0 || exceeds_depth(value, depth - 1);
+    match value {
+        Value::Array(items) => depth == 0 || items.iter().any(next),
+        Value::Object(members) => depth == 0 || members.values().any(next),
+        _ => false,
+    }
+}
+
+impl From<LocatedValue> for Parsed {
+    fn from(located: LocatedValue) -> Self {
+        let LocatedValue { value, json, fixes, truncated, callees, .. } = located;
+        Self { value, fixes, truncated, callees, json }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, locate::STEPS_PER_BYTE};
+
+    const LEN: usize = 200_000;
+
+    /// Counts steps instead of time, so that the test gives the same result on every machine.
+    #[test]
+    fn parse_steps_are_linear_in_text_length() {
+        let any = Value::Bool(true);
+        let objects = serde_json::json!({"type": "object"});
+        let units = [
+            "[",
+            "{",
+            "{\"a\":",
+            "\"",
+            "\\",
+            "`",
+            "```",
+            "```json\n",
+            "~~~",
+            "{ prose {",
+            "]}",
+            "[1,",
+            "[]",
+            "{}",
+            "{\"a\":1}",
+            "{x}",
+            "<",
+            "<a",
+            "<a>",
+            "</think>",
+            "<think>",
+            "[A",
+            "[/A]",
+            "f(",
+            "f([])",
+            "\"a\",",
+            "{\\\"a\\\":1}",
+            "\"{\\\"a\\\":1}\"",
+            "[] ",
+            " ",
+            "\u{a0}",
+            "å",
+            "9",
+            "t",
+            "\"a\":[1],",
+            "[1 2]",
+            "[a]\n",
+            "]</think>",
+            "[1 2]</think>",
+            "x(",
+            ",",
+            "aaaa",
+            "a:",
+            "a::",
+            "{\"a\"::",
+            "\"a\";",
+            "{\"a\":\"b\"; ",
+            "{\"a\":1;",
+            "true ",
+            "[true +",
+            "'a'b",
+            "A: [1]\n",
+            "[0,0",
+            "{:::",
+            "a \"b\" c ",
+            "a \"b\", c ",
+            "\": ",
+            "\", \"",
+            "'a' ",
+            "\"\"",
+            "“",
+            "/*",
+            "\" /* ",
+            "\" // \n",
+            "#",
+            "(",
+            "a, ",
+            "{'a':1,",
+            "1 ",
+            "\"+",
+            "=>",
+            "\n\"a\": ",
+            "\"a: ",
+            "\"a\" 1",
+            "\"a\" \"b\", ",
+            "a\": ",
+            "a = b, ",
+            "\", a: \"",
+            "'a\": ",
+            "a\", ",
+            "{```",
+            "`a",
+            "｛",
+            "\\\"a ",
+        ];
+        let settings = ParseSettings { options: Options::default(), keys: SchemaKeys::NONE };
+        for unit in units {
+            for (prefix, expected, len) in [
+                // Short texts come first, so that superlinear work fails the test quickly.
+                ("", &any, LEN / 100),
+                ("", &any, LEN),
+                ("", &objects, LEN / 10),
+                ("x", &objects, LEN / 10),
+                ("\n\n [1] ", &any, LEN / 10),
+                ("{\"a\": \"", &any, LEN / 10),
+                ("\"", &objects, LEN / 10),
+            ] {
+                let text = prefix.to_owned() + &unit.repeat(len / unit.len());
+                let mut steps = 0;
+                let _ = parse_and_coerce(&text, expected, &settings, &mut steps);
+                assert!(
+                    steps <= STEPS_PER_BYTE * text.len(),
+                    "{prefix:?} and {unit:?}: {steps} steps for {} bytes",
+                    text.len()
+                );
+            }
+        }
+    }
+}

@@ -69,30 +69,20 @@
 //! assert_eq!(kinds, [FixKind::Prose, FixKind::Fence, FixKind::Fence]);
 //! ```
 
-mod adjacent;
-mod bracketed;
-mod candidate;
 #[cfg(feature = "check")]
 mod check;
 mod coerce;
-mod completeness;
 mod error;
 mod fix;
 mod integers;
-mod labels;
 mod locate;
-mod markup;
 mod options;
 mod parse;
 mod parsed;
 mod partial;
 mod recover;
-mod scalar;
-mod scan;
 mod strict;
-mod token;
 mod tree;
-mod value_limit;
 mod whitespace;
 
 use serde_json::Value;

@@ -6,7 +6,7 @@ use super::{
     number::NumberBuffer,
     string::{PushResult, StringBuffer},
 };
-use crate::markup::REASONING;
+use crate::locate::REASONING;
 
 /// The maximum depth that serde_json parses.
 const MAX_DEPTH: usize = 127;

@@ -2,7 +2,7 @@
 //! contains a JSON bracket, so markup never hides a part of a value.
 
 /// The opening and closing tags of reasoning blocks.
-pub(super) const REASONING: [(&str, &str); 5] = [
+pub(crate) const REASONING: [(&str, &str); 5] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),

@@ -1,11 +1,9 @@
 //! Finds the keys, labels and elements around a value that may make it a member of something.
 
-use super::{
-    completeness::{MEMBER, SurroundingTokens},
-    recover::SchemaKeys,
-    token::{Token, TokenKind},
-};
+use super::token::{SurroundingTokens, Token, TokenKind};
+use crate::recover::SchemaKeys;
 
+pub(super) const MEMBER: &str = "this value is a member of something that is not there";
 const TOO_MANY_LABELS: &str =
     "this label may name a part of something that the value belongs to: send the value alone";
 const LABEL_AND_WORDS: &str = "this value has a label before it and text behind it, and may be a part of something: send it alone";

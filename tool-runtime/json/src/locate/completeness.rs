@@ -17,12 +17,12 @@
 use std::ops::Range;
 
 use super::{
-    recover::SchemaKeys,
+    labels::MEMBER,
     scan::Segment,
-    token::{Token, TokenKind},
+    token::{SurroundingTokens, Token, TokenKind},
 };
+use crate::recover::SchemaKeys;
 
-pub(super) const MEMBER: &str = "this value is a member of something that is not there";
 const SECOND: &str = "this value is not the only one";
 const ARGUMENT: &str = "this value is not the only argument of the call";
 const NESTED: &str = "this value stands in a call within another: send it without calls";
@@ -49,38 +49,7 @@ pub(super) fn check_complete(
     part.map_or_else(|| Ok(surroundings.callees()), Err)
 }
 
-/// The tokens of a text around its values.
-pub(super) struct SurroundingTokens<'t> {
-    text: &'t str,
-    pub(super) tokens: Vec<Token<'t>>,
-}
-
-impl<'t> SurroundingTokens<'t> {
-    pub(super) fn kind(&self, at: Option<usize>) -> Option<TokenKind<'t>> {
-        Some(self.tokens.get(at?)?.kind)
-    }
-
-    /// The token before `at`, and whether it is on the same line.
-    pub(super) fn before(&self, at: usize) -> (Option<usize>, bool) {
-        let last = at.checked_sub(1);
-        match self.kind(last) {
-            Some(TokenKind::Break) => (at.checked_sub(2), false),
-            _ => (last, true),
-        }
-    }
-
-    pub(super) fn after(&self, at: usize) -> (usize, bool) {
-        match self.kind(Some(at + 1)) {
-            Some(TokenKind::Break) => (at + 2, false),
-            _ => (at + 1, true),
-        }
-    }
-
-    pub(super) fn touch(&self, first: usize, second: usize) -> bool {
-        let both = self.tokens.get(first).zip(self.tokens.get(second));
-        both.is_some_and(|(first, second)| first.touches(second))
-    }
-
+impl SurroundingTokens<'_> {
     fn starts_with(&self, at: usize, signs: &[char]) -> bool {
         let rest = self.tokens.get(at).and_then(|token| self.text.get(token.span.start..));
         rest.is_some_and(|rest| rest.starts_with(signs))
@@ -142,10 +111,6 @@ impl<'t> SurroundingTokens<'t> {
             }
             _ => None,
         }
-    }
-
-    fn token_text(&self, at: usize) -> Option<&str> {
-        self.tokens.get(at).and_then(|token| self.text.get(token.span.clone()))
     }
 
     /// Returns whether the value is a subscript, `name[…]`; some models write calls as `name[{…}]`.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{FixKind, markup::is_literal, scan::Segment, whitespace::is_json_whitespace};
+use super::{markup::is_literal, scan::Segment};
+use crate::{FixKind, whitespace::is_json_whitespace};
 
 /// A token of the text around the values, or a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,43 @@ impl<'t> Token<'t> {
 
 /// The end of a message header, which names the recipient: `to=functions.search`.
 const HEADER_END: &str = "<|message|>";
+
+/// The tokens of a text around its values.
+pub(super) struct SurroundingTokens<'t> {
+    pub(super) text: &'t str,
+    pub(super) tokens: Vec<Token<'t>>,
+}
+
+impl<'t> SurroundingTokens<'t> {
+    pub(super) fn kind(&self, at: Option<usize>) -> Option<TokenKind<'t>> {
+        Some(self.tokens.get(at?)?.kind)
+    }
+
+    /// The token before `at`, and whether it is on the same line.
+    pub(super) fn before(&self, at: usize) -> (Option<usize>, bool) {
+        let last = at.checked_sub(1);
+        match self.kind(last) {
+            Some(TokenKind::Break) => (at.checked_sub(2), false),
+            _ => (last, true),
+        }
+    }
+
+    pub(super) fn after(&self, at: usize) -> (usize, bool) {
+        match self.kind(Some(at + 1)) {
+            Some(TokenKind::Break) => (at + 2, false),
+            _ => (at + 1, true),
+        }
+    }
+
+    pub(super) fn touch(&self, first: usize, second: usize) -> bool {
+        let both = self.tokens.get(first).zip(self.tokens.get(second));
+        both.is_some_and(|(first, second)| first.touches(second))
+    }
+
+    pub(super) fn token_text(&self, at: usize) -> Option<&str> {
+        self.tokens.get(at).and_then(|token| self.text.get(token.span.clone()))
+    }
+}
 
 /// Collects the tokens of the segments.
 struct Lexer<'t> {

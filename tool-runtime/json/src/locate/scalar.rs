@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, ParseErrorKind,
     bracketed::{begins_scalar, scalar_len},
-    candidate::CandidateValue,
+    candidate::{CandidateValue, RECOVERY_STEPS},
+    scan::{Scan, Segment},
+};
+use crate::{
+    Fix, FixKind, ParseErrorKind,
     parsed::JsonText,
     recover::{ValueBuilder, recover},
-    scan::{RECOVERY_STEPS, Scan, Segment},
     whitespace::{is_json_whitespace, is_non_json_whitespace},
 };
 

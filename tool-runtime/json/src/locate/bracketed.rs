@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{strict::parse_unique, whitespace::is_json_whitespace};
+use crate::{strict::parse_unique, whitespace::is_json_whitespace};
 
 /// The maximum depth that serde_json parses.
 const MAX_DEPTH: u32 = 127;

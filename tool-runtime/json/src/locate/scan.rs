@@ -2,33 +2,16 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
-
-use super::{
-    Fix, FixKind, Options,
-    adjacent::AdjacentText,
-    bracketed::{Bracketed, begins_scalar},
-    candidate::CandidateValue,
+use super::{bracketed::begins_scalar, candidate::CandidateValue, markup::Markup};
+use crate::{
+    FixKind,
     coerce::TypeSet,
-    markup::Markup,
-    parsed::JsonText,
-    recover::{
-        Checkpoint, ParseSettings, RecoveryError, RecoveryMode, ValueBuilder, recover, recover_from,
-    },
+    recover::{Checkpoint, ParseSettings, RecoveryError},
     whitespace::{is_json_whitespace, is_non_json_whitespace},
 };
 
-/// The steps per byte of the recovery parser, besides its lookaheads, which it counts itself.
-pub(super) const RECOVERY_STEPS: usize = 3;
-
-/// The maximum length of a placeholder in bytes.
-const MAX_PLACEHOLDER_LEN: usize = 256;
-
 /// The maximum number of attempts: several damaged values are rarely the same value.
 const MAX_ATTEMPTS: usize = 4;
-
-/// The spans of `name(` and of `)`.
-type CallSpan = (Range<usize>, Range<usize>);
 
 /// A segment of the text and the reason to remove it; `None` if it may be the value.
 #[derive(Debug)]
@@ -51,9 +34,9 @@ pub(super) struct Scan<'t, 's> {
     pub(super) expected: TypeSet,
     pub(super) settings: ParseSettings<'t>,
     /// Whether the first bracketed text is known to be invalid.
-    starts_damaged: bool,
+    pub(super) starts_damaged: bool,
     /// The position at which recovery of that one may begin.
-    checkpoint: Option<Checkpoint>,
+    pub(super) checkpoint: Option<Checkpoint>,
     /// The number of damaged values that may still be recovered.
     pub(super) attempts: usize,
     pub(super) steps: &'s mut usize,
@@ -66,7 +49,7 @@ pub(super) struct Scan<'t, 's> {
     pub(super) value_limits: [Option<usize>; 4],
     pub(super) segments: Vec<Segment>,
     /// Whether there was no prose and no value so far.
-    only_markup: bool,
+    pub(super) only_markup: bool,
     /// The first candidate of an expected type.
     pub(super) first: Option<CandidateValue>,
     /// A value that counts only if all other segments are markup.
@@ -216,7 +199,7 @@ impl<'t, 's> Scan<'t, 's> {
     }
 
     /// Skips a bracketed text that is not the value.
-    fn discard_bracketed(&mut self, len: usize) {
+    pub(super) fn discard_bracketed(&mut self, len: usize) {
         let span = self.at..self.at + len;
         self.at = span.end;
         self.only_markup = false;
@@ -225,7 +208,7 @@ impl<'t, 's> Scan<'t, 's> {
 
     /// Takes back the end of the previous prose, from `from` at the earliest, because it belongs to
     /// another segment. Returns the position where it begins.
-    fn reclaim_prose(&mut self, from: usize) -> usize {
+    pub(super) fn reclaim_prose(&mut self, from: usize) -> usize {
         let is_prose = |last: &mut Segment| last.kind == Some(FixKind::Prose) && !last.is_bracketed;
         let Some(last) = self.segments.pop_if(is_prose) else {
             return self.at;
@@ -237,7 +220,7 @@ impl<'t, 's> Scan<'t, 's> {
         from
     }
 
-    fn record_damage(&mut self, damage: Damage) {
+    pub(super) fn record_damage(&mut self, damage: Damage) {
         self.damage.get_or_insert((self.at, damage));
     }
 
@@ -304,198 +287,4 @@ impl<'t, 's> Scan<'t, 's> {
         self.discard(FixKind::Comment, len);
         self.only_markup = only_markup;
     }
-
-    fn scan_bracketed(&mut self) {
-        let rest = self.rest();
-        // The strict pass has shown that this value is invalid, so recovery starts at once.
-        let is_first = self.starts_damaged && self.segments.is_empty();
-        if is_first && !starts_with_word(rest) {
-            let reach = rest.len();
-            self.starts_damaged = false;
-            return self.recover_bracketed(reach, true);
-        }
-        let Some(bracketed) = Bracketed::at(rest) else {
-            *self.steps += rest.len();
-            if self.recover_escaped(rest.trim_end()) {
-                return;
-            }
-            return self.recover_bracketed(rest.len(), false);
-        };
-        let len = bracketed.text.len();
-        *self.steps += len * if bracketed.escaped { 5 } else { 2 };
-        match bracketed.parse() {
-            Ok(_) if self.continues_with_member(len) => self.recover_bracketed(len, false),
-            Ok((value, json)) => self.add_bracketed(bracketed, value, JsonText::Ready(json)),
-            Err(_) if bracketed.is_placeholder() => self.discard_bracketed(len),
-            Err(_) if bracketed.escaped && self.recover_escaped(bracketed.text) => {}
-            Err(_) if bracketed.escaped && Bracketed::starts_escaped(bracketed.text) => {
-                self.record_damage(Damage::Inconsistent(
-                    "without its escapes this is no JSON either",
-                ));
-                self.discard_bracketed(len);
-            }
-            Err(_) => self.recover_bracketed(len, false),
-        }
-    }
-
-    /// The mode of the recovery parser. Only the depth limit applies here: other limits apply to
-    /// the fixes of the whole result, and must not change where the next bracketed text begins.
-    pub(super) fn mode(&self, in_prose: bool) -> RecoveryMode<'t> {
-        let mut mode = self.settings.mode(in_prose);
-        let depth = self.settings.options.max_depth;
-        mode.options = Options::default().with_max_depth(depth);
-        mode
-    }
-
-    /// Recovers `text`, which begins at the current position and was escaped one level too often.
-    fn recover_escaped(&mut self, text: &str) -> bool {
-        let Some(attempts) = self.attempts.checked_sub(1).filter(|_| self.only_markup) else {
-            return false;
-        };
-        let Some(json) = Bracketed::unescaped(text) else { return false };
-        self.attempts = attempts;
-        *self.steps += (5 + RECOVERY_STEPS) * text.len();
-        let read = recover::<ValueBuilder>(&json, 0, json.len(), self.mode(false), self.steps);
-        let Ok(read) = read else { return false };
-        let is_complete = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
-        if !is_complete {
-            return false;
-        }
-        let span = self.at..self.at + text.len();
-        let fixes = read.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())).collect();
-        let is_expected = self.expected.allows(&read.value);
-        let (value, truncated) = (read.value, read.truncated);
-        let json = JsonText::deferred(json, false);
-        self.add_candidate(
-            CandidateValue { value, json, span, escaped: true, fixes, truncated },
-            is_expected,
-        );
-        true
-    }
-
-    /// Returns whether the first object of the text seems to end too early: `{"a": 1}, "b": 2}`.
-    fn continues_with_member(&self, len: usize) -> bool {
-        let rest = self.rest().get(len..).unwrap_or_default();
-        let next = rest.trim_start_matches(is_json_whitespace).strip_prefix(',');
-        self.only_markup
-            && next.is_some_and(|next| next.trim_start_matches(is_json_whitespace).starts_with('"'))
-    }
-
-    /// Recovers the value at the current position; `is_first` states that it is the first of the
-    /// text, so that the checkpoint applies. On failure, `len` bytes are skipped.
-    fn recover_bracketed(&mut self, len: usize, is_first: bool) {
-        let end = self.value_limit();
-        let reach = end - self.at;
-        let Some(attempts) = self.attempts.checked_sub(1) else {
-            self.record_damage(Damage::Inconsistent("there are too many damaged values"));
-            return self.discard_bracketed(len);
-        };
-        self.attempts = attempts;
-        let mode = self.mode(!self.only_markup);
-        let checkpoint =
-            self.checkpoint.take().filter(|_| is_first).filter(|from| from.is_valid_before(end));
-        let read = match checkpoint {
-            Some(from) => recover_from(self.text, self.at, end, mode, from, self.steps),
-            None => recover::<ValueBuilder>(self.text, self.at, end, mode, self.steps),
-        };
-        match read {
-            Ok(read) if self.expected.allows(&read.value) || self.only_markup => {
-                *self.steps += RECOVERY_STEPS * (read.end - self.at) + reach;
-                let span = self.at..read.end;
-                let text = self.text.get(self.at..end).unwrap_or_default().to_owned();
-                let json = JsonText::deferred(text, !self.only_markup);
-                let adjacent = AdjacentText::new(self.text, &span);
-                *self.steps += adjacent.steps();
-                let is_expected = self.expected.allows(&read.value);
-                let call = adjacent.enclosing_call();
-                let candidate = CandidateValue {
-                    value: read.value,
-                    json,
-                    span,
-                    escaped: false,
-                    fixes: read.fixes,
-                    truncated: read.truncated,
-                };
-                self.add_in_call(candidate, is_expected, call);
-            }
-            Ok(read) => {
-                *self.steps += RECOVERY_STEPS * reach;
-                self.record_damage(Damage::Inconsistent(
-                    "this value is damaged and of another type",
-                ));
-                self.discard_bracketed(read.end - self.at);
-            }
-            Err(error) => {
-                *self.steps += RECOVERY_STEPS * reach;
-                self.record_damage(Damage::Unrecoverable(error));
-                self.discard_bracketed(len);
-            }
-        }
-    }
-
-    fn add_bracketed(&mut self, bracketed: Bracketed<'_>, value: Value, json: JsonText) {
-        let mut span = self.at..self.at + bracketed.text.len();
-        let adjacent = AdjacentText::new(self.text, &span);
-        *self.steps += adjacent.steps();
-        let in_prose = self.segments.last().is_some_and(|last| last.kind == Some(FixKind::Prose));
-        let quoted = bracketed.escaped && in_prose && adjacent.is_quoted();
-        let is_expected = self.expected.allows(&value);
-        if !is_expected && !self.only_markup {
-            return self.discard_bracketed(bracketed.text.len());
-        }
-        let mut call = adjacent.enclosing_call();
-        if quoted {
-            // The quotes are part of the escaped text.
-            span = self.reclaim_prose(span.start - 1)..span.end + 1;
-            call = None;
-        }
-        let (fixes, truncated) = (Vec::new(), false);
-        self.add_in_call(
-            CandidateValue { value, json, span, escaped: bracketed.escaped, fixes, truncated },
-            is_expected,
-            call,
-        );
-    }
-
-    /// Adds a candidate and the call that encloses it.
-    fn add_in_call(&mut self, value: CandidateValue, is_expected: bool, call: Option<CallSpan>) {
-        if let Some((name, _)) = &call {
-            *self.steps += name.len();
-            let start = self.reclaim_prose(name.start);
-            self.segments.push(Segment::new(FixKind::Call, start..name.end));
-        }
-        self.add_candidate(value, is_expected);
-        if let Some((_, end)) = call {
-            self.at = end.start;
-            self.discard(FixKind::Call, end.len());
-        }
-    }
-
-    pub(super) fn add_candidate(&mut self, candidate: CandidateValue, is_expected: bool) {
-        self.at = candidate.span.end;
-        self.only_markup = false;
-        let span = candidate.span.clone();
-        let mut kind = None;
-        if is_expected {
-            self.candidate_spans.push(span.clone());
-            match &self.first {
-                None => self.first = Some(candidate),
-                Some(first) if first.has_same_value(&candidate) => kind = Some(FixKind::Repeat),
-                Some(_) => self.ambiguous = true,
-            }
-        } else {
-            self.sole = Some(candidate);
-        }
-        self.segments.push(Segment { kind, is_bracketed: false, span });
-    }
-}
-
-/// Returns whether a word or an escape follows the bracket: a placeholder or escaped text.
-fn starts_with_word(text: &str) -> bool {
-    let first =
-        text.trim_start_matches(|c: char| matches!(c, '{' | '[' | '/') || is_json_whitespace(c));
-    let head = text.get(..MAX_PLACEHOLDER_LEN).unwrap_or(text);
-    first.starts_with('\\')
-        || first.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && Bracketed::at(head).is_some()
 }

@@ -11,12 +11,12 @@
 //!    [`StopReason`].
 //! 5. `state.rs` and `paused.rs` hold a run as plain data between two steps; [`session`] and
 //!    `persist.rs` save it.
-//! 6. `stream.rs` and `extract.rs` drive a run as a stream, and to a value; `subagent.rs` makes an
-//!    agent a tool.
+//! 6. `stream.rs` drives a run as a stream, `extract.rs` until the answer is a typed value.
+//!    `subagent.rs` turns an agent into a tool.
 //!
 //! # Invariants
 //! - Every call in the transcript gets exactly one result, however the run ends.
-//! - Nothing here knows how a call is run or how a model provider is reached.
+//! - No file here depends on how a call is run or how a model provider is reached.
 //! - Dropping a run cancels all that it has in flight.
 
 mod answer;
@@ -102,7 +102,7 @@ use crate::registry::IntoRegistry;
 /// ```
 #[derive(Clone)]
 pub struct Agent {
-    /// Shared with the runs of the agent, which makes them owned and cheap to start.
+    /// The runs of the agent share the configuration, so a run is owned and cheap to start.
     config: Arc<AgentConfig>,
 }
 
@@ -227,10 +227,10 @@ impl Agent {
     ///
     /// The [limits](Self::limits) of this agent and of its sub-agents apply, whatever applied
     /// before; the usage so far counts. The [time limit](Self::time_limit) starts anew. A state
-    /// that was damaged in storage is repaired, as the transcript of a prompt is.
+    /// that was damaged in storage is repaired in the same way as the transcript of a prompt.
     ///
-    /// A run of a [session](Self::session) has to be resumed there: here it stops with
-    /// [`StopReason::BelongsToSession`].
+    /// A run of a [session](Self::session) can be resumed only by the session. This method stops
+    /// such a run with [`StopReason::BelongsToSession`].
     ///
     /// # Resuming twice
     /// Resuming is not exclusive. If the same state is resumed twice, the remaining calls run

@@ -70,7 +70,7 @@ pub enum StopReason {
     /// Calls, or calls of their nested runs, await approval.
     ///
     /// Decide on them and pass the paused run to [`Agent::resume`](crate::Agent::resume). In the
-    /// transcript, these calls have pending results, so you can also continue it as a new run.
+    /// transcript, these calls have pending results, so you can also pass it to a new run.
     #[error("{}", approval_error(&.0.awaited()))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was blocked, and the policy stops the run for that. See
@@ -143,15 +143,16 @@ pub enum StopReason {
     /// The run could not be loaded from or saved to its [session](super::session).
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The run belongs to the [session](super::session) of this name and was resumed outside of it,
-    /// which is a mistake in the program: the session would not record the steps, and its next
-    /// resume would repeat them.
+    /// The run belongs to the [session](super::session) of this name and was resumed outside of it.
+    ///
+    /// This is a mistake in the program: the session would not record the steps, and the next
+    /// resume of the session would repeat them.
     #[error(
         "run belongs to the session `{0}`: resume it there, with `session.resume_with(paused)` if it is paused, and \
          else with `session.resume()`"
     )]
     BelongsToSession(String),
-    /// A step was taken out of turn, which is a bug in the loop itself.
+    /// The loop made a step that the [`Turn`] did not expect, which is a bug in the loop itself.
     #[error(transparent)]
     InvalidTransition(#[from] InvalidTransition),
 }
@@ -186,7 +187,8 @@ impl StopReason {
         }
     }
 
-    /// Returns the code if the reason is an error, which awaiting approval is not.
+    /// Returns the code, or `None` for [`AwaitingApproval`](Self::AwaitingApproval), which is no
+    /// error.
     pub(super) fn error_type(&self) -> Option<&'static str> {
         (!matches!(self, Self::AwaitingApproval(_))).then(|| self.code())
     }

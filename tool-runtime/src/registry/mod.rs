@@ -21,17 +21,17 @@
 //! *full* name, `provider__name`, which is unique and never changes. Models call it by its own name
 //! as long as no other tool has that name, and by its full name otherwise.
 //!
-//! - A setting applies to all tools that [have the name](crate::ToolDefinition::has_name), under
-//!   whatever name models call them: `find` applies to the tools of all providers and to the one
-//!   without a provider, `github__find` to one tool. This concerns [`Registry::only`],
-//!   [`without`](Registry::without) and [`prefer`](Registry::prefer), a
-//!   [`DescriptionStore`], `BySearch::always`, and the
-//!   [permissions](crate::dispatch::Permissions), [concurrency](crate::dispatch::Concurrency) and
-//!   [rate limits](crate::dispatch::RateLimits) of a policy.
-//! - A lookup finds one tool: the one that models currently call by the name, or the one with that
-//!   full name. This concerns calls of a model, [`Snapshot::get`] and [`Registry::unregister`].
+//! - A setting applies to all tools that [have the name](crate::ToolDefinition::has_name), whatever
+//!   name models use. A setting for `find` applies to every tool with that own name, with or
+//!   without a provider. A setting for `github__find` applies to one tool. This is the rule of
+//!   [`Registry::only`], [`without`](Registry::without) and [`prefer`](Registry::prefer), a
+//!   [`DescriptionStore`], `BySearch::always`, and the [permissions](crate::dispatch::Permissions),
+//!   [concurrency](crate::dispatch::Concurrency) and [rate limits](crate::dispatch::RateLimits) of
+//!   a policy.
+//! - A lookup finds one tool: the tool that models currently call by the name, or the tool with
+//!   that full name. This is the rule of calls, [`Snapshot::get`] and [`Registry::unregister`].
 //!
-//! An own name that contains `__` could be taken for the full name of another tool. A provider's
+//! An own name that contains `__` could be mistaken for the full name of another tool. A provider's
 //! tool with such a name is known by its full name only.
 
 mod contents;
@@ -112,7 +112,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds a tool to the registry. It replaces the tool of the same name, which is returned.
+    /// Adds a tool to the registry and returns the tool of the same name that it replaces.
     ///
     /// Registering through a view registers the tool for all views, and can replace a tool that
     /// this view does not contain. The cost of a change grows with the square root of the number of
@@ -166,8 +166,8 @@ impl Registry {
     /// Sets the preference of all current tools of this view that
     /// [have this name](crate::registry#tool-names). Returns whether there are any.
     ///
-    /// It replaces the preference in the definition, also when the tool is registered again, such
-    /// as after a reconnect. A later call replaces it.
+    /// The preference replaces the one in the definition. It remains when the tool is registered
+    /// again, such as after a reconnect, and until a later `prefer` replaces it.
     ///
     /// # Errors
     /// The weight is not finite, or the overrides are too large. Then nothing is changed.
@@ -295,7 +295,7 @@ impl Registry {
     /// Creates a view that contains the tools for which `predicate` returns `true`.
     ///
     /// The view copies nothing: the predicate runs at each access, also for tools that are
-    /// registered later. A tool for which it panics is not contained.
+    /// registered later. The view omits a tool for which the predicate panics.
     ///
     /// ```
     /// use tool_runtime::{Effect, Registry, tool, tools};

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 /// Configures a circuit breaker: how many failures open it, and for how long.
 ///
-/// An open breaker blocks the calls of its provider. See [`Breakers`](crate::dispatch::Breakers)
-/// for which failures count.
+/// An open breaker blocks the calls of its provider. [`Breakers`](crate::dispatch::Breakers) lists
+/// the failures that count.
 ///
 /// ```
 /// use std::time::Duration;

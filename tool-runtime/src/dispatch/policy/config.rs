@@ -179,7 +179,7 @@ impl Policy {
 
     /// Limits the size of an output that is sent to the model, in bytes. Default: 100,000.
     ///
-    /// Of a longer output the model receives the head and the tail. The complete text is kept in
+    /// If an output is longer, the model receives its head and tail. The complete text is kept in
     /// [`ToolExecution::full_text`](crate::ToolExecution::full_text).
     #[must_use]
     pub fn output_limit(mut self, bytes: usize) -> Self {
@@ -211,8 +211,8 @@ impl Policy {
     /// escaped spelling, it is replaced by `[redacted]`, for observers and for the model alike.
     ///
     /// Arguments that a tool marks, by `#[arg(secret)]` or by `writeOnly: true` in its schema, are
-    /// redacted without being listed here. So are their echoes in outputs, if they have four bytes
-    /// or more.
+    /// redacted without being listed here. Values of four bytes or more are also redacted wherever
+    /// an output repeats them.
     ///
     /// Tools, interceptors and approvers receive the original values. The transcript keeps the
     /// model's arguments byte for byte, since the provider expects them back unchanged. A call or
@@ -250,7 +250,8 @@ impl Policy {
         self.max_retries.map_or(tool.retries, |most| most.min(tool.retries))
     }
 
-    /// Whether this policy leaves the calls of a tool that declares nothing as they are.
+    /// Whether this policy has no interceptors, permissions, concurrency limits or breakers, so
+    /// that a call of a tool that declares nothing can skip these stages.
     #[inline]
     pub(in crate::dispatch) fn is_plain(&self) -> bool {
         self.interceptors.is_empty()

@@ -78,7 +78,7 @@ impl Permissions {
         self
     }
 
-    /// Adds a predicate that examines the arguments of each call which is not denied already.
+    /// Adds a predicate that examines the arguments of each call that is not already denied.
     ///
     /// The predicate returns `None` to leave the permission of the tool as it is. A predicate that
     /// panics denies the call.

@@ -47,8 +47,8 @@ impl SlidingWindow {
 
     /// Moves a start from `at` to `now`.
     ///
-    /// As long as the start [counts](Self::counts), no span holds more starts after the move: the
-    /// calls that were admitted since then were admitted beside it.
+    /// If the start still [counts](Self::counts), the move never makes a span exceed the limit:
+    /// this start was counted whenever a later call was admitted.
     pub(in crate::dispatch) fn postpone(&mut self, at: Duration, now: Duration) {
         self.remove(at);
         self.record(now);

@@ -6,11 +6,14 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::window::Window;
-use super::{Limits, ModelHook, Prompt, Steering, Turn, extract};
+use super::{Limits, ModelHook, Prompt, Steering, Turn};
 use crate::dispatch::{Dispatch, Dispatcher};
 use crate::drivers::{Driver, Native};
 use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{AllTools, Registry, RegistryError, Selector};
+
+/// The default number of attempts to extract a valid value.
+const DEFAULT_EXTRACT_ATTEMPTS: u32 = 3;
 
 /// Everything that is set on an [`Agent`](super::Agent). A run holds a reference-counted handle to
 /// it.
@@ -61,7 +64,7 @@ impl AgentConfig {
             steering: None,
             limits: Limits::default(),
             time_limit: None,
-            extract_attempts: extract::DEFAULT_ATTEMPTS,
+            extract_attempts: DEFAULT_EXTRACT_ATTEMPTS,
         }
     }
 

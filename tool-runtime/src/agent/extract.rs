@@ -25,9 +25,6 @@ use crate::message::{Message, Usage, UserPart};
 use crate::schema::{OrderedJson, Schema, rebase};
 use crate::tool::type_errors;
 
-/// The default number of attempts to get a valid value.
-pub(super) const DEFAULT_ATTEMPTS: u32 = 3;
-
 /// A type whose values can be [extracted](crate::Agent::extract) from a model's answer.
 ///
 /// It is implemented for every type with `#[args]`, for every type that derives serde's
@@ -202,7 +199,7 @@ impl Run {
         // In the dialect of the tools, so that the provider enforces it. A schema that the dialect
         // can't express is validated here only.
         let dialect = self.dispatcher().registry().snapshot().dialect().of_output();
-        self.output_schema = Some(schema.for_dialect(dialect).unwrap_or(schema));
+        self.requests.output_schema = Some(schema.for_dialect(dialect).unwrap_or(schema));
         self.state.turn.edit_limits(|limits| {
             limits.iterations = limits.iterations.saturating_add(attempts);
         });
@@ -215,10 +212,8 @@ impl Run {
             Step::Done(outcome) => return Err(self.stop_reason(outcome)),
         }
         self.collect_added_messages();
-        if let Some(writer) = &mut self.writer {
-            // The parts may be added to the last message.
-            writer.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
-        }
+        // The parts may be added to the last message.
+        self.session.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
         Ok(self.state.turn.add_user_parts(parts)?)
     }
 

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Turn;
-use super::selection::full_name;
 use super::window::WindowState;
 use crate::dispatch::Dispatcher;
 use crate::event::{RunId, ToolExecution};
@@ -172,7 +171,7 @@ enum ToolState {
 impl PendingCall {
     pub(super) fn of(execution: &ToolExecution, tools: &Snapshot, dispatcher: &Dispatcher) -> Self {
         let ran = execution.modified_call.as_deref().unwrap_or(&execution.call);
-        let tool = full_name(&ran.name, tools);
+        let tool = tools.full_name_of(&ran.name);
         let arguments = execution.arguments().unwrap_or_default();
         let mut redacted = arguments.clone();
         dispatcher.redact_arguments(&ran.name, &mut redacted);

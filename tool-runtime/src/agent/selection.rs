@@ -13,7 +13,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{BoxFuture, catch_panic};
 use crate::models::{ChatOptions, ToolChoice};
-use crate::registry::{AllTools, Entry, Selector, SelectorInput, Snapshot};
+use crate::registry::{AllTools, Selector, SelectorInput, Snapshot};
 use crate::schema::Schema;
 use crate::tool::ToolDefinition;
 
@@ -103,10 +103,5 @@ pub(super) fn discovered_tools(
         EffectRecord::ToolsFound { names } => Some(names.clone()),
         _ => None,
     });
-    names.flatten().map(|name| full_name(&name, tools))
-}
-
-/// Returns the full name of the tool that the model calls by this name now.
-pub(super) fn full_name(name: &str, tools: &Snapshot) -> String {
-    tools.entry(name).map_or(name, Entry::full_name).to_owned()
+    names.flatten().map(|name| tools.full_name_of(&name))
 }

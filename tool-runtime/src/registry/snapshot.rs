@@ -86,6 +86,11 @@ impl Snapshot {
         self.entry(name).map(Entry::definition)
     }
 
+    /// Returns the full name of the tool that the model calls by this name now.
+    pub(crate) fn full_name_of(&self, called: &str) -> String {
+        self.entry(called).map_or(called, Entry::full_name).to_owned()
+    }
+
     /// Returns the dialect of the schemas that models receive.
     pub(crate) fn dialect(&self) -> Dialect {
         self.contents.dialect()

@@ -45,10 +45,10 @@ impl Run {
 
     /// Emits start and end of the run that this one replaces, if any.
     pub(super) fn emit_abandoned(&mut self) {
-        let Some(abandoned) = self.abandoned.take() else { return };
+        let Some(abandoned) = self.session.take_abandoned() else { return };
         let AbandonedRun { origin, answered_calls, usage, cost } = abandoned;
         let agent = self.agent.name.clone();
-        let session = self.session();
+        let session = self.session.name();
         self.dispatcher.emit(&origin, || RunEvent::Started { parent_run: None, agent, session });
         self.emit_answered(&origin, answered_calls);
         self.dispatcher.emit(&origin, || RunEvent::Finished {

@@ -19,7 +19,7 @@ impl Run {
         &mut self,
         calls: Vec<ToolCall>,
     ) -> Result<Vec<ToolExecution>, StopReason> {
-        let tools = match &self.offered {
+        let tools = match &self.requests.offered {
             Some(tools) => tools.clone(),
             None => self.dispatcher.registry().snapshot(),
         };
@@ -33,7 +33,7 @@ impl Run {
         }
         let agent = Arc::clone(&self.agent);
         let (executions, recorded) = match &agent.remote {
-            None if self.writer.is_some() && calls.len() > 1 => {
+            None if self.session.is_set() && calls.len() > 1 => {
                 Box::pin(self.dispatch_and_save_early(&tools, batch)).await
             }
             None => (self.dispatcher.dispatch_on(&tools, batch).await, HashSet::new()),
@@ -127,7 +127,7 @@ impl Run {
             decisions: Vec::new(),
             approved: self.dispatcher.approved_tools(self.state.run),
             mutating_tools: self.state.mutating_tools.clone(),
-            session: self.session(),
+            session: self.session.name(),
         });
         self.state.suspended = paused.suspended();
         self.save().await?;

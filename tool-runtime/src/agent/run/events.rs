@@ -1,23 +1,73 @@
 //! Emits the events of a run as a whole: started, message added, finished.
 
 use super::Run;
-use crate::agent::StopReason;
-use crate::event::{EventKind, Origin, RunEvent, micros};
+use crate::agent::{StopReason, Turn};
+use crate::event::{EventKind, Origin, RunEvent, RunId, micros};
 use crate::guard::{drop_guarded, error_text};
+use crate::message::CallId;
+use crate::span::{self, Span};
+
+/// The events of a run as a whole: where they belong, and which are not emitted yet.
+pub(super) struct RunEvents {
+    /// The origin of the run's own events.
+    root: Origin,
+    /// The run in which this one is nested.
+    parent: Option<RunId>,
+    /// The span of the run, in which its steps run.
+    pub(super) span: Span,
+    /// Events of added messages that are not emitted yet.
+    unemitted: Vec<RunEvent>,
+    is_finish_emitted: bool,
+}
+
+impl RunEvents {
+    pub(super) fn new(run: RunId, agent: Option<&str>) -> Self {
+        Self {
+            root: Origin::new(run, 0),
+            parent: None,
+            span: span::invoke_agent(agent),
+            unemitted: Vec::new(),
+            is_finish_emitted: false,
+        }
+    }
+
+    /// Nests the run in a call of another.
+    pub(super) fn nest(&mut self, outer: &Origin, call: &CallId) {
+        self.root = Origin { run: self.root.run, turn: 0, ..outer.nested(call) };
+        self.parent = Some(outer.run);
+    }
+
+    /// Returns the origin of events in this turn.
+    pub(super) fn origin(&self, turn: u32) -> Origin {
+        Origin { turn, ..self.root.clone() }
+    }
+
+    /// Collects the messages that were added, to be emitted once the run has started.
+    fn collect_added(&mut self, turn: &mut Turn) {
+        self.unemitted.extend(turn.unreported_messages());
+        turn.mark_reported();
+    }
+}
 
 impl Run {
     /// Emits that the run starts or resumes.
     pub(super) fn emit_started(&self) {
         let agent = self.agent.name.clone();
         // A run that was to be resumed outside of its session belongs to the session all the same.
-        let session = || self.session().or_else(|| self.state.session.clone());
-        self.emit(|| RunEvent::Started { parent_run: self.parent, agent, session: session() });
+        let session = || self.session.name().or_else(|| self.state.session.clone());
+        self.emit(|| RunEvent::Started {
+            parent_run: self.events.parent,
+            agent,
+            session: session(),
+        });
     }
 
     /// Emits the messages that were added since the last time.
     pub(super) fn emit_added_messages(&mut self) {
         self.collect_added_messages();
-        std::mem::take(&mut self.unemitted).into_iter().for_each(|added| self.emit(|| added));
+        std::mem::take(&mut self.events.unemitted)
+            .into_iter()
+            .for_each(|added| self.emit(|| added));
     }
 
     /// Emits these events for the messages that were added just now, of which the caller knows more
@@ -26,7 +76,7 @@ impl Run {
     pub(in crate::agent) fn emit_added_as(&mut self, added: impl IntoIterator<Item = RunEvent>) {
         self.state.turn.mark_reported();
         if self.dispatcher.has_observers() {
-            self.unemitted.extend(added);
+            self.events.unemitted.extend(added);
         }
         if self.started.is_some() {
             self.emit_added_messages();
@@ -35,15 +85,15 @@ impl Run {
 
     /// Collects the messages that were added, to be emitted once the run has started.
     pub(in crate::agent) fn collect_added_messages(&mut self) {
-        if self.dispatcher.has_observers() {
-            self.unemitted.extend(self.state.turn.unreported_messages());
+        match self.dispatcher.has_observers() {
+            true => self.events.collect_added(&mut self.state.turn),
+            false => self.state.turn.mark_reported(),
         }
-        self.state.turn.mark_reported();
     }
 
     /// Emits that the run ended, or paused.
     pub(in crate::agent) fn emit_finished(&mut self, reason: Option<&StopReason>) {
-        self.is_finish_emitted = true;
+        self.events.is_finish_emitted = true;
         self.emit_finished_with(|| reason.map(|reason| (reason.code(), error_text(reason))));
     }
 
@@ -64,14 +114,14 @@ impl Run {
 
     /// Returns the origin of events in the current turn.
     pub(super) fn origin(&self) -> Origin {
-        Origin { turn: self.state.turn.iterations(), ..self.root.clone() }
+        self.events.origin(self.state.turn.iterations())
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        drop_guarded(self.offered.take());
-        if !self.is_finish_emitted {
+        drop_guarded(self.requests.offered.take());
+        if !self.events.is_finish_emitted {
             let reason = || Some(("DROPPED", "the run was dropped before it ended".to_owned()));
             self.emit_finished_with(reason);
         }

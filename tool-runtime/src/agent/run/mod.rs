@@ -7,8 +7,9 @@
 //! 3. `calls.rs`: if calls are open, the dispatcher runs them (`remote.rs`: a
 //!    [`Dispatch`](crate::dispatch::Dispatch) of the program). `early_results.rs` saves results
 //!    while other calls are in flight.
-//! 4. `events.rs` emits what happened to the run as a whole; `abandoned.rs` what happened to a run
-//!    that this one replaces.
+//! 4. `session.rs` saves the state, if the run belongs to a session.
+//! 5. `events.rs` emits the events of the run as a whole; `abandoned.rs` those of a run that this
+//!    one replaces.
 //!
 //! # Invariants
 //! - A run of a session saves its state before it starts a call and after each step. If a write
@@ -22,6 +23,7 @@ mod early_results;
 mod events;
 mod remote;
 mod request;
+mod session;
 mod steps;
 
 use std::fmt;
@@ -30,20 +32,19 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 pub(super) use abandoned::AbandonedRun;
+pub(super) use session::RunSession;
 
 use super::answer::stopped_at;
 use super::config::AgentConfig;
 use super::exchange::BoxedDeltaSink;
-use super::persist::SessionWriter;
 use super::state::RunState;
 use super::{Answer, StopReason, Stopped, Turn};
 use crate::dispatch::Dispatcher;
-use crate::event::{Observer, Origin, RunEvent, RunId, ToolExecution};
+use crate::event::{Observer, Origin, RunId, ToolExecution};
 use crate::message::{CallId, Message};
-use crate::registry::Snapshot;
-use crate::schema::Schema;
-use crate::span::{self, Span};
 use crate::tool::UsageMeter;
+use events::RunEvents;
+use request::RequestState;
 
 /// A run of an agent that you drive, step by step or to its end.
 ///
@@ -104,27 +105,14 @@ pub struct Run {
     pub(super) agent: Arc<AgentConfig>,
     dispatcher: Dispatcher,
     pub(super) state: RunState,
-    /// The origin of the run's own events.
-    root: Origin,
-    /// The run in which this one is nested.
-    parent: Option<RunId>,
+    pub(super) requests: RequestState,
     /// The usage of calls without a result. If a step is dropped, they never get one.
     meter: UsageMeter,
-    /// The tools of the last request, in which its calls are looked up.
-    offered: Option<Snapshot>,
-    /// Events of added messages that are not emitted yet.
-    unemitted: Vec<RunEvent>,
+    events: RunEvents,
+    pub(super) session: RunSession,
     /// When the run started, from which its time limit counts. `None` until its first step.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
-    is_finish_emitted: bool,
-    span: Span,
-    deltas: Option<BoxedDeltaSink<'static>>,
-    pub(super) writer: Option<SessionWriter>,
-    /// The run that this one replaces.
-    abandoned: Option<AbandonedRun>,
-    /// The schema that the answer has to fit. If it is set, no tools are offered.
-    pub(super) output_schema: Option<Schema>,
 }
 
 /// A step that a run has completed.
@@ -156,43 +144,29 @@ impl Run {
     pub(super) fn new(agent: Arc<AgentConfig>, state: RunState) -> Self {
         let registry = agent.registry.clone().unwrap_or_default();
         let dispatcher = agent.dispatcher.for_run(registry, state.run, state.approved.clone());
-        let root = Origin::new(state.run, 0);
-        let span = span::invoke_agent(agent.name.as_deref());
+        let events = RunEvents::new(state.run, agent.name.as_deref());
         Self {
             agent,
             dispatcher,
             state,
-            root,
-            parent: None,
+            requests: RequestState::default(),
             meter: UsageMeter::default(),
-            offered: None,
-            unemitted: Vec::new(),
+            events,
+            session: RunSession::default(),
             started: None,
             ended: None,
-            is_finish_emitted: false,
-            span,
-            deltas: None,
-            writer: None,
-            abandoned: None,
-            output_schema: None,
         }
     }
 
     /// Saves each step to this session.
-    pub(super) fn with_writer(mut self, writer: SessionWriter) -> Self {
-        self.writer = Some(writer);
-        self
-    }
-
-    /// Replaces this run, whose end is emitted once the first step is saved.
-    pub(super) fn replacing(mut self, abandoned: Option<AbandonedRun>) -> Self {
-        self.abandoned = abandoned;
+    pub(super) fn in_session(mut self, session: RunSession) -> Self {
+        self.session = session;
         self
     }
 
     /// Sends the deltas of replies to this sink.
     pub(super) fn with_deltas(mut self, deltas: BoxedDeltaSink<'static>) -> Self {
-        self.deltas = Some(deltas);
+        self.requests.deltas = Some(deltas);
         self
     }
 
@@ -204,8 +178,7 @@ impl Run {
 
     /// Nests this run in a call of another.
     pub(super) fn nested_in(mut self, outer: &Origin, call: &CallId) -> Self {
-        self.root = Origin { run: self.state.run, turn: 0, ..outer.nested(call) };
-        self.parent = Some(outer.run);
+        self.events.nest(outer, call);
         self
     }
 
@@ -222,9 +195,7 @@ impl Run {
     /// Returns the turn, to change it before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
         self.state.turn.add_metered(self.meter.take());
-        if let Some(writer) = &mut self.writer {
-            writer.rewrite_from(0);
-        }
+        self.session.rewrite_from(0);
         &mut self.state.turn
     }
 
@@ -261,15 +232,11 @@ impl Run {
     /// # }
     /// ```
     pub fn state(&self) -> RunState {
-        let (approved, session) = (self.dispatcher.approved_tools(self.state.run), self.session());
+        let approved = self.dispatcher.approved_tools(self.state.run);
+        let session = self.session.name();
         let mut state = RunState { approved, session, ..self.state.clone() };
         state.turn.add_metered(self.meter.total());
         state
-    }
-
-    /// Returns the name of the session that saves the run.
-    fn session(&self) -> Option<String> {
-        self.writer.as_ref().map(|writer| writer.session().to_owned())
     }
 
     /// Returns the meter of calls without a result, for a caller that may stop the run while they
@@ -377,11 +344,11 @@ impl Run {
 
     /// Saves the state, if the run belongs to a session.
     pub(super) async fn save(&mut self) -> Result<(), StopReason> {
-        if let Some(writer) = &mut self.writer {
-            self.state.approved = self.dispatcher.approved_tools(self.state.run);
-            writer.save(&self.state).await?;
+        if !self.session.is_set() {
+            return Ok(());
         }
-        Ok(())
+        self.state.approved = self.dispatcher.approved_tools(self.state.run);
+        self.session.save(&self.state).await
     }
 }
 

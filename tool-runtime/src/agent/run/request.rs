@@ -9,15 +9,28 @@ use tokio::time::Instant;
 use super::Run;
 use crate::agent::StopReason;
 use crate::agent::budget::RequestBudget;
-use crate::agent::exchange::{ModelExchange, prepare_request};
+use crate::agent::exchange::{BoxedDeltaSink, ModelExchange, prepare_request};
 use crate::agent::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
-use crate::event::{ModelEvent, Origin, ToolEvent, micros};
+use crate::event::{ModelEvent, ToolEvent, micros};
 use crate::guard::{drop_guarded, error_text};
 use crate::message::{Message, Usage};
 use crate::models::ChatRequest;
+use crate::registry::Snapshot;
+use crate::schema::Schema;
 use crate::span;
 use crate::tool::UsageMeter;
+
+/// State that the requests of a run share.
+#[derive(Default)]
+pub(in crate::agent) struct RequestState {
+    /// Receives the deltas of replies.
+    pub(super) deltas: Option<BoxedDeltaSink<'static>>,
+    /// The schema that the answer has to fit. If it is set, no tools are offered.
+    pub(in crate::agent) output_schema: Option<Schema>,
+    /// The tools of the last request, in which its calls are looked up.
+    pub(super) offered: Option<Snapshot>,
+}
 
 impl Run {
     /// Selects the tools, fits the window, requests a reply and takes it into the transcript.
@@ -32,10 +45,10 @@ impl Run {
             deadline.wait(select_tools(agent, &mut self.state.turn, dispatcher, &tools)).await?;
 
         let RunState { turn, window: window_state, prompt_index, .. } = &mut self.state;
-        let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
+        let origin = self.events.origin(turn.iterations() + 1);
         dispatcher.emit(&origin, || ModelEvent::Requested);
         let started = Instant::now();
-        let options = request_options(agent, turn, self.output_schema.as_ref());
+        let options = request_options(agent, turn, self.requests.output_schema.as_ref());
         let emit = |event: ModelEvent| dispatcher.emit(&origin, || event);
         let messages = match &agent.window {
             None => Cow::Borrowed(turn.transcript()),
@@ -53,7 +66,7 @@ impl Run {
         let request = ChatRequest::new(&messages).tools(&offered);
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let request = prepare_request(request, options);
-        let deltas = self.deltas.as_mut();
+        let deltas = self.requests.deltas.as_mut();
         let mut metered = MeteredBudget {
             budget: RequestBudget::new(turn),
             meter: &self.meter,
@@ -73,7 +86,7 @@ impl Run {
         let duration = micros::truncate(started.elapsed());
         // This run may hold the last handle to tools that were removed meanwhile, whose destructors
         // are foreign code.
-        drop_guarded(self.offered.replace(tools));
+        drop_guarded(self.requests.offered.replace(tools));
 
         if let (Some(estimated), Some(usage)) = (estimated, metered.budget.first_usage()) {
             window_state.calibrate(estimated, usage.input);

@@ -26,14 +26,14 @@ impl Run {
         }
         // The usage of the calls of a step that was dropped.
         self.state.turn.add_metered(self.meter.take());
-        let span = self.span.clone();
+        let span = self.events.span.clone();
         let step = async {
             let started = if is_first { self.start() } else { Ok(()) };
             self.emit_added_messages();
             started?;
             // Save what was added or changed since the last step as well: the next step may take
             // long.
-            if is_first || self.writer.as_ref().is_some_and(|it| it.is_behind(&self.state)) {
+            if is_first || self.session.is_behind(&self.state) {
                 self.save().await?;
             }
             self.emit_abandoned();
@@ -52,7 +52,9 @@ impl Run {
     /// Checks that the run can start, and answers calls that were interrupted before it was
     /// resumed.
     fn start(&mut self) -> Result<(), StopReason> {
-        if let (Some(session), None) = (&self.state.session, &self.writer) {
+        if let Some(session) = &self.state.session
+            && !self.session.is_set()
+        {
             return Err(StopReason::BelongsToSession(session.clone()));
         }
         let turn = &self.state.turn;
@@ -67,7 +69,7 @@ impl Run {
         let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
         self.dispatcher.register_secrets(&tools, calls);
         // If a value is extracted, no tools were offered for open calls either.
-        self.offered = Some(self.callable_tools());
+        self.requests.offered = Some(self.callable_tools());
         // The end of calls that another process started was not emitted.
         let answered = self.answer_interrupted();
         self.emit_answered(&self.origin(), answered);
@@ -77,7 +79,7 @@ impl Run {
     /// Answers calls that were in flight when their process ended or their step was dropped, unless
     /// they can be made again.
     fn answer_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
-        let Some(tools) = &self.offered else { return Vec::new() };
+        let Some(tools) = &self.requests.offered else { return Vec::new() };
         // If the tool was removed since, it is unknown whether the call may be repeated.
         self.state.turn.fail_interrupted(|call| {
             tools.definition(&call.name).is_some_and(ToolDefinition::is_retry_safe)
@@ -153,7 +155,7 @@ impl Run {
 
     /// Returns the tools that the model may call now: none if a value is extracted.
     pub(super) fn callable_tools(&self) -> Snapshot {
-        match self.output_schema {
+        match self.requests.output_schema {
             Some(_) => Snapshot::default(),
             None => self.dispatcher.registry().snapshot(),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{SessionError, SessionRecord, SessionStore};
 use crate::agent::answer::stopped_at;
 use crate::agent::persist::{SessionWriter, load};
-use crate::agent::run::{AbandonedRun, Run};
+use crate::agent::run::{AbandonedRun, Run, RunSession};
 use crate::agent::state::RunState;
 use crate::agent::{
     Agent, Answer, Extract, Extracted, Paused, Prompt, RunStream, StopReason, Stopped, Turn,
@@ -205,7 +205,7 @@ impl Session {
     /// ```
     pub async fn start(&self, prompt: impl Into<Prompt>) -> Result<Run, Stopped> {
         let (state, writer, abandoned) = self.continued(prompt.into()).await?;
-        Ok(self.begin(state, writer).replacing(abandoned))
+        Ok(self.begin(state, RunSession::new(writer, abandoned)))
     }
 
     /// Resumes the unfinished run of the session, under the agent's limits, as
@@ -269,7 +269,7 @@ impl Session {
     pub async fn resume(&self) -> Result<Option<Run>, Stopped> {
         let Some((state, writer)) = self.load().await? else { return Ok(None) };
         let (state, writer) = self.resumed(state, writer);
-        Ok(state.is_unfinished().then(|| self.begin(state, writer)))
+        Ok(state.is_unfinished().then(|| self.begin(state, RunSession::new(writer, None))))
     }
 
     /// Resumes a paused run with the decisions on its pending calls.
@@ -317,11 +317,11 @@ impl Session {
             loaded => return Err(self.stale_decision(loaded.map(|(state, _)| state), paused)),
         };
         let (state, writer) = self.resumed(paused.into(), writer);
-        Ok(self.begin(state, writer))
+        Ok(self.begin(state, RunSession::new(writer, None)))
     }
 
-    fn begin(&self, state: RunState, writer: SessionWriter) -> Run {
-        Run::new(Arc::clone(&self.agent.config), state).with_writer(writer)
+    fn begin(&self, state: RunState, session: RunSession) -> Run {
+        Run::new(Arc::clone(&self.agent.config), state).in_session(session)
     }
 
     /// Returns why the session does not wait for these decisions.

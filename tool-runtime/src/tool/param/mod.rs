@@ -4,8 +4,9 @@
 //!    requires `T: BorrowedArgument` (`check.rs`). An unsuitable type is reported there, once.
 //! 2. [`OwnedParam`] and [`BorrowedParam`] then select the kind of the parameter (`select.rs`)
 //!    without a trait bound that could cause a second error.
-//! 3. The kinds (`kind.rs`) implement [`Param`] (`parameter.rs`): they provide the schema and decode
-//!    the text of the argument into an [`ArgumentSlot`], from which the function receives it.
+//! 3. The kinds (`kind.rs`) implement [`Param`] (`parameter.rs`): they provide the schema and
+//!    decode the text of the argument into an [`ArgumentSlot`], from which the function receives
+//!    it.
 //!
 //! Types decide, not their spelling: an alias has the same meaning.
 

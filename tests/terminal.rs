@@ -138,7 +138,7 @@ async fn pending_calls_and_refused_values_are_shown() {
         "» steering  Quick.",
         "› model  *  → pay",
         "… pay  *  TOOL_AWAITING_APPROVAL  {}",
-        "… run  *  a call waits for approval: pay",
+        "… run  *  1 call awaits approval: pay",
     ];
     assert_eq!(output.lines(), expected);
 

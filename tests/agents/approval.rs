@@ -23,11 +23,11 @@ async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
     let paid = Paid::default();
     let (agent, before) = with_recorder(chief(&paid));
     let stopped = agent.run("Pay Ada.").await.unwrap_err();
-    let words = "a call waits for approval: pay within cashier within foreman";
+    let words = "1 call awaits approval: pay within cashier within foreman";
     assert_eq!(stopped.reason.to_string(), words);
     let output = &results(&stopped.transcript[2])[0];
     assert_eq!(output.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
-    assert_eq!(output.text, "It has not ended: calls of its own await approval.");
+    assert_eq!(output.text, "It has not ended: its own calls await approval.");
     let mut waiting = paused(stopped);
 
     let call = waiting.pending()[0].call.id.clone();
@@ -124,7 +124,7 @@ async fn two_sub_agents_of_one_batch_pause_and_other_calls_run_once() {
         Agent::new(story([all, ChatReply::text("Done.")]), tools).extension(paid.clone())
     };
     let stopped = agent().run("Pay both.").await.unwrap_err();
-    let words = "2 calls wait for approval: pay within one, pay within two";
+    let words = "2 calls await approval: pay within one, pay within two";
     assert_eq!(stopped.reason.to_string(), words);
     let mut waiting = paused(stopped);
     assert_eq!(waiting.pending().len(), 2);
@@ -308,7 +308,7 @@ async fn unreadable_suspended_state_fails_only_its_call() {
     let output = &results(&answer.transcript[2])[0];
     // It is unknown what the call did before.
     assert_eq!(output.error.as_deref(), Some("TOOL_INDETERMINATE"));
-    assert!(output.text.contains("where it was can't be read"), "{}", output.text);
+    assert!(output.text.contains("saved state is unreadable"), "{}", output.text);
     assert!(paid.all().is_empty());
 }
 

@@ -55,7 +55,7 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
         let answer = outer.limits(Limits::default().tokens(1_000)).run("Go").await.unwrap();
         assert_eq!(answer.text, "Done.");
         let result = &results(&answer.transcript[2])[0];
-        assert_eq!(result.text, format!("It came to no answer {output}"));
+        assert_eq!(result.text, format!("It stopped without an answer {output}"));
         assert_eq!(result.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
     }
 }

@@ -53,7 +53,7 @@ fn paused(stopped: Stopped) -> Paused {
 async fn run_pauses_until_decisions_arrive() {
     let (agent, paid) = agent();
     let stopped = agent.run("Pay them.").await.unwrap_err();
-    assert_eq!(stopped.to_string(), "the run stopped: 2 calls wait for approval: pay");
+    assert_eq!(stopped.to_string(), "the run stopped: 2 calls await approval: pay");
     let open = results(&stopped.transcript[2]);
     let codes: Vec<_> = open.iter().map(|result| result.error.as_deref().unwrap_or("-")).collect();
     assert_eq!(codes, ["TOOL_AWAITING_APPROVAL", "-", "TOOL_AWAITING_APPROVAL"]);

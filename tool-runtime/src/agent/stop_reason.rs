@@ -62,7 +62,7 @@ pub enum StopReason {
     /// The model's client or the driver panicked with this message.
     ///
     /// The displayed text names the model client in both cases.
-    #[error("model client panicked: {0}")]
+    #[error("model client or driver panicked: {0}")]
     ModelPanicked(String),
     /// The tools could not be registered. No request was sent to the model.
     #[error(transparent)]
@@ -104,11 +104,11 @@ pub enum StopReason {
         limit: f64,
     },
     /// The run has reached its time limit: see [`Agent::time_limit`](crate::Agent::time_limit).
-    #[error("time limit exceeded: run not finished within {0:?}")]
+    #[error("time limit exceeded: the run did not finish within {0:?}")]
     TimeLimit(Duration),
     /// The model repeated the same call too often: see [`Limits::repeats`](super::Limits::repeats).
     #[error(
-        "call repeated {times} times in a row, the last one was not run: {}",
+        "call repeated {times} times in a row; the last one was not run: {}",
         shortened_call(call)
     )]
     RepeatedCall {
@@ -148,8 +148,8 @@ pub enum StopReason {
     /// This is a mistake in the program: the session would not record the steps, and the next
     /// resume of the session would repeat them.
     #[error(
-        "run belongs to the session `{0}`: resume it there, with `session.resume_with(paused)` if it is paused, and \
-         else with `session.resume()`"
+        "run belongs to the session `{0}`: resume it with `session.resume_with(paused)` if it is \
+         paused, and with `session.resume()` otherwise"
     )]
     BelongsToSession(String),
     /// The loop made a step that the [`Turn`] did not expect, which is a bug in the loop itself.
@@ -255,8 +255,8 @@ fn approval_error(calls: &[String]) -> String {
     }
     let names = names.join(", ");
     match calls.len() {
-        1 => format!("a call waits for approval: {names}"),
-        count => format!("{count} calls wait for approval: {names}"),
+        1 => format!("1 call awaits approval: {names}"),
+        count => format!("{count} calls await approval: {names}"),
     }
 }
 

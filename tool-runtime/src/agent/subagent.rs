@@ -150,7 +150,7 @@ impl Tool for SubAgent {
         let state = match ctx.suspended_state() {
             Some(saved) => {
                 let paused = Paused::deserialize(saved).map_err(|error| {
-                    let text = "It had begun, may have had effects, and can't go on: where it was can't be read.";
+                    let text = "It started, may have had effects, and can't be resumed: its saved state is unreadable.";
                     ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
                 })?;
                 RunState::from(paused).resumed(&self.agent.config.limits)
@@ -187,16 +187,19 @@ impl Tool for SubAgent {
                 text.into_tool_output()
             }
             Err(Stopped { reason: StopReason::AwaitingApproval(paused), .. }) => {
-                let text = "It has not ended: calls of its own await approval.";
+                let text = "It has not ended: its own calls await approval.";
                 Err(ToolError::suspended(text, serde_json::to_value(paused)?))
             }
             // The cause, such as the error of a provider, is for operators only.
             Err(stopped) => {
                 let text = match limit_text(&stopped.reason) {
                     Some(limit) => {
-                        format!("It came to no answer ({}): {limit}.", stopped.reason.code())
+                        format!(
+                            "It stopped without an answer ({}): {limit}.",
+                            stopped.reason.code()
+                        )
                     }
-                    None => format!("It came to no answer ({}).", stopped.reason.code()),
+                    None => format!("It stopped without an answer ({}).", stopped.reason.code()),
                 };
                 let mut cause = error_chain(&stopped);
                 secrets.redact(&mut cause);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::policy::{Breaker, Circuit, Passage};
+use super::policy::{AdmissionKind, Breaker, Circuit};
 use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::{ToolError, ToolErrorKind};
@@ -140,8 +140,8 @@ impl ProviderCircuit {
     ) -> Result<CircuitGuard, (BlockReason, ToolError)> {
         let admitted = lock(&self.circuit).admit(self.epoch.elapsed());
         match admitted {
-            Ok(passage) => {
-                Ok(CircuitGuard { circuit: self, passage, deadline, is_unresolved: true })
+            Ok(admission) => {
+                Ok(CircuitGuard { circuit: self, admission, deadline, is_unresolved: true })
             }
             Err(remaining) => Err(self.blocked(remaining)),
         }
@@ -162,7 +162,7 @@ impl ProviderCircuit {
 #[derive(Debug)]
 pub(super) struct CircuitGuard {
     circuit: ProviderCircuit,
-    passage: Passage,
+    admission: AdmissionKind,
     /// The deadline of the batch.
     deadline: Option<Instant>,
     /// Whether the circuit has no result of the current attempt yet.
@@ -180,9 +180,9 @@ impl CircuitGuard {
                 self.is_unresolved = true
             }
             Some(kind) if kind.is_infrastructure() => {
-                circuit.on_failure(self.passage, self.circuit.epoch.elapsed());
+                circuit.on_failure(self.admission, self.circuit.epoch.elapsed());
             }
-            _ => circuit.on_success(self.passage),
+            _ => circuit.on_success(self.admission),
         }
     }
 
@@ -194,8 +194,8 @@ impl CircuitGuard {
     /// Admits another attempt. Returns false if the circuit is open.
     pub(super) fn admit_retry(&mut self) -> bool {
         let admitted = lock(&self.circuit.circuit).admit(self.circuit.epoch.elapsed());
-        if let Ok(passage) = admitted {
-            (self.passage, self.is_unresolved) = (passage, true);
+        if let Ok(admission) = admitted {
+            (self.admission, self.is_unresolved) = (admission, true);
         }
         admitted.is_ok()
     }
@@ -211,9 +211,9 @@ impl Drop for CircuitGuard {
         let now = self.circuit.epoch.elapsed();
         let mut circuit = lock(&self.circuit.circuit);
         if self.deadline.is_some_and(|at| at <= Instant::now()) {
-            circuit.on_failure(self.passage, now);
+            circuit.on_failure(self.admission, now);
         } else {
-            circuit.on_cancel(self.passage, now);
+            circuit.on_cancel(self.admission, now);
         }
     }
 }

@@ -55,7 +55,7 @@ enum CircuitState {
 
 /// The kind of admission that a circuit granted to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dispatch) enum Passage {
+pub(in crate::dispatch) enum AdmissionKind {
     /// The circuit was closed.
     Regular,
     /// The circuit was open, and the call probes the provider.
@@ -78,45 +78,47 @@ impl Circuit {
     }
 
     /// Admits a call, or returns the time until one may be admitted.
-    pub(in crate::dispatch) fn admit(&mut self, now: Duration) -> Result<Passage, Duration> {
+    pub(in crate::dispatch) fn admit(&mut self, now: Duration) -> Result<AdmissionKind, Duration> {
         match (self.delay(now), self.state) {
             (Some(remaining), _) => Err(remaining),
-            (None, CircuitState::Closed { .. }) => Ok(Passage::Regular),
+            (None, CircuitState::Closed { .. }) => Ok(AdmissionKind::Regular),
             (None, CircuitState::Open { .. } | CircuitState::HalfOpen { .. }) => {
                 self.state =
                     CircuitState::HalfOpen { ends_at: now.saturating_add(self.breaker.cool_down) };
-                Ok(Passage::Probe)
+                Ok(AdmissionKind::Probe)
             }
         }
     }
 
     /// Records that an admitted call succeeded, or failed for a reason that is not the provider's.
-    pub(in crate::dispatch) fn on_success(&mut self, passage: Passage) {
-        match (self.state, passage) {
-            (CircuitState::Closed { .. }, _) | (CircuitState::HalfOpen { .. }, Passage::Probe) => {
+    pub(in crate::dispatch) fn on_success(&mut self, admission: AdmissionKind) {
+        match (self.state, admission) {
+            (CircuitState::Closed { .. }, _)
+            | (CircuitState::HalfOpen { .. }, AdmissionKind::Probe) => {
                 self.state = CircuitState::Closed { failures: 0 };
             }
             // The call was admitted before the circuit opened.
-            (CircuitState::Open { .. }, _) | (CircuitState::HalfOpen { .. }, Passage::Regular) => {}
+            (CircuitState::Open { .. }, _)
+            | (CircuitState::HalfOpen { .. }, AdmissionKind::Regular) => {}
         }
     }
 
     /// Records that an admitted call failed because of the provider.
-    pub(in crate::dispatch) fn on_failure(&mut self, passage: Passage, now: Duration) {
+    pub(in crate::dispatch) fn on_failure(&mut self, admission: AdmissionKind, now: Duration) {
         let open = CircuitState::Open { ends_at: now.saturating_add(self.breaker.cool_down) };
-        self.state = match (self.state, passage) {
+        self.state = match (self.state, admission) {
             (CircuitState::Closed { failures }, _) if failures + 1 >= self.breaker.failures => open,
             (CircuitState::Closed { failures }, _) => {
                 CircuitState::Closed { failures: failures + 1 }
             }
-            (CircuitState::HalfOpen { .. }, Passage::Probe) => open,
+            (CircuitState::HalfOpen { .. }, AdmissionKind::Probe) => open,
             (state, _) => state,
         };
     }
 
     /// Records that an admitted call was cancelled. After a cancelled probe, the next call probes.
-    pub(in crate::dispatch) fn on_cancel(&mut self, passage: Passage, now: Duration) {
-        if let (CircuitState::HalfOpen { .. }, Passage::Probe) = (self.state, passage) {
+    pub(in crate::dispatch) fn on_cancel(&mut self, admission: AdmissionKind, now: Duration) {
+        if let (CircuitState::HalfOpen { .. }, AdmissionKind::Probe) = (self.state, admission) {
             self.state = CircuitState::Open { ends_at: now };
         }
     }
@@ -124,8 +126,8 @@ impl Circuit {
 
 #[cfg(test)]
 mod tests {
+    use super::AdmissionKind::{Probe, Regular};
     use super::CircuitState::{Closed, HalfOpen, Open};
-    use super::Passage::{Probe, Regular};
     use super::*;
 
     fn s(seconds: u64) -> Duration {
@@ -134,10 +136,10 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Input {
-        Admit(Result<Passage, Duration>),
-        Success(Passage),
-        Failure(Passage),
-        Cancel(Passage),
+        Admit(Result<AdmissionKind, Duration>),
+        Success(AdmissionKind),
+        Failure(AdmissionKind),
+        Cancel(AdmissionKind),
     }
 
     /// Every state and every input, at second 100, with a cool-down of ten seconds.
@@ -185,9 +187,9 @@ mod tests {
             let mut circuit = Circuit { breaker, state: from };
             match input {
                 Admit(expected) => assert_eq!(circuit.admit(s(100)), expected, "{from:?}"),
-                Success(passage) => circuit.on_success(passage),
-                Failure(passage) => circuit.on_failure(passage, s(100)),
-                Cancel(passage) => circuit.on_cancel(passage, s(100)),
+                Success(admission) => circuit.on_success(admission),
+                Failure(admission) => circuit.on_failure(admission, s(100)),
+                Cancel(admission) => circuit.on_cancel(admission, s(100)),
             }
             assert_eq!(circuit.state, to, "{from:?}, {input:?}");
         }

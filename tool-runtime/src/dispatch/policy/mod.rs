@@ -21,7 +21,7 @@ mod window;
 use std::collections::BTreeSet;
 
 pub use breaker::Breaker;
-pub(super) use breaker::{Circuit, Passage};
+pub(super) use breaker::{AdmissionKind, Circuit};
 pub(super) use cap::{DEFAULT_OUTPUT_LIMIT, truncate_middle};
 pub use config::Policy;
 pub use permission::Permissions;

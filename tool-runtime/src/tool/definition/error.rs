@@ -103,7 +103,7 @@ pub enum DefinitionError {
         error: Box<DialectError>,
     },
     /// The schema of the parameters is not of type `object`.
-    #[error("parameters of tool `{name}` are a schema of type {found}, expected \"object\"")]
+    #[error("parameters of tool `{name}` have the schema type {found}, expected \"object\"")]
     ParametersNotObject {
         /// The name of the tool.
         name: String,

@@ -270,3 +270,74 @@ async fn conversation_keeps_its_offered_tools() {
     let prompt = Prompt::from(stopped.transcript).offered_tools(stopped.offered_tools);
     assert_eq!(agent.run(prompt).await.unwrap().text, "And after a stop.");
 }
+
+/// Registers tools that each mention their own name in the description, under optional providers.
+fn of_providers(tools: &[(Option<&str>, &str)]) -> Registry {
+    let registry = Registry::new();
+    for (provider, name) in tools {
+        let tool = Arc::new(Named(definition(name, 1.0)));
+        match provider {
+            Some(provider) => registry.register_from(provider, tool).unwrap(),
+            None => registry.register(tool).unwrap(),
+        };
+    }
+    registry
+}
+
+async fn expect_offer(registry: &Registry, selector: impl Selector + 'static, names: &[&str]) {
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(names.iter().copied())
+    ]);
+    let agent = Agent::new(model, registry.clone()).selector(selector);
+    agent.run("beta").await.unwrap_or_else(|stopped| panic!("{names:?}: {stopped}"));
+}
+
+#[tokio::test]
+async fn selectors_offer_tools_of_providers_by_the_names_of_models() {
+    let [a, b] = [Some("a"), Some("b")];
+    // Tools, the names by which models call them, the names that match the prompt.
+    let cases: [(&[_], &[&str], &[&str]); 4] = [
+        (&[(None, "alpha"), (None, "beta")], &["alpha", "beta"], &["beta"]),
+        (&[(a, "alpha"), (a, "beta")], &["alpha", "beta"], &["beta"]),
+        (
+            &[(a, "alpha"), (a, "beta"), (b, "beta")],
+            &["a__beta", "alpha", "b__beta"],
+            &["a__beta", "b__beta"],
+        ),
+        (
+            &[(None, "alpha"), (None, "beta"), (a, "beta"), (b, "alpha")],
+            &["a__beta", "alpha", "b__alpha", "beta"],
+            &["a__beta", "beta"],
+        ),
+    ];
+    for (tools, all, matching) in cases {
+        let registry = of_providers(tools);
+        expect_offer(&registry, AllTools, all).await;
+        expect_offer(&registry, ByWeight::new(usize::MAX), all).await;
+        let is_beta = |tool: &&ToolDefinition| tool.has_name("beta");
+        let by_name = choice(move |all| all.tools.iter().copied().filter(is_beta).collect());
+        expect_offer(&registry, by_name, matching).await;
+        #[cfg(feature = "search")]
+        {
+            use tool_runtime::registry::{BySearch, SearchTools};
+
+            // Without a search tool, all tools are offered.
+            expect_offer(&registry, BySearch::new(), all).await;
+            expect_offer(&registry, BySearch::new().best_matches(9), matching).await;
+            expect_offer(&registry, BySearch::new().always(["alpha"]).best_matches(9), all).await;
+
+            registry.register(Arc::new(SearchTools::new())).unwrap();
+            let with_search = |names: &[&'static str]| {
+                let mut names = names.to_vec();
+                names.push("search_tools");
+                names.sort_unstable();
+                names
+            };
+            expect_offer(&registry, BySearch::new(), &with_search(&[])).await;
+            let always = BySearch::new().always(["beta"]);
+            expect_offer(&registry, always, &with_search(matching)).await;
+            let best_matches = BySearch::new().best_matches(9);
+            expect_offer(&registry, best_matches, &with_search(matching)).await;
+        }
+    }
+}

@@ -117,16 +117,14 @@ impl Selector for BySearch {
             .collect();
         let can_discover =
             self.best_matches > 0 || tools.iter().any(|tool| is_always_offered(tool));
-        let matches: Vec<_> = match self.best_matches {
+        let matches = match self.best_matches {
             0 => Vec::new(),
-            count => self.indexes.with(&tools, |index| {
-                let found = index.search(selection.user_text, count);
-                found.iter().rev().map(|(name, _)| (*name).to_owned()).collect()
-            }),
+            count => self.indexes.search(&tools, selection.user_text, count),
         };
         // Matches, then discovered tools, then tools that were offered before; the newest first.
-        let candidates = [matches.as_slice(), selection.discovered, selection.offered];
-        let candidates = candidates.into_iter().flat_map(|names| newest_first(&tools, names));
+        let earlier = [selection.discovered, selection.offered].into_iter();
+        let earlier = earlier.flat_map(|names| newest_first(&tools, names));
+        let candidates = matches.into_iter().chain(earlier);
         let others = if can_discover { Vec::new() } else { ranked(&tools) };
         let mut known = selected.clone();
         let more = candidates.chain(others).filter(|tool| known.insert(tool.name.as_str()));

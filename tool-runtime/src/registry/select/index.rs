@@ -68,16 +68,26 @@ impl ToolIndex {
 
     /// Returns the names and scores of the tools that match a query best, at most `max_results`.
     /// Ties are sorted by name.
+    ///
+    /// The name of a provider's tool is the one in its [`ToolDefinition::name`], which can differ
+    /// from its [full name](ToolDefinition::full_name).
     pub fn search(&self, query: &str, max_results: usize) -> Vec<(&str, f32)> {
+        let found = self.find(query, max_results).into_iter();
+        found.filter_map(|(at, score)| Some((self.names.get(at)?.as_str(), score))).collect()
+    }
+
+    /// Returns the positions of the tools that match a query best, among the tools of
+    /// [`new`](Self::new), and their scores.
+    pub(super) fn find(&self, query: &str, max_results: usize) -> Vec<(usize, f32)> {
         let mut scores = vec![0.0; self.names.len()];
         let words = words(query);
         self.words.add_scores(&words, 1.0, &mut scores);
         self.meanings.add_scores(&meanings(&words), SYNONYM_WEIGHT, &mut scores);
-        let named = self.names.iter().map(String::as_str).zip(scores);
-        let mut ranked: Vec<_> = named.filter(|(_, score)| *score > 0.0).collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+        let mut ranked: Vec<_> = self.names.iter().zip(scores).enumerate().collect();
+        ranked.retain(|(_, (_, score))| *score > 0.0);
+        ranked.sort_by(|(_, a), (_, b)| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
         ranked.truncate(max_results);
-        ranked
+        ranked.into_iter().map(|(at, (_, score))| (at, score)).collect()
     }
 }
 

@@ -20,15 +20,19 @@ struct CachedIndex {
 }
 
 impl IndexCache {
-    /// Calls `search` with the index of these tools. Building an index does not block access to
-    /// others.
-    pub(super) fn with<T>(
+    /// Returns the tools that match a query best, at most `max_results`. Building an index does not
+    /// block access to others.
+    pub(super) fn search<'t>(
         &self,
-        tools: &[&ToolDefinition],
-        search: impl FnOnce(&ToolIndex) -> T,
-    ) -> T {
+        tools: &[&'t ToolDefinition],
+        query: &str,
+        max_results: usize,
+    ) -> Vec<&'t ToolDefinition> {
         let index = self.cell_of(tools);
-        search(index.get_or_init(|| ToolIndex::new(tools.iter().copied())))
+        let index = index.get_or_init(|| ToolIndex::new(tools.iter().copied()));
+        // By position, because a tool of a provider has two names.
+        let found = index.find(query, max_results).into_iter();
+        found.filter_map(|(at, _)| tools.get(at).copied()).collect()
     }
 
     /// Returns the cell that holds the index of these tools, or will hold it.
@@ -66,7 +70,7 @@ mod tests {
         let first = cached.cell_of(&[&old]);
         assert!(Arc::ptr_eq(&first, &cached.cell_of(&[&old.clone()])));
         assert!(!Arc::ptr_eq(&first, &cached.cell_of(&[&new])));
-        let found = |tool, query| cached.with(&[tool], |index| index.search(query, 1).len());
+        let found = |tool, query| cached.search(&[tool], query, 1).len();
         assert_eq!([found(&new, "fetch"), found(&new, "send"), found(&old, "send")], [1, 0, 1]);
     }
 

@@ -146,11 +146,8 @@ fn search(query: &Query, callable: &CallableTools, indexes: &IndexCache) -> Tool
     let tools = callable.entries().map(Entry::definition);
     let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.is_selectable());
     let tools: Vec<_> = tools.collect();
-    let of_name = |name: &str| tools.iter().copied().find(|tool| tool.name == name);
-    let found: Vec<_> = indexes.with(&tools, |index| {
-        let found = index.search(&query.query, query.limit.unwrap_or(DEFAULT_LIMIT).into());
-        found.iter().filter_map(|(name, _)| of_name(name)).collect()
-    });
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT).into();
+    let found = indexes.search(&tools, &query.query, limit);
     if found.is_empty() {
         return ToolOutput::text(
             "No tool fits. Try once more with other words: name the thing and what to do with it, \

@@ -7,14 +7,16 @@
 //! # Flow
 //!
 //! ```text
-//! parse     ─▶ strict        serde_json over the whole text; if it succeeds, nothing else runs
-//!               └▶ locate       finds the one candidate among fences, tags and prose
-//!                   ├▶ scan        cuts the text into segments and candidates
-//!                   ├▶ recover     parses a candidate that is not valid JSON
-//!                   └▶ completeness   checks that the candidate is not a part of something larger
+//! parse     ─▶ parse         runs the passes
+//!               ├▶ strict        serde_json over the whole text; if it succeeds, nothing else runs
+//!               └▶ locate        finds the one candidate among fences, tags and prose, and checks
+//!                   │            that it is not a part of something larger
+//!                   └▶ recover       parses a candidate that is not valid JSON
 //! parse_as  ─▶ parse, then coerce: changes values to fit the schema
 //! Partial   ─▶ partial       parses a text while it arrives
 //! ```
+//!
+//! `fix` lists all repairs, `error` the reasons to refuse a text, `options` the limits.
 //!
 //! # Invariants
 //!

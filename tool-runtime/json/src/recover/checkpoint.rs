@@ -7,11 +7,10 @@
 //! its comma.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    builder::ValueBuilder,
-    parser::{ContainerKind, Frame, RecoveryMode, RecoveryParser, RecoveryState},
+    RecoveryMode, builder::ValueBuilder, containers::ContainerKind, parser::Parser,
     source::SourceText,
 };
 use crate::strict::{ParsedPrefix, PartialContainer};
@@ -78,33 +77,31 @@ impl Checkpoint {
     }
 }
 
-impl<'t, 's> RecoveryParser<'t, 's, ValueBuilder> {
+impl<'t, 's> Parser<'t, 's, ValueBuilder> {
     /// Creates the parser in the state of `checkpoint`, for a value that begins at `start`.
     pub(super) fn from_checkpoint(
         source: SourceText<'t>,
         start: usize,
         mode: RecoveryMode<'s>,
         checkpoint: Checkpoint,
-    ) -> (Self, RecoveryState) {
+    ) -> Self {
         let mut parser = Self::new(source, start, mode);
-        parser.at = checkpoint.at;
+        parser.bump_to(checkpoint.at);
         // An object that was closed here is not the last one before a later bracket.
-        parser.closed_objects = (checkpoint.closed, start);
+        parser.containers_mut().set_closed_objects(checkpoint.closed, start);
         for open in checkpoint.open {
-            let subschemas = parser.subschemas();
+            let subschemas = parser.next_subschemas();
             let (kind, items, members, key) = match open {
-                PartialContainer::Array(items) => {
-                    (ContainerKind::Array, items, serde_json::Map::new(), None)
-                }
+                PartialContainer::Array(items) => (ContainerKind::Array, items, Map::new(), None),
                 PartialContainer::Object(members, key) => {
                     (ContainerKind::Object, Vec::new(), members, key)
                 }
             };
             // The key is new and its value has begun, so the span is never used.
             let key = key.map(|key| (key, start..start));
-            parser.stack.push(Frame { kind, start, items, members, key, comma: None, subschemas });
+            parser.containers_mut().reopen(kind, start, subschemas, items, members, key);
         }
-        (parser, RecoveryState::Element)
+        parser
     }
 }
 

@@ -9,40 +9,30 @@
 //! comments contain quotes.
 
 use super::{
-    builder::Builder,
-    parser::{ContainerKind, Plausibility, RecoveryParser},
-    schema_keys::SchemaKeys,
-    words::begins_literal,
+    builder::Builder, containers::ContainerKind, parser::Parser, schema_keys::SchemaKeys,
+    word::begins_literal,
 };
 
-impl<B: Builder> RecoveryParser<'_, '_, B> {
-    /// Uses fuel for the bytes of a lookahead between two positions.
-    pub(super) fn use_fuel(&mut self, from: usize, to: usize) {
-        self.fuel = self.fuel.saturating_sub(to.saturating_sub(from) + 1);
-    }
+/// The plausibility that a string or element ends or begins at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Plausibility {
+    No,
+    /// A possible reading, but prose could continue like this as well.
+    Weak,
+    Strong,
+    /// A comma and a key that the schema knows follow.
+    KnownKey,
+}
 
-    /// Returns the position after whitespace and comments at `at`, as far as the fuel allows.
-    pub(super) fn skip_trivia_ahead(&mut self, mut at: usize) -> usize {
-        loop {
-            let start = at;
-            at = self.source.skip_whitespace(at);
-            let comment = self.source.comment(at).filter(|_| self.fuel > 0);
-            at = comment.map_or(at, |(end, _)| end);
-            self.use_fuel(start, at);
-            if comment.is_none() {
-                return at;
-            }
-        }
-    }
-
+impl<B: Builder> Parser<'_, '_, B> {
     /// Rates the end of a key before `at`, the position after a quote.
     pub(super) fn key_end_plausibility(&mut self, at: usize) -> Plausibility {
-        if self.source.byte(at) == Some(b':') {
+        if self.source().byte(at) == Some(b':') {
             return Plausibility::Strong;
         }
         let next = self.skip_trivia_ahead(at);
-        let Some((sign, _)) = self.source.sign(next) else {
-            return if next >= self.source.end() {
+        let Some((sign, _)) = self.source().sign(next) else {
+            return if next >= self.source().end() {
                 Plausibility::Strong
             } else {
                 self.missing_colon_plausibility(at, next)
@@ -51,8 +41,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         match sign {
             b':' | b'=' => Plausibility::Strong,
             b',' | b'}' => {
-                let is_first = |f: &super::parser::Frame<'_, B>| B::is_empty(&f.members);
-                if self.stack.last().is_some_and(is_first) {
+                if self.containers().has_no_members() {
                     Plausibility::Strong
                 } else {
                     Plausibility::No
@@ -70,7 +59,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     /// Rates a key and a string without a colon between them.
     fn missing_colon_plausibility(&mut self, at: usize, next: usize) -> Plausibility {
-        if next > at && self.source.quote(next).is_some() {
+        if next > at && self.source().quote(next).is_some() {
             Plausibility::Weak
         } else {
             Plausibility::No
@@ -79,17 +68,17 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     /// Rates the end of a value before `at`, the position after a quote.
     pub(super) fn value_end_plausibility(&mut self, mut at: usize) -> Plausibility {
-        let is_sign = matches!(self.source.byte(at), Some(b',' | b'}' | b']'));
+        let is_sign = matches!(self.source().byte(at), Some(b',' | b'}' | b']'));
         if !is_sign && self.next_concatenated(at).is_some() {
             return Plausibility::Strong;
         }
         let first = at;
-        let mut depth = self.stack.len();
+        let mut depth = self.containers().depth();
         loop {
             let start = at;
             at = self.skip_trivia_ahead(at);
-            let Some((sign, len)) = self.source.sign(at) else {
-                let is_end = at >= self.source.end();
+            let Some((sign, len)) = self.source().sign(at) else {
+                let is_end = at >= self.source().end();
                 return if is_end {
                     Plausibility::Strong
                 } else {
@@ -101,16 +90,15 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             }
             match sign {
                 b'}' | b']' | b')' => {
-                    let top = self.stack.get(depth - 1).map(|frame| frame.kind.closer());
-                    let open = self.stack.get(..depth).unwrap_or_default();
-                    match open.iter().rposition(|frame| frame.kind.closer() == sign) {
+                    match self.containers().closed_by(sign, depth) {
                         Some(opened) => depth = opened,
                         // A wrong bracket at the very end, or a superfluous one before the right
                         // one.
                         None => {
                             let after = self.skip_trivia_ahead(at + len);
-                            let next = self.source.sign(after).map(|(sign, _)| sign);
-                            let is_end = after >= self.source.end() || next == top;
+                            let next = self.source().sign(after).map(|(sign, _)| sign);
+                            let top = self.containers().kind_at(depth).map(ContainerKind::closer);
+                            let is_end = after >= self.source().end() || next == top;
                             let continues = next == Some(b',') && depth == 1;
                             if is_end || !continues {
                                 return if is_end {
@@ -124,11 +112,11 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                     at += len;
                 }
                 b',' => {
-                    return match self.stack.get(depth - 1).map(|frame| frame.kind) {
+                    return match self.containers().kind_at(depth) {
                         Some(ContainerKind::Object) => {
                             let next = self.skip_trivia_ahead(at + len);
-                            let is_lost = depth < self.stack.len()
-                                && matches!(self.source.byte(next), Some(b'{' | b'['));
+                            let is_lost = depth < self.containers().depth()
+                                && matches!(self.source().byte(next), Some(b'{' | b'['));
                             // A value without a key; it is refused at its own position.
                             if is_lost {
                                 Plausibility::Weak
@@ -139,7 +127,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                         _ => self.item_plausibility(at + len, true),
                     };
                 }
-                b'.' if self.source.rest(at).starts_with("...") => return Plausibility::No,
+                b'.' if self.source().rest(at).starts_with("...") => return Plausibility::No,
                 _ => return self.missing_comma_plausibility(first, at, depth),
             }
         }
@@ -157,7 +145,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             // The string is the root value.
             return Plausibility::No;
         }
-        let is_new_line = self.source.slice(start..at).contains('\n');
+        let is_new_line = self.source().slice(start..at).contains('\n');
         match sign {
             b'{' | b'[' | b'}' | b']' | b')' | b';' | b'<' | b'`' => Plausibility::Strong,
             _ if is_new_line => Plausibility::Strong,
@@ -169,30 +157,6 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
     }
 
-    /// The position of the last quote that is followed by a closing bracket.
-    fn last_closed_quote(&mut self) -> usize {
-        if let Some(position) = self.last_closed_quote {
-            return position;
-        }
-        let text = self.source.slice(0..self.source.end());
-        let mut position = 0;
-        let mut was_closer = false;
-        for (at, c) in text.char_indices().rev() {
-            match c {
-                '}' | ']' => was_closer = true,
-                '"' | '\'' | '”' | '’' if was_closer => {
-                    position = at;
-                    break;
-                }
-                c if c.is_whitespace() => {}
-                _ => was_closer = false,
-            }
-        }
-        self.use_fuel(0, text.len());
-        self.last_closed_quote = Some(position);
-        position
-    }
-
     /// Rates a missing comma before the next element.
     fn missing_comma_plausibility(
         &mut self,
@@ -200,12 +164,11 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         at: usize,
         depth: usize,
     ) -> Plausibility {
-        let Some(kind) = depth.checked_sub(1).and_then(|top| self.stack.get(top)).map(|f| f.kind)
-        else {
+        let Some(kind) = self.containers().kind_at(depth) else {
             return Plausibility::No;
         };
         let has_blank = at > first;
-        let is_quote = self.source.quote(at).is_some();
+        let is_quote = self.source().quote(at).is_some();
         match kind {
             ContainerKind::Object if is_quote => {
                 self.member_plausibility(at).min(Plausibility::Strong)
@@ -222,15 +185,15 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// Rates the start of a member at `at`.
     pub(super) fn member_plausibility(&mut self, at: usize) -> Plausibility {
         let mut at = self.skip_trivia_ahead(at);
-        while self.source.byte(at) == Some(b',') && self.fuel > 0 {
+        while self.source().byte(at) == Some(b',') && self.fuel() > 0 {
             at = self.skip_trivia_ahead(at + 1);
         }
-        let Some(byte) = self.source.byte(at) else { return Plausibility::Strong };
+        let Some(byte) = self.source().byte(at) else { return Plausibility::Strong };
         let start = at;
-        match self.source.sign(at).map_or(byte, |(sign, _)| sign) {
+        match self.source().sign(at).map_or(byte, |(sign, _)| sign) {
             b'}' | b']' => return Plausibility::Strong,
             b'.' => {
-                let is_ellipsis = self.source.rest(at).starts_with("...");
+                let is_ellipsis = self.source().rest(at).starts_with("...");
                 return if is_ellipsis { Plausibility::Strong } else { Plausibility::No };
             }
             _ => {}
@@ -238,10 +201,10 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         let Some((key_end, colon)) = self.key_ahead(at) else {
             return self.colonless_member_plausibility(at);
         };
-        let key = self.source.slice(start..key_end);
-        let is_quoted = self.source.quote(start).is_some();
+        let key = self.source().slice(start..key_end);
+        let is_quoted = self.source().quote(start).is_some();
         let value = self.value_plausibility(colon);
-        let subschemas = self.stack.last().map(|frame| &frame.subschemas);
+        let subschemas = self.containers().subschemas();
         let known = subschemas.filter(|subschemas| !subschemas.is_empty()).and_then(|subschemas| {
             let bare = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
             SchemaKeys::has_key(subschemas, bare)
@@ -255,28 +218,16 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
     }
 
-    /// Returns whether a semicolon before `at` stands for a comma: a member follows, or only
-    /// closing brackets. Semicolons in an array may separate rows.
-    pub(super) fn is_comma_semicolon(&mut self, at: usize) -> bool {
-        let next = self.skip_trivia_ahead(at);
-        let begins_member = |parser: &mut Self| {
-            let value = parser.key_ahead(next).map(|(_, value)| value);
-            value.is_some_and(|value| parser.value_plausibility(value) == Plausibility::Strong)
-        };
-        self.kind() == Some(ContainerKind::Object)
-            && (begins_member(self) || self.only_closers_follow(next) && next < self.source.end())
-    }
-
     /// Rates the start of a value at `at`; words may be anything.
     pub(super) fn value_plausibility(&mut self, at: usize) -> Plausibility {
         let at = self.skip_trivia_ahead(at);
-        let Some((sign, _)) = self.source.sign(at) else {
-            let is_value = at >= self.source.end() || self.source.quote(at).is_some();
+        let Some((sign, _)) = self.source().sign(at) else {
+            let is_value = at >= self.source().end() || self.source().quote(at).is_some();
             return if is_value { Plausibility::Strong } else { Plausibility::Weak };
         };
-        let rest = self.source.rest(at);
+        let rest = self.source().rest(at);
         match sign {
-            b't' | b'f' | b'n' if self.source.literal(at).is_some() => Plausibility::Strong,
+            b't' | b'f' | b'n' if self.source().literal(at).is_some() => Plausibility::Strong,
             b'"' | b'\'' | b'`' | b'{' | b'[' | b'0'..=b'9' | b'-' | b'+' | b'.' => {
                 Plausibility::Strong
             }
@@ -288,35 +239,35 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// Rates the start of an item at `at`.
     fn item_plausibility(&mut self, at: usize, has_comma: bool) -> Plausibility {
         let mut at = self.skip_trivia_ahead(at);
-        while has_comma && self.source.byte(at) == Some(b',') && self.fuel > 0 {
+        while has_comma && self.source().byte(at) == Some(b',') && self.fuel() > 0 {
             at = self.skip_trivia_ahead(at + 1);
         }
-        if at >= self.source.end() || self.source.quote(at).is_some() {
+        if at >= self.source().end() || self.source().quote(at).is_some() {
             return Plausibility::Strong;
         }
-        let sign = self.source.sign(at).map(|(sign, _)| sign);
+        let sign = self.source().sign(at).map(|(sign, _)| sign);
         if matches!(sign, Some(b'{' | b'[' | b'(' | b'}' | b']' | b')')) {
             return Plausibility::Strong;
         }
         // A number, or words up to the end of the item.
-        let rest = self.source.rest(at);
+        let rest = self.source().rest(at);
         let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
             || begins_literal(rest);
         let ends = |c: char| matches!(c, ',' | ']' | ')' | '\n' | '"' | '，' | '“' | '”');
         let len =
             rest.find(|c: char| ends(c) || is_number && c.is_whitespace()).unwrap_or(rest.len());
-        self.use_fuel(at, at + len);
+        self.use_fuel_between(at, at + len);
         let after = if is_number { self.skip_trivia_ahead(at + len) } else { at + len };
-        let is_end = after >= self.source.end();
+        let is_end = after >= self.source().end();
         let fits =
-            is_end || matches!(self.source.sign(after), Some((b',' | b']' | b')' | b'\n', _)));
+            is_end || matches!(self.source().sign(after), Some((b',' | b']' | b')' | b'\n', _)));
         match (fits, is_number, has_comma) {
             _ if has_comma && self.is_half_quoted(at, at + len) => Plausibility::Strong,
             (true, true, _) => Plausibility::Strong,
             (true, false, true) => Plausibility::Weak,
             (false, true, _) if has_comma || len > 0 => {
                 // `[1 2 3]`
-                let next = self.source.byte(after);
+                let next = self.source().byte(after);
                 if next.is_some_and(|byte| byte.is_ascii_digit()) {
                     Plausibility::Weak
                 } else {
@@ -329,22 +280,11 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     /// Returns whether the item between `at` and `end` lacks only its opening quote: `b", "c"`.
     fn is_half_quoted(&mut self, at: usize, end: usize) -> bool {
-        let word = self.source.slice(at..end);
-        let Some((_, len)) = self.source.quote(end) else { return false };
+        let word = self.source().slice(at..end);
+        let Some((_, len)) = self.source().quote(end) else { return false };
         let after = self.skip_trivia_ahead(end + len);
         word.starts_with(char::is_alphanumeric)
             && word.ends_with(char::is_alphanumeric)
-            && matches!(self.source.sign(after), Some((b',' | b']' | b')', _)))
-    }
-
-    /// The start of the next string of a concatenation, if a plus sign and a string follow `at`.
-    pub(super) fn next_concatenated(&mut self, at: usize) -> Option<usize> {
-        let plus = self.source.skip_whitespace(at);
-        if self.source.byte(plus)? != b'+' {
-            return None;
-        }
-        let next = self.source.skip_whitespace(plus + 1);
-        self.use_fuel(at, next);
-        self.source.quote(next).map(|_| next)
+            && matches!(self.source().sign(after), Some((b',' | b']' | b')', _)))
     }
 }

@@ -2,18 +2,25 @@
 //!
 //! The parser consumes the text byte by byte, with the open containers on a stack, and records each
 //! repair as a [`Fix`]. If two readings are possible, it returns a [`RecoveryError`] that names the
-//! change to make; the [crate](crate) page lists what
-//! is refused.
+//! change to make; the [crate](crate) page lists what is refused.
 //!
 //! # Flow
 //!
+//! Each file is named by what it reads. Its functions see the text only through the interface of
+//! [`Parser`]: peek, bump, eat, expect, and record a fix.
+//!
 //! ```text
-//! parser ─▶ trivia          skips whitespace and comments
-//!         ├▶ string          finds the end of a string (lookahead, key_lookahead, unclosed_string,
-//!         │                  repeated_quotes) and decodes its content (escape)
-//!         ├▶ unquoted        reads keys, numbers (number), literals and words without quotes
-//!         ├▶ closers         matches closing brackets
-//!         └▶ builder         builds a value or a tree
+//! value ─▶ trivia      whitespace and comments
+//!        ├▶ comma       what separates elements: commas, semicolons, ellipses
+//!        ├▶ key         keys and colons
+//!        ├▶ bracket     opening and closing brackets
+//!        ├▶ string      strings in quotes: repeated_quotes, unclosed_string; escape decodes them
+//!        ├▶ number      numbers, and what only looks like one
+//!        └▶ word        literals and words without quotes
+//!            ├▶ lookahead   rates whether a string or an element ends here; key_lookahead: keys
+//!            └▶ parser      the text (source) and the position; containers: the open containers,
+//!                           whose elements builder makes a value or a tree
+//! checkpoint ─▶ value   continues where the strict pass stopped
 //! ```
 //!
 //! # Invariants
@@ -21,13 +28,15 @@
 //! - Only the search for the end of a string inspects its content, so no repair of commas, comments
 //!   or literals ever changes a string.
 //! - The pass never goes back. To find the end of a string it looks ahead; lookaheads are counted,
-//!   and together stay below [`LOOKAHEAD_PER_BYTE`] times the length of the text.
+//!   and together stay below [`LOOKAHEAD_PER_BYTE`](parser::LOOKAHEAD_PER_BYTE) times the length of the text.
 
+mod bracket;
 mod builder;
 mod checkpoint;
-mod closers;
-mod error;
+mod comma;
+mod containers;
 mod escape;
+mod key;
 mod key_lookahead;
 mod lookahead;
 mod number;
@@ -40,22 +49,19 @@ mod string;
 mod tests;
 mod trivia;
 mod unclosed_string;
-mod unquoted;
-mod words;
+mod value;
+mod word;
+
+use std::borrow::Cow;
+
+use serde_json::Value;
 
 pub(super) use self::{
     builder::{Builder, NodeBuilder, ValueBuilder},
     checkpoint::Checkpoint,
-    error::RecoveryError,
-    parser::{Recovered, RecoveryMode},
     schema_keys::SchemaKeys,
 };
-use serde_json::Value;
-
-use self::{
-    parser::{RecoveryParser, RecoveryState},
-    source::SourceText,
-};
+use self::{parser::Parser, source::SourceText, value::RecoveryState};
 use super::{Fix, Options, ParseError, ParseErrorKind, Risk, coerce::TypeSet};
 
 /// The limits and the schema keys that one parse uses.
@@ -87,8 +93,24 @@ impl<'s> ParseSettings<'s> {
     }
 }
 
-/// The fuel for lookaheads, in steps per byte.
-pub(super) const LOOKAHEAD_PER_BYTE: usize = 8;
+/// The limits and the context of a recovery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecoveryMode<'s> {
+    pub(crate) options: Options,
+    pub(crate) keys: SchemaKeys<'s>,
+    /// Whether words precede the value, so that a brace may be part of a sentence.
+    pub(crate) in_prose: bool,
+}
+
+/// A recovered value, and the position after it.
+#[derive(Debug)]
+pub(crate) struct Recovered<V> {
+    pub(crate) value: V,
+    pub(crate) end: usize,
+    pub(crate) fixes: Vec<Fix>,
+    /// Whether the text ended before the value did.
+    pub(crate) truncated: bool,
+}
 
 /// Parses the value that begins at `start` in `text`; nothing after `end` is seen. `steps` grows by
 /// the lookaheads.
@@ -99,8 +121,8 @@ pub(super) fn recover<B: Builder>(
     mode: RecoveryMode<'_>,
     steps: &mut usize,
 ) -> Result<Recovered<B::Value>, RecoveryError> {
-    RecoveryParser::<B>::new(SourceText::new(text, end), start, mode)
-        .run(RecoveryState::Value, steps)
+    let parser = Parser::<B>::new(SourceText::new(text, end), start, mode);
+    run(parser, RecoveryState::Value, steps)
 }
 
 /// Parses the value like [`recover`], but continues at the checkpoint of the strict pass.
@@ -112,9 +134,48 @@ pub(super) fn recover_from(
     checkpoint: Checkpoint,
     steps: &mut usize,
 ) -> Result<Recovered<Value>, RecoveryError> {
-    let (parser, state) =
-        RecoveryParser::from_checkpoint(SourceText::new(text, end), start, mode, checkpoint);
-    parser.run(state, steps)
+    let parser = Parser::from_checkpoint(SourceText::new(text, end), start, mode, checkpoint);
+    run(parser, RecoveryState::Element, steps)
+}
+
+fn run<B: Builder>(
+    mut parser: Parser<'_, '_, B>,
+    state: RecoveryState,
+    steps: &mut usize,
+) -> Result<Recovered<B::Value>, RecoveryError> {
+    let fuel = parser.fuel();
+    let read = parser.read_root(state);
+    *steps += fuel - parser.fuel();
+    read?;
+    parser.finish()
+}
+
+/// The reason why a text cannot be recovered without guessing, and the change to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecoveryError {
+    pub(crate) kind: ParseErrorKind,
+    pub(crate) at: usize,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+impl RecoveryError {
+    pub(crate) fn new(
+        kind: ParseErrorKind,
+        at: usize,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { kind, at, reason: reason.into() }
+    }
+
+    pub(crate) fn too_deep(at: usize, limit: usize) -> Self {
+        let s = if limit == 1 { "" } else { "s" };
+        let reason = format!("the JSON is nested deeper than {limit} level{s}");
+        Self::new(ParseErrorKind::TooDeep, at, reason)
+    }
+
+    pub(super) fn syntax(at: usize, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ParseErrorKind::Syntax, at, reason)
+    }
 }
 
 /// Checks `fix` against the limits, after `count` other fixes.

@@ -1,10 +1,18 @@
-//! Classifies spellings of numbers: those with one meaning, and those that are refused.
+//! Reads numbers, and classifies their spellings: those with one meaning, and those that are
+//! refused.
 
 use std::borrow::Cow;
 
+use super::{
+    RecoveryError,
+    builder::Builder,
+    parser::{Parser, PreviousValue},
+};
+use crate::{FixKind, ParseErrorKind};
+
 /// The classification of a word that begins like a number.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum NumberForm<'t> {
+enum NumberForm<'t> {
     /// A JSON number.
     Json,
     /// Another spelling of a number, and the JSON number.
@@ -23,8 +31,158 @@ const SUM: &str = "this is a calculation: write its result, or put text into quo
 const BROKEN: &str = "this number is not complete";
 const INFINITE: &str = "JSON has no such number: leave it out, or put text into quotes";
 
+const TEXT_BEHIND: &str = "there is text behind this number: put text into quotes";
+
+impl<B: Builder> Parser<'_, '_, B> {
+    /// Reads an integer directly before a JSON sign: most numbers are like this.
+    fn read_plain_integer(&mut self) -> Option<B::Value> {
+        let start = self.position();
+        let rest = self.source().rest_bytes(start);
+        let len = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+        let is_plain = matches!(rest.get(len), Some(b',' | b'}' | b']'))
+            && len > 0
+            && (len == 1 || rest.first() != Some(&b'0'));
+        let end = start + len;
+        let word = is_plain.then(|| self.source().slice(start..end))?;
+        let value = B::number(word, word, start..end)?;
+        self.bump_to(end);
+        self.set_previous(PreviousValue::Number);
+        Some(value)
+    }
+
+    pub(super) fn read_number(&mut self) -> Result<B::Value, RecoveryError> {
+        if let Some(value) = self.read_plain_integer() {
+            return Ok(value);
+        }
+        let start = self.position();
+        let rest = self.source().rest(start);
+        let ends = |c: char| {
+            c.is_whitespace()
+                || matches!(
+                    c,
+                    ',' | '}' | ']' | ')' | '"' | '\'' | ';' | '，' | '｝' | '］' | '{' | '[' | '<'
+                )
+        };
+        let mut len = rest.find(ends).unwrap_or(rest.len());
+        // A comment may follow without whitespace, and so may a fraction's denominator.
+        if let Some(word) = rest.get(..len)
+            && word.contains('/')
+            && let Some(comment) = word.find("/*").or_else(|| word.find("//"))
+        {
+            len = comment;
+        }
+        let word = rest.get(..len).unwrap_or_default();
+        let end = start + len;
+        let is_number = |form: &NumberForm<'_>| {
+            !matches!(form, NumberForm::Text | NumberForm::Ambiguous(_))
+                || word.ends_with(|c: char| !c.is_alphanumeric() || "eE".contains(c))
+        };
+        let form = classify(word);
+        if end >= self.source().end() && is_number(&form) {
+            let reason = "the text breaks off inside a number, which may go on";
+            return Err(RecoveryError::new(ParseErrorKind::Incomplete, start, reason));
+        }
+        let refuse = |reason| Err(RecoveryError::new(ParseErrorKind::Number, start, reason));
+        if self.source().byte(end) == Some(b'\'')
+            && self.source().byte(end + 1).is_some_and(|byte| byte.is_ascii_digit())
+        {
+            return refuse(LOCAL_FORMAT);
+        }
+        let json = match form {
+            NumberForm::Json => word.into(),
+            NumberForm::Alternative(json) => {
+                self.record_fix(FixKind::Number, start..end)?;
+                json
+            }
+            NumberForm::LeadingZeros(_) if self.is_digit_group(word, start) => {
+                return refuse(LOCAL_FORMAT);
+            }
+            NumberForm::LeadingZeros(json) if self.mode().keys.has_schema() => {
+                self.record_fix(FixKind::LeadingZeros, start..end)?;
+                json
+            }
+            NumberForm::LeadingZeros(_) => {
+                return refuse(
+                    "this number has zeros before it: leave them out, or put text into quotes",
+                );
+            }
+            NumberForm::Text => return self.read_id(start, end),
+            NumberForm::Ambiguous(reason) if self.kind().is_none() && word.len() < 2 => {
+                return Err(RecoveryError::new(ParseErrorKind::NoValue, start, reason));
+            }
+            NumberForm::Ambiguous(reason) => return refuse(reason),
+        };
+        let Some(value) = B::number(word, &json, start..end) else {
+            return refuse("this number is out of range: put it into quotes");
+        };
+        self.bump_to(end);
+        self.set_previous(PreviousValue::Number);
+        let next = self.source().skip_json_whitespace(end);
+        let is_line = self.source().slice(end..next).contains('\n');
+        let begins_text = self
+            .source()
+            .char(next)
+            .is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°' | '€' | '$'));
+        if begins_text && !is_line && !self.begins_member(next) {
+            return refuse(TEXT_BEHIND);
+        }
+        Ok(value)
+    }
+
+    /// Reads a date, a time or an id, including the time after a date.
+    fn read_id(&mut self, start: usize, mut end: usize) -> Result<B::Value, RecoveryError> {
+        if self.containers().is_empty() {
+            let reason = "this is no JSON value: put text into quotes";
+            return Err(RecoveryError::new(ParseErrorKind::NoValue, start, reason));
+        }
+        if self.source().byte(end) == Some(b' ') {
+            let rest = self.source().rest(end + 1);
+            let len =
+                rest.find(|c: char| !c.is_ascii_digit() && !":.".contains(c)).unwrap_or(rest.len());
+            let with_time = self.source().slice(start..end + 1 + len);
+            if len > 0 && classify(with_time) == NumberForm::Text {
+                end += 1 + len;
+            }
+        }
+        let next = self.source().skip_json_whitespace(end);
+        let is_line = self.source().slice(end..next).contains('\n');
+        if !is_line
+            && !matches!(
+                self.source().sign(next),
+                Some((b',' | b'}' | b']' | b')' | b'/' | b'#', _))
+            )
+        {
+            return Err(RecoveryError::new(
+                ParseErrorKind::Number,
+                start,
+                "put this text into quotes",
+            ));
+        }
+        self.bump_to(end);
+        self.record_fix(FixKind::UnquotedText, start..end)?;
+        Ok(B::string(self.source().slice(start..end).to_owned(), true, start..end))
+    }
+
+    /// Returns whether the digit at `at` follows a separator, as in `1,234` or `1 234`.
+    pub(super) fn follows_digit_separator(&self, at: usize) -> bool {
+        let is_digit = |at| self.source().byte(at).is_some_and(|byte| byte.is_ascii_digit());
+        let is_separated = matches!(self.source().char_before(at), Some(',' | ' '));
+        is_separated && is_digit(at) && at.checked_sub(2).is_some_and(is_digit)
+    }
+
+    /// Returns whether `word` at `start`, which begins with a zero, may form one number with the
+    /// digits before it: not if it is longer than a group of thousands, or the digits begin with a
+    /// zero too.
+    fn is_digit_group(&self, word: &str, start: usize) -> bool {
+        let before = self.source().slice(0..start.saturating_sub(1));
+        let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let is_code = digits.len() > 1 && digits.starts_with('0');
+        word.len() <= 3 && self.follows_digit_separator(start) && !is_code
+    }
+}
+
 /// Classifies `word`, which begins with a digit, a sign or a point.
-pub(super) fn classify(word: &str) -> NumberForm<'_> {
+fn classify(word: &str) -> NumberForm<'_> {
     let signless = word.strip_prefix(['+', '-']).unwrap_or(word);
     if matches!(signless, "Infinity" | "infinity" | "inf" | "Inf" | "NaN" | "nan") {
         return NumberForm::Ambiguous(INFINITE);

@@ -3,17 +3,13 @@
 use std::ops::Range;
 
 use super::{
-    builder::Builder,
-    error::RecoveryError,
-    escape::unescape,
-    parser::{ContainerKind, Plausibility, RecoveryParser},
-    source::QuoteStyle,
-    string::TWO_READINGS,
-    words::is_name,
+    RecoveryError, builder::Builder, containers::ContainerKind, escape::unescape,
+    lookahead::Plausibility, parser::Parser, source::QuoteStyle, string::TWO_READINGS,
+    word::is_name,
 };
 use crate::{FixKind, ParseErrorKind};
 
-impl<B: Builder> RecoveryParser<'_, '_, B> {
+impl<B: Builder> Parser<'_, '_, B> {
     /// Returns whether two quotes end the single word that begins at `start`: `"Oslo""`.
     pub(super) fn is_closed_by_two_quotes(
         &mut self,
@@ -23,15 +19,15 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         is_key: bool,
     ) -> bool {
         let second = at + len;
-        self.source.byte(at) == Some(b'"')
+        self.source().byte(at) == Some(b'"')
             && self.kind() == Some(ContainerKind::Object)
-            && self.source.byte(second) == Some(b'"')
-            && is_name(self.source.slice(start..at))
+            && self.source().byte(second) == Some(b'"')
+            && is_name(self.source().slice(start..at))
             && if is_key {
                 self.is_colon(second + len)
             } else {
                 let next = self.skip_trivia_ahead(second + len);
-                matches!(self.source.sign(next), Some((b',' | b'}' | b']', _)))
+                matches!(self.source().sign(next), Some((b',' | b'}' | b']', _)))
                     && self.value_end_plausibility(second + len) > Plausibility::Weak
             }
     }
@@ -45,26 +41,26 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         style: QuoteStyle,
         is_key: bool,
     ) -> Option<(usize, usize)> {
-        let quote = self.source.byte(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
-        if self.source.byte(at + 1) != Some(quote) {
+        let quote = self.source().byte(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
+        if self.source().byte(at + 1) != Some(quote) {
             return None;
         }
-        let run = self.source.rest_bytes(at).iter().take(4).take_while(|&&b| b == quote).count();
+        let run = self.source().rest_bytes(at).iter().take(4).take_while(|&&b| b == quote).count();
         match run {
             3 if !is_key && self.is_closed_by_one_quote(at + 3) => Some((3, 1)),
             3 => Some((3, 3)),
             2 => {
                 let start = at + 2;
-                let begins_word = self.source.char(start).is_some_and(char::is_alphanumeric);
+                let begins_word = self.source().char(start).is_some_and(char::is_alphanumeric);
                 if !begins_word {
                     return None;
                 }
-                let stop = start + style.next_special(self.source.rest_bytes(start))?;
-                let is_double = self.source.rest_bytes(stop).starts_with(&[quote, quote]);
+                let stop = start + style.next_special(self.source().rest_bytes(start))?;
+                let is_double = self.source().rest_bytes(stop).starts_with(&[quote, quote]);
                 // In an array, the next item may end with two as well: `[""a", "b""]`.
-                let is_sole = self.source.byte(stop) == Some(quote)
+                let is_sole = self.source().byte(stop) == Some(quote)
                     && self.kind() == Some(ContainerKind::Object)
-                    && is_name(self.source.slice(start..stop));
+                    && is_name(self.source().slice(start..stop));
                 let ends = match (is_double, is_sole) {
                     (true, _) => 2,
                     (false, true) => 1,
@@ -86,11 +82,11 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// do not follow anywhere, and a key that the schema knows follows the quote.
     fn is_closed_by_one_quote(&mut self, start: usize) -> bool {
         let (single, triple) =
-            (self.source.slice(start - 1..start), self.source.slice(start - 3..start));
-        let rest = self.source.rest(start);
+            (self.source().slice(start - 1..start), self.source().slice(start - 3..start));
+        let rest = self.source().rest(start);
         let end = rest.find(single).filter(|_| !rest.contains(triple));
         end.is_some_and(|at| {
-            self.source.char_before(start + at) != Some('\\')
+            self.source().char_before(start + at) != Some('\\')
                 && self.value_end_plausibility(start + at + 1) == Plausibility::KnownKey
         })
     }
@@ -104,8 +100,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         ends: usize,
     ) -> Result<(String, Range<usize>), RecoveryError> {
         let start = open + run;
-        let quotes = self.source.slice(open..open + ends);
-        let rest = self.source.rest(start);
+        let quotes = self.source().slice(open..open + ends);
+        let rest = self.source().rest(start);
         let len = rest.find(quotes);
         let raw = len.and_then(|len| rest.get(..len)).unwrap_or(rest);
         let has_doubt = raw.contains(['"', '\'']) || self.strip_closers(raw).is_some();
@@ -125,14 +121,14 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         if let Some((first, last)) = raw.find(is_control).zip(raw.rfind(is_control)) {
             self.record_fix(FixKind::Control, start + first..start + last + 1)?;
         }
-        self.at = start + raw.len() + len.map_or(0, |_| ends);
+        self.bump_to(start + raw.len() + len.map_or(0, |_| ends));
         if ends < run {
-            self.record_fix(FixKind::MissingQuote, self.at..self.at)?;
+            self.record_fix(FixKind::MissingQuote, self.position()..self.position())?;
         }
         if len.is_none() {
-            self.truncated = true;
-            self.record_fix(FixKind::TruncatedText, open..self.at)?;
+            self.set_truncated();
+            self.record_fix(FixKind::TruncatedText, open..self.position())?;
         }
-        Ok((decoded.text, open..self.at))
+        Ok((decoded.text, open..self.position()))
     }
 }

@@ -8,7 +8,6 @@ use crate::whitespace::is_non_json_whitespace;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SourceText<'t> {
     text: &'t str,
-    bytes: &'t [u8],
 }
 
 /// The style of a quote, which decides which quotes can close it.
@@ -27,16 +26,15 @@ pub(super) enum QuoteStyle {
 impl<'t> SourceText<'t> {
     /// Creates the prefix of `text` up to `end`.
     pub(super) fn new(text: &'t str, end: usize) -> Self {
-        let text = text.get(..end).unwrap_or(text);
-        Self { text, bytes: text.as_bytes() }
+        Self { text: text.get(..end).unwrap_or(text) }
     }
 
     pub(super) const fn end(&self) -> usize {
-        self.bytes.len()
+        self.text.len()
     }
 
     pub(super) fn byte(&self, at: usize) -> Option<u8> {
-        self.bytes.get(at).copied()
+        self.text.as_bytes().get(at).copied()
     }
 
     pub(super) fn char(&self, at: usize) -> Option<char> {
@@ -55,7 +53,7 @@ impl<'t> SourceText<'t> {
     }
 
     pub(super) fn rest_bytes(&self, at: usize) -> &'t [u8] {
-        self.bytes.get(at..).unwrap_or_default()
+        self.text.as_bytes().get(at..).unwrap_or_default()
     }
 
     pub(super) fn slice(&self, span: Range<usize>) -> &'t str {
@@ -146,28 +144,6 @@ impl<'t> SourceText<'t> {
             _ => return None,
         };
         matches!(rest.get(len), Some(b',' | b'}' | b']')).then_some((literal, len))
-    }
-
-    /// The end of the comment at `at`, and whether the comment is closed.
-    #[inline]
-    pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
-        matches!(self.byte(at)?, b'/' | b'#').then(|| self.comment_end(at))?
-    }
-
-    fn comment_end(&self, at: usize) -> Option<(usize, bool)> {
-        let line = |at: usize| {
-            let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
-            (len.map_or_else(|| self.end(), |len| at + len), true)
-        };
-        match (self.byte(at)?, self.byte(at + 1)) {
-            (b'/', Some(b'/')) => Some(line(at)),
-            (b'#', _) => Some(line(at)),
-            (b'/', Some(b'*')) => Some(match self.rest(at + 2).find("*/") {
-                Some(len) => (at + len + 4, true),
-                None => (self.end(), false),
-            }),
-            _ => None,
-        }
     }
 }
 

@@ -7,12 +7,13 @@
 use std::ops::Range;
 
 use super::{
+    RecoveryError,
     builder::Builder,
-    error::RecoveryError,
     escape::{is_path, unescape},
-    parser::{Plausibility, RecoveryParser},
+    lookahead::Plausibility,
+    parser::{Parser, PreviousValue},
     source::QuoteStyle,
-    words::{begins_literal, is_name},
+    word::{begins_literal, is_name},
 };
 use crate::{FixKind, ParseErrorKind};
 
@@ -65,16 +66,40 @@ pub(super) enum StringEnd {
     Truncated,
 }
 
-impl<B: Builder> RecoveryParser<'_, '_, B> {
+impl<B: Builder> Parser<'_, '_, B> {
+    /// Reads a string, and the strings concatenated to it with plus signs.
+    pub(super) fn read_strings(&mut self) -> Result<B::Value, RecoveryError> {
+        let start = self.position();
+        let (mut text, _) = self.read_string(false)?;
+        let end = self.position();
+        while let Some(next) = self.next_concatenated(self.position()) {
+            self.bump_to(next);
+            text.push_str(&self.read_string(false)?.0);
+        }
+        if self.position() > end {
+            self.record_fix(FixKind::Concatenation, start..self.position())?;
+        }
+        Ok(B::string(text, false, start..self.position()))
+    }
+
+    /// The start of the next string of a concatenation, if a plus sign and a string follow `at`.
+    pub(super) fn next_concatenated(&mut self, at: usize) -> Option<usize> {
+        let plus = self.source().skip_whitespace(at);
+        if self.source().byte(plus)? != b'+' {
+            return None;
+        }
+        let next = self.source().skip_whitespace(plus + 1);
+        self.use_fuel_between(at, next);
+        self.source().quote(next).map(|_| next)
+    }
+
     /// Reads the string at the current position, and returns its content and span.
     pub(super) fn read_string(
         &mut self,
         is_key: bool,
     ) -> Result<(String, Range<usize>), RecoveryError> {
-        let open = self.at;
-        let Some((style, len)) = self.source.quote(open) else {
-            return Err(RecoveryError::syntax(open, "expected a string"));
-        };
+        let open = self.position();
+        let (style, len) = self.expect_quote()?;
         if let Some((run, ends)) = self.repeated_quotes(open, style, is_key) {
             return self.read_repeated_quotes(open, style, run, ends);
         }
@@ -82,13 +107,13 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         let mut inner = InnerQuotes { counted: start, ..InnerQuotes::default() };
         let (stop, end) = self.find_end(start, style, is_key, &mut inner)?;
         let is_truncated = matches!(end, StringEnd::Truncated);
-        let raw = self.source.slice(start..stop);
+        let raw = self.source().slice(start..stop);
 
         if style != QuoteStyle::Double {
             self.record_fix(FixKind::Quotes, open..start)?;
         }
         // The string may contain quotes of a different kind from the closing one.
-        let closing = self.source.char(stop).filter(|_| matches!(end, StringEnd::Quote(_)));
+        let closing = self.source().char(stop).filter(|_| matches!(end, StringEnd::Quote(_)));
         if let Some(inner_span) = inner.span().filter(|_| closing.is_none_or(|c| raw.contains(c))) {
             self.record_fix(FixKind::InnerQuotes, inner_span)?;
         }
@@ -107,7 +132,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         } else {
             raw.to_owned()
         };
-        self.at = match end {
+        let close = match end {
             StringEnd::Quote(len) => stop + len,
             StringEnd::Doubled => {
                 self.record_fix(FixKind::MissingQuote, open..open)?;
@@ -119,7 +144,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                 stop
             }
             StringEnd::Truncated => {
-                self.truncated = true;
+                self.set_truncated();
                 // A truncated key is dropped with its member.
                 if !is_key {
                     self.record_fix(FixKind::TruncatedText, open..stop)?;
@@ -127,7 +152,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                 stop
             }
         };
-        Ok((text, open..self.at))
+        self.bump_to(close);
+        Ok((text, open..close))
     }
 
     fn find_end(
@@ -138,16 +164,16 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         inner: &mut InnerQuotes,
     ) -> Result<(usize, StringEnd), RecoveryError> {
         let mut at = start;
-        while let Some(step) = style.next_special(self.source.rest_bytes(at)) {
+        while let Some(step) = style.next_special(self.source().rest_bytes(at)) {
             at += step;
-            match self.source.byte(at) {
+            match self.source().byte(at) {
                 Some(b'\\') => {
                     inner.has_escapes = true;
                     at += 1;
                     if let Some(len) = self.path_end_quote(start, at, style) {
                         return Ok((at, StringEnd::Quote(len)));
                     }
-                    at += self.source.char(at).map_or(0, char::len_utf8);
+                    at += self.source().char(at).map_or(0, char::len_utf8);
                     continue;
                 }
                 Some(byte) if byte < b' ' => {
@@ -158,9 +184,9 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
                 }
                 _ => {}
             }
-            let Some((_, len)) = self.source.quote(at).filter(|&(other, _)| style.closes(other))
+            let Some((_, len)) = self.source().quote(at).filter(|&(other, _)| style.closes(other))
             else {
-                at += self.source.char(at).map_or(1, char::len_utf8);
+                at += self.source().char(at).map_or(1, char::len_utf8);
                 continue;
             };
             if inner.count == 0 && self.is_closed_by_two_quotes(start, at, len, is_key) {
@@ -169,7 +195,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             let is_end = if is_key {
                 let is_end = self.key_end_plausibility(at + len) > Plausibility::No
                     || inner.count == 0
-                        && is_name(self.source.slice(start..at))
+                        && is_name(self.source().slice(start..at))
                         && self.value_follows(at + len);
                 if inner.count == 0
                     && (!is_end || !self.is_colon(at + len))
@@ -189,7 +215,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             } else {
                 false
             };
-            if self.fuel == 0 {
+            if self.fuel() == 0 {
                 return Err(RecoveryError::new(ParseErrorKind::Syntax, at, TWO_READINGS));
             }
             // `{"a: 1, "b": 2}` may have two members; `{"a"" 1}` has a superfluous quote.
@@ -210,21 +236,21 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     /// Returns whether the text from `start` to `at` is a name with quotes only inside: `k"e"y`.
     fn is_quoted_name(&self, start: usize, at: usize) -> bool {
-        let key = self.source.slice(start..at);
+        let key = self.source().slice(start..at);
         !key.starts_with('"') && !key.ends_with('"') && key.split('"').all(is_name)
     }
 
     /// The length of the quote that ends a path with an unescaped last backslash: `C:\dir\`.
     fn path_end_quote(&mut self, start: usize, at: usize, style: QuoteStyle) -> Option<usize> {
-        let (_, len) = self.source.quote(at).filter(|&(other, _)| style.closes(other))?;
-        let is_end = is_path(self.source.slice(start..at))
+        let (_, len) = self.source().quote(at).filter(|&(other, _)| style.closes(other))?;
+        let is_end = is_path(self.source().slice(start..at))
             && self.value_end_plausibility(at + len) > Plausibility::Weak;
         is_end.then_some(len)
     }
 
     pub(super) fn is_colon(&mut self, at: usize) -> bool {
         let next = self.skip_trivia_ahead(at);
-        matches!(self.source.sign(next), Some((b':' | b'=', _)))
+        matches!(self.source().sign(next), Some((b':' | b'=', _)))
     }
 
     /// Returns whether the quote at `at` ends a value.
@@ -240,20 +266,20 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
         if inner.count == 0 {
             if fit == Plausibility::Weak {
-                self.weak_string_end = Some(at + len);
+                self.set_previous(PreviousValue::WeakString);
             }
             return Ok(true);
         }
         let unclear = RecoveryError::new(ParseErrorKind::Syntax, inner.first, TWO_READINGS);
         // A single quote after a digit is not half of a pair: `a 24" screen`.
         let is_sole = inner.count == 1
-            && self.source.char_before(inner.first).is_some_and(|c| c.is_ascii_digit());
-        if inner.is_doubtful || self.stack.is_empty() && !is_sole {
+            && self.source().char_before(inner.first).is_some_and(|c| c.is_ascii_digit());
+        if inner.is_doubtful || self.containers().is_empty() && !is_sole {
             return Err(unclear);
         }
         // `"Oslo""`: the previous quote may be superfluous, or part of the text as in `24""`.
-        let has_digit = |at| self.source.char_before(at).is_some_and(|c| c.is_ascii_digit());
-        let is_next = inner.last <= at && self.source.slice(inner.last..at).trim().is_empty();
+        let has_digit = |at| self.source().char_before(at).is_some_and(|c| c.is_ascii_digit());
+        let is_next = inner.last <= at && self.source().slice(inner.last..at).trim().is_empty();
         if inner.count % 2 == 1 && is_next && !has_digit(inner.last - 1) {
             return Err(unclear);
         }
@@ -267,11 +293,11 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             (true, false) => {
                 // If the words after a comma in an array lack a quote too, the string does not end
                 // here.
-                let comma = self.source.skip_whitespace(at + len);
-                let next = self.source.skip_whitespace(comma + 1);
-                let in_object = self.kind() == Some(super::parser::ContainerKind::Object);
-                let is_word = self.source.char(next).is_some_and(char::is_alphabetic)
-                    && !begins_literal(self.source.rest(next));
+                let comma = self.source().skip_whitespace(at + len);
+                let next = self.source().skip_whitespace(comma + 1);
+                let in_object = self.kind() == Some(super::containers::ContainerKind::Object);
+                let is_word = self.source().char(next).is_some_and(char::is_alphabetic)
+                    && !begins_literal(self.source().rest(next));
                 let is_open = fit == Plausibility::Strong && (in_object || !is_word);
                 if is_open { Err(unclear) } else { Ok(false) }
             }
@@ -281,25 +307,25 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     /// Returns whether a semicolon in place of a comma follows, and no words after it.
     fn ends_before_semicolon(&mut self, at: usize) -> bool {
-        let semicolon = self.source.skip_whitespace(at);
-        let Some((b';', len)) = self.source.sign(semicolon) else { return false };
-        let next = self.source.skip_whitespace(semicolon + len);
-        let is_word = self.source.char(next).is_some_and(char::is_alphabetic);
+        let semicolon = self.source().skip_whitespace(at);
+        let Some((b';', len)) = self.source().sign(semicolon) else { return false };
+        let next = self.source().skip_whitespace(semicolon + len);
+        let is_word = self.source().char(next).is_some_and(char::is_alphabetic);
         !is_word && self.is_comma_semicolon(next)
     }
 
     /// Returns whether only closing brackets follow, up to the end of the text.
     pub(super) fn only_closers_follow(&mut self, at: usize) -> bool {
         let is_tail = |byte: &u8| b" \t\r\n}])".contains(byte);
-        let rest = self.source.rest_bytes(at);
+        let rest = self.source().rest_bytes(at);
         let len = rest.iter().position(|byte| !is_tail(byte)).unwrap_or(rest.len());
-        self.fuel = self.fuel.saturating_sub(len);
+        self.use_fuel(len);
         len == rest.len()
     }
 
     /// Counts the brackets of the content up to `at`.
     pub(super) fn count_brackets(&self, at: usize, inner: &mut InnerQuotes) {
-        for byte in self.source.slice(inner.counted..at).bytes() {
+        for byte in self.source().slice(inner.counted..at).bytes() {
             match byte {
                 b'{' | b'[' => inner.depth += 1,
                 b'}' | b']' if inner.depth > 0 => inner.depth -= 1,
@@ -311,9 +337,11 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     /// Records a quote that is part of the string.
     fn record_inner_quote(&self, start: usize, at: usize, len: usize, inner: &mut InnerQuotes) {
-        let before = self.source.char_before(at).unwrap_or(' ');
-        let after = self.source.char(at + len).unwrap_or(' ');
-        if before.is_alphanumeric() && after.is_alphanumeric() && self.source.byte(at) != Some(b'"')
+        let before = self.source().char_before(at).unwrap_or(' ');
+        let after = self.source().char(at + len).unwrap_or(' ');
+        if before.is_alphanumeric()
+            && after.is_alphanumeric()
+            && self.source().byte(at) != Some(b'"')
         {
             let first = inner.apostrophes.take().map_or(at, |span| span.start);
             inner.apostrophes = Some(first..at + len);
@@ -328,7 +356,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             && !matches!(before, '.' | '!' | '?' | ')' | '%')
             && !after.is_whitespace()
             && !matches!(after, ',' | ':' | '}' | ']');
-        let next = self.source.sign(self.source.skip_whitespace(at + len)).map(|(sign, _)| sign);
+        let next =
+            self.source().sign(self.source().skip_whitespace(at + len)).map(|(sign, _)| sign);
         inner.is_doubtful |=
             !inner.is_open && !opens && matches!(next, Some(b',' | b'}' | b']' | b':'));
         inner.is_open = !inner.is_open && opens;

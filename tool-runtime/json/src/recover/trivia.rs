@@ -1,14 +1,14 @@
 //! Skips the trivia between tokens: whitespace and comments.
 
-use super::{builder::Builder, error::RecoveryError, parser::RecoveryParser};
+use super::{RecoveryError, builder::Builder, parser::Parser, source::SourceText};
 use crate::FixKind;
 
-impl<B: Builder> RecoveryParser<'_, '_, B> {
+impl<B: Builder> Parser<'_, '_, B> {
     /// Skips whitespace and comments.
     #[inline]
     pub(super) fn skip_trivia(&mut self) -> Result<(), RecoveryError> {
-        self.at = self.source.skip_json_whitespace(self.at);
-        match self.source.byte(self.at) {
+        self.bump_to(self.source().skip_json_whitespace(self.position()));
+        match self.peek_byte() {
             Some(b'!'..=b'"' | b'$'..=b'.' | b'0'..=b'~') => Ok(()),
             _ => self.skip_uncommon_trivia(),
         }
@@ -16,24 +16,23 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     fn skip_uncommon_trivia(&mut self) -> Result<(), RecoveryError> {
         loop {
-            self.at = self.source.skip_json_whitespace(self.at);
-            let Some(byte) = self.source.byte(self.at) else { return Ok(()) };
+            self.bump_to(self.source().skip_json_whitespace(self.position()));
+            let Some(byte) = self.peek_byte() else { return Ok(()) };
             if matches!(byte, b'/' | b'#') {
-                let comment = self.source.comment(self.at).or_else(|| self.truncated_comment());
+                let comment =
+                    self.source().comment(self.position()).or_else(|| self.truncated_comment());
                 let Some((end, _)) = comment else { return Ok(()) };
                 if self.starts_text_with_hash() {
                     return Ok(());
                 }
-                let is_last = end >= self.source.end() && !self.stack.is_empty();
-                if is_last && self.source.slice(self.at..end).contains(['}', ']']) {
+                let is_last = end >= self.source().end() && !self.containers().is_empty();
+                if is_last && self.source().slice(self.position()..end).contains(['}', ']']) {
                     let reason = "it is not clear where this comment ends: leave it out";
-                    return Err(RecoveryError::syntax(self.at, reason));
+                    return Err(self.error(reason));
                 }
-                self.record_fix(FixKind::Comment, self.at..end)?;
-                self.at = end;
-            } else if let Some(len) = self.source.non_json_whitespace(self.at) {
-                self.record_fix(FixKind::Whitespace, self.at..self.at + len)?;
-                self.at += len;
+                self.bump_with_fix(FixKind::Comment, end - self.position())?;
+            } else if let Some(len) = self.source().non_json_whitespace(self.position()) {
+                self.bump_with_fix(FixKind::Whitespace, len)?;
             } else {
                 return Ok(());
             }
@@ -42,16 +41,59 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
 
     /// Returns the slash that ends the text where an element or value is expected.
     fn truncated_comment(&self) -> Option<(usize, bool)> {
-        let frame = self.stack.last()?;
-        let is_awaited = frame.comma.is_some() || frame.key.is_some();
-        (is_awaited && self.source.rest(self.at) == "/").then_some((self.source.end(), false))
+        let containers = self.containers();
+        let is_awaited = containers.comma().is_some() || containers.key_span().is_some();
+        (is_awaited && self.source().rest(self.position()) == "/")
+            .then_some((self.source().end(), false))
     }
 
     /// Returns whether the hash begins text rather than a comment: `color: #fff`.
     fn starts_text_with_hash(&self) -> bool {
-        let is_value = self.stack.last().is_some_and(|frame| frame.key.is_some());
+        let is_value = self.containers().key_span().is_some();
         is_value
-            && self.source.byte(self.at) == Some(b'#')
-            && self.source.byte(self.at + 1).is_some_and(|byte| byte.is_ascii_alphanumeric())
+            && self.peek_byte() == Some(b'#')
+            && self
+                .source()
+                .byte(self.position() + 1)
+                .is_some_and(|byte| byte.is_ascii_alphanumeric())
+    }
+
+    /// Returns the position after whitespace and comments at `at`, as far as the fuel allows.
+    #[inline]
+    pub(super) fn skip_trivia_ahead(&mut self, mut at: usize) -> usize {
+        loop {
+            let start = at;
+            at = self.source().skip_whitespace(at);
+            let comment = self.source().comment(at).filter(|_| self.fuel() > 0);
+            at = comment.map_or(at, |(end, _)| end);
+            self.use_fuel_between(start, at);
+            if comment.is_none() {
+                return at;
+            }
+        }
+    }
+}
+
+impl SourceText<'_> {
+    /// The end of the comment at `at`, and whether the comment is closed.
+    #[inline]
+    pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
+        matches!(self.byte(at)?, b'/' | b'#').then(|| self.comment_end(at))?
+    }
+
+    fn comment_end(&self, at: usize) -> Option<(usize, bool)> {
+        let line = |at: usize| {
+            let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
+            (len.map_or_else(|| self.end(), |len| at + len), true)
+        };
+        match (self.byte(at)?, self.byte(at + 1)) {
+            (b'/', Some(b'/')) => Some(line(at)),
+            (b'#', _) => Some(line(at)),
+            (b'/', Some(b'*')) => Some(match self.rest(at + 2).find("*/") {
+                Some(len) => (at + len + 4, true),
+                None => (self.end(), false),
+            }),
+            _ => None,
+        }
     }
 }

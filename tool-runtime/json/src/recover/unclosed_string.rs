@@ -1,16 +1,18 @@
 //! Finds the ends of strings without a closing quote.
 
 use super::{
+    RecoveryError,
     builder::Builder,
-    error::RecoveryError,
-    parser::{ContainerKind, Plausibility, RecoveryParser},
+    containers::ContainerKind,
+    lookahead::Plausibility,
+    parser::Parser,
     schema_keys::SchemaKeys,
     string::{InnerQuotes, StringEnd, TWO_READINGS},
-    words::is_name,
+    word::is_name,
 };
 use crate::ParseErrorKind;
 
-impl<B: Builder> RecoveryParser<'_, '_, B> {
+impl<B: Builder> Parser<'_, '_, B> {
     /// Returns the end of the string if the quote at `at` opens the next key, after a comma or a
     /// line break.
     pub(super) fn end_before_key(
@@ -22,7 +24,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         if self.kind() != Some(ContainerKind::Object) {
             return Ok(None);
         }
-        let content = self.source.slice(start..at);
+        let content = self.source().slice(start..at);
         let text = content.trim_end();
         // `"first, second: "x"`, if the schema knows the second key.
         if inner.count == 0
@@ -52,9 +54,9 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         if inner.depth > 0 {
             return Ok(None);
         }
-        let known = self.has_schema_key(self.source.slice(at..key_end));
+        let known = self.has_schema_key(self.source().slice(at..key_end));
         // A different quote, another comma, or inner quotes may be the end instead.
-        let before = self.source.slice(start..start + stop);
+        let before = self.source().slice(start..start + stop);
         let is_paired = inner.count.is_multiple_of(2) && before.ends_with(['}', ']']);
         let is_odd = inner.count > 0 && !is_paired || has_irregular_end(before);
         match (known, is_odd) {
@@ -74,8 +76,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         is_key: bool,
         inner: &InnerQuotes,
     ) -> Result<(usize, StringEnd), RecoveryError> {
-        let end = self.source.end();
-        let content = self.source.slice(start..end);
+        let end = self.source().end();
+        let content = self.source().slice(start..end);
         let closers = self.strip_closers(content);
         let unclear = RecoveryError::new(
             ParseErrorKind::Syntax,
@@ -112,8 +114,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         // An unpaired quote may have closed the string, with lost content after it.
         let has_doubt =
             inner.is_open || inner.is_doubtful || inner.count % 2 == 1 || closers.is_some();
-        let is_part = self.stack.is_empty() && content.contains(['{', '}', '[', ']']);
-        if inner.count > 0 && (has_doubt || self.stack.is_empty()) || is_part {
+        let is_part = self.containers().is_empty() && content.contains(['{', '}', '[', ']']);
+        if inner.count > 0 && (has_doubt || self.containers().is_empty()) || is_part {
             return Err(RecoveryError::new(
                 ParseErrorKind::Syntax,
                 inner.first.max(start),
@@ -144,16 +146,16 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             if self.kind() != Some(ContainerKind::Object) {
                 return Err(unclear);
             }
-            let key = self.source.skip_whitespace(start + comma + 1);
+            let key = self.source().skip_whitespace(start + comma + 1);
             if let Some((key_end, _)) = self.key_ahead(key) {
-                let is_known = self.is_known(self.source.slice(key..key_end));
+                let is_known = self.is_known(self.source().slice(key..key_end));
                 let before = text.get(..comma).unwrap_or_default();
                 let is_end = is_known && inner.count == 0 && !has_irregular_end(before);
                 return if is_end { Ok((start + comma, StringEnd::Missing)) } else { Err(unclear) };
             }
         }
         // The text may also have been cut off, right after brackets of its own.
-        self.truncated = true;
+        self.set_truncated();
         let text = text.trim_end();
         if has_irregular_end(text) && inner.count == 0 {
             return Err(unclear);
@@ -174,14 +176,14 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
         let mut counted = InnerQuotes { counted: start, ..InnerQuotes::default() };
         let mut at = start;
-        while let Some(step) = self.source.slice(at..stop).find('\\') {
+        while let Some(step) = self.source().slice(at..stop).find('\\') {
             let quote = at + step + 1;
-            at = quote + self.source.char(quote).map_or(1, char::len_utf8);
-            if self.source.byte(quote) != Some(b'"') {
+            at = quote + self.source().char(quote).map_or(1, char::len_utf8);
+            if self.source().byte(quote) != Some(b'"') {
                 continue;
             }
             self.count_brackets(quote, &mut counted);
-            let is_last = self.source.skip_whitespace(at) >= self.source.end();
+            let is_last = self.source().skip_whitespace(at) >= self.source().end();
             if counted.depth <= 0
                 && !is_last
                 && self.value_end_plausibility(at) > Plausibility::Weak
@@ -196,16 +198,16 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     /// match.
     pub(super) fn strip_closers<'c>(&self, content: &'c str) -> Option<&'c str> {
         let mut rest = content;
-        for frame in &self.stack {
-            rest = rest.trim_end().strip_suffix(char::from(frame.kind.closer()))?;
+        for closer in self.containers().closers() {
+            rest = rest.trim_end().strip_suffix(char::from(closer))?;
         }
-        (!self.stack.is_empty()).then_some(rest)
+        (!self.containers().is_empty()).then_some(rest)
     }
 
     /// Returns whether the schema declares the key, quoted or not, at this location.
     fn has_schema_key(&self, key: &str) -> Option<bool> {
         let key = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        SchemaKeys::has_key(&self.stack.last()?.subschemas, key)
+        SchemaKeys::has_key(self.containers().subschemas()?, key)
     }
 
     fn is_known(&self, key: &str) -> bool {

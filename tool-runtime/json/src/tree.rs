@@ -1,8 +1,8 @@
 //! A value with its original spelling, from which a schema can still choose a reading.
 //!
-//! serde_json keeps numbers as values, not as they were written, so [`parse_valid_tree`] reads valid
-//! text once more. It validates nothing: serde_json has accepted the text, and its depth limit
-//! holds. That also bounds the recursion in which a tree is converted to a value or to JSON.
+//! serde_json keeps numbers as values, not as they were written, so [`parse_valid_tree`] reads
+//! valid text once more. It validates nothing: serde_json has accepted the text, and its depth
+//! limit holds. That also bounds the recursion in which a tree is converted to a value or to JSON.
 
 use std::ops::Range;
 

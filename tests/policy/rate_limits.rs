@@ -1,7 +1,10 @@
 //! Rate limits.
 
 use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, RateLimits};
-use tool_runtime::{Policy, RateLimit};
+use tool_runtime::event::BlockReason;
+use tool_runtime::{
+    Agent, CancellationToken, ChatReply, Policy, RateLimit, ScriptedModel, ScriptedTurn,
+};
 
 use super::*;
 
@@ -119,15 +122,32 @@ async fn rate_limited_calls_start_in_order_of_arrival() {
     assert!(ends.is_sorted());
 }
 
+/// Runs these calls at once within a deadline. Returns their executions and how long they took.
+async fn run_within(
+    dispatcher: &Dispatcher,
+    deadline: Duration,
+    names: &[&str],
+) -> (Vec<ToolExecution>, Duration) {
+    let calls: Vec<_> = names.iter().map(|name| ToolCall::new("c", *name, "{}")).collect();
+    let mut batch = Batch::from(calls);
+    batch.deadline = Some(deadline);
+    let start = Instant::now();
+    (Dispatch::dispatch(dispatcher, batch).await, start.elapsed())
+}
+
 #[tokio::test(start_paused = true)]
 async fn cancelled_call_takes_no_rate_limit_slot() {
     let limits = RateLimits::default().all(per_ten_seconds(1));
     let (dispatcher, start_times) = limited(limits);
-    let calls = || vec![ToolCall::new("c", "free", "{}"), ToolCall::new("d", "free", "{}")];
-    let mut batch = Batch::from(calls());
-    batch.deadline = Some(Duration::from_secs(3));
-    let executions = Dispatch::dispatch(&dispatcher, batch).await;
-    assert_eq!((code(&executions[0]), code(&executions[1])), ("-", "TOOL_TIMEOUT"));
+    let mut batch =
+        Batch::from(vec![ToolCall::new("c", "free", "{}"), ToolCall::new("d", "free", "{}")]);
+    let cancellation = CancellationToken::new();
+    batch.cancellation = Some(cancellation.clone());
+    let (executions, ()) = tokio::join!(Dispatch::dispatch(&dispatcher, batch), async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        cancellation.cancel();
+    });
+    assert_eq!((code(&executions[0]), code(&executions[1])), ("-", "TOOL_CANCELLED"));
     assert_eq!(executions[1].attempts, 0);
     assert!(
         executions[1].result.text.ends_with("It was not run."),
@@ -136,6 +156,81 @@ async fn cancelled_call_takes_no_rate_limit_slot() {
     );
     run(&dispatcher, &["free"]).await;
     assert_eq!(start_times.seconds(), [0, 10]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_without_a_slot_before_the_deadline_is_blocked_at_once() {
+    let d = RateLimits::default;
+    for (limits, names, seconds) in [
+        (d(), ["declared"; 3], 1),
+        (d().tool("free", per_ten_seconds(2)), ["free"; 3], 10),
+        (d().provider("far", per_ten_seconds(2)), ["far__free"; 3], 10),
+        (d().all(per_ten_seconds(2)), ["declared", "free", "free"], 10),
+    ] {
+        let (dispatcher, start_times) = limited(limits);
+        let within = Duration::from_millis(900);
+        let (executions, elapsed) = run_within(&dispatcher, within, &names).await;
+        assert_eq!(elapsed, Duration::ZERO, "{names:?}");
+        assert_eq!(executions.iter().map(code).collect::<Vec<_>>(), ["-", "-", "TOOL_UNAVAILABLE"]);
+        assert_eq!(executions[2].blocked_by, Some(BlockReason::RateLimit));
+        assert_eq!(
+            executions[2].result.text,
+            format!(
+                "Not run: the rate limit allows the next call of `{}` in {seconds} s. Go on \
+                 without it, or call again then.",
+                names[2]
+            )
+        );
+        // The blocked call has taken no slot.
+        run(&dispatcher, &names[2..]).await;
+        assert_eq!(start_times.seconds(), [0, 0, seconds]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn queued_call_without_a_slot_before_the_deadline_is_blocked_at_once() {
+    let limits = RateLimits::default().all(per_ten_seconds(1));
+    let (dispatcher, start_times) = limited(limits);
+    run(&dispatcher, &["free"]).await;
+    let first = dispatcher.clone();
+    let first = tokio::spawn(async move { run(&first, &["free"]).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (executions, elapsed) = run_within(&dispatcher, Duration::from_secs(8), &["free"]).await;
+    assert_eq!((executions[0].blocked_by, elapsed), (Some(BlockReason::RateLimit), Duration::ZERO));
+    // A slot is free in time, but the call before it in the queue takes it.
+    let (executions, elapsed) = run_within(&dispatcher, Duration::from_secs(15), &["free"]).await;
+    assert_eq!(executions[0].blocked_by, Some(BlockReason::RateLimit));
+    assert_eq!(elapsed, Duration::from_secs(9));
+    first.await.unwrap();
+    assert_eq!(start_times.seconds(), [0, 10]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_is_skipped_without_a_slot_before_the_deadline() {
+    let limits = RateLimits::default().tool("fails", per_ten_seconds(1));
+    let (dispatcher, start_times) = limited(limits);
+    let (executions, elapsed) = run_within(&dispatcher, Duration::from_secs(5), &["fails"]).await;
+    // The failure of the attempt is the result.
+    assert_eq!(code(&executions[0]), "TOOL_TRANSIENT_FAILURE");
+    assert_eq!((executions[0].attempts, elapsed), (1, Duration::ZERO));
+    assert_eq!(start_times.seconds(), [0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn run_answers_before_its_time_limit_if_a_call_has_no_slot() {
+    let call = || ChatReply::default().call("free", "{}");
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(call()),
+        ScriptedTurn::new(call()),
+        ScriptedTurn::new(ChatReply::text("Later.")).expect_last("in 10 s"),
+    ]);
+    let limits = RateLimits::default().all(per_ten_seconds(1));
+    let agent = Agent::new(model, tools![free])
+        .policy(Policy::new().rate_limits(limits))
+        .extension(StartTimes::default())
+        .extension(Instant::now())
+        .time_limit(Duration::from_secs(5));
+    assert_eq!(agent.run("Go").await.unwrap().text, "Later.");
 }
 
 #[tokio::test(start_paused = true)]

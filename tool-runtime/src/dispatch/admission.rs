@@ -33,25 +33,25 @@ impl<'b> Admission<'b> {
         entry: &'b Entry,
         is_resumed: bool,
     ) -> Result<Box<Self>, (BlockReason, ToolError)> {
-        let state = &batch.state;
+        let (state, deadline) = (&batch.state, batch.scope.deadline);
         let acquire_slot = async || match is_resumed {
-            true => RateSlot::default(),
-            false => state.rates.acquire(entry).await,
+            true => Ok(RateSlot::default()),
+            false => state.rates.acquire(entry, deadline).await,
         };
         let circuit = state.circuits.provider_circuit(entry);
         // A call that is blocked anyway does not queue.
         circuit.as_ref().map_or(Ok(()), |circuit| circuit.check())?;
-        let mut slot = acquire_slot().await;
+        let mut slot = acquire_slot().await?;
         let permits = state.concurrency.acquire(entry, &batch.outer_tools()).await;
         // Without this, calls that waited long for a permit would all start at once, in slots of
         // long ago.
         if !state.rates.postpone(&mut slot) {
             drop(slot);
-            slot = acquire_slot().await;
+            slot = acquire_slot().await?;
         }
         // Other calls may have failed while this one waited.
         batch.abort.check()?;
-        let circuit = circuit.map(|circuit| circuit.admit(batch.scope.deadline)).transpose()?;
+        let circuit = circuit.map(|circuit| circuit.admit(deadline)).transpose()?;
         slot.commit();
         Ok(Box::new(Self { batch, entry, _permits: permits, circuit }))
     }
@@ -63,14 +63,20 @@ impl<'b> Admission<'b> {
         }
     }
 
-    /// Whether another attempt would be admitted now.
+    /// Whether another attempt would be admitted now, or after a wait within the deadline.
     pub(super) fn allows_retry(&self) -> bool {
+        let (rates, deadline) = (&self.batch.state.rates, self.batch.scope.deadline);
         self.circuit.as_ref().is_none_or(CircuitGuard::allows_retry)
+            && rates.check(self.entry, deadline).is_ok()
     }
 
-    /// Waits until another attempt may start. Returns false if the circuit has opened meanwhile.
+    /// Waits until another attempt may start. Returns false if the circuit has opened meanwhile, or
+    /// if the rate limit allows no attempt before the deadline.
     pub(super) async fn acquire_retry(&mut self) -> bool {
-        let slot = self.batch.state.rates.acquire(self.entry).await;
+        let rates = &self.batch.state.rates;
+        let Ok(slot) = rates.acquire(self.entry, self.batch.scope.deadline).await else {
+            return false;
+        };
         let is_admitted = self.circuit.as_mut().is_none_or(CircuitGuard::admit_retry);
         if is_admitted {
             slot.commit();

@@ -10,6 +10,7 @@ use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
 use super::invoke::invoke;
 use super::policy::retry_delay;
+use super::stop::ends_in_time;
 use crate::event::ToolEvent;
 use crate::guard::{catch_panic, error_chain};
 use crate::registry::Entry;
@@ -59,11 +60,6 @@ pub(super) async fn run_attempts(
             return result.map_err(|error| with_availability(batch, entry, error));
         }
     }
-}
-
-/// Whether the delay ends before the deadline of the batch: waiting longer could not succeed.
-fn ends_in_time(delay: Duration, deadline: Option<Instant>) -> bool {
-    deadline.is_none_or(|at| at.saturating_duration_since(Instant::now()) > delay)
 }
 
 /// Returns the text of an error with its causes.

@@ -8,8 +8,10 @@ use tokio::sync::Mutex as Queue;
 use tokio::time::{Instant, sleep};
 
 use super::policy::SlidingWindow;
+use super::stop::ends_in_time;
+use crate::event::BlockReason;
 use crate::registry::Entry;
-use crate::tool::RateLimit;
+use crate::tool::{RateLimit, ToolError, ToolErrorKind};
 
 /// Limits how often calls may start: of all tools, of one provider, or of one tool.
 ///
@@ -17,10 +19,14 @@ use crate::tool::RateLimit;
 ///
 /// No span of the limit's length ever contains more starts than the limit, wherever the span
 /// begins. There is no token bucket, which admits almost twice as many in the span after a pause. A
-/// call waits for its slot in the order of arrival, after every check that could refuse it, and
-/// within the deadline of its batch. The timeout of its tool starts when the tool runs. Each
-/// attempt counts as a start. A dispatcher and its clones share their counts, over all runs of an
-/// agent.
+/// call waits for its slot in the order of arrival, after every check that could refuse it. The
+/// timeout of its tool starts when the tool runs. Each attempt counts as a start. A dispatcher and
+/// its clones share their counts, over all runs of an agent.
+///
+/// If the next slot is free only after the deadline of the [batch](crate::Policy::batch_deadline)
+/// or the [run](crate::Agent::time_limit), the call does not wait: it is
+/// [blocked](crate::event::BlockReason::RateLimit) at once, and the model receives the number of
+/// seconds after which to call again.
 ///
 /// ```
 /// use tool_runtime::dispatch::RateLimits;
@@ -130,16 +136,26 @@ impl RateLimiters {
     /// The narrowest limiter comes first, so that a call which waits for its tool's limit delays no
     /// other tool. The first call of a queue waits only for time and for wider queues, so every
     /// call makes progress.
-    pub(super) async fn acquire(&self, entry: &Entry) -> RateSlot {
-        let provider = entry.provider().and_then(|name| self.providers.get(name).cloned());
-        let limiters: Vec<_> =
-            [self.tool_limiter(entry), provider, self.all.clone()].into_iter().flatten().collect();
+    ///
+    /// # Errors
+    /// The next slot is free only after the deadline. A call that waits in a queue fails when it
+    /// becomes the first: until then, the calls before it may be cancelled and leave their slots.
+    pub(super) async fn acquire(
+        &self,
+        entry: &Entry,
+        deadline: Option<Instant>,
+    ) -> Result<RateSlot, (BlockReason, ToolError)> {
+        self.check(entry, deadline)?;
+        let limiters = self.limiters(entry);
         let mut queue_guards = Vec::with_capacity(limiters.len());
         for limiter in &limiters {
             queue_guards.push(limiter.queue.lock().await);
             loop {
                 let delay = limiter.window().delay(self.epoch.elapsed());
                 let Some(delay) = delay else { break };
+                if !ends_in_time(delay, deadline) {
+                    return Err(blocked(entry, delay));
+                }
                 sleep(delay).await;
             }
         }
@@ -148,7 +164,27 @@ impl RateLimiters {
             limiter.window().record(at);
         }
         drop(queue_guards);
-        RateSlot { limiters, at }
+        Ok(RateSlot { limiters, at })
+    }
+
+    /// Checks whether the next slot of a call is free before the deadline, without waiting.
+    pub(super) fn check(
+        &self,
+        entry: &Entry,
+        deadline: Option<Instant>,
+    ) -> Result<(), (BlockReason, ToolError)> {
+        let (limiters, now) = (self.limiters(entry), self.epoch.elapsed());
+        let delays = limiters.iter().filter_map(|limiter| limiter.window().delay(now));
+        match delays.max() {
+            Some(delay) if !ends_in_time(delay, deadline) => Err(blocked(entry, delay)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the limiters that apply to this tool, the narrowest first.
+    fn limiters(&self, entry: &Entry) -> Vec<Arc<Limiter>> {
+        let provider = entry.provider().and_then(|name| self.providers.get(name).cloned());
+        [self.tool_limiter(entry), provider, self.all.clone()].into_iter().flatten().collect()
     }
 
     /// Moves a slot to the current time, for a call that starts only now. Returns false if the slot
@@ -220,6 +256,16 @@ impl Drop for RateSlot {
             limiter.window().remove(self.at);
         }
     }
+}
+
+#[cold]
+fn blocked(entry: &Entry, delay: Duration) -> (BlockReason, ToolError) {
+    let (name, seconds) = (entry.name(), delay.as_secs_f64().ceil());
+    let text = format!(
+        "Not run: the rate limit allows the next call of `{name}` in {seconds} s. Go on without \
+         it, or call again then."
+    );
+    (BlockReason::RateLimit, ToolError::new(ToolErrorKind::Unavailable, text))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

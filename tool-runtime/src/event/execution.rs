@@ -122,6 +122,8 @@ pub enum BlockReason {
     Pending,
     /// The circuit breaker of the provider is open.
     Breaker,
+    /// The rate limit allows no call before the deadline of the batch or run.
+    RateLimit,
     /// Another call of the same reply aborted the batch, or the batch had ended.
     Batch,
     /// The call is nested too deeply.

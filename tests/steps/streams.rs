@@ -1,5 +1,7 @@
 //! Runs that are streamed.
 
+use tool_runtime::message::{AssistantPart, Reasoning};
+
 use super::*;
 use crate::run_events::ONE_CALL_RUN;
 
@@ -42,6 +44,64 @@ async fn run_streams_text_calls_and_events() {
         assert_eq!(events, ONE_CALL_RUN);
         assert_eq!(ended.unwrap().text, "Done.");
     }
+}
+
+#[tokio::test]
+async fn scripted_model_streams_words_of_each_kind() {
+    let mut reply = ChatReply::text("One moment.")
+        .call("echo", r#"{"text": "hi you"}"#)
+        .call("echo", r#"{"b":1,"text":"a"}"#);
+    let reasoning = Reasoning::new("anthropic", "Let me see.", json!({}));
+    reply.parts.insert(0, AssistantPart::Reasoning(reasoning));
+    let collect = async |model: ScriptedModel| {
+        let mut pieces = Vec::new();
+        let mut push = |delta: Delta<'_>| pieces.push(StreamItem::from(delta));
+        let messages = [Message::user("Go")];
+        let streamed = model.stream(ChatRequest::new(&messages), &mut push).await.unwrap();
+        (pieces, streamed)
+    };
+    let [reasoning, text] = [StreamItem::Reasoning, StreamItem::Text];
+    let call = |index| StreamItem::Call { index, name: "echo".into() };
+    let arguments = |index, text: &str| StreamItem::Arguments { index, text: text.into() };
+
+    let (pieces, streamed) = collect(ScriptedModel::new([reply.clone()]).stream_words()).await;
+    assert_eq!(streamed, reply);
+    let expected = [
+        reasoning("Let ".into()),
+        reasoning("me ".into()),
+        reasoning("see.".into()),
+        text("One ".into()),
+        text("moment.".into()),
+        call(0),
+        arguments(0, r#"{"text":"#),
+        arguments(0, " "),
+        arguments(0, r#""hi "#),
+        arguments(0, r#"you"}"#),
+        call(1),
+        arguments(1, r#"{"b":"#),
+        arguments(1, "1,"),
+        arguments(1, r#""text":"#),
+        arguments(1, r#""a"}"#),
+    ];
+    assert_eq!(pieces, expected);
+
+    let (pieces, streamed) = collect(ScriptedModel::new([reply.clone()])).await;
+    assert_eq!((pieces.len(), streamed), (6, reply));
+}
+
+#[tokio::test]
+async fn scripted_model_streams_one_word_at_a_time() {
+    let model = ScriptedModel::new([ChatReply::text("One two three.")]).stream_words();
+    let model = Arc::new(model);
+    let replies = Recorder::new(100);
+    let agent = Agent::new(Arc::clone(&model), Tools::new()).observer(replies.clone());
+    let mut stream = agent.stream("Go");
+    while stream.next().await != Some(StreamItem::Text("One ".into())) {}
+    let is_reply =
+        |event: &Event| matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. }));
+    assert!(!replies.events().iter().any(is_reply));
+    assert_eq!(stream.finish().await.unwrap().text, "One two three.");
+    assert!(replies.events().iter().any(is_reply));
 }
 
 /// A shopping list.

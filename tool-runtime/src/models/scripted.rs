@@ -2,9 +2,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use tokio::task::yield_now;
 
-use super::{ChatModel, ChatReply, ChatRequest, ModelError};
-use crate::message::Message;
+use super::delta::emit_reply;
+use super::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError};
+use crate::message::{AssistantPart, Message};
 
 /// A model that replays a script, for tests and for examples that need no network.
 ///
@@ -26,6 +28,7 @@ use crate::message::Message;
 pub struct ScriptedModel {
     turns: Vec<ScriptedTurn>,
     request_count: AtomicUsize,
+    streams_words: bool,
 }
 
 /// One turn of a script: a reply, and what is expected of the request.
@@ -166,7 +169,33 @@ impl ScriptedModel {
     /// Creates a model that answers each request with the next of these turns or replies.
     pub fn new<T: Into<ScriptedTurn>>(turns: impl IntoIterator<Item = T>) -> Self {
         let turns = turns.into_iter().map(Into::into).collect();
-        Self { turns, request_count: AtomicUsize::new(0) }
+        Self { turns, ..Self::default() }
+    }
+
+    /// Streams texts, reasoning and arguments word by word. By default, each is one piece.
+    ///
+    /// After each word, the model yields, so that a reader can process it before the next one.
+    ///
+    /// ```
+    /// use tool_runtime::agent::StreamItem;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let model = ScriptedModel::new([ChatReply::text("It is cold.")]).stream_words();
+    /// let mut stream = Agent::new(model, Tools::new()).stream("How is the weather?");
+    /// let mut words = Vec::new();
+    /// while let Some(item) = stream.next().await {
+    ///     if let StreamItem::Text(text) = item {
+    ///         words.push(text);
+    ///     }
+    /// }
+    /// assert_eq!(words, ["It ", "is ", "cold."]);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn stream_words(mut self) -> Self {
+        self.streams_words = true;
+        self
     }
 
     /// Returns the number of turns that were not requested yet; 0 after the whole script.
@@ -193,4 +222,51 @@ impl ChatModel for ScriptedModel {
             (None, None) => Ok(turn.reply.clone()),
         }
     }
+
+    async fn stream(
+        &self,
+        request: ChatRequest<'_>,
+        deltas: &mut DeltaSink<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        let reply = self.reply(request).await?;
+        match self.streams_words {
+            true => emit_words(&reply.parts, deltas).await,
+            false => emit_reply(&reply.parts, deltas),
+        }
+        Ok(reply)
+    }
+}
+
+/// Passes a reply to `deltas` word by word, and yields after each word.
+async fn emit_words(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
+    let mut indices = 0..;
+    for part in parts {
+        match part {
+            AssistantPart::Text { text } => {
+                for word in words(text) {
+                    deltas(Delta::Text(word));
+                    yield_now().await;
+                }
+            }
+            AssistantPart::Reasoning(reasoning) => {
+                for word in words(&reasoning.text) {
+                    deltas(Delta::Reasoning(word));
+                    yield_now().await;
+                }
+            }
+            AssistantPart::Call(call) => {
+                let Some(index) = indices.next() else { return };
+                deltas(Delta::Call { index, name: &call.name });
+                for text in words(&call.arguments.to_text()) {
+                    deltas(Delta::Arguments { index, text });
+                    yield_now().await;
+                }
+            }
+        }
+    }
+}
+
+/// Splits after spaces, and after the commas and colons of JSON without spaces.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive([' ', ',', ':'])
 }

@@ -113,6 +113,46 @@ async fn abandoned_run_emits_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn interrupted_call_mentions_effects_unless_it_is_repeatable() {
+    let (agent, output) = agent();
+    let session = agent.session(MemoryStore::default(), "ada");
+    let _ = timeout(Duration::from_secs(20), session.run("send, read")).await;
+    session.run("Hello").await.unwrap();
+    let texts_of = |name: &str| -> Vec<_> {
+        let events = output.events();
+        let ends = events.iter().filter_map(Event::execution).filter(|it| it.call.name == name);
+        let mut texts: Vec<_> = ends.map(|it| it.result.text.clone()).collect();
+        texts.sort_unstable();
+        texts
+    };
+    // The event of the dropped call, and the result that the model receives.
+    assert_eq!(
+        texts_of("send"),
+        [
+            "The call was stopped before it had a result; it may have had effects.",
+            "The run was interrupted while this call was running; it may have had effects.",
+        ]
+    );
+    assert_eq!(
+        texts_of("read"),
+        [
+            "The call was stopped before it had a result. Call it again if you need the result.",
+            "The run was interrupted while this call was running. Call it again if you need the \
+             result.",
+        ]
+    );
+    let messages = session.messages().await.unwrap();
+    let results = messages.iter().find_map(|message| match message {
+        Message::Tool { results } => Some(results),
+        _ => None,
+    });
+    let codes: Vec<_> =
+        results.unwrap().iter().map(|it| (&*it.tool, it.error.as_deref())).collect();
+    let code = Some("TOOL_INDETERMINATE");
+    assert_eq!(codes, [("send", code), ("read", code)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn call_of_a_dropped_step_emits_one_end() {
     let (agent, output) = agent();
     let mut run = agent.start("send");

@@ -129,7 +129,7 @@ impl Stopped {
 /// Stops a run in this state. Its open calls are answered, so that the conversation can be
 /// continued.
 pub(super) fn stopped_at(reason: StopReason, mut state: RunState) -> Stopped {
-    state.abandon();
+    state.abandon(|_| false);
     let (usage, cost) = (Box::new(state.turn.usage()), state.turn.cost());
     let (transcript, offered_tools) = state.turn.into_parts();
     Stopped { reason, transcript, offered_tools, usage, cost }

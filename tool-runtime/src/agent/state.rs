@@ -104,14 +104,17 @@ impl RunState {
     }
 
     /// Abandons the run: answers its open calls, and withdraws the request for a value. Calls that
-    /// have started may have had effects, and are answered with that.
-    pub(super) fn abandon(&mut self) -> Vec<(ToolCall, ToolResult)> {
+    /// have started may have had effects, and are answered with that, unless `is_retry_safe`.
+    pub(super) fn abandon(
+        &mut self,
+        is_retry_safe: impl Fn(&ToolCall) -> bool,
+    ) -> Vec<(ToolCall, ToolResult)> {
         self.withdraw_output_request();
         let text = "The run was given up before this call had ended; it may have had effects.";
         let mut answered = self.turn.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
             self.suspended.iter().any(|pending| pending.call.id == call.id)
         });
-        answered.extend(self.turn.abandon());
+        answered.extend(self.turn.abandon(is_retry_safe));
         answered
     }
 

@@ -10,7 +10,7 @@ use super::record::failure;
 use super::traced::run_call;
 use crate::event::{ToolEvent, ToolExecution};
 use crate::message::ToolCall;
-use crate::tool::{ToolError, ToolErrorKind};
+use crate::tool::{ToolError, ToolErrorKind, indeterminate_text};
 
 /// Runs a call. If the future is dropped early, observers receive its end all the same.
 #[inline]
@@ -65,7 +65,8 @@ impl Drop for FinishGuard {
 /// its runtime went away.
 #[cold]
 pub(super) fn lost_execution(batch: &BatchContext, call: &ToolCall) -> ToolExecution {
-    let text = "The call was stopped before it had a result; it may have had effects.";
+    let cause = "The call was stopped before it had a result";
+    let text = indeterminate_text(cause, batch.tools.is_retry_safe(&call.name));
     let error = ToolError::new(ToolErrorKind::Indeterminate, text);
     let mut execution = failure(call.clone(), error);
     execution.started_at = batch.scope.clock.now();

@@ -91,6 +91,11 @@ impl Snapshot {
         self.entry(called).map_or(called, Entry::full_name).to_owned()
     }
 
+    /// Whether calls of this tool may be repeated. False for an unknown tool.
+    pub(crate) fn is_retry_safe(&self, called: &str) -> bool {
+        self.definition(called).is_some_and(ToolDefinition::is_retry_safe)
+    }
+
     /// Returns the dialect of the schemas that models receive.
     pub(crate) fn dialect(&self) -> Dialect {
         self.contents.dialect()

@@ -121,6 +121,16 @@ impl ToolErrorKind {
     }
 }
 
+/// Returns the text for the model of a call that may or may not have run, after its cause. What a
+/// repeatable call did is irrelevant, since it can be made again.
+#[cold]
+pub(crate) fn indeterminate_text(cause: &str, is_retry_safe: bool) -> String {
+    match is_retry_safe {
+        true => format!("{cause}. Call it again if you need the result."),
+        false => format!("{cause}; it may have had effects."),
+    }
+}
+
 impl ToolError {
     /// Creates an error of this kind. The model reads `text`.
     #[cold]

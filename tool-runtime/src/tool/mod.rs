@@ -52,6 +52,7 @@ pub use command::{Command, CommandOutput};
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition};
 pub use dispatch_contract::{Batch, Dispatch};
+pub(crate) use error::indeterminate_text;
 pub use error::{IntoToolError, ToolError, ToolErrorKind};
 pub use extensions::{Extensions, RequiredExtension};
 pub use output::{IntoToolOutput, ToolOutput};

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use super::Run;
 use crate::agent::StopReason;
+use crate::agent::config::AgentConfig;
 use crate::agent::state::RunState;
 use crate::event::{Origin, RunEvent, ToolEvent};
 use crate::message::{ToolCall, ToolResult, Usage};
+use crate::registry::Registry;
 
 /// An unfinished run of a session that another prompt has replaced.
 pub(in crate::agent) struct AbandonedRun {
@@ -19,9 +21,10 @@ pub(in crate::agent) struct AbandonedRun {
 impl AbandonedRun {
     /// Abandons the run and answers its open calls. Returns `None` if the end of the run was
     /// emitted before.
-    pub(in crate::agent) fn take_from(state: &mut RunState) -> Option<Self> {
+    pub(in crate::agent) fn take_from(state: &mut RunState, agent: &AgentConfig) -> Option<Self> {
         let is_open = state.is_unfinished() && !state.is_end_emitted;
-        let answered_calls = state.abandon();
+        let tools = agent.registry.as_ref().map(Registry::snapshot).unwrap_or_default();
+        let answered_calls = state.abandon(|call| tools.is_retry_safe(&call.name));
         let turn = &state.turn;
         is_open.then(|| Self {
             origin: Origin::new(state.run, turn.iterations()),

@@ -9,7 +9,7 @@ use crate::event::{Origin, ToolEvent, ToolExecution};
 use crate::guard::{CatchPanic, Panic};
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
-use crate::tool::ToolErrorKind;
+use crate::tool::{ToolErrorKind, indeterminate_text};
 
 impl Run {
     /// Runs the batch remotely and returns one execution for each call, in their order.
@@ -59,7 +59,9 @@ fn match_executions(
 
 /// Returns the execution of a call whose result was lost.
 fn lost_execution(dispatcher: &Dispatcher, call: ToolCall) -> ToolExecution {
-    let text = "The result of this call was lost; it may have had effects.";
+    let tools = dispatcher.registry().snapshot();
+    let text =
+        indeterminate_text("The result of this call was lost", tools.is_retry_safe(&call.name));
     let result = ToolResult::failure(&call, ToolErrorKind::Indeterminate.code(), text);
     dispatcher.skipped_execution(call, result)
 }

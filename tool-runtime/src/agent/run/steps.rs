@@ -12,7 +12,6 @@ use crate::event::RunEvent;
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::span;
-use crate::tool::ToolDefinition;
 
 impl Run {
     /// Runs the next step. Returns `None` if the model has answered, which need not be the end of
@@ -81,9 +80,7 @@ impl Run {
     fn answer_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
         let Some(tools) = &self.requests.offered else { return Vec::new() };
         // If the tool was removed since, it is unknown whether the call may be repeated.
-        self.state.turn.fail_interrupted(|call| {
-            tools.definition(&call.name).is_some_and(ToolDefinition::is_retry_safe)
-        })
+        self.state.turn.fail_interrupted(|call| tools.is_retry_safe(&call.name))
     }
 
     async fn step(&mut self) -> Result<Option<CompletedStep>, StopReason> {

@@ -350,7 +350,7 @@ impl Session {
         };
         let stored = state.turn.shared_transcript();
         let (mut state, mut writer) = self.resumed(state, writer);
-        let abandoned = AbandonedRun::take_from(&mut state);
+        let abandoned = AbandonedRun::take_from(&mut state, &self.agent.config);
         let RunState { turn, window, .. } = state;
         let (before, offered) = turn.into_parts();
         let turn = prompt.append_to(before, offered).into_turn(None);

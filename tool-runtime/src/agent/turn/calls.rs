@@ -2,7 +2,7 @@
 
 use super::{Halt, InvalidTransition, Step, StopRequest, Turn};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
-use crate::tool::ToolErrorKind;
+use crate::tool::{ToolErrorKind, indeterminate_text};
 
 impl Turn {
     /// Marks the open calls as started.
@@ -27,7 +27,8 @@ impl Turn {
         self.started_calls.retain(|started| started != call);
     }
 
-    /// Adds the missing results of started calls, after the process that ran them has ended.
+    /// Adds the missing results of started calls, after their run was interrupted: its future was
+    /// dropped, or its process ended.
     ///
     /// A call for which `is_retry_safe` returns `false` gets the result `TOOL_INDETERMINATE`. All
     /// other calls stay open. Returns the calls that were answered, with their results.
@@ -56,15 +57,23 @@ impl Turn {
         if started.is_empty() {
             return Vec::new();
         }
-        let text = "The program ended while this call was running; it may have had effects.";
-        self.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
+        self.fail_calls(ToolErrorKind::Indeterminate, &interrupted_text(false), |call| {
             started.contains(&call.id) && !is_retry_safe(call)
         })
     }
 
-    /// Answers all open calls because the run is abandoned. Started calls may have had effects.
-    pub(in crate::agent) fn abandon(&mut self) -> Vec<(ToolCall, ToolResult)> {
-        let mut failed = self.fail_interrupted(|_| false);
+    /// Answers all open calls because the run is abandoned. Started calls may have had effects,
+    /// unless `is_retry_safe`.
+    pub(in crate::agent) fn abandon(
+        &mut self,
+        is_retry_safe: impl Fn(&ToolCall) -> bool,
+    ) -> Vec<(ToolCall, ToolResult)> {
+        let started = self.started_calls.clone();
+        let mut failed = self.fail_interrupted(is_retry_safe);
+        let text = interrupted_text(true);
+        failed.extend(
+            self.fail_calls(ToolErrorKind::Indeterminate, &text, |call| started.contains(&call.id)),
+        );
         let text = "Not run: the run was given up.";
         failed.extend(self.fail_calls(ToolErrorKind::Cancelled, text, |_| true));
         failed
@@ -194,4 +203,8 @@ fn repeat_warning(count: u32) -> String {
         "\n\n(You have made this very call {times} in a row now. Made once more, it ends the run: do something else, \
          or answer.)"
     )
+}
+
+fn interrupted_text(is_retry_safe: bool) -> String {
+    indeterminate_text("The run was interrupted while this call was running", is_retry_safe)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::branch_rank::BranchRank;
+use super::branch::BranchRank;
 use super::fault::{Fault, PathSegment, ViolatedRule};
 use super::keywords::{names, object_at};
 use super::validator::Validator;

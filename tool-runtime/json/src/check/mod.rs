@@ -1,9 +1,9 @@
 //! Validation of values against schemas, with messages that a model can act on.
 //!
 //! ```text
-//! check ─▶ validator   value against schema; object, array, text, number: the keywords of one type
-//!           │ └──▶ branch      anyOf and oneOf: branch_rank selects the branches to validate,
-//!           │                  closest_branch the one to report
+//! check ─▶ validator   value against schema; object, array, scalar: the keywords of one type
+//!           │ └──▶ branch      anyOf and oneOf: ranks the branches to validate; closest_branch
+//!           │                  selects the one to report
 //!           ▼
 //!         fault ──▶ report     a Mismatch: describe words what is expected, display what is there
 //! ```
@@ -18,7 +18,6 @@
 
 mod array;
 mod branch;
-mod branch_rank;
 mod closest_branch;
 mod describe;
 mod display;
@@ -27,17 +26,14 @@ mod evaluated;
 mod exact_number;
 mod fault;
 mod format;
-mod format_mismatch;
-mod fuel;
 mod keywords;
 mod limits;
-mod number;
 mod object;
 mod pattern;
 mod phrase;
 mod pointer;
 mod report;
-mod text;
+mod scalar;
 mod validator;
 
 use std::fmt;
@@ -46,7 +42,7 @@ use serde_json::Value;
 
 pub use display::path;
 pub use fault::PathSegment;
-pub use format_mismatch::{format_mismatch, value_at_mut};
+pub use format::{format_mismatch, value_at_mut};
 pub use pattern::is_supported;
 pub use pointer::resolve;
 

@@ -13,11 +13,10 @@ use serde_json::Value;
 use super::{
     coercer::{Coercer, ValueContext, unambiguous},
     conversion::matches_enum,
-    fit::UnknownMembers,
+    fit::{JsonView, UnknownMembers},
     flat_schema::FlatSchema,
     rename::renames,
     type_set::TypeSet,
-    view::JsonView,
 };
 use crate::tree::{Node, Tree};
 

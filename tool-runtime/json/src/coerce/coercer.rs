@@ -2,11 +2,10 @@
 
 use super::{
     ParseInner,
-    fit::{UnknownMembers, fits},
+    fit::{JsonView, UnknownMembers, fits},
     flat_schema::FlatSchema,
     fuel::Fuel,
     rename::renames,
-    view::JsonView,
 };
 use crate::{
     Fix, FixKind,

@@ -7,7 +7,7 @@
 //!            └▶ coercer     walks the value with its schema (flat_schema)
 //!                ├▶ rename      corrects the case and separators of keys
 //!                ├▶ branches    chooses a branch of anyOf or oneOf (fit)
-//!                └▶ conversion  changes the type or spelling of a value (number, type_set)
+//!                └▶ conversion  changes the type or spelling of a value (type_set)
 //! ```
 //!
 //! # Invariants
@@ -25,10 +25,8 @@ mod envelope;
 mod fit;
 mod flat_schema;
 mod fuel;
-mod number;
 mod rename;
 mod type_set;
-mod view;
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Finds the value among code fences, tags and prose.
 //!
-//! One pass ([`scan`](scan)) cuts the text into segments: markup, candidates and prose. A
+//! One pass ([`scan`]) cuts the text into segments: markup, candidates and prose. A
 //! **candidate** is a *bracketed text* (from a bracket to its matching closing bracket, ignoring
 //! brackets in strings) that serde_json parses. The pass continues after it, so nothing inside a
 //! bracketed text is ever a candidate.
@@ -13,7 +13,7 @@
 //! - If the first bracketed text was escaped one level too often and is damaged, the recovery
 //!   parser reads it without those escapes.
 //! - A candidate that may be a part of something without its outer brackets is refused; see
-//!   [`completeness`](completeness).
+//!   [`completeness`].
 //! - A placeholder, a word in brackets such as `{city}` or `[see below]`, is prose.
 //! - Candidates of an unexpected type are prose. Exactly one of the others may remain: the same
 //!   value again is a repetition, another value is an ambiguity.

@@ -3,7 +3,7 @@
 //! # Flow
 //!
 //! ```text
-//! push   ─▶ parser    bytes to containers, open and complete; number and string: the open scalar
+//! push   ─▶ parser    bytes to containers, open and complete; scalar: the open string or number
 //! value  ─▶ value     a view of the containers, each part complete or growing
 //! finish ─▶ parse     of the whole text, with repairs
 //! ```
@@ -18,9 +18,8 @@
 //! - Each byte is inspected once, and values are moved, never copied: the work is linear in the
 //!   text, whatever the chunks.
 
-mod number;
 mod parser;
-mod string;
+mod scalar;
 mod value;
 
 use self::parser::IncrementalParser;

@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    number::NumberBuffer,
-    string::{PushResult, StringBuffer},
-};
+use super::scalar::{NumberBuffer, PushResult, StringBuffer};
 use crate::locate::REASONING;
 
 /// The maximum depth that serde_json parses.

@@ -28,8 +28,7 @@
 //! - Only the search for the end of a string inspects its content, so no repair of commas, comments
 //!   or literals ever changes a string.
 //! - The pass never goes back. To find the end of a string it looks ahead; lookaheads are counted,
-//!   and together stay below [`LOOKAHEAD_PER_BYTE`](parser::LOOKAHEAD_PER_BYTE) times the length of
-//!   the text.
+//!   and together stay below `LOOKAHEAD_PER_BYTE` times the length of the text.
 
 mod bracket;
 mod builder;

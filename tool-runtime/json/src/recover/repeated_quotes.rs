@@ -7,7 +7,7 @@ use super::{
     lookahead::Plausibility, parser::Parser, source::QuoteStyle, string::TWO_READINGS,
     word::is_name,
 };
-use crate::{FixKind, ParseErrorKind};
+use crate::FixKind;
 
 impl<B: Builder> Parser<'_, '_, B> {
     /// Returns whether two quotes end the single word that begins at `start`: `"Oslo""`.
@@ -106,7 +106,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         let raw = len.and_then(|len| rest.get(..len)).unwrap_or(rest);
         let has_doubt = raw.contains(['"', '\'']) || self.strip_closers(raw).is_some();
         if len.is_none() && has_doubt {
-            return Err(RecoveryError::new(ParseErrorKind::Syntax, open, TWO_READINGS));
+            return Err(RecoveryError::syntax(open, TWO_READINGS));
         }
         let kind = if run == 2 { FixKind::DoubledQuotes } else { FixKind::Quotes };
         self.record_fix(kind, open..start)?;

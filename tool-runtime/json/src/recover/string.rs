@@ -15,7 +15,7 @@ use super::{
     source::QuoteStyle,
     word::{begins_literal, is_name},
 };
-use crate::{FixKind, ParseErrorKind};
+use crate::FixKind;
 
 pub(super) const TWO_READINGS: &str =
     "it is not clear which of these quotes ends the string: escape those inside it as `\\\"`";
@@ -216,11 +216,11 @@ impl<B: Builder> Parser<'_, '_, B> {
                 false
             };
             if self.fuel() == 0 {
-                return Err(RecoveryError::new(ParseErrorKind::Syntax, at, TWO_READINGS));
+                return Err(RecoveryError::syntax(at, TWO_READINGS));
             }
             // `{"a: 1, "b": 2}` may have two members; `{"a"" 1}` has a superfluous quote.
             if is_end && is_key && inner.count > 0 && !self.is_quoted_name(start, at) {
-                return Err(RecoveryError::new(ParseErrorKind::Syntax, inner.first, TWO_READINGS));
+                return Err(RecoveryError::syntax(inner.first, TWO_READINGS));
             }
             if is_end {
                 if inner.count > 0 && !is_key {
@@ -270,7 +270,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             }
             return Ok(true);
         }
-        let unclear = RecoveryError::new(ParseErrorKind::Syntax, inner.first, TWO_READINGS);
+        let unclear = RecoveryError::syntax(inner.first, TWO_READINGS);
         // A single quote after a digit is not half of a pair: `a 24" screen`.
         let is_sole = inner.count == 1
             && self.source().char_before(inner.first).is_some_and(|c| c.is_ascii_digit());

@@ -10,7 +10,6 @@ use super::{
     string::{InnerQuotes, StringEnd, TWO_READINGS},
     word::is_name,
 };
-use crate::ParseErrorKind;
 
 impl<B: Builder> Parser<'_, '_, B> {
     /// Returns the end of the string if the quote at `at` opens the next key, after a comma or a
@@ -63,7 +62,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             (Some(false), _) => Ok(None),
             (_, true) => {
                 let at = if inner.count > 0 { inner.first } else { start + stop };
-                Err(RecoveryError::new(ParseErrorKind::Syntax, at, TWO_READINGS))
+                Err(RecoveryError::syntax(at, TWO_READINGS))
             }
             (_, false) => Ok(Some(start + stop)),
         }
@@ -79,11 +78,8 @@ impl<B: Builder> Parser<'_, '_, B> {
         let end = self.source().end();
         let content = self.source().slice(start..end);
         let closers = self.strip_closers(content);
-        let unclear = RecoveryError::new(
-            ParseErrorKind::Syntax,
-            start,
-            "this string never ends: put a quote at its end",
-        );
+        let unclear =
+            RecoveryError::syntax(start, "this string never ends: put a quote at its end");
         if is_key {
             // A key that is cut off has no colon yet.
             let Some((name, value)) = content.split_once(':') else {
@@ -116,11 +112,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             inner.is_open || inner.is_doubtful || inner.count % 2 == 1 || closers.is_some();
         let is_part = self.containers().is_empty() && content.contains(['{', '}', '[', ']']);
         if inner.count > 0 && (has_doubt || self.containers().is_empty()) || is_part {
-            return Err(RecoveryError::new(
-                ParseErrorKind::Syntax,
-                inner.first.max(start),
-                TWO_READINGS,
-            ));
+            return Err(RecoveryError::syntax(inner.first.max(start), TWO_READINGS));
         }
         // The brackets at the end may belong to the text of the string.
         let is_balanced = |text: &str| {
@@ -188,7 +180,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 && !is_last
                 && self.value_end_plausibility(at) > Plausibility::Weak
             {
-                return Err(RecoveryError::new(ParseErrorKind::Syntax, quote, TWO_READINGS));
+                return Err(RecoveryError::syntax(quote, TWO_READINGS));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Validation of the keywords of numbers.
+//! Validation of the keywords of numbers and strings.
 
 use std::cmp::Ordering;
 
@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::exact_number::ExactNumber;
 use super::fault::ViolatedRule;
+use super::keywords::fits_count;
 use super::validator::Validator;
 
 impl<'s, 'v> Validator<'s, 'v> {
@@ -21,6 +22,21 @@ impl<'s, 'v> Validator<'s, 'v> {
             self.fault(ViolatedRule::Range(rules));
         } else if bound("multipleOf").is_some_and(|step| !number.is_multiple_of(step)) {
             self.fault(ViolatedRule::Multiple(rules));
+        }
+    }
+
+    pub(super) fn text(&mut self, rules: &'s Map<String, Value>, text: &str) {
+        let is_counted = rules.contains_key("minLength") || rules.contains_key("maxLength");
+        if is_counted && self.spend(text.len() / 64) {
+            let length = text.chars().count();
+            if !fits_count(rules, "minLength", "maxLength", length) {
+                self.fault(ViolatedRule::Length(rules, length));
+            }
+        }
+        if let Some(Value::String(pattern)) = rules.get("pattern")
+            && self.matches(pattern, text) == Some(false)
+        {
+            self.fault(ViolatedRule::Pattern(pattern));
         }
     }
 }

@@ -48,30 +48,22 @@ pub(super) struct Member {
 impl Node {
     /// Moves the node and everything in it by `by` bytes.
     pub(super) fn move_by(&mut self, by: usize) {
-        let moved = |span: &mut Range<usize>| *span = span.start + by..span.end + by;
-        let mut open = vec![self];
-        while let Some(node) = open.pop() {
-            moved(&mut node.span);
-            match &mut node.tree {
-                Tree::Array(items) => open.extend(items),
-                Tree::Object(members) => open.extend(members.iter_mut().map(|member| {
-                    moved(&mut member.key_span);
-                    &mut member.value
-                })),
-                _ => {}
-            }
-        }
+        self.change_spans(|span| *span = span.start + by..span.end + by);
     }
 
     /// Sets the span of the node and of everything in it, because a string contains it.
     pub(super) fn set_span(&mut self, span: &Range<usize>) {
+        self.change_spans(|own| *own = span.clone());
+    }
+
+    fn change_spans(&mut self, change: impl Fn(&mut Range<usize>)) {
         let mut open = vec![self];
         while let Some(node) = open.pop() {
-            node.span = span.clone();
+            change(&mut node.span);
             match &mut node.tree {
                 Tree::Array(items) => open.extend(items),
                 Tree::Object(members) => open.extend(members.iter_mut().map(|member| {
-                    member.key_span = span.clone();
+                    change(&mut member.key_span);
                     &mut member.value
                 })),
                 _ => {}

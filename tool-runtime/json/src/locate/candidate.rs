@@ -39,6 +39,11 @@ pub(super) struct CandidateValue {
 }
 
 impl CandidateValue {
+    /// Creates a candidate that needs no repair.
+    pub(super) const fn valid(value: Value, json: JsonText, span: Range<usize>) -> Self {
+        Self { value, json, span, escaped: false, fixes: Vec::new(), truncated: false }
+    }
+
     /// Compares two values; floats are equal only if their digits are.
     pub(super) fn has_same_value(&self, other: &Self) -> bool {
         let bare = |candidate: &Self| {
@@ -193,12 +198,9 @@ impl<'t> Scan<'t, '_> {
             span = self.reclaim_prose(span.start - 1)..span.end + 1;
             call = None;
         }
-        let (fixes, truncated) = (Vec::new(), false);
-        self.add_in_call(
-            CandidateValue { value, json, span, escaped: bracketed.escaped, fixes, truncated },
-            is_expected,
-            call,
-        );
+        let mut candidate = CandidateValue::valid(value, json, span);
+        candidate.escaped = bracketed.escaped;
+        self.add_in_call(candidate, is_expected, call);
     }
 
     /// Adds a candidate and the call that encloses it.

@@ -25,12 +25,8 @@ impl Scan<'_, '_> {
             && !self.has_sole_inner_quote()
         {
             let span = self.at..self.at + json.len();
-            let json = JsonText::Ready(json);
-            let (fixes, truncated) = (Vec::new(), false);
-            return self.add_candidate(
-                CandidateValue { value, json, span, escaped: false, fixes, truncated },
-                false,
-            );
+            let candidate = CandidateValue::valid(value, JsonText::Ready(json), span);
+            return self.add_candidate(candidate, false);
         }
         let end = self.value_limit();
         let reach = end - self.at;
@@ -126,12 +122,8 @@ impl Scan<'_, '_> {
         let first = name.trim_end_matches(is_name).len();
         self.segments.push(Segment::new(FixKind::Call, first..start));
         let json = JsonText::Ready(json.to_owned());
-        let (fixes, truncated) = (Vec::new(), false);
         let end = self.text.trim_end().len();
-        self.add_candidate(
-            CandidateValue { value, json, span, escaped: false, fixes, truncated },
-            false,
-        );
+        self.add_candidate(CandidateValue::valid(value, json, span), false);
         self.discard(FixKind::Call, end - self.at);
     }
 

@@ -92,7 +92,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 && self.source().quote(next).is_some()
                 && self.key_ahead(next).is_some();
             let is_truncated = rest.len() <= MAX_KEY_LEN && is_name(rest);
-            return if is_truncated || is_stray { Plausibility::Weak } else { Plausibility::No };
+            return Plausibility::Weak.only_if(is_truncated || is_stray);
         };
         let inside = self.source().rest(at + len);
         if inside.len() <= MAX_KEY_LEN {
@@ -135,7 +135,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 && is_name(self.source().slice(at + len..end - len));
         let is_apart = next > end
             || is_name(self.source().slice(at + len..end - len)) && self.value_follows(end);
-        if is_apart && is_value { Plausibility::Weak } else { Plausibility::No }
+        Plausibility::Weak.only_if(is_apart && is_value)
     }
 
     /// Returns whether a value other than a string follows a key directly at `at`: `{"days"3}`.

@@ -24,6 +24,13 @@ pub(super) enum Plausibility {
     KnownKey,
 }
 
+impl Plausibility {
+    /// Returns this plausibility if the condition holds, otherwise `No`.
+    pub(super) const fn only_if(self, holds: bool) -> Self {
+        if holds { self } else { Self::No }
+    }
+}
+
 impl<B: Builder> Parser<'_, '_, B> {
     /// Rates the end of a key before `at`, the position after a quote.
     pub(super) fn key_end_plausibility(&mut self, at: usize) -> Plausibility {
@@ -40,13 +47,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         };
         match sign {
             b':' | b'=' => Plausibility::Strong,
-            b',' | b'}' => {
-                if self.containers().has_no_members() {
-                    Plausibility::Strong
-                } else {
-                    Plausibility::No
-                }
-            }
+            b',' | b'}' => Plausibility::Strong.only_if(self.containers().has_no_members()),
             b'{' | b'[' | b'0'..=b'9' | b'-' if next > at => Plausibility::Weak,
             b'a'..=b'z' | b'A'..=b'Z'
                 if next > at && self.value_plausibility(next) == Plausibility::Strong =>
@@ -59,11 +60,7 @@ impl<B: Builder> Parser<'_, '_, B> {
 
     /// Rates a key and a string without a colon between them.
     fn missing_colon_plausibility(&mut self, at: usize, next: usize) -> Plausibility {
-        if next > at && self.source().quote(next).is_some() {
-            Plausibility::Weak
-        } else {
-            Plausibility::No
-        }
+        Plausibility::Weak.only_if(next > at && self.source().quote(next).is_some())
     }
 
     /// Rates the end of a value before `at`, the position after a quote.
@@ -101,11 +98,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                             let is_end = after >= self.source().end() || next == top;
                             let continues = next == Some(b',') && depth == 1;
                             if is_end || !continues {
-                                return if is_end {
-                                    Plausibility::Strong
-                                } else {
-                                    Plausibility::No
-                                };
+                                return Plausibility::Strong.only_if(is_end);
                             }
                         }
                     }
@@ -194,7 +187,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             b'}' | b']' => return Plausibility::Strong,
             b'.' => {
                 let is_ellipsis = self.source().rest(at).starts_with("...");
-                return if is_ellipsis { Plausibility::Strong } else { Plausibility::No };
+                return Plausibility::Strong.only_if(is_ellipsis);
             }
             _ => {}
         }
@@ -268,11 +261,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             (false, true, _) if has_comma || len > 0 => {
                 // `[1 2 3]`
                 let next = self.source().byte(after);
-                if next.is_some_and(|byte| byte.is_ascii_digit()) {
-                    Plausibility::Weak
-                } else {
-                    Plausibility::No
-                }
+                Plausibility::Weak.only_if(next.is_some_and(|byte| byte.is_ascii_digit()))
             }
             _ => Plausibility::No,
         }

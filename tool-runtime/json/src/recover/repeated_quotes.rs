@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    RecoveryError, builder::Builder, containers::ContainerKind, escape::unescape,
-    lookahead::Plausibility, parser::Parser, source::QuoteStyle, string::TWO_READINGS,
-    word::is_name,
+    RecoveryError, builder::Builder, containers::ContainerKind, lookahead::Plausibility,
+    parser::Parser, source::QuoteStyle, string::TWO_READINGS, word::is_name,
 };
 use crate::FixKind;
 
@@ -110,13 +109,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         }
         let kind = if run == 2 { FixKind::DoubledQuotes } else { FixKind::Quotes };
         self.record_fix(kind, open..start)?;
-        let decoded = unescape(raw, style, len.is_none());
-        if decoded.has_foreign_quote {
-            self.record_fix(FixKind::EscapedQuote, start..start + raw.len())?;
-        }
-        if decoded.has_invalid_escape {
-            self.record_fix(FixKind::Escape, start..start + raw.len())?;
-        }
+        let text = self.decode(start, raw, style, len.is_none())?;
         let is_control = |c: char| c < ' ';
         if let Some((first, last)) = raw.find(is_control).zip(raw.rfind(is_control)) {
             self.record_fix(FixKind::Control, start + first..start + last + 1)?;
@@ -129,6 +122,6 @@ impl<B: Builder> Parser<'_, '_, B> {
             self.set_truncated();
             self.record_fix(FixKind::TruncatedText, open..self.position())?;
         }
-        Ok((decoded.text, open..self.position()))
+        Ok((text, open..self.position()))
     }
 }

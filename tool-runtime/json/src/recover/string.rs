@@ -121,14 +121,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             self.record_fix(FixKind::Control, controls)?;
         }
         let text = if inner.has_escapes {
-            let decoded = unescape(raw, style, is_truncated);
-            if decoded.has_foreign_quote {
-                self.record_fix(FixKind::EscapedQuote, start..stop)?;
-            }
-            if decoded.has_invalid_escape {
-                self.record_fix(FixKind::Escape, start..stop)?;
-            }
-            decoded.text
+            self.decode(start, raw, style, is_truncated)?
         } else {
             raw.to_owned()
         };
@@ -154,6 +147,24 @@ impl<B: Builder> Parser<'_, '_, B> {
         };
         self.bump_to(close);
         Ok((text, open..close))
+    }
+
+    /// Decodes the escapes of `raw`, the content of a string that begins at `start`.
+    pub(super) fn decode(
+        &mut self,
+        start: usize,
+        raw: &str,
+        style: QuoteStyle,
+        is_truncated: bool,
+    ) -> Result<String, RecoveryError> {
+        let decoded = unescape(raw, style, is_truncated);
+        if decoded.has_foreign_quote {
+            self.record_fix(FixKind::EscapedQuote, start..start + raw.len())?;
+        }
+        if decoded.has_invalid_escape {
+            self.record_fix(FixKind::Escape, start..start + raw.len())?;
+        }
+        Ok(decoded.text)
     }
 
     fn find_end(

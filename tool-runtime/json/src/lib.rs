@@ -161,7 +161,7 @@ pub fn parse(text: &str) -> Result<Parsed, ParseError> {
 /// ```
 pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
     let settings = ParseSettings { options: *options, keys: SchemaKeys::NONE };
-    parse_value(text, TypeSet::ANY, &settings, &mut 0).map(Parsed::from)
+    parse_value(text, TypeSet::ANY, &settings, &mut 0).map(|located| located.parsed)
 }
 
 /// Parses the one JSON value in `text` whose type `schema` allows, and coerces it to the schema.

@@ -39,9 +39,8 @@ pub(crate) fn parse_and_coerce(
         let json = JsonText::Ready(value.to_string());
         Parsed { value, fixes, truncated: false, callees: Vec::new(), json }
     } else {
-        let outer = parse_value(text, expected, settings, steps)?;
-        let span = outer.span.clone();
-        let parsed = decode_string(text, outer, expected, settings, steps)?;
+        let LocatedValue { parsed, span } = parse_value(text, expected, settings, steps)?;
+        let parsed = decode_string(text, parsed, &span, expected, settings, steps)?;
         coerce_parsed(text, parsed, &span, schema, settings, steps)
     };
     let deepens = |fix: &Fix| matches!(fix.kind, FixKind::IntoArray | FixKind::EncodedTwice);
@@ -56,31 +55,36 @@ pub(crate) fn parse_and_coerce(
 /// Decodes a value that is a string as a whole, if the schema allows no string.
 fn decode_string(
     text: &str,
-    outer: LocatedValue,
+    outer: Parsed,
+    span: &Range<usize>,
     expected: TypeSet,
     settings: &ParseSettings<'_>,
     steps: &mut usize,
 ) -> Result<Parsed, ParseError> {
     let Value::String(inner) = &outer.value else {
-        return Ok(outer.into());
+        return Ok(outer);
     };
     if expected.allows_string() {
-        return Ok(outer.into());
+        return Ok(outer);
     }
     // Decode once only: a text that was encoded three times is not a plain mistake.
     let inner = match parse_value(inner, expected, settings, steps) {
-        Ok(inner) if expected.allows(&inner.value) && is_container(&inner.value) => inner,
-        _ => return Ok(outer.into()),
+        Ok(LocatedValue { parsed: inner, .. })
+            if expected.allows(&inner.value) && is_container(&inner.value) =>
+        {
+            inner
+        }
+        _ => return Ok(outer),
     };
-    let json = inner.json.as_str(&inner.value);
+    let json = inner.json();
     *steps += json.len();
     if parse_unique(json).is_err() {
         let reason = "a key comes twice in this string";
-        return Err(ParseError::syntax(text, outer.span.start, reason, expected));
+        return Err(ParseError::syntax(text, span.start, reason, expected));
     }
     let mut fixes = outer.fixes;
-    fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
-    fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
+    fixes.push(Fix::new(FixKind::EncodedTwice, span.clone()));
+    fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
     let truncated = outer.truncated || inner.truncated;
     let callees = [outer.callees, inner.callees].concat();
@@ -148,11 +152,11 @@ fn parse_inner(
 ) -> Option<InnerValue> {
     let options = settings.options.with_max_risk(Risk::Lossless);
     let settings = ParseSettings { options, keys: SchemaKeys::NONE };
-    let located = parse_value(text, expected, &settings, steps).ok()?;
-    let json = located.json.as_str(&located.value);
+    let LocatedValue { parsed: inner, .. } = parse_value(text, expected, &settings, steps).ok()?;
+    let json = inner.json();
     *steps += 2 * json.len();
     parse_unique(json).ok()?;
-    let kinds = located.fixes.iter().map(|fix| fix.kind).collect();
+    let kinds = inner.fixes.iter().map(|fix| fix.kind).collect();
     Some((parse_valid_tree(json, 0)?, kinds))
 }
 
@@ -182,7 +186,8 @@ pub(crate) fn parse_value(
             let span = start..start + text.trim().len();
             let json = JsonText::Ready(text.trim().to_owned());
             let (fixes, callees) = (Vec::new(), Vec::new());
-            Ok(LocatedValue { value, json, span, fixes, truncated: false, callees })
+            let parsed = Parsed { value, fixes, truncated: false, callees, json };
+            Ok(LocatedValue { parsed, span })
         }
         Err((error, progress)) => {
             // Otherwise the text's first bracket is known to begin something that is not JSON.
@@ -203,13 +208,6 @@ fn exceeds_depth(value: &Value, depth: usize) -> bool {
         Value::Array(items) => depth == 0 || items.iter().any(next),
         Value::Object(members) => depth == 0 || members.values().any(next),
         _ => false,
-    }
-}
-
-impl From<LocatedValue> for Parsed {
-    fn from(located: LocatedValue) -> Self {
-        let LocatedValue { value, json, fixes, truncated, callees, .. } = located;
-        Self { value, fixes, truncated, callees, json }
     }
 }
 

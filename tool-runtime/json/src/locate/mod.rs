@@ -25,7 +25,7 @@
 //! kind, and everything from the first word on is prose. Removing the spans of the fixes leaves
 //! strict JSON.
 //!
-//! **Fuel.** Each inspected byte is a step, and the steps stay below [`STEPS_PER_BYTE`] times the
+//! **Fuel.** Each inspected byte is a step, and the steps stay below `STEPS_PER_BYTE` times the
 //! length of the text: each lookahead ends where the next one begins, the pass moves past what it
 //! has inspected, and a lookahead that reaches the end of the text in vain ends the pass.
 
@@ -44,11 +44,12 @@ use serde_json::Value;
 
 pub(super) use self::markup::REASONING;
 use self::{
+    candidate::CandidateValue,
     completeness::check_complete,
     scan::{Damage, Scan, Segment},
 };
 use super::{
-    Fix, FixKind, ParseError,
+    Fix, FixKind, ParseError, Parsed,
     coerce::TypeSet,
     parsed::JsonText,
     recover::{Checkpoint, ParseSettings},
@@ -58,16 +59,11 @@ use super::{
 #[cfg(test)]
 pub(super) const STEPS_PER_BYTE: usize = 48;
 
-/// A value found in the text, its span, and the fixes for the text around it.
+/// A value found in the text, with the fixes for the text around it.
 #[derive(Debug)]
 pub(super) struct LocatedValue {
-    pub(super) value: Value,
-    pub(super) json: JsonText,
+    pub(super) parsed: Parsed,
     pub(super) span: Range<usize>,
-    pub(super) fixes: Vec<Fix>,
-    pub(super) truncated: bool,
-    /// The tools named by the elements around the value.
-    pub(super) callees: Vec<String>,
 }
 
 /// Finds the value in `text`, which is not valid JSON as a whole. `starts_damaged` states that its
@@ -95,7 +91,7 @@ pub(super) fn locate(
     }
     let has = |kind| scan.segments.iter().any(|segment: &Segment| segment.kind == Some(kind));
     let sole = scan.sole.filter(|_| !has(FixKind::Prose));
-    let Some(candidate) = scan.first.or(sole) else {
+    let Some(mut candidate) = scan.first.or(sole) else {
         if let Some(bare) = unquoted_text(text, expected) {
             return Ok(bare);
         }
@@ -122,16 +118,11 @@ pub(super) fn locate(
     let mut fixes = fixes_outwards(before.into_iter().rev());
     fixes.extend(candidate.escaped.then(|| Fix::new(FixKind::Escaped, candidate.span.clone())));
     fixes.extend(fixes_outwards(after.into_iter()));
-    if fixes.is_empty() {
-        fixes = candidate.fixes;
-    } else {
-        fixes.extend(candidate.fixes);
-        fixes.sort_by_key(|fix| fix.span.start);
-    }
+    fixes.extend(std::mem::take(&mut candidate.fixes));
+    fixes.sort_by_key(|fix| fix.span.start);
     settings.check_limits(text, &fixes, candidate.truncated, expected)?;
-    let (value, json, span, truncated) =
-        (candidate.value, candidate.json, candidate.span, candidate.truncated);
-    Ok(LocatedValue { value, json, span, fixes, truncated, callees })
+    let CandidateValue { value, json, span, truncated, .. } = candidate;
+    Ok(LocatedValue { parsed: Parsed { value, fixes, truncated, callees, json }, span })
 }
 
 /// Returns the text as an unquoted string, if only a string is expected and it is one line of
@@ -149,7 +140,8 @@ fn unquoted_text(text: &str, expected: TypeSet) -> Option<LocatedValue> {
     let value = Value::from(words);
     let json = JsonText::Ready(value.to_string());
     let fixes = vec![Fix::new(FixKind::UnquotedText, span.clone())];
-    Some(LocatedValue { value, json, span, fixes, truncated: false, callees: Vec::new() })
+    let parsed = Parsed { value, fixes, truncated: false, callees: Vec::new(), json };
+    Some(LocatedValue { parsed, span })
 }
 
 /// Converts segments to fixes, from the value outwards: markup after the first prose is prose too.

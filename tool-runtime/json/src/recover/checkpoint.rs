@@ -328,8 +328,10 @@ mod tests {
         let is_first = !error.to_string().starts_with("trailing characters");
         let read = |checkpoint| {
             let read = locate(text, TypeSet::ANY, &settings, is_first, checkpoint, &mut 0);
-            read.map(|read| (read.value, read.span, read.fixes, read.truncated))
-                .map_err(|error| error.to_string())
+            read.map(|read| {
+                (read.parsed.value, read.span, read.parsed.fixes, read.parsed.truncated)
+            })
+            .map_err(|error| error.to_string())
         };
         assert_eq!(read(Some(checkpoint)), read(None), "{text:?} from {at}");
         true

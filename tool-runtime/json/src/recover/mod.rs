@@ -2,7 +2,7 @@
 //!
 //! The parser consumes the text byte by byte, with the open containers on a stack, and records each
 //! repair as a [`Fix`]. If two readings are possible, it returns a [`RecoveryError`] that names the
-//! change to make; the [crate](crate) page lists what is refused.
+//! change to make; the [crate] page lists what is refused.
 //!
 //! # Flow
 //!

@@ -1,7 +1,7 @@
 //! String formats of JSON Schema and of Rust types.
 //!
-//! Validation ignores `format`, as the specification has it: the type of the argument checks it, but
-//! its error doesn't describe the expected format.
+//! Validation ignores `format`, as the specification has it: the type of the argument checks it,
+//! but its error doesn't describe the expected format.
 
 use serde_json::Value;
 

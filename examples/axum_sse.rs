@@ -4,7 +4,11 @@
 //!
 //! - `curl -N -d 'What should I wear in Oslo?' http://127.0.0.1:3000/ask` for one prompt;
 //! - `curl -N -d 'What should I wear in Oslo?' http://127.0.0.1:3000/sessions/ada` for a
-//!   conversation that the server remembers.
+//!   conversation that the server remembers;
+//! - `curl -N -d 'Buy it.' http://127.0.0.1:3000/sessions/ada` for a call that needs an approval,
+//!   `curl http://127.0.0.1:3000/sessions/ada/approvals` for the calls that await one, and
+//!   `curl -N -d approve http://127.0.0.1:3000/sessions/ada/approvals/CALL` to approve the call and
+//!   receive the rest of the answer.
 //!
 //! Interrupt `curl` to see that the run is cancelled when its client disconnects.
 
@@ -15,14 +19,17 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::routing::post;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
 use futures_util::{Stream, StreamExt as _};
-use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::session::{MemoryStore, Session, SessionError, SessionLock, SessionLocks};
 use tool_runtime::agent::{RunStream, StreamItem};
+use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, RunEvent, ToolEvent};
 use tool_runtime::models::DeltaSink;
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait, tool, tools,
+    Agent, CallId, ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, Policy,
+    StopReason, Stopped, async_trait, tool, tools,
 };
 
 /// Returns the temperature in a city.
@@ -35,10 +42,64 @@ async fn temperature(
     format!("4 degrees in {city}")
 }
 
+/// Buys a coat.
+#[tool(effect = "external", permission = "ask")]
+async fn buy_coat(
+    /// Color of the coat.
+    color: String,
+) -> String {
+    format!("a {color} coat is on its way")
+}
+
 #[derive(Clone)]
 struct App {
     agent: Agent,
     sessions: MemoryStore,
+    locks: SessionLocks,
+}
+
+impl App {
+    fn session(&self, name: String) -> Session {
+        self.agent.session(self.sessions.clone(), name)
+    }
+
+    /// Locks a session, or refuses the request if another one is served. Call this before the
+    /// conversation is loaded.
+    fn lock(&self, name: &str) -> Result<SessionLock, Failure> {
+        let busy = || Failure(StatusCode::CONFLICT, "the session is busy".into());
+        self.locks.try_lock(name).ok_or_else(busy)
+    }
+}
+
+/// The status and the text of a failed request.
+struct Failure(StatusCode, String);
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (self.0, self.1).into_response()
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        let status = match error {
+            SessionError::StaleDecision { .. } | SessionError::Conflict { .. } => {
+                StatusCode::CONFLICT
+            }
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self(status, error.to_string())
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Self {
+        match stopped.reason {
+            StopReason::Session(error) => error.into(),
+            // The text of an error may quote anything; the code is for clients.
+            reason => Self(StatusCode::INTERNAL_SERVER_ERROR, reason.code().into()),
+        }
+    }
 }
 
 /// Streams a run of the agent.
@@ -46,7 +107,7 @@ async fn ask(
     State(app): State<App>,
     prompt: String,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    sse(app.agent.stream(prompt))
+    sse(app.agent.stream(prompt), None)
 }
 
 /// Streams a run that continues the conversation of this name.
@@ -54,17 +115,51 @@ async fn chat(
     State(app): State<App>,
     Path(name): Path<String>,
     prompt: String,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, (StatusCode, String)> {
-    match app.agent.session(app.sessions, name).stream(prompt).await {
-        Ok(run) => Ok(sse(run)),
-        Err(stopped) => Err((StatusCode::INTERNAL_SERVER_ERROR, stopped.to_string())),
-    }
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
+    let lock = app.lock(&name)?;
+    Ok(sse(app.session(name).stream(prompt).await?, Some(lock)))
+}
+
+/// Lists the calls that await an approval: one line for each, with its id.
+async fn approvals(State(app): State<App>, Path(name): Path<String>) -> Result<String, Failure> {
+    let Some(paused) = app.session(name).paused().await? else { return Ok(String::new()) };
+    let lines = paused.pending().iter().map(|pending| {
+        format!("{} {} {}\n", pending.call.id, pending.tool, pending.redacted_arguments())
+    });
+    Ok(lines.collect())
+}
+
+/// Decides on a call, and streams the rest of its run.
+async fn decide(
+    State(app): State<App>,
+    Path((name, call)): Path<(String, CallId)>,
+    decision: String,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
+    let approval = match decision.as_str() {
+        "approve" => Approval::Once,
+        reason => Approval::Deny(reason.to_owned()),
+    };
+    let lock = app.lock(&name)?;
+    let session = app.session(name);
+    let not_found = || Failure(StatusCode::NOT_FOUND, "no call awaits an approval".into());
+    let mut paused = session.paused().await?.ok_or_else(not_found)?;
+    // A real server takes the name from the login.
+    let decided = paused.decide(&call, approval, "curl");
+    decided.map_err(|error| Failure(StatusCode::NOT_FOUND, error.to_string()))?;
+    Ok(sse(session.resume_with(paused).await?.stream(), Some(lock)))
 }
 
 /// The run advances while axum polls the stream. When the client disconnects, axum drops the
-/// stream, which cancels the run and its calls.
-fn sse(run: RunStream) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    Sse::new(run.map(|item| Ok(event(item)))).keep_alive(KeepAlive::default())
+/// stream, which cancels the run and its calls, and releases the lock of the session.
+fn sse(
+    run: RunStream,
+    lock: Option<SessionLock>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let events = run.map(move |item| {
+        let _held = &lock;
+        Ok(event(item))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default())
 }
 
 fn event(item: StreamItem) -> Event {
@@ -78,11 +173,11 @@ fn event(item: StreamItem) -> Event {
             EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, arguments }) => {
                 Event::default().event("approval").data(format!("{call}\n{tool}\n{arguments}"))
             }
-            // A pending call ends again, with its result, after the decision.
+            // A pending call finishes a second time, after the decision: send only that result.
             EventKind::Tool(ToolEvent::Finished(execution)) if !execution.is_pending() => {
                 Event::default().event("result").data(&execution.result.text)
             }
-            // Nested runs end as well, at a depth above 0.
+            // Nested runs emit this event, too, at a depth above 0: skip them.
             EventKind::Run(RunEvent::Finished { code, .. }) if event.origin.depth == 0 => {
                 Event::default().event("end").data(code.as_deref().unwrap_or("ANSWERED"))
             }
@@ -100,8 +195,12 @@ struct Scripted;
 impl ChatModel for Scripted {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         Ok(match request.messages.last() {
-            Some(Message::Tool { results }) => {
+            Some(Message::Tool { results }) if results[0].tool == "temperature" => {
                 ChatReply::text(format!("It is {}. Take a coat.", results[0].text))
+            }
+            Some(Message::Tool { results }) => ChatReply::text(format!("{}.", results[0].text)),
+            Some(message) if message.text().contains("Buy") => {
+                ChatReply::default().call("buy_coat", r#"{"color": "red"}"#)
             }
             _ => ChatReply::default().call("temperature", r#"{"city": "Oslo"}"#),
         })
@@ -121,18 +220,25 @@ impl ChatModel for Scripted {
     }
 }
 
+pub fn routes(agent: Agent, sessions: MemoryStore) -> Router {
+    // Calls that need an approval wait for one, in the session.
+    let agent = agent.policy(Policy::new().approver(AskLater));
+    Router::new()
+        .route("/ask", post(ask))
+        .route("/sessions/{name}", post(chat))
+        .route("/sessions/{name}/approvals", get(approvals))
+        .route("/sessions/{name}/approvals/{call}", post(decide))
+        .with_state(App { agent, sessions, locks: SessionLocks::new() })
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let agent = Agent::new(Scripted, tools![temperature]).on_event(|event| {
+    let agent = Agent::new(Scripted, tools![temperature, buy_coat]).on_event(|event| {
         if let EventKind::Run(RunEvent::Finished { code, .. }) = &event.kind {
             println!("run {} ended: {}", event.origin.run, code.as_deref().unwrap_or("answered"));
         }
     });
-    let app = Router::new()
-        .route("/ask", post(ask))
-        .route("/sessions/{name}", post(chat))
-        .with_state(App { agent, sessions: MemoryStore::new() });
-
+    let app = routes(agent, MemoryStore::new());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
     println!("listening on http://{}", listener.local_addr()?);
     axum::serve(listener, app).await?;

@@ -15,6 +15,8 @@ mod failing_stores;
 #[cfg(feature = "sqlite")]
 #[path = "session/kills.rs"]
 mod kills;
+#[path = "session/paused.rs"]
+mod paused;
 #[path = "session/runs.rs"]
 mod runs;
 #[cfg(feature = "sqlite")]

@@ -3,70 +3,42 @@
 //! Nothing here sleeps. A channel releases each piece of the model's reply, and a channel reports
 //! what was dropped.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::response::sse::{Event, Sse};
-use axum::routing::post;
-use futures_util::{Stream, StreamExt as _};
+use axum_sse::routes;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tool_runtime::agent::session::MemoryStore;
-use tool_runtime::agent::{RunStream, StreamItem};
-use tool_runtime::event::{EventKind, RunEvent, ToolEvent};
+use tool_runtime::event::{EventKind, RunEvent};
 use tool_runtime::models::DeltaSink;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Delta, ModelError, ScriptedModel, ToolContext, Tools,
     async_trait, tool, tools,
 };
 
-/// The handler that a user would write.
-async fn ask(
-    State(agent): State<Agent>,
-    prompt: String,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    Sse::new(agent.stream(prompt).map(|item| Ok(event(item))))
-}
+/// The program whose handlers are tested.
+#[path = "../examples/axum_sse.rs"]
+#[expect(dead_code, reason = "a test does not call the `main` of the example")]
+mod axum_sse;
 
-async fn chat(
-    State((agent, store)): State<(Agent, MemoryStore)>,
-    Path(name): Path<String>,
-    prompt: String,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, (StatusCode, String)> {
-    let session = agent.session(store, name);
-    let run: RunStream = session
-        .stream(prompt)
-        .await
-        .map_err(|stopped| (StatusCode::INTERNAL_SERVER_ERROR, stopped.to_string()))?;
-    Ok(Sse::new(run.map(|item| Ok(event(item)))))
-}
-
-fn event(item: StreamItem) -> Event {
-    match item {
-        StreamItem::Text(text) => Event::default().event("text").data(text),
-        StreamItem::Event(event) => match event.kind {
-            EventKind::Tool(ToolEvent::Started { call }) => {
-                Event::default().event("call").data(call.name)
-            }
-            EventKind::Run(RunEvent::Finished { code, .. }) => {
-                Event::default().event("end").data(code.as_deref().unwrap_or("answered"))
-            }
-            _ => Event::default().comment(event.action()),
-        },
-        _ => Event::default().comment(""),
-    }
-}
-
-/// Serves these routes, and returns their address.
-async fn serve(routes: Router) -> String {
+/// Serves runs of this agent, and returns the address.
+async fn serve(agent: Agent, sessions: MemoryStore) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    tokio::spawn(async move { axum::serve(listener, routes(agent, sessions)).await.unwrap() });
     format!("http://{address}")
+}
+
+/// Uses the loopback interface only, whatever proxy the environment names.
+fn http() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+/// Returns the status and the text of a response.
+async fn read(request: reqwest::RequestBuilder) -> (u16, String) {
+    let response = with_timeout(request.send()).await.unwrap();
+    (response.status().as_u16(), with_timeout(response.text()).await.unwrap())
 }
 
 /// A response that is read as it arrives.
@@ -77,9 +49,7 @@ struct Client {
 
 impl Client {
     async fn post(url: &str, prompt: &str) -> Self {
-        // Only the loopback interface is used, whatever proxy the environment names.
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        let response = http.post(url).body(prompt.to_owned()).send().await.unwrap();
+        let response = http().post(url).body(prompt.to_owned()).send().await.unwrap();
         assert_eq!(response.status(), 200);
         Self { response, unread: String::new() }
     }
@@ -145,7 +115,7 @@ async fn assert_pieces_arrive_one_by_one(client: &mut Client, release: Unbounded
         client.expect("text", piece).await;
     }
     drop(release);
-    client.expect("end", "answered").await;
+    client.expect("end", "ANSWERED").await;
     assert_eq!(client.next().await, None);
 }
 
@@ -153,7 +123,7 @@ async fn assert_pieces_arrive_one_by_one(client: &mut Client, release: Unbounded
 async fn tokens_of_a_run_reach_the_client_one_by_one() {
     let (release, pieces) = unbounded_channel();
     let agent = Agent::new(Gated(Mutex::new(pieces)), Tools::new());
-    let url = serve(Router::new().route("/ask", post(ask)).with_state(agent)).await;
+    let url = serve(agent, MemoryStore::new()).await;
     let mut client = Client::post(&format!("{url}/ask"), "What should I wear?").await;
     assert_pieces_arrive_one_by_one(&mut client, release).await;
 }
@@ -163,9 +133,8 @@ async fn tokens_of_a_session_reach_the_client_one_by_one() {
     let (release, pieces) = unbounded_channel();
     let agent = Agent::new(Gated(Mutex::new(pieces)), Tools::new());
     let store = MemoryStore::new();
-    let routes = Router::new().route("/{name}", post(chat));
-    let url = serve(routes.with_state((agent.clone(), store.clone()))).await;
-    let mut client = Client::post(&format!("{url}/ada"), "What should I wear?").await;
+    let url = serve(agent.clone(), store.clone()).await;
+    let mut client = Client::post(&format!("{url}/sessions/ada"), "What should I wear?").await;
     assert_pieces_arrive_one_by_one(&mut client, release).await;
     let saved = agent.session(store, "ada").messages().await.unwrap();
     assert_eq!(saved.last().unwrap().text(), "Takeacoat.");
@@ -212,7 +181,7 @@ async fn assert_disconnect_cancels(
     mut reported: UnboundedReceiver<&'static str>,
     mut ended: UnboundedReceiver<Option<String>>,
 ) {
-    client.expect("call", "watch").await;
+    client.expect("call", "watch({})").await;
     assert_eq!(with_timeout(reported.recv()).await, Some("started"));
     assert!(reported.is_empty() && ended.is_empty());
     drop(client);
@@ -223,7 +192,7 @@ async fn assert_disconnect_cancels(
 #[tokio::test]
 async fn run_and_call_are_cancelled_when_the_client_disconnects() {
     let (agent, reported, ended) = watching();
-    let url = serve(Router::new().route("/ask", post(ask)).with_state(agent)).await;
+    let url = serve(agent, MemoryStore::new()).await;
     let client = Client::post(&format!("{url}/ask"), "Watch.").await;
     assert_disconnect_cancels(client, reported, ended).await;
 }
@@ -232,9 +201,8 @@ async fn run_and_call_are_cancelled_when_the_client_disconnects() {
 async fn session_run_is_cancelled_on_disconnect_and_can_be_resumed() {
     let (agent, reported, ended) = watching();
     let store = MemoryStore::new();
-    let routes = Router::new().route("/{name}", post(chat));
-    let url = serve(routes.with_state((agent, store.clone()))).await;
-    let client = Client::post(&format!("{url}/ada"), "Watch.").await;
+    let url = serve(agent, store.clone()).await;
+    let client = Client::post(&format!("{url}/sessions/ada"), "Watch.").await;
     assert_disconnect_cancels(client, reported, ended).await;
 
     // The call was in flight and only reads: the resumed run makes it again.
@@ -247,4 +215,52 @@ async fn session_run_is_cancelled_on_disconnect_and_can_be_resumed() {
 #[tool(name = "watch", effect = "read")]
 async fn peek() -> &'static str {
     "nothing to see"
+}
+
+/// Pays a person.
+#[tool(effect = "external", permission = "ask")]
+async fn pay(to: String) -> String {
+    format!("{to} is paid")
+}
+
+#[tokio::test]
+async fn call_is_approved_over_http_by_another_server() {
+    let store = MemoryStore::new();
+    let agent = |replies: Vec<ChatReply>| Agent::new(ScriptedModel::new(replies), tools![pay]);
+    let call = ChatReply::default().call("pay", r#"{"to": "Ada"}"#);
+    let first = serve(agent(vec![call]), store.clone()).await;
+    let mut client = Client::post(&format!("{first}/sessions/ada"), "Pay Ada.").await;
+    client.expect("call", r#"pay({"to": "Ada"})"#).await;
+    client.expect("approval", "call_1").await;
+    client.expect("end", "AWAITING_APPROVAL").await;
+    assert_eq!(client.next().await, None);
+
+    // The second server shares nothing with the first but the store.
+    let second = serve(agent(vec![ChatReply::text("Done.")]), store).await;
+    let approvals = format!("{second}/sessions/ada/approvals");
+    let listed = read(http().get(&approvals)).await;
+    assert_eq!(listed, (200, "call_1 pay {\"to\":\"Ada\"}\n".to_owned()));
+    let (status, text) = read(http().post(format!("{approvals}/call_2")).body("approve")).await;
+    assert_eq!((status, text.as_str()), (404, "no pending call with the id `call_2`"));
+
+    let mut client = Client::post(&format!("{approvals}/call_1"), "approve").await;
+    client.expect("call", r#"pay({"to": "Ada"})"#).await;
+    client.expect("result", "Ada is paid").await;
+    client.expect("text", "Done.").await;
+    client.expect("end", "ANSWERED").await;
+    assert_eq!(client.next().await, None);
+    assert_eq!(read(http().get(&approvals)).await, (200, String::new()));
+    let (status, _) = read(http().post(format!("{approvals}/call_1")).body("approve")).await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn second_request_to_a_session_is_refused() {
+    let (agent, mut reported, _) = watching();
+    let url = serve(agent, MemoryStore::new()).await;
+    let mut client = Client::post(&format!("{url}/sessions/ada"), "Watch.").await;
+    client.expect("call", "watch({})").await;
+    assert_eq!(with_timeout(reported.recv()).await, Some("started"));
+    let (status, text) = read(http().post(format!("{url}/sessions/ada")).body("Hello")).await;
+    assert_eq!((status, text.as_str()), (409, "the session is busy"));
 }

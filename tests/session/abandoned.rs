@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
+use tool_runtime::agent::StreamItem;
 use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
 use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
@@ -203,4 +204,24 @@ async fn remote_call_emits_one_end() {
         run.finish().await.unwrap();
         assert_eq!(emitted_ends(&output, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_has_no_events_of_the_run_that_it_replaces() {
+    let (store, abandoned) = ended("send read", 15).await;
+    let (agent, output) = agent();
+    let mut stream = agent.session(store, "ada").stream("Hello").await.unwrap();
+    let mut streamed = Vec::new();
+    while let Some(item) = stream.next().await {
+        if let StreamItem::Event(event) = item {
+            streamed.push(event);
+        }
+    }
+    stream.finish().await.unwrap();
+    // Observers of the agent receive the end of the abandoned run; the stream is that of the new.
+    assert!(!emitted_ends(&output, abandoned).is_empty());
+    assert!(streamed.iter().all(|event| event.origin.run != abandoned), "{streamed:?}");
+    let is_end = |event: &&Event| matches!(event.kind, EventKind::Run(RunEvent::Finished { .. }));
+    assert_eq!(streamed.iter().filter(is_end).count(), 1);
+    assert!(streamed.last().as_ref().is_some_and(is_end));
 }

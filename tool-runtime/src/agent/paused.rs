@@ -198,6 +198,11 @@ impl PendingCall {
         }
     }
 
+    /// Returns whether the tool has started and continues from its state.
+    pub(super) fn is_suspended(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// Returns the state to pass to the tool when the call resumes, if it has started.
     pub(super) fn to_suspended(&self) -> Option<SuspendedCall> {
         // A tool that gets no readable state reports that itself.
@@ -363,11 +368,6 @@ impl Paused {
                 }
             }
         }
-    }
-
-    /// Returns the pending calls that have started.
-    pub(super) fn suspended(&self) -> Vec<PendingCall> {
-        self.pending.iter().filter(|pending| pending.state.is_some()).cloned().collect()
     }
 
     /// Returns the tools that are approved for the rest of the run, including those of the recorded

@@ -53,9 +53,10 @@ pub struct RunState {
     /// The decisions on pending calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<Decision>,
-    /// The calls that have started and wait for their nested run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) suspended: Vec<PendingCall>,
+    /// The pending calls of a paused run. While the run is in flight, those that started and
+    /// continue from a saved state.
+    #[serde(default, rename = "suspended", skip_serializing_if = "Vec::is_empty")]
+    pub(super) pending: Vec<PendingCall>,
     /// The session to which the run belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
@@ -76,7 +77,7 @@ impl RunState {
             approved: BTreeMap::new(),
             mutating_tools: BTreeSet::new(),
             decisions: Vec::new(),
-            suspended: Vec::new(),
+            pending: Vec::new(),
             session: None,
             is_end_emitted: false,
         }
@@ -89,7 +90,7 @@ impl RunState {
 
     /// Returns whether the state has pending calls or decisions on them.
     pub(super) fn has_pending_calls(&self) -> bool {
-        !self.suspended.is_empty() || !self.decisions.is_empty()
+        !self.pending.is_empty() || !self.decisions.is_empty()
     }
 
     /// Returns the state to resume under these limits. A state that was damaged in storage is
@@ -103,6 +104,41 @@ impl RunState {
         Self { turn: self.turn.without_transcript(), session: None, ..self.clone() }
     }
 
+    /// Returns the run as a paused one, or `None` if it waits for more than decisions.
+    pub(super) fn into_paused(self, session: &str) -> Option<Paused> {
+        let Step::RunCalls(open) = self.turn.next() else { return None };
+        // Decisions that are stored already are applied when the run is resumed.
+        if self.turn.has_started_calls() || !self.decisions.is_empty() {
+            return None;
+        }
+        let is_open = |pending: &PendingCall| open.iter().any(|call| call.id == pending.call.id);
+        let pending: Vec<_> = self.pending.into_iter().filter(is_open).collect();
+        (pending.len() == open.len()).then(|| Paused {
+            run: self.run,
+            turn: self.turn,
+            prompt_index: self.prompt_index,
+            window: self.window,
+            pending,
+            decisions: Vec::new(),
+            approved: self.approved,
+            mutating_tools: self.mutating_tools,
+            session: Some(session.to_owned()),
+        })
+    }
+
+    /// Returns the transcript, with the results so far of its last calls. Calls that wait for a
+    /// decision have a result that says so.
+    pub(super) fn into_messages(self, session: &str) -> Vec<Message> {
+        let mut turn = self.turn.clone();
+        if let Some(paused) = self.into_paused(session) {
+            let text = "Not run yet: it awaits approval.";
+            turn.fail_calls(ToolErrorKind::Pending, text, |call| {
+                paused.pending.iter().any(|pending| pending.call.id == call.id)
+            });
+        }
+        turn.into_messages()
+    }
+
     /// Abandons the run: answers its open calls, and withdraws the request for a value. Calls that
     /// have started may have had effects, and are answered with that, unless `is_retry_safe`.
     pub(super) fn abandon(
@@ -112,7 +148,7 @@ impl RunState {
         self.withdraw_output_request();
         let text = "The run was given up before this call had ended; it may have had effects.";
         let mut answered = self.turn.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
-            self.suspended.iter().any(|pending| pending.call.id == call.id)
+            self.pending.iter().any(|pending| pending.call.id == call.id && pending.is_suspended())
         });
         answered.extend(self.turn.abandon(is_retry_safe));
         answered
@@ -148,9 +184,18 @@ impl RunState {
 
 impl From<Paused> for RunState {
     fn from(paused: Paused) -> Self {
-        let (approved, suspended) = (paused.approved(), paused.suspended());
-        let Paused { run, turn, prompt_index, window, mutating_tools, decisions, session, .. } =
-            paused;
+        let approved = paused.approved();
+        let Paused {
+            run,
+            turn,
+            prompt_index,
+            window,
+            pending,
+            decisions,
+            mutating_tools,
+            session,
+            approved: _,
+        } = paused;
         Self {
             run,
             turn,
@@ -159,7 +204,7 @@ impl From<Paused> for RunState {
             approved,
             mutating_tools,
             decisions,
-            suspended,
+            pending,
             session,
             is_end_emitted: false,
         }

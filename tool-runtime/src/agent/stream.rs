@@ -106,7 +106,8 @@ pub enum StreamItem {
         /// The text to append to the arguments so far.
         text: String,
     },
-    /// An event of the run, such as the [end](crate::event::ToolEvent::Finished) of a call.
+    /// An event of the run or of a run nested in it, such as the
+    /// [end](crate::event::ToolEvent::Finished) of a call.
     Event(Event),
 }
 
@@ -192,9 +193,17 @@ impl<A> RunStream<A> {
     fn new(run: Run, drive: fn(Run) -> BoxFuture<'static, Result<A, Stopped>>) -> Self {
         let (events, items) = unbounded_channel();
         let deltas = events.clone();
-        // Sending fails only after the stream was dropped, and the run with it.
+        let id = run.id();
+        let forward = move |event: &Event| {
+            // Not the end of a run that this one replaces: it would look like the end of this one.
+            let is_own = event.origin.run == id || event.origin.depth > 0;
+            // Sending fails only after the stream was dropped, and the run with it.
+            if is_own {
+                let _ = events.send(StreamItem::Event(event.clone()));
+            }
+        };
         let run = run
-            .with_observer(move |event: &Event| drop(events.send(StreamItem::Event(event.clone()))))
+            .with_observer(forward)
             .with_deltas(Box::new(move |delta| drop(deltas.send(delta.into()))));
         Self { run: RunFuture::Running(drive(run)), items }
     }

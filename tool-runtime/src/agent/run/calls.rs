@@ -50,7 +50,7 @@ impl Run {
         // lost.
         self.state.turn.add_metered(self.meter.take());
         self.state.decisions.clear();
-        self.state.suspended.clear();
+        self.state.pending.clear();
         let turn = &mut self.state.turn;
         turn.clear_started();
         // Applied again in the order of the calls, whatever the order in which they ended.
@@ -92,7 +92,7 @@ impl Run {
         // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls
         // again.
         batch.decisions.clone_from(&state.decisions);
-        batch.suspended = state.suspended.iter().filter_map(PendingCall::to_suspended).collect();
+        batch.suspended = state.pending.iter().filter_map(PendingCall::to_suspended).collect();
         batch
     }
 
@@ -129,11 +129,11 @@ impl Run {
             mutating_tools: self.state.mutating_tools.clone(),
             session: self.session.name(),
         });
-        self.state.suspended = paused.suspended();
+        self.state.pending.clone_from(&paused.pending);
         self.save().await?;
         // The transcript of the stopped run answers every call, so that it can be continued without
         // resuming the run.
-        self.state.suspended.clear();
+        self.state.pending.clear();
         self.state.turn.on_partial_results(results)?;
         Ok(paused)
     }

@@ -102,9 +102,9 @@ impl Run {
         apply_effects(turn, executions.iter().copied(), tools);
         for execution in pending {
             turn.mark_not_started(&execution.call.id);
-            self.state.suspended.retain(|pending| pending.call.id != execution.call.id);
+            self.state.pending.retain(|pending| pending.call.id != execution.call.id);
             if execution.suspended_state.is_some() {
-                self.state.suspended.push(PendingCall::of(execution, tools, &self.dispatcher));
+                self.state.pending.push(PendingCall::of(execution, tools, &self.dispatcher));
             }
         }
         Ok(())

@@ -82,12 +82,60 @@ impl Session {
 
     /// Loads the messages of the conversation so far. Empty if the session does not exist.
     ///
+    /// If the last calls are still open, the last message has the results of those that have
+    /// ended. While the run [waits for decisions](Self::paused), the pending calls have the result
+    /// `TOOL_AWAITING_APPROVAL`.
+    ///
     /// # Errors
     /// Returns [`SessionError::Unavailable`] if the store can't be reached, and
     /// [`SessionError::CorruptRecord`] if the record can't be decoded.
     pub async fn messages(&self) -> Result<Vec<Message>, SessionError> {
-        let record = load(self.store.as_ref(), &self.name).await?;
-        Ok(record.map(|record| record.messages).unwrap_or_default())
+        let loaded = self.load().await?;
+        Ok(loaded.map(|(state, _)| state.into_messages(&self.name)).unwrap_or_default())
+    }
+
+    /// Returns the run of the session that waits for decisions, or `None` if there is none.
+    ///
+    /// Nothing is run, emitted or saved, so any number of processes can call this at any time.
+    /// Decide on its calls, and pass it to [`resume_with`](Self::resume_with).
+    ///
+    /// # Errors
+    /// Returns [`SessionError::Unavailable`] if the store can't be reached, and
+    /// [`SessionError::CorruptRecord`] if the record can't be decoded.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::dispatch::{Approval, AskLater};
+    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tool, tools};
+    ///
+    /// /// Pays a person.
+    /// #[tool(permission = "ask")]
+    /// async fn pay(to: String) -> String {
+    ///     format!("{to} is paid")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
+    /// #     ChatReply::text("Done."),
+    /// # ]);
+    /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// session.run("Pay Ada.").await.unwrap_err();
+    ///
+    /// let mut paused = session.paused().await?.ok_or("no call is pending")?;
+    /// assert_eq!(paused.pending()[0].tool, "pay");
+    /// paused.decide_each("Grace", |_| Approval::Once);
+    /// let answer = session.resume_with(paused).await?.finish().await?;
+    /// assert_eq!(answer.to_string(), "Done.");
+    /// assert!(session.paused().await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn paused(&self) -> Result<Option<Paused>, SessionError> {
+        let loaded = self.load().await?;
+        Ok(loaded.and_then(|(state, _)| state.into_paused(&self.name)))
     }
 
     /// Runs the agent on this prompt until the model answers.
@@ -267,7 +315,7 @@ impl Session {
     /// # }
     /// ```
     pub async fn resume(&self) -> Result<Option<Run>, Stopped> {
-        let Some((state, writer)) = self.load().await? else { return Ok(None) };
+        let Some((state, writer)) = self.load().await.map_err(not_loaded)? else { return Ok(None) };
         let (state, writer) = self.resumed(state, writer);
         Ok(state.is_unfinished().then(|| self.begin(state, RunSession::new(writer, None))))
     }
@@ -312,7 +360,7 @@ impl Session {
     /// # }
     /// ```
     pub async fn resume_with(&self, paused: Paused) -> Result<Run, Stopped> {
-        let writer = match self.load().await? {
+        let writer = match self.load().await.map_err(not_loaded)? {
             Some((state, writer)) if state.is_paused_at(&paused) => writer,
             loaded => return Err(self.stale_decision(loaded.map(|(state, _)| state), paused)),
         };
@@ -345,7 +393,7 @@ impl Session {
         &self,
         prompt: Prompt,
     ) -> Result<(RunState, SessionWriter, Option<AbandonedRun>), Stopped> {
-        let Some((state, writer)) = self.load().await? else {
+        let Some((state, writer)) = self.load().await.map_err(not_loaded)? else {
             return Ok((RunState::new(self.agent.config.turn(prompt)), self.writer(0, 0), None));
         };
         let stored = state.turn.shared_transcript();
@@ -368,12 +416,9 @@ impl Session {
     }
 
     /// Loads the last state, with the writer that continues from it.
-    async fn load(&self) -> Result<Option<(RunState, SessionWriter)>, Stopped> {
-        let record = load(self.store.as_ref(), &self.name).await;
-        let decoded = record.and_then(|record| record.map(|it| self.decode(it)).transpose());
-        decoded.map_err(|error| {
-            stopped_at(StopReason::Session(error), RunState::new(Turn::new(Vec::new(), 0)))
-        })
+    async fn load(&self) -> Result<Option<(RunState, SessionWriter)>, SessionError> {
+        let record = load(self.store.as_ref(), &self.name).await?;
+        record.map(|record| self.decode(record)).transpose()
     }
 
     fn decode(&self, record: SessionRecord) -> Result<(RunState, SessionWriter), SessionError> {
@@ -391,6 +436,11 @@ impl Session {
     fn writer(&self, revision: u64, saved: usize) -> SessionWriter {
         SessionWriter::new(Arc::clone(&self.store), self.name.clone(), revision, saved)
     }
+}
+
+/// Stops a run whose session can't be loaded.
+fn not_loaded(error: SessionError) -> Stopped {
+    stopped_at(StopReason::Session(error), RunState::new(Turn::new(Vec::new(), 0)))
 }
 
 impl fmt::Debug for Session {

@@ -16,10 +16,12 @@
 pub mod conformance;
 mod error;
 mod handle;
+mod locks;
 mod memory;
 mod store;
 
 pub use error::SessionError;
 pub use handle::Session;
+pub use locks::{SessionLock, SessionLocks};
 pub use memory::MemoryStore;
 pub use store::{SessionInfo, SessionRecord, SessionStore, SessionWrite};

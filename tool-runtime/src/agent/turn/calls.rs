@@ -17,6 +17,10 @@ impl Turn {
     }
 
     /// Clears the started marks: a call that has no result by now did not run.
+    pub(in crate::agent) fn has_started_calls(&self) -> bool {
+        !self.started_calls.is_empty()
+    }
+
     pub(in crate::agent) fn clear_started(&mut self) {
         self.started_calls.clear();
     }

@@ -263,6 +263,16 @@ impl Turn {
         (Arc::unwrap_or_clone(self.transcript), self.offered_tools)
     }
 
+    /// Converts the run into its transcript, with the results of the last calls that have one.
+    pub(super) fn into_messages(mut self) -> Vec<Message> {
+        let results = std::mem::take(&mut self.early_results);
+        let mut messages = self.into_transcript();
+        if !results.is_empty() {
+            messages.push(Message::Tool { results });
+        }
+        messages
+    }
+
     /// Converts the run into its transcript.
     pub fn into_transcript(self) -> Vec<Message> {
         Arc::unwrap_or_clone(self.transcript)

@@ -180,7 +180,7 @@ impl Policy {
     /// Limits the size of an output that is sent to the model, in bytes. Default: 100,000.
     ///
     /// If an output is longer, the model receives its head and tail. The complete text is kept in
-    /// [`ToolExecution::full_text`](crate::ToolExecution::full_text).
+    /// [`ToolExecution::full_text`](crate::ToolExecution::full_text), and so in events and logs.
     #[must_use]
     pub fn output_limit(mut self, bytes: usize) -> Self {
         self.output_limit = bytes;

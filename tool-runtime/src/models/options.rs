@@ -62,7 +62,8 @@ pub enum ToolChoice {
     Required,
     /// The model must not call a tool, although the definitions are sent.
     None,
-    /// The model must call the tool of this name.
+    /// The model must call the tool that is offered under this
+    /// [name](crate::ToolDefinition::name).
     Tool(String),
 }
 

@@ -4,15 +4,17 @@
 //! implement it for the APIs of model providers, [`ScriptedModel`] for tests, and you can implement
 //! it for a model of your own.
 //!
-//! - `request.rs`: [`ChatRequest`] and [`ChatReply`].
-//! - `options.rs`: [`ChatOptions`], the settings of a request.
-//! - `delta.rs`: [`Delta`], a piece of a streamed reply.
-//! - `error.rs`: [`ModelError`].
-//! - `names.rs`: [`WireNames`], tool names that satisfy the rules of a provider.
-//! - `history.rs`: repairs a transcript so that every provider accepts it.
-//! - `scripted.rs`: [`ScriptedModel`].
-//!
 //! Nothing in this module depends on a provider.
+
+// The files of this module:
+//
+// - `request.rs`: `ChatRequest` and `ChatReply`.
+// - `options.rs`: `ChatOptions`, the settings of a request.
+// - `delta.rs`: `Delta`, a piece of a streamed reply.
+// - `error.rs`: `ModelError`.
+// - `names.rs`: `WireNames`, tool names that satisfy the rules of a provider.
+// - `history.rs`: repairs a transcript so that every provider accepts it.
+// - `scripted.rs`: `ScriptedModel`.
 
 pub(crate) mod delta;
 mod error;

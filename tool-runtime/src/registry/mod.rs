@@ -4,16 +4,8 @@
 //! the tools that a model is offered are the tools that its calls run. Taking a snapshot needs no
 //! lock.
 //!
-//! - `contents.rs`, `table.rs`: the contents at one moment, replaced as a whole by `shared.rs`.
-//! - `entry.rs`: one registered tool. `namesakes.rs`: tools with the same own name.
-//! - `naming.rs`: under which name models call a tool.
-//! - `descriptions.rs`, `description_source.rs`: descriptions that replace those of the tools.
-//! - `filter.rs`: views. `provider.rs`: groups of tools that are registered together.
-//! - `nearest.rs`: suggestions for a model that calls an unknown tool.
-//! - `select/`: which tools are offered on a turn.
-//!
-//! Invariants: each change is atomic, no foreign code runs while the lock is held, and a tool is
-//! asked for its definition only once, when it is registered.
+//! Each change is atomic, no foreign code runs while the lock is held, and a tool is asked for its
+//! definition only once, when it is registered.
 //!
 //! # Tool names
 //!
@@ -33,6 +25,16 @@
 //!
 //! An own name that contains `__` could be mistaken for the full name of another tool. A provider's
 //! tool with such a name is known by its full name only.
+
+// The files of this module:
+//
+// - `contents.rs`, `table.rs`: the contents at one moment, replaced as a whole by `shared.rs`.
+// - `entry.rs`: one registered tool. `namesakes.rs`: tools with the same own name.
+// - `naming.rs`: under which name models call a tool.
+// - `descriptions.rs`, `description_source.rs`: descriptions that replace those of the tools.
+// - `filter.rs`: views. `provider.rs`: groups of tools that are registered together.
+// - `nearest.rs`: suggestions for a model that calls an unknown tool.
+// - `select/`: which tools are offered on a turn.
 
 mod contents;
 mod description_source;

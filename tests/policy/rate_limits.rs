@@ -168,8 +168,8 @@ async fn call_without_a_slot_before_the_deadline_is_blocked_at_once() {
         (d().all(per_ten_seconds(2)), ["declared", "free", "free"], 10),
     ] {
         let (dispatcher, start_times) = limited(limits);
-        let within = Duration::from_millis(900);
-        let (executions, elapsed) = run_within(&dispatcher, within, &names).await;
+        let deadline = Duration::from_millis(900);
+        let (executions, elapsed) = run_within(&dispatcher, deadline, &names).await;
         assert_eq!(elapsed, Duration::ZERO, "{names:?}");
         assert_eq!(executions.iter().map(code).collect::<Vec<_>>(), ["-", "-", "TOOL_UNAVAILABLE"]);
         assert_eq!(executions[2].blocked_by, Some(BlockReason::RateLimit));

@@ -1,8 +1,8 @@
 //! The model side of a conversation: requests, replies, options, errors.
 //!
-//! [`ChatModel`] is the trait that an agent calls. The clients in [`providers`](crate::providers)
-//! implement it for the APIs of model providers, [`ScriptedModel`] for tests, and you can implement
-//! it for a model of your own.
+//! [`ChatModel`] is the trait that an agent calls. The clients in the module `providers` implement
+//! it for the APIs of model providers, [`ScriptedModel`] for tests, and you can implement it for a
+//! model of your own.
 //!
 //! Nothing in this module depends on a provider.
 

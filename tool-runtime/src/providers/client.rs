@@ -23,8 +23,8 @@ use crate::schema::OrderedJson;
 
 /// Client for a model behind an HTTP API; the type parameter is the codec of the API.
 ///
-/// [`OpenAi`](super::OpenAi), [`Anthropic`](super::Anthropic) and the other providers are aliases
-/// of this type, so these methods apply to all of them.
+/// `OpenAi`, `Anthropic` and the other clients of [providers](super) are aliases of this type, so
+/// these methods apply to all of them.
 ///
 /// The client retries requests that failed without an effect: the provider refused them because of
 /// a rate limit or an overload, or the connection broke. By default it retries twice. The pause
@@ -145,7 +145,7 @@ impl<C: Codec> Client<C> {
     }
 
     /// Sets the transport that sends the requests: a [`ReqwestTransport`] with your own proxies or
-    /// certificates, a [`Cassette`](super::Cassette), or an implementation of your own.
+    /// certificates, a `Cassette`, or an implementation of your own.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = ClientTransport::Custom(Arc::new(transport));

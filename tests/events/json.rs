@@ -131,13 +131,17 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             json!({"call": "c1", "tool": "now", "arguments": {"a": 1}}),
         ),
         (
-            ToolEvent::Approved { call: call(), by: "Ada".into() }.into(),
+            ToolEvent::Approved { call: call(), decided_by: "Ada".into() }.into(),
             "tool approved",
             json!({"call": "c1", "by": "Ada"}),
         ),
         (
-            ToolEvent::Blocked { call: call(), by: BlockReason::Permission, reason: "no".into() }
-                .into(),
+            ToolEvent::Blocked {
+                call: call(),
+                blocked_by: BlockReason::Permission,
+                reason: "no".into(),
+            }
+            .into(),
             "tool blocked",
             json!({"call": "c1", "by": "permission", "reason": "no"}),
         ),

@@ -78,7 +78,7 @@ impl SessionWriter {
     async fn adopt_own_write(&mut self) -> bool {
         let Ok(Some(record)) = load(self.store.as_ref(), &self.session).await else { return false };
         let author = serde_json::from_str::<StateWriter>(&record.state);
-        let is_own = author.is_ok_and(|author| author.by == Some(self.id));
+        let is_own = author.is_ok_and(|author| author.writer == Some(self.id));
         if is_own {
             self.revision = record.revision;
             self.rewrite_from(record.messages.len());
@@ -92,19 +92,21 @@ impl SessionWriter {
 struct StoredState<'s> {
     #[serde(flatten)]
     state: &'s RunState,
-    by: u64,
+    #[serde(rename = "by")]
+    writer: u64,
 }
 
 /// The writer of a stored state.
 #[derive(Deserialize)]
 struct StateWriter {
-    by: Option<u64>,
+    #[serde(rename = "by")]
+    writer: Option<u64>,
 }
 
 /// Encodes the state for the store. A nested run may be too deep to be decoded again: if it were
 /// saved, the whole session would be unreadable.
-fn encode_state(state: &RunState, by: u64) -> serde_json::Result<String> {
-    let json = serde_json::to_string(&StoredState { state, by })?;
+fn encode_state(state: &RunState, writer: u64) -> serde_json::Result<String> {
+    let json = serde_json::to_string(&StoredState { state, writer })?;
     if state.has_pending_calls() {
         serde_json::from_str::<RunState>(&json)?;
     }

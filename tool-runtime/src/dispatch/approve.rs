@@ -212,7 +212,7 @@ impl fmt::Debug for ApprovalRequest {
 /// The maximum nesting of the arguments of a pending call.
 ///
 /// serde_json reads 127 levels, and a paused run takes some of them: this leaves room for the
-/// deepest nesting of agents, and for a program that embeds the run in a value of its own.
+/// deepest nesting of agents, and for a program that embeds the run in its own value.
 const MAX_PENDING_LEVELS: usize = 96;
 
 /// Whether a value has at most this many levels.
@@ -225,7 +225,8 @@ fn has_at_most_levels(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// The full names of tools that are approved for the rest of a run, and who approved them.
+/// The full names of tools that are approved for the rest of a run, with the names of their
+/// approvers.
 type ApprovedTools = BTreeMap<String, String>;
 
 /// The approver, and the approvals that hold for the rest of a run.
@@ -257,7 +258,8 @@ impl Approvals {
     }
 
     /// Decides on a call: by an earlier decision on it, by an approval of its tool for the run, or
-    /// else by the approver. Returns who decided, and the reason if the call is blocked.
+    /// else by the approver. Returns the name of the approver, and the reason if the call is
+    /// blocked.
     ///
     /// `on_request` runs before the approver is asked.
     pub(super) async fn decide(
@@ -276,11 +278,12 @@ impl Approvals {
         });
         // A decision on this call takes precedence over an approval of its tool.
         if decision.is_none()
-            && let Some(by) = self.lock().get(&run).and_then(|approved| approved.get(full_name))
+            && let Some(decided_by) =
+                self.lock().get(&run).and_then(|approved| approved.get(full_name))
         {
-            return (Some(by.clone()), Ok(()));
+            return (Some(decided_by.clone()), Ok(()));
         }
-        let (approval, by) = match (decision, &self.approver) {
+        let (approval, decided_by) = match (decision, &self.approver) {
             (Some(decision), _) => (decision.approval.clone(), decision.decided_by.clone()),
             (None, None) => {
                 let text = format!("`{name}` needs approval, and there is nobody to ask.");
@@ -291,27 +294,30 @@ impl Approvals {
                 on_request();
                 let failed = |Panic(_)| Approval::Deny("whoever was asked could not answer".into());
                 let approval = CatchPanic::new(|| approver.approve(request), failed).await;
-                let by = catch_panic(|| approver.name().to_owned());
-                (approval, by.unwrap_or_else(|Panic(_)| "approver".to_owned()))
+                let decided_by = catch_panic(|| approver.name().to_owned());
+                (approval, decided_by.unwrap_or_else(|Panic(_)| "approver".to_owned()))
             }
         };
         let denied =
             |text| Err((BlockReason::Approver, ToolError::new(ToolErrorKind::Denied, text)));
         match approval {
-            Approval::Once => (Some(by), Ok(())),
+            Approval::Once => (Some(decided_by), Ok(())),
             Approval::ForRun => {
-                self.lock().entry(run).or_default().insert(full_name.to_owned(), by.clone());
-                (Some(by), Ok(()))
+                self.lock()
+                    .entry(run)
+                    .or_default()
+                    .insert(full_name.to_owned(), decided_by.clone());
+                (Some(decided_by), Ok(()))
             }
             Approval::Deny(reason) => {
-                (Some(by), denied(format!("`{name}` was not approved: {reason}")))
+                (Some(decided_by), denied(format!("`{name}` was not approved: {reason}")))
             }
             Approval::Defer if !has_at_most_levels(&request.arguments, MAX_PENDING_LEVELS) => {
                 let text = format!(
                     "`{name}` was not run: somebody has to decide on it later, and its arguments lie too deep to be \
                      kept until then. Send them with fewer levels: at most {MAX_PENDING_LEVELS}."
                 );
-                (Some(by), denied(text))
+                (Some(decided_by), denied(text))
             }
             Approval::Defer => {
                 let text = format!("`{name}` was not run: it awaits approval.");

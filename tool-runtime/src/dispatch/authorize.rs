@@ -80,11 +80,11 @@ async fn decide(
             };
             let (approvals, run) = (&batch.state.approvals, batch.scope.origin.run);
             let decision = approvals.decide(request, run, &batch.decisions, on_request);
-            let (by, decision) = decision.await;
-            call.record.decided_by.clone_from(&by);
+            let (decided_by, decision) = decision.await;
+            call.record.decided_by.clone_from(&decided_by);
             decision.map_err(|blocked| call.record.block(blocked))?;
-            if let Some(by) = by {
-                batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), by });
+            if let Some(decided_by) = decided_by {
+                batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), decided_by });
             }
             Ok(())
         }

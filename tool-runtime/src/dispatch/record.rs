@@ -78,7 +78,9 @@ pub(super) fn failure(call: ToolCall, mut error: ToolError) -> ToolExecution {
 pub(super) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = ToolEvent> {
     let call = execution.call.id.clone();
     let reason = match execution.blocked_by {
-        Some(by) => Some(ToolEvent::Blocked { call, by, reason: execution.result.text.clone() }),
+        Some(blocked_by) => {
+            Some(ToolEvent::Blocked { call, blocked_by, reason: execution.result.text.clone() })
+        }
         None if execution.failed_with(ToolErrorKind::Cancelled.code()) => {
             Some(ToolEvent::Cancelled { call })
         }

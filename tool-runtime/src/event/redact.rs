@@ -64,8 +64,8 @@ impl Redactor {
                 self.redact_arguments(tool, arguments);
                 self.redact(tool);
             }
-            ToolEvent::Approved { call: _, by } => self.redact(by),
-            ToolEvent::Blocked { call: _, by: _, reason } => self.redact(reason),
+            ToolEvent::Approved { call: _, decided_by } => self.redact(decided_by),
+            ToolEvent::Blocked { call: _, blocked_by: _, reason } => self.redact(reason),
             ToolEvent::Retried { call: _, attempt: _, error, text, delay: _ } => {
                 self.redact(error);
                 self.redact(text);

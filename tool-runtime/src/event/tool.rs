@@ -63,14 +63,16 @@ pub enum ToolEvent {
         /// The id of the call.
         call: CallId,
         /// The name of the approver.
-        by: String,
+        #[serde(rename = "by")]
+        decided_by: String,
     },
     /// The call was blocked and does not run.
     Blocked {
         /// The id of the call.
         call: CallId,
         /// The part of the policy that blocked the call.
-        by: BlockReason,
+        #[serde(rename = "by")]
+        blocked_by: BlockReason,
         /// The reason, as the model receives it.
         reason: String,
     },

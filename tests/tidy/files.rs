@@ -22,10 +22,9 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Vec<(PathBuf, String)>
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|own| extensions.iter().any(|extension| own == *extension))
-            {
+            } else if path.extension().is_some_and(|found_extension| {
+                extensions.iter().any(|extension| found_extension == *extension)
+            }) {
                 let text = fs::read_to_string(&path).expect("text");
                 found.push((path, text));
             }

@@ -12,10 +12,11 @@ use super::source::without_literals;
 const FOLDERS: [&str; 4] = ["tool-macros", "tool-runtime", "examples", "tests"];
 
 /// Words that are no name by themselves.
-const BANNED: [&str; 81] = [
+const BANNED: [&str; 85] = [
     "again",
     "alone",
     "anything",
+    "are",
     "arrived",
     "asked",
     "asking",
@@ -27,6 +28,7 @@ const BANNED: [&str; 81] = [
     "came",
     "come",
     "comes",
+    "does",
     "done",
     "drawn",
     "elsewhere",
@@ -58,6 +60,7 @@ const BANNED: [&str; 81] = [
     "let_go",
     "look_out",
     "made",
+    "may",
     "meant",
     "mine",
     "nobody",
@@ -73,6 +76,7 @@ const BANNED: [&str; 81] = [
     "she",
     "shown",
     "so_far",
+    "some",
     "somebody",
     "something",
     "soon",

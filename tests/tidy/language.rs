@@ -25,7 +25,7 @@ const HIDDEN_FOLDERS: [&str; 3] = [".ci", ".cargo", ".github/workflows"];
 const OWN_FILES: [&str; 2] = ["tests/tidy/language.rs", "tests/tidy/prose.rs"];
 
 /// Words that have a replacement in the language of the field.
-const BANNED: [&str; 16] = [
+const BANNED: [&str; 20] = [
     r"whoever",
     r"somebody",
     r"nobody",
@@ -42,6 +42,10 @@ const BANNED: [&str; 16] = [
     r"takes? along",
     r"let(s|ting)? go",
     r"lies? within",
+    r"lies? too deep",
+    r"stands? behind",
+    r"(run|call|step|pause|script|story) is over",
+    r"(an?|each|every) (\w+ )?\w+ of (its|their) own",
 ];
 
 /// The most columns of a line of prose.

@@ -183,7 +183,7 @@ fn located(text: &str, found: Vec<(usize, String)>) -> Vec<Prose> {
 /// Returns the string literals of an assertion, a panic or an `expect` on one line.
 pub(crate) fn panic_messages(text: &str) -> Vec<Prose> {
     let call = Regex::new(r"(?:assert\w*!|panic!|unreachable!|\.expect)\((.*)").expect("it");
-    let literal = Regex::new(r#""((?:[^"\\]|\\.)*)"\)?;?$"#).expect("an expression");
+    let literal = Regex::new(r#""((?:[^"\\]|\\.)*)"\)*[;,]?$"#).expect("an expression");
     let message = |line: &str| {
         let arguments = call.captures(line)?.get(1)?.as_str().to_owned();
         Some(literal.captures(&arguments)?[1].to_owned())

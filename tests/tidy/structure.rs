@@ -124,11 +124,11 @@ fn modules_import_only_allowed_modules() {
         if ["docs", "lib", "private"].contains(&module.as_str()) {
             continue;
         }
-        let may = allowed.get(module.as_str());
-        let may = may.unwrap_or_else(|| panic!("{module} has no row in the table of imports"));
+        let row = allowed.get(module.as_str());
+        let row = row.unwrap_or_else(|| panic!("{module} has no row in the table of imports"));
         for import in imports(below, &text) {
             assert!(
-                import == module || may.contains(&import.as_str()),
+                import == module || row.contains(&import.as_str()),
                 "{} imports `{import}`, which `{module}` may not",
                 below.display()
             );

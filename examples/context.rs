@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         agent.run("What did I order?").await?;
     }
 
-    // A unit test calls the function directly, with a context of its own.
+    // A unit test calls the function directly, with its own context.
     let extensions = Extensions::default().with(Customer("Kim")).with(database);
     let ctx = ToolContext::default().with_extensions(extensions);
     assert_eq!(orders(&ctx, Some("coff".into())).await.ok(), Some(vec!["coffee"]));

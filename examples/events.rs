@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ChatReply::text("Both are paid."),
     ]);
 
-    // The log is written by a thread of its own, and the channel sends events to a task.
+    // The log is written by a dedicated thread, and the channel sends events to a task.
     let (log, recorder, channel) =
         (JsonLines::new(stdout())?, Recorder::new(1_000), Channel::new(100));
     let mut reader = channel.reader();

@@ -106,8 +106,8 @@ async fn empty_and_duplicate_call_ids_are_replaced() {
 #[tokio::test]
 async fn system_message_comes_first_unless_the_conversation_has_one() {
     let messages = [Message::user("Hi"), Message::assistant("Hello!"), Message::user("Bye")];
-    let own = [Message::system("Mine."), Message::user("Hi")];
-    for (input, expected) in [(&messages[..], "Be brief."), (&own[..], "Mine.")] {
+    let own_system = [Message::system("Mine."), Message::user("Hi")];
+    for (input, expected) in [(&messages[..], "Be brief."), (&own_system[..], "Mine.")] {
         let agent = Agent::new(ScriptedModel::new([ChatReply::text("Ok")]), Tools::new());
         let answer = agent.system("Be brief.").run(input.to_vec()).await.unwrap();
         let orders: Vec<_> = answer

@@ -54,7 +54,7 @@ impl ChatModel for Story {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let message = request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. }));
         let reply = self.0.get(message.count()).cloned();
-        reply.ok_or_else(|| ModelError::Setup("the story is over".into()))
+        reply.ok_or_else(|| ModelError::Setup("the script has no further reply".into()))
     }
 }
 

@@ -84,12 +84,12 @@ async fn types_of_every_shape_round_trip() {
     for dialect in DIALECTS {
         let mut tally = Tally::default();
         for shape in shapes::all() {
-            let own = shape.tool.definition().parameters.as_value();
-            let outcome = try_schema(own, dialect);
+            let original = shape.tool.definition().parameters.as_value();
+            let outcome = try_schema(original, dialect);
             tally.add(&outcome);
             let Outcome::Converted { expressed_values, .. } = outcome else { continue };
             for value in &expressed_values {
-                let read = parse_as(&value.to_string(), own).expect("JSON").value;
+                let read = parse_as(&value.to_string(), original).expect("JSON").value;
                 let [converted, plain] = [value, &read].map(async |value| {
                     let (ctx, text) = (ToolContext::default(), format!("{value}"));
                     let output = shape.tool.call(Arguments::from(text), &ctx).await;
@@ -113,7 +113,7 @@ async fn types_of_every_shape_round_trip() {
                     continue;
                 }
                 assert_eq!(converted, plain, "{dialect}, {}: {value}", shape.name);
-                let is_taken = converted.is_ok() || is_left_to_types(own, value);
+                let is_taken = converted.is_ok() || is_left_to_types(original, value);
                 assert!(is_taken, "{dialect}, {}: {value}: {converted:?}", shape.name);
             }
         }
@@ -124,10 +124,10 @@ async fn types_of_every_shape_round_trip() {
 
 /// Values that the schema takes and a type may refuse in any dialect: a string with a format, a key
 /// that is a number, and numbers beyond 64 bits.
-fn is_left_to_types(own: &Value, value: &Value) -> bool {
-    let own = own.to_string();
+fn is_left_to_types(original: &Value, value: &Value) -> bool {
+    let original = original.to_string();
     let is_large = value.to_string().split(|c: char| !c.is_ascii_digit()).any(|it| it.len() > 15);
-    own.contains("\"format\":") || own.contains("\"patternProperties\":") || is_large
+    original.contains("\"format\":") || original.contains("\"patternProperties\":") || is_large
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn schemas_of_every_shape_round_trip() {
         let tally = std::cell::RefCell::new(Tally::default());
         let bytes = proptest::collection::vec(any::<u8>(), 0..400);
         let ran = TestRunner::new_with_rng(config.clone(), rng).run(&bytes, |bytes| {
-            let own = grammar::parameters(&mut Draws::new(&bytes));
-            tally.borrow_mut().add(&try_schema(&own, dialect));
+            let original = grammar::parameters(&mut Draws::new(&bytes));
+            tally.borrow_mut().add(&try_schema(&original, dialect));
             Ok(())
         });
         ran.unwrap_or_else(|error| panic!("{error}"));

@@ -157,12 +157,12 @@ async fn whole_replies_are_decoded() {
 }
 
 /// Replaces every number at any depth.
-fn replace_numbers(value: &mut Value, by: &Value) {
+fn replace_numbers(value: &mut Value, replacement: &Value) {
     match value {
-        Value::Number(_) => *value = by.clone(),
-        Value::Array(items) => items.iter_mut().for_each(|item| replace_numbers(item, by)),
+        Value::Number(_) => *value = replacement.clone(),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_numbers(item, replacement)),
         Value::Object(members) => {
-            members.values_mut().for_each(|member| replace_numbers(member, by));
+            members.values_mut().for_each(|member| replace_numbers(member, replacement));
         }
         _ => {}
     }

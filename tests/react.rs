@@ -151,7 +151,7 @@ fn decisions_parse_in_all_notations() {
             r#"{"type": "final_answer", "answer": "He said "hi" there", "thought": "x"}"#,
             r#"text He said "hi" there"#,
         ),
-        // The call is an object of its own.
+        // The call is a nested object.
         (
             r#"{"thought": "x", "action": {"name": "find", "input": {"words": "a"}}}"#,
             r#"thought x | call find({"words": "a"})"#,

@@ -271,18 +271,18 @@ fn matches_of_earlier_messages_stay_offered() {
 
 #[tokio::test]
 async fn search_finds_only_callable_tools() {
-    let with = |name, change: fn(&mut ToolDefinition)| {
+    let tool_with = |name, change: fn(&mut ToolDefinition)| {
         let mut definition = definition(name, "Sends mail");
         change(&mut definition);
         definition
     };
     let tools = [
-        with("allowed", |_| ()),
-        with("asks", |tool| tool.permission = Permission::Ask),
-        with("denied", |tool| tool.permission = Permission::Deny),
-        with("disabled", |tool| tool.preference = ToolPreference::default().disabled()),
-        with("hidden", |tool| tool.preference = ToolPreference::default().hidden()),
-        with("needy", |tool| tool.requires = vec!["network".into()]),
+        tool_with("allowed", |_| ()),
+        tool_with("asks", |tool| tool.permission = Permission::Ask),
+        tool_with("denied", |tool| tool.permission = Permission::Deny),
+        tool_with("disabled", |tool| tool.preference = ToolPreference::default().disabled()),
+        tool_with("hidden", |tool| tool.preference = ToolPreference::default().hidden()),
+        tool_with("needy", |tool| tool.requires = vec!["network".into()]),
     ];
     let broken = Named { available: false, ..Named::new(definition("broken", "Sends mail")) };
     let registry = searchable(tools.into_iter().map(as_tool).collect());

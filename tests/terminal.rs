@@ -389,7 +389,7 @@ fn plain_output_does_not_interrupt_a_streamed_line() {
     write!(writer, ".").unwrap();
     assert_eq!(output.lines()[first.len()..], ["Noon.", "✓ run  *"]);
 
-    // A prompt gets a line of its own.
+    // A prompt gets a separate line.
     terminal.observe(&requested());
     write!(writer, "Shall I").unwrap();
     terminal.suspend(|| writeln!(output.clone(), "[y/n] y").unwrap());

@@ -27,7 +27,7 @@ fn long(make: fn(String) -> Message, text: &str, tokens: usize) -> Message {
 /// Returns the first word of each message, and the ids of calls and results.
 fn outline(messages: &[Message]) -> String {
     let word = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
-    let each = messages.iter().map(|message| match message {
+    let texts = messages.iter().map(|message| match message {
         Message::Tool { results } => {
             let ids: Vec<_> = results.iter().map(|result| result.call.as_str()).collect();
             format!("={}", ids.join(","))
@@ -38,5 +38,5 @@ fn outline(messages: &[Message]) -> String {
         }
         message => word(&message.text()),
     });
-    each.collect::<Vec<_>>().join(" ")
+    texts.collect::<Vec<_>>().join(" ")
 }

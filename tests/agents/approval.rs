@@ -38,7 +38,7 @@ async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
     assert_eq!(cashier.pending()[0].arguments, json!({ "to": "Ada" }));
     assert!(cashier.pending()[0].nested_run().is_none() && cashier.nested_run_mut(&call).is_none());
     cashier.decide(&call, Approval::Once, "Grace").unwrap();
-    // The outer runs have no call of their own to decide on.
+    // The outer runs have no pending call of their own tools.
     let foreman = waiting.nested_run_mut(&call).unwrap();
     let output = foreman.decide(&call, Approval::Once, "Grace").unwrap_err().to_string();
     assert!(
@@ -69,8 +69,8 @@ async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
     all += reported_usage(&after);
     assert_eq!(all, Usage::new(60, 6));
     assert_eq!(answer.usage, all);
-    let by: Vec<_> = after.iter().filter_map(Event::execution).collect();
-    assert_eq!(by[0].decided_by.as_deref(), Some("Grace"));
+    let executions: Vec<_> = after.iter().filter_map(Event::execution).collect();
+    assert_eq!(executions[0].decided_by.as_deref(), Some("Grace"));
     // The suspended state of a tool is in no event.
     let output = |event: &Event| serde_json::to_string(event).unwrap().contains("suspended");
     assert!(!before.iter().any(output));
@@ -112,7 +112,7 @@ async fn nested_call_without_a_decision_stays_pending() {
 async fn two_sub_agents_of_one_batch_pause_and_other_calls_run_once() {
     let paid = Paid::default();
     let agent = || {
-        let of = |to: &str, name: &str| {
+        let sub_agent = |to: &str, name: &str| {
             let model = story([pay_call(to), ChatReply::text(format!("{name} is done."))]);
             let agent = Agent::new(model, tools![pay])
                 .extension(paid.clone())
@@ -120,7 +120,7 @@ async fn two_sub_agents_of_one_batch_pause_and_other_calls_run_once() {
             agent.into_tool(name, "Sees to money.")
         };
         let all = ask("one").call("note", "{}").call("two", r#"{"task": "Go on."}"#);
-        let tools = tools![note].with(of("Ada", "one")).with(of("Bob", "two"));
+        let tools = tools![note].with(sub_agent("Ada", "one")).with(sub_agent("Bob", "two"));
         Agent::new(story([all, ChatReply::text("Done.")]), tools).extension(paid.clone())
     };
     let stopped = agent().run("Pay both.").await.unwrap_err();

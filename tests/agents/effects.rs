@@ -52,8 +52,8 @@ async fn result_for_caller(agent: Agent) -> String {
 
 #[tokio::test]
 async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
-    let does = || call(&["send", "look"]);
-    let twice = || helper([does(), call(&["note"]), call(&["look"])]);
+    let sends = || call(&["send", "look"]);
+    let twice = || helper([sends(), call(&["note"]), call(&["look"])]);
     let cancelled = CancellationToken::new();
     let cancels = cancelled.clone();
     let cancel = move |event: &Event| {
@@ -64,7 +64,11 @@ async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
     for (agent, code, ran) in [
         (twice().max_iterations(3), "MAX_ITERATIONS", "note, send"),
         (twice().limits(Limits::default().tokens(22)), "TOKENS_SPENT", "send"),
-        (helper([does(), does(), does()]).limits(Limits::default().repeats(2)), "REPEATED", "send"),
+        (
+            helper([sends(), sends(), sends()]).limits(Limits::default().repeats(2)),
+            "REPEATED",
+            "send",
+        ),
         (twice(), "MODEL_FAILED", "note, send"),
         (helper([call(&["send"])]).cancellation(cancelled).on_event(cancel), "CANCELLED", "send"),
         (helper([call(&["note", "stop"])]), "REQUESTED", "note"),

@@ -45,7 +45,7 @@ async fn dare(action: String, ctx: &ToolContext) -> &'static str {
     "done"
 }
 
-/// Makes the scripted calls, each with arguments of its own.
+/// Makes the scripted calls, each with different arguments.
 #[derive(Clone)]
 struct ScriptedCalls(Arc<Mutex<(std::vec::IntoIter<Vec<u8>>, u32)>>);
 

@@ -42,7 +42,7 @@ fn recorded_costs(events: &[Event]) -> Vec<(u64, Option<f64>)> {
 async fn each_agent_counts_at_its_own_prices() {
     for (outer, inner, cost, reported) in [
         (prices(2.0), prices(5.0), Some(140.0), Some(100.0)),
-        // Without prices of its own, those of the caller apply.
+        // Without its own prices, the prices of the caller apply.
         (prices(2.0), None, Some(80.0), None),
         // The cost of the caller's own model is unknown.
         (None, prices(5.0), None, Some(100.0)),

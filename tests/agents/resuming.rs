@@ -55,10 +55,10 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
     let paid = Paid::default();
     let model = || story([ask("cashier"), ChatReply::text("Done.")]);
     let agent = |tools: Tools| Agent::new(model(), tools);
-    let with = |tool: SubAgent| Tools::new().with(tool);
+    let tools_of = |tool: SubAgent| Tools::new().with(tool);
     let denied = Permissions::default().tool("cashier", Permission::Deny);
     let of_bank = Registry::new();
-    of_bank.register_all_from("bank", with(cashier(&paid))).unwrap();
+    of_bank.register_all_from("bank", tools_of(cashier(&paid))).unwrap();
     let strict = cashier(&paid).map_definition(|mut definition| {
         definition.parameters = json!({
             "type": "object",
@@ -76,17 +76,17 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
     for (agent, reason) in [
         (agent(Tools::new()), "not there any more"),
         (Agent::new(model(), of_bank), "another tool"),
-        (agent(with(cashier(&paid))).policy(Policy::new().permissions(denied)), "not allowed"),
-        (agent(with(cashier(&paid))).policy(Policy::new().interceptor(BlockAll)), "closed"),
-        (agent(with(needy)), "money"),
-        (agent(with(strict)).policy(Policy::new().approver(AskLater)), "sum"),
+        (agent(tools_of(cashier(&paid))).policy(Policy::new().permissions(denied)), "not allowed"),
+        (agent(tools_of(cashier(&paid))).policy(Policy::new().interceptor(BlockAll)), "closed"),
+        (agent(tools_of(needy)), "money"),
+        (agent(tools_of(strict)).policy(Policy::new().approver(AskLater)), "sum"),
         // There is no time left for the call, nor for the interceptors.
         (
-            agent(with(cashier(&paid))).policy(Policy::new().batch_deadline(Duration::ZERO)),
+            agent(tools_of(cashier(&paid))).policy(Policy::new().batch_deadline(Duration::ZERO)),
             "longer than they may",
         ),
         (
-            agent(with(cashier(&paid)))
+            agent(tools_of(cashier(&paid)))
                 .policy(Policy::new().interceptor(BlockAll).batch_deadline(Duration::ZERO)),
             "longer than they may",
         ),

@@ -92,8 +92,8 @@ impl ValueGenerator<'_> {
         let mut members = Rules::new();
         for (key, schema) in members_of(rules, "properties") {
             let required = rules.get("required").and_then(Value::as_array);
-            let must = required.is_some_and(|names| names.contains(&json!(key)));
-            if must || (depth > 0 && self.draws.one_in(2)) {
+            let is_required = required.is_some_and(|names| names.contains(&json!(key)));
+            if is_required || (depth > 0 && self.draws.one_in(2)) {
                 members.insert(key.clone(), self.fit(schema, below));
             }
         }

@@ -69,7 +69,7 @@ fn broken_rule(body: &Value) -> Option<String> {
         let first_other = blocks.iter().position(|block| block["type"] != "tool_result");
         let later_blocks = blocks.iter().skip(first_other.unwrap_or(blocks.len()));
         if later_blocks.into_iter().any(|block| block["type"] == "tool_result") {
-            return Some(format!("a result of {place} stands behind something else"));
+            return Some(format!("a result of {place} follows another kind of block"));
         }
         let no_object = |block: &&Value| block["type"] == "tool_use" && !block["input"].is_object();
         if blocks.iter().any(|block| no_object(&block)) {

@@ -50,7 +50,7 @@ fn keywords_convert_to_each_dialect() {
         "minItems": 2, "maxItems": 2});
     let items = json!([{"type": "integer", "description": "Item 1"},
         {"type": "string", "description": "Item 2"}]);
-    for (dialect, own, expected) in [
+    for (dialect, original, expected) in [
         (OPENAI, json!({"const": "a"}), json!({"type": "string", "enum": ["a"]})),
         (
             OPENAI,
@@ -106,9 +106,9 @@ fn keywords_convert_to_each_dialect() {
             json!({"type": "object", "description": "(additionalProperties: {\"type\":\"integer\"})"}),
         ),
     ] {
-        let converted =
-            convert(own.clone(), dialect).unwrap_or_else(|error| panic!("{own}: {error}"));
-        assert_eq!(converted, expected, "{dialect}: {own}");
+        let converted = convert(original.clone(), dialect)
+            .unwrap_or_else(|error| panic!("{original}: {error}"));
+        assert_eq!(converted, expected, "{dialect}: {original}");
     }
 }
 
@@ -122,17 +122,17 @@ fn rules_beside_a_reference_are_merged() {
         |most: u32| json!({"type": "string", "description": format!("(maxLength: {most})")});
     for most in [5, 7, 8, 9, 20] {
         for (name, limit) in [("Name", 9), ("Short", 7)] {
-            let own = with_sibling(name, most);
-            let convert = |dialect| convert(own.clone(), dialect).unwrap();
+            let original = with_sibling(name, most);
+            let convert = |dialect| convert(original.clone(), dialect).unwrap();
             for dialect in [OPENAI, Dialect::Gemini] {
                 let wrapping = json!({"anyOf": [{"$ref": format!("#/$defs/{name}")}],
                     "description": format!("(maxLength: {most})")});
-                assert_eq!(convert(dialect), wrapping, "{dialect}: {own}");
+                assert_eq!(convert(dialect), wrapping, "{dialect}: {original}");
             }
             let most = most.min(limit);
-            assert_eq!(convert(Dialect::GeminiOpenApi), keyword(most), "{own}");
+            assert_eq!(convert(Dialect::GeminiOpenApi), keyword(most), "{original}");
             for dialect in [ANTHROPIC, Dialect::Ollama] {
-                assert_eq!(convert(dialect), words(most), "{dialect}: {own}");
+                assert_eq!(convert(dialect), words(most), "{dialect}: {original}");
             }
         }
     }
@@ -143,18 +143,19 @@ fn rules_beside_a_reference_are_merged() {
         json!({"type": "string", "minLength": 2, "allOf": [{"$ref": "#/$defs/Short"}]}),
         json!({"type": "string", "minLength": 2, "$ref": "#/$defs/Short", "maxLength": 8}),
     ] {
-        let own = json!({"type": "object", "allOf": [
+        let original = json!({"type": "object", "allOf": [
             {"properties": {"b": merged}}, {"properties": {"b": {"type": "string"}}}]});
-        let converted = convert(own, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
+        let converted =
+            convert(original, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
         let expected = json!({"type": "string", "minLength": 2, "maxLength": 7});
         assert_eq!(converted, expected, "{merged}");
     }
-    let own = json!({"$ref": "#/$defs/Name", "pattern": "^a"});
+    let original = json!({"$ref": "#/$defs/Name", "pattern": "^a"});
     let wrapping = json!({"anyOf": [{"$ref": "#/$defs/Name"}], "pattern": "^a"});
-    assert_eq!(convert(own, OPENAI), Ok(wrapping));
-    let own = json!({"$ref": "#/$defs/Odd", "pattern": "b$"});
+    assert_eq!(convert(original, OPENAI), Ok(wrapping));
+    let original = json!({"$ref": "#/$defs/Odd", "pattern": "b$"});
     for dialect in [ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama] {
-        let error = convert(own.clone(), dialect).unwrap_err();
+        let error = convert(original.clone(), dialect).unwrap_err();
         assert!(error.reason.contains("two values of the keyword `pattern`"), "{error}");
     }
 }
@@ -162,15 +163,15 @@ fn rules_beside_a_reference_are_merged() {
 /// Rules that can't be merged are an error; none is dropped silently.
 #[test]
 fn rules_beside_chained_references_are_merged() {
-    let own = json!({"$ref": "#/$defs/Begun", "pattern": "b$"});
+    let original = json!({"$ref": "#/$defs/Begun", "pattern": "b$"});
     for dialect in [OPENAI, Dialect::Gemini] {
-        let converted = convert(own.clone(), dialect).unwrap();
+        let converted = convert(original.clone(), dialect).unwrap();
         let pattern = |schema: &Value| match dialect {
             OPENAI => schema["pattern"].clone(),
             _ => schema["description"].clone(),
         };
         let [converted_here, from_definition] =
-            [converted.clone(), definition("Begun", &own, dialect)];
+            [converted.clone(), definition("Begun", &original, dialect)];
         let expected = match dialect {
             OPENAI => ["b$", "^a"],
             _ => ["(pattern: \"b$\")", "(pattern: \"^a\")"],
@@ -179,26 +180,26 @@ fn rules_beside_chained_references_are_merged() {
         assert_eq!(converted["anyOf"], json!([{"$ref": "#/$defs/Begun"}]));
     }
     let merged = json!({"type": "object", "allOf": [
-        {"properties": {"b": own}}, {"properties": {"b": {"type": "string"}}}]});
+        {"properties": {"b": original}}, {"properties": {"b": {"type": "string"}}}]});
     let beside_not = json!({"allOf": [
         {"$ref": "#/$defs/Name", "not": {"const": "a"}},
         {"$ref": "#/$defs/Name", "not": {"const": "b"}},
     ]});
-    for (own, keyword, dialects) in [
-        (own, "pattern", &[ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama][..]),
+    for (original, keyword, dialects) in [
+        (original, "pattern", &[ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama][..]),
         (merged, "pattern", &[OPENAI, ANTHROPIC, Dialect::Gemini, Dialect::Ollama]),
         (beside_not, "not", &[OPENAI, ANTHROPIC, Dialect::Gemini, Dialect::Ollama]),
     ] {
         for dialect in dialects {
-            let error = convert(own.clone(), *dialect).unwrap_err();
+            let error = convert(original.clone(), *dialect).unwrap_err();
             let reason = format!("two values of the keyword `{keyword}`");
             assert!(error.reason.contains(&reason), "{dialect}: {error}");
         }
     }
     // Annotations are no rules: the nearer one takes precedence.
-    let own =
+    let original =
         json!({"$ref": "#/$defs/Named", "title": "Ours", "default": "a", "description": "A."});
-    let converted = convert(own, Dialect::Ollama).unwrap();
+    let converted = convert(original, Dialect::Ollama).unwrap();
     assert_eq!(
         converted,
         json!({"type": "string", "description": "A. (default: \"a\", maxLength: 9, title: \"Ours\")"})
@@ -212,7 +213,7 @@ fn inexpressible_schemas_report_path_and_reason() {
         json!({"type": "array", "items": {"type": "object",
         "properties": {"odd name": inner}}})
     };
-    for (dialect, own, path, reason) in [
+    for (dialect, original, path, reason) in [
         (OPENAI, map.clone(), "a", "maps are not supported"),
         (OPENAI, in_array(&map), "a[][\"odd name\"]", "maps are not supported"),
         (ANTHROPIC, json!({}), "a", "any value is allowed"),
@@ -244,18 +245,18 @@ fn inexpressible_schemas_report_path_and_reason() {
             "no value satisfies",
         ),
     ] {
-        let error = convert(own.clone(), dialect).unwrap_err();
-        assert_eq!(error.path, path, "{dialect}: {own}: {error}");
-        assert!(error.reason.starts_with(reason), "{dialect}: {own}: {error}");
+        let error = convert(original.clone(), dialect).unwrap_err();
+        assert_eq!(error.path, path, "{dialect}: {original}: {error}");
+        assert!(error.reason.starts_with(reason), "{dialect}: {original}: {error}");
     }
     assert!(convert(json!({"$ref": "#/$defs/Tree"}), OPENAI).is_ok());
     assert!(convert(json!({"$ref": "#/$defs/Chain"}), Dialect::Gemini).is_ok());
-    for own in [
+    for original in [
         json!({"type": "object", "oneOf": [
         {"properties": {"x": {"const": 1}}}, {"properties": {"y": {"const": 1}}}]}),
         json!({"type": "string"}),
     ] {
-        let error = Schema::from(own).for_dialect(OPENAI).unwrap_err();
+        let error = Schema::from(original).for_dialect(OPENAI).unwrap_err();
         assert!(error.to_string().contains("the root schema: the root"), "{error}");
     }
 }
@@ -310,7 +311,7 @@ fn size_limits_are_reported() {
 /// reasons.
 #[test]
 fn members_keep_the_order_of_required() {
-    let own = json!({
+    let original = json!({
         "type": "object",
         "properties": {
             "answer": {"type": "string"}, "more": {"type": "string"}, "reasons": {"type": "string"},
@@ -323,7 +324,7 @@ fn members_keep_the_order_of_required() {
         "required": ["reasons", "answer", "verdict"],
     });
     for dialect in crate::DIALECTS {
-        let convert = Schema::from(own.clone()).for_dialect(dialect).unwrap();
+        let convert = Schema::from(original.clone()).for_dialect(dialect).unwrap();
         let is_complete = dialect == Dialect::OpenAiStrict;
         let names = ["reasons", "answer", "verdict", "more"];
         let names = if is_complete { &names[..] } else { &names[..3] };

@@ -99,7 +99,7 @@ impl<'d> Judge<'d> {
         let Some(rules) = schema.as_object() else {
             return self.must(false, at, "a schema is an object");
         };
-        let own: &[&str] = match self.dialect {
+        let further_keywords: &[&str] = match self.dialect {
             Dialect::OpenAiStrict => &OPENAI,
             Dialect::AnthropicStrict => &ANTHROPIC,
             Dialect::Gemini => &GEMINI,
@@ -107,17 +107,17 @@ impl<'d> Judge<'d> {
             _ => &[],
         };
         for keyword in rules.keys().map(String::as_str) {
-            let is_known = EVERYWHERE.contains(&keyword) || own.contains(&keyword);
+            let is_known = EVERYWHERE.contains(&keyword) || further_keywords.contains(&keyword);
             self.must(is_known, at, &format!("no keyword `{keyword}`"));
         }
         if let Some(reference) = rules.get("$ref") {
-            self.must(rules.len() == 1, at, "nothing stands beside $ref");
+            self.must(rules.len() == 1, at, "$ref has no siblings");
             let target =
                 reference.as_str().and_then(|it| self.document.pointer(it.strip_prefix('#')?));
-            self.must(target.is_some(), at, "$ref leads somewhere");
+            self.must(target.is_some(), at, "$ref has a target");
             let (mut open, mut ends) = (Vec::new(), true);
             self.follow(schema, &mut open, &mut ends);
-            self.must(ends, at, "no type holds itself for ever");
+            self.must(ends, at, "every type has a finite value");
             return;
         }
         self.types(rules, at);

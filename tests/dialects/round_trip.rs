@@ -21,8 +21,8 @@ pub(crate) enum Outcome {
     Converted { expressed_values: Vec<Value>, violating: usize },
 }
 
-pub(crate) fn try_schema(own: &Value, dialect: Dialect) -> Outcome {
-    let converted = match Schema::from(own.clone()).for_dialect(dialect) {
+pub(crate) fn try_schema(original: &Value, dialect: Dialect) -> Outcome {
+    let converted = match Schema::from(original.clone()).for_dialect(dialect) {
         Ok(converted) => converted,
         Err(error) => {
             assert_eq!(error.dialect, dialect);
@@ -32,31 +32,31 @@ pub(crate) fn try_schema(own: &Value, dialect: Dialect) -> Outcome {
     };
     let converted = converted.as_value();
     let found = violations(dialect, converted);
-    assert!(found.is_empty(), "{dialect}: {found:#?}\n{own:#}\n{converted:#}");
-    let converted_twice = Schema::from(own.clone()).for_dialect(dialect).map(Value::from);
+    assert!(found.is_empty(), "{dialect}: {found:#?}\n{original:#}\n{converted:#}");
+    let converted_twice = Schema::from(original.clone()).for_dialect(dialect).map(Value::from);
     assert_eq!(converted_twice.as_ref(), Ok(converted), "the same each time");
 
     // Writes Gemini's `nullable` in standard JSON Schema.
     let readable = without_nullable(converted);
-    let (tool_accepts, dialect_accepts) = (validator(own), validator(&readable));
-    for value in values(&without_additional(own)) {
+    let (tool_accepts, dialect_accepts) = (validator(original), validator(&readable));
+    for value in values(&without_additional(original)) {
         if tool_accepts.is_valid(&value) {
             let expressed = expressed(&value, &readable, &readable);
             let is_expressed =
                 expressed.as_ref().is_some_and(|expressed| dialect_accepts.is_valid(expressed));
-            assert!(is_expressed, "{dialect} can't be expressed {value}\n{own:#}\n{converted:#}");
+            assert!(is_expressed, "{dialect} can't express {value}\n{original:#}\n{converted:#}");
         }
     }
     let (mut expressed_values, mut violating) = (Vec::new(), 0);
     for value in values(&readable).into_iter().filter(|value| dialect_accepts.is_valid(value)) {
-        let parsed = parse_as(&value.to_string(), own).expect("JSON");
+        let parsed = parse_as(&value.to_string(), original).expect("JSON");
         let decoded = parsed.value;
         let is_sound =
             |fix: &Fix| matches!(fix.kind, FixKind::NullMember | FixKind::IntegralNumber);
         if parsed.fixes.iter().all(is_sound) {
             assert!(
                 is_same_but_absent(&value, &decoded),
-                "{value} was decoded as {decoded}\n{own:#}"
+                "{value} was decoded as {decoded}\n{original:#}"
             );
         } else {
             // A value that violates a rule may be repaired.
@@ -72,7 +72,7 @@ pub(crate) fn try_schema(own: &Value, dialect: Dialect) -> Outcome {
         if tool_accepts.is_valid(&value) {
             assert!(
                 is_same_but_absent(&decoded, &value),
-                "{value} was decoded as {decoded}\n{own:#}"
+                "{value} was decoded as {decoded}\n{original:#}"
             );
         }
         if tool_accepts.is_valid(&decoded) {
@@ -80,11 +80,11 @@ pub(crate) fn try_schema(own: &Value, dialect: Dialect) -> Outcome {
         } else {
             violating += 1;
             // Items in another order than the tuple's may be invalid there.
-            let is_tuple = own.to_string().contains("prefixItems");
-            let loose = validator(&without_rules(own, dialect));
+            let is_tuple = original.to_string().contains("prefixItems");
+            let loose = validator(&without_rules(original, dialect));
             assert!(
                 is_tuple || loose.is_valid(&decoded),
-                "{dialect} lets {value} through\n{own:#}\n{converted:#}"
+                "{dialect} accepts {value}\n{original:#}\n{converted:#}"
             );
         }
     }
@@ -111,8 +111,8 @@ fn values(schema: &Value) -> Vec<Value> {
 fn is_same_but_absent(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Array(left), Value::Array(right)) => {
-            let mut both = left.iter().zip(right);
-            left.len() == right.len() && both.all(|(left, right)| is_same_but_absent(left, right))
+            let mut pairs = left.iter().zip(right);
+            left.len() == right.len() && pairs.all(|(left, right)| is_same_but_absent(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             right.keys().all(|key| left.contains_key(key))

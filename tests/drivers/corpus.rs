@@ -62,7 +62,9 @@ impl Case {
             let part = match section {
                 "" => &mut case.text,
                 "--- calls" => &mut case.calls,
-                "--- text" => case.remaining_text.as_mut().expect("its section has begun"),
+                "--- text" => {
+                    case.remaining_text.as_mut().expect("an earlier line starts the section")
+                }
                 _ => &mut case.reasoning,
             };
             part.push_str(line);

@@ -24,7 +24,7 @@ async fn run(observer: impl Observer + 'static) -> Answer {
 
 const EVENTS: u64 = 9;
 
-/// An event with a number of its own.
+/// An event with a unique number.
 fn numbered(turn: u32) -> Event {
     Event::new(
         Origin::new(1.into(), turn),

@@ -123,8 +123,8 @@ async fn each(
     map: BTreeMap<String, f32>,
 ) -> String {
     number += 1;
-    let same = std::ptr::eq(ctx, second);
-    format!("{} {text} {list:?} {number} {same} {optional:?} {map:?}", ctx.tool_name())
+    let is_same_context = std::ptr::eq(ctx, second);
+    format!("{} {text} {list:?} {number} {is_same_context} {optional:?} {map:?}", ctx.tool_name())
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ fn undecodable(message: &Value) -> Option<&'static str> {
         ["role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id"];
     let members = message.as_object()?;
     if members.keys().any(|name| !known.contains(&name.as_str())) {
-        return Some("has a member that is none of its own");
+        return Some("has an unknown member");
     }
     for name in ["role", "content", "thinking", "tool_name", "tool_call_id"] {
         if members.get(name).is_some_and(|value| !value.is_string()) {

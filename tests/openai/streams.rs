@@ -47,7 +47,7 @@ fn cases() -> Vec<Case> {
         call
     };
     let detail = |members: Value| json!({ "reasoning_details": [members] });
-    let both = json!({ "content": null, "tool_calls": [
+    let message_of_two = json!({ "content": null, "tool_calls": [
         call(None, Some("a"), Some("add"), "{\"a\": \"é🙂\\n\"}"),
         call(None, Some("b"), Some("sub"), "{ }"),
     ] });
@@ -89,10 +89,14 @@ fn cases() -> Vec<Case> {
                 sub("}"),
             ],
             finish: "tool_calls",
-            message: both.clone(),
+            message: message_of_two.clone(),
         },
         // Whole calls without an index.
-        Case { deltas: vec![both.clone()], finish: "tool_calls", message: both.clone() },
+        Case {
+            deltas: vec![message_of_two.clone()],
+            finish: "tool_calls",
+            message: message_of_two.clone(),
+        },
         // One index for all calls.
         Case {
             deltas: vec![
@@ -100,7 +104,7 @@ fn cases() -> Vec<Case> {
                 calls(&[call(Some(0), Some("b"), Some("sub"), "{ }")]),
             ],
             finish: "tool_calls",
-            message: both.clone(),
+            message: message_of_two.clone(),
         },
         // The id and the name with every piece.
         Case {
@@ -111,7 +115,7 @@ fn cases() -> Vec<Case> {
                 calls(&[call(Some(1), Some(""), Some(""), "")]),
             ],
             finish: "tool_calls",
-            message: both,
+            message: message_of_two,
         },
         // Another id with each piece.
         Case {

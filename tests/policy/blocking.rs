@@ -141,7 +141,7 @@ fn blocking_tool_without_a_free_thread_never_runs() {
         assert!(!execution.has_detached_thread);
         assert_eq!(dispatcher.detached_threads(), 1);
         drop(release);
-        // A thread becomes free, and the call is over by then.
+        // The call has ended when a thread becomes free.
         assert!(run(&dispatcher, &["quick"]).await[0].is_success());
         assert_eq!(state.started.load(Ordering::SeqCst), 1);
         assert_eq!(dispatcher.detached_threads(), 0);

@@ -124,7 +124,7 @@ async fn open_breaker_prevents_retries() {
     assert_eq!(call(&dispatcher, "far__repeatable").await.blocked_by, Some(BlockReason::Breaker));
 }
 
-/// Fails until the first attempts are over, and would succeed then.
+/// Fails until the first attempts have ended; later attempts would succeed.
 #[tool(idempotent, retries = 1)]
 async fn down(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await

@@ -100,8 +100,8 @@ async fn costly() -> ToolOutput {
 #[tokio::test]
 async fn memoized_result_uses_no_tokens() {
     let call = || ChatReply::default().call("costly", "{}");
-    let both = call().call("costly", "{}");
-    let model = ScriptedModel::new([both, call(), ChatReply::text("Done.")]);
+    let two_calls = call().call("costly", "{}");
+    let model = ScriptedModel::new([two_calls, call(), ChatReply::text("Done.")]);
     let answer = Agent::new(model, tools![costly]).run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[4])[0].text, "42");
     assert_eq!(answer.usage, Usage::new(100, 7));

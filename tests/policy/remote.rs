@@ -20,7 +20,7 @@ async fn enter(
 /// test asks for.
 struct Remote {
     dispatcher: Dispatcher,
-    does: &'static str,
+    behavior: &'static str,
 }
 
 #[async_trait]
@@ -30,7 +30,7 @@ impl Dispatch for Remote {
         // Serialized, as it would be sent.
         let sent = serde_json::to_string(&executions).unwrap();
         assert_eq!(serde_json::from_str::<Vec<ToolExecution>>(&sent).unwrap(), executions);
-        match self.does {
+        match self.behavior {
             "reverses" => executions.reverse(),
             "repeats" => executions = [executions.clone(), executions].concat(),
             "loses" => _ = executions.remove(0),
@@ -45,7 +45,7 @@ impl Dispatch for Remote {
     }
 }
 
-fn agent(does: &'static str) -> (Agent, Recorder) {
+fn agent(behavior: &'static str) -> (Agent, Recorder) {
     let reply = ChatReply::default()
         .call("enter", r#"{"word": "hunter22"}"#)
         .call("allowed", "{}")
@@ -53,8 +53,8 @@ fn agent(does: &'static str) -> (Agent, Recorder) {
     let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
     let tools = || tools![enter, allowed, denied];
     let recorder = Recorder::new(100);
-    let agent =
-        Agent::new(model, tools()).dispatch_with(Remote { dispatcher: dispatcher(tools()), does });
+    let agent = Agent::new(model, tools())
+        .dispatch_with(Remote { dispatcher: dispatcher(tools()), behavior });
     (agent, recorder)
 }
 
@@ -62,7 +62,7 @@ fn agent(does: &'static str) -> (Agent, Recorder) {
 async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
     std::panic::set_hook(Box::new(|_| {}));
     let lost = "TOOL_INDETERMINATE";
-    for (does, codes) in [
+    for (behavior, codes) in [
         ("works", ["-", "-", "TOOL_DENIED"]),
         ("reverses", ["-", "-", "TOOL_DENIED"]),
         ("repeats", ["-", "-", "TOOL_DENIED"]),
@@ -71,7 +71,7 @@ async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
         ("panics", [lost; 3]),
     ] {
         for is_watched in [false, true] {
-            let (mut agent, recorder) = agent(does);
+            let (mut agent, recorder) = agent(behavior);
             if is_watched {
                 agent = agent.observer(recorder.clone());
             }
@@ -80,7 +80,7 @@ async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
             let tool_results = results(&answer.transcript[2]);
             let actual_codes: Vec<_> =
                 tool_results.iter().map(|result| result.error.as_deref().unwrap_or("-")).collect();
-            assert_eq!(actual_codes, codes, "{does}");
+            assert_eq!(actual_codes, codes, "{behavior}");
             // Secrets are redacted with and without observers.
             let text = &results(&answer.transcript[2])[0].text;
             assert_eq!(text == "[redacted]", codes[0] == "-", "{text}");
@@ -92,7 +92,7 @@ async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
             let mut expected = vec!["started", "started", "started", "finished", "finished"];
             expected.extend((codes[2] == "TOOL_DENIED").then_some("blocked"));
             expected.push("finished");
-            assert_eq!(actions, expected, "{does}");
+            assert_eq!(actions, expected, "{behavior}");
             assert!(events.iter().all(|event| event.origin.turn == 1));
             assert!(!format!("{events:?}").contains("hunter22"));
             let executions = recorder.executions();
@@ -110,7 +110,7 @@ async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
 async fn cancelling_a_run_stops_its_remote_calls() {
     let stop = CancellationToken::new();
     let model = ScriptedModel::new([ChatReply::default().call("hang", "{}")]);
-    let remote = Remote { dispatcher: dispatcher(tools![hang]), does: "works" };
+    let remote = Remote { dispatcher: dispatcher(tools![hang]), behavior: "works" };
     let agent = Agent::new(model, tools![hang]).dispatch_with(remote).cancellation(stop.clone());
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(500)).await;

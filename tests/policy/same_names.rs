@@ -35,20 +35,20 @@ async fn seconds(dispatcher: &Dispatcher, names: &[&str]) -> u64 {
 
 #[tokio::test(start_paused = true)]
 async fn limits_of_a_shared_name_cover_all_its_tools() {
-    let both = ["a__find", "b__find"];
+    let full_names = ["a__find", "b__find"];
     let concurrency =
         |limits| Dispatcher::new(of_two(|| tools![slow])).policy(Policy::new().concurrency(limits));
     let limit = |name: &str| Concurrency::default().tool(name, 1);
-    assert_eq!(seconds(&concurrency(limit("find")), &both).await, 2);
-    assert_eq!(seconds(&concurrency(limit("a__find")), &both).await, 1);
+    assert_eq!(seconds(&concurrency(limit("find")), &full_names).await, 2);
+    assert_eq!(seconds(&concurrency(limit("a__find")), &full_names).await, 1);
     assert_eq!(seconds(&concurrency(limit("a__find")), &["a__find"; 2]).await, 2);
 
     let rate = |name: &str| {
         let limits = RateLimits::default().tool(name, RateLimit::per_minute(1));
         Dispatcher::new(of_two(|| tools![slow])).policy(Policy::new().rate_limits(limits))
     };
-    assert_eq!(seconds(&rate("find"), &both).await, 61);
-    assert_eq!(seconds(&rate("a__find"), &both).await, 1);
+    assert_eq!(seconds(&rate("find"), &full_names).await, 61);
+    assert_eq!(seconds(&rate("a__find"), &full_names).await, 1);
     // Alone, the tool is called by its own name and limited by its full name.
     let provider_limit = rate("a__find");
     let _ = provider_limit.registry().unregister_provider("b");

@@ -33,7 +33,7 @@ impl ChatModel for RecordingModel {
             .lock()
             .unwrap()
             .pop()
-            .ok_or_else(|| ModelError::Setup("the script is over".into()))
+            .ok_or_else(|| ModelError::Setup("the script has no further reply".into()))
     }
 }
 

@@ -4,8 +4,8 @@ use tool_runtime::registry::{Selector, SelectorInput};
 
 use super::*;
 
-fn register(registry: &Registry, provider: &str, own: &str) -> Result<(), RegistryError> {
-    let tool = named(own, &format!("By {provider}."));
+fn register(registry: &Registry, provider: &str, own_name: &str) -> Result<(), RegistryError> {
+    let tool = named(own_name, &format!("By {provider}."));
     if provider.is_empty() {
         registry.register(tool).map(drop)
     } else {
@@ -15,8 +15,8 @@ fn register(registry: &Registry, provider: &str, own: &str) -> Result<(), Regist
 
 fn holding(tools: &[(&str, &str)]) -> Registry {
     let registry = Registry::new();
-    for (provider, own) in tools {
-        register(&registry, provider, own).unwrap();
+    for (provider, own_name) in tools {
+        register(&registry, provider, own_name).unwrap();
     }
     registry
 }
@@ -134,9 +134,9 @@ fn view_keeps_its_meaning_when_tools_change() {
 #[test]
 fn name_selects_the_same_tools_in_every_setting() {
     let all = [("", "find"), ("a", "find"), ("b", "find"), ("a", "b__find"), ("c", "read")];
-    let full = |(provider, own): (&str, &str)| match provider {
-        "" => own.to_owned(),
-        provider => format!("{provider}__{own}"),
+    let full = |(provider, own_name): (&str, &str)| match provider {
+        "" => own_name.to_owned(),
+        provider => format!("{provider}__{own_name}"),
     };
     for (name, expected) in [
         ("find", vec![("", "find"), ("a", "find"), ("b", "find")]),

@@ -25,22 +25,23 @@ enum Change {
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
     let provider = || prop_oneof![Just("p"), Just("q"), Just("q_r")];
-    let own = || prop::sample::select(vec!["a", "b", "p__a", "q__b", "_r__a", "a__b", "_", "__"]);
+    let own_name =
+        || prop::sample::select(vec!["a", "b", "p__a", "q__b", "_r__a", "a__b", "_", "__"]);
     let name = || {
         let full = ["p__b", "q__p__a", "p__p__a", "q_r__a", "p___", "p____"];
-        prop_oneof![own(), prop::sample::select(full.to_vec())]
+        prop_oneof![own_name(), prop::sample::select(full.to_vec())]
     };
-    let key = (prop::option::of(provider()), own());
-    let several = prop::collection::vec((own(), any::<u8>()), 0..4);
+    let key = (prop::option::of(provider()), own_name());
+    let several = prop::collection::vec((own_name(), any::<u8>()), 0..4);
     let change = prop_oneof![
         6 => (key, any::<u8>()).prop_map(|(key, mark)| Change::Register(key, mark)),
         1 => (prop::option::of(provider()), several)
             .prop_map(|(provider, tools)| Change::RegisterAll(provider, tools)),
         2 => name().prop_map(Change::Unregister),
-        1 => (provider(), own()).prop_map(|(provider, hidden)| Change::Withdraw(provider, hidden)),
+        1 => (provider(), own_name()).prop_map(|(provider, hidden)| Change::Withdraw(provider, hidden)),
         1 => Just(Change::Restore),
         1 => (name(), any::<u8>()).prop_map(|(name, mark)| Change::Describe(name, mark)),
-        1 => (name(), any::<u8>(), own())
+        1 => (name(), any::<u8>(), own_name())
             .prop_map(|(name, weight, hidden)| Change::Prefer(name, weight, hidden)),
     ];
     prop::collection::vec(change, 0..40)
@@ -54,8 +55,8 @@ struct Model {
     preferred: BTreeMap<String, u8>,
 }
 
-fn full((provider, own): Key) -> String {
-    provider.map_or(own.to_owned(), |provider| format!("{provider}__{own}"))
+fn full((provider, own_name): Key) -> String {
+    provider.map_or(own_name.to_owned(), |provider| format!("{provider}__{own_name}"))
 }
 
 fn has_name(key: Key, name: &str) -> bool {
@@ -78,8 +79,8 @@ impl Model {
 
     /// Whether a conflicting tool prevents the registration.
     fn is_blocked(&self, key: Key) -> bool {
-        let same = |other: &Key| full(*other) == full(key) && other.0 != key.0;
-        self.tools.keys().any(same)
+        let is_rival = |other: &Key| full(*other) == full(key) && other.0 != key.0;
+        self.tools.keys().any(is_rival)
     }
 
     fn contents(&self, is_visible: impl Fn(Key) -> bool) -> Vec<(String, String, f64)> {
@@ -141,8 +142,8 @@ proptest! {
         let mut snapshots = Vec::new();
         for change in changes {
             match change {
-                Change::Register(key @ (provider, own), mark) => {
-                    let tool = numbered(own, mark);
+                Change::Register(key @ (provider, own_name), mark) => {
+                    let tool = numbered(own_name, mark);
                     let displaced = match provider {
                         None => registry.register(tool),
                         Some(provider) => registry.register_from(provider, tool),
@@ -157,18 +158,18 @@ proptest! {
                     }
                 }
                 Change::RegisterAll(provider, tools) => {
-                    let list = tools.iter().map(|(own, mark)| numbered(own, *mark)).collect();
+                    let list = tools.iter().map(|(own_name, mark)| numbered(own_name, *mark)).collect();
                     let displaced = match provider {
                         None => registry.register_all(list),
                         Some(provider) => registry.register_all_from(provider, list),
                     };
-                    let once = tools.iter().map(|(own, _)| own).collect::<BTreeSet<_>>().len();
-                    let is_blocked = tools.iter().any(|(own, _)| model.is_blocked((provider, own)));
-                    prop_assert_eq!(displaced.is_err(), once < tools.len() || is_blocked);
+                    let names = tools.iter().map(|(own_name, _)| own_name).collect::<BTreeSet<_>>().len();
+                    let is_blocked = tools.iter().any(|(own_name, _)| model.is_blocked((provider, own_name)));
+                    prop_assert_eq!(displaced.is_err(), names < tools.len() || is_blocked);
                     if let Ok(displaced) = displaced {
                         let before = tools
                             .iter()
-                            .filter_map(|(own, mark)| model.tools.insert((provider, own), *mark));
+                            .filter_map(|(own_name, mark)| model.tools.insert((provider, own_name), *mark));
                         let mut before: Vec<_> =
                             before.map(|mark| format!("Number {mark}.")).collect();
                         before.sort();
@@ -237,9 +238,9 @@ proptest! {
             (Just(places.clone()).prop_shuffle(), Just(places).prop_shuffle())
         })
     ) {
-        let put = |registry: &Registry, (provider, own): Key| match provider {
-            None => registry.register(named(own, "It.")).is_ok(),
-            Some(provider) => registry.register_from(provider, named(own, "It.")).is_ok(),
+        let put = |registry: &Registry, (provider, own_name): Key| match provider {
+            None => registry.register(named(own_name, "It.")).is_ok(),
+            Some(provider) => registry.register_from(provider, named(own_name, "It.")).is_ok(),
         };
         let direct = Registry::new();
         let places: Vec<_> = places.into_iter().filter(|key| put(&direct, *key)).collect();

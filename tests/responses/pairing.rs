@@ -51,7 +51,7 @@ fn broken_rule(body: &Value) -> Option<String> {
                     return Some(format!("{name:?} is no name"));
                 }
                 if call_id.is_empty() || call_id.len() > 64 || !calls.insert(call_id.clone()) {
-                    return Some(format!("the call {call_id:?} has no id of its own"));
+                    return Some(format!("the call {call_id:?} has no unique id"));
                 }
                 if serde_json::from_str::<Map<_, _>>(item["arguments"].as_str()?).is_err() {
                     return Some(format!("the arguments of {call_id} are no object"));

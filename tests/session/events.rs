@@ -46,8 +46,11 @@ async fn started_event_names_the_session() {
     agent.run("Hello").await.unwrap();
 
     // A sub-agent's run belongs to no session itself.
-    let own = || (0, Some("letters of [redacted]".to_owned()));
-    assert_eq!(started_sessions(&recorder), [own(), (1, None), own(), own(), (1, None), (0, None)]);
+    let session_start = || (0, Some("letters of [redacted]".to_owned()));
+    assert_eq!(
+        started_sessions(&recorder),
+        [session_start(), (1, None), session_start(), session_start(), (1, None), (0, None)]
+    );
     let html = RunReport::from(&recorder).to_html();
     assert!(html.contains(r#"["Session","letters of [redacted]"]"#), "the report tells it as well");
 }
@@ -62,6 +65,6 @@ async fn abandoned_run_event_names_the_session() {
     run.next().await;
     drop(run);
     session.run("Never mind.").await.unwrap();
-    let own = || (0, Some("letters".to_owned()));
-    assert_eq!(started_sessions(&recorder), [own(), own(), own()]);
+    let session_start = || (0, Some("letters".to_owned()));
+    assert_eq!(started_sessions(&recorder), [session_start(), session_start(), session_start()]);
 }

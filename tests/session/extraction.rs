@@ -44,7 +44,7 @@ async fn extraction_resumes_from_every_phase() {
         let time_limit = Duration::from_secs(ended_at);
         assert!(timeout(time_limit, session.extract::<u32>("What hour is it?")).await.is_err());
         let run = session.resume().await.unwrap();
-        let run = run.unwrap_or_else(|| panic!("{ended_at}: there is nothing to go on with"));
+        let run = run.unwrap_or_else(|| panic!("{ended_at}: no run can be resumed"));
         let value = run.extract::<u32>().await.unwrap();
         assert_eq!(value.value, 12);
         assert_eq!(session.messages().await.unwrap(), value.transcript);
@@ -132,10 +132,10 @@ async fn extraction_resumes_after_every_save() {
         let resumed_session = session(usize::MAX);
         let run = resumed_session.resume().await.unwrap();
         if is_over {
-            assert!(run.is_none(), "it is over, and goes on");
+            assert!(run.is_none(), "the extraction has ended, but a run was returned");
             break;
         }
-        let run = run.unwrap_or_else(|| panic!("{ends}: there is nothing to go on with"));
+        let run = run.unwrap_or_else(|| panic!("{ends}: no run can be resumed"));
         let value = run.extract::<u32>().await.unwrap();
         assert_eq!(value.value, 12);
         let requests =

@@ -103,13 +103,13 @@ impl SessionStore for EndingStore {
 
 /// Returns the results by call, one line each.
 fn result_lines(messages: &[Message]) -> Vec<String> {
-    let of = |message: &Message| match message {
+    let results_of = |message: &Message| match message {
         Message::Tool { results } => {
             results.iter().map(|it| it.error.clone().unwrap_or_else(|| it.text.clone())).collect()
         }
         _ => Vec::new(),
     };
-    messages.iter().flat_map(of).collect()
+    messages.iter().flat_map(results_of).collect()
 }
 
 /// Whenever the process ends, the next one completes the run. Only a call that was in flight is
@@ -212,7 +212,7 @@ async fn second_writer_of_a_session_conflicts() {
         matches!(stopped.reason, StopReason::Session(SessionError::Conflict { .. })),
         "{stopped}"
     );
-    assert_eq!(log.lock().unwrap().len(), paid, "the calls of who came late were not made");
+    assert_eq!(log.lock().unwrap().len(), paid, "the late run made no calls");
 }
 
 #[tokio::test]

@@ -27,12 +27,12 @@ pub fn marked(marker: &str) -> usize {
 /// Counts the children of this process, including zombies.
 #[allow(dead_code, reason = "not every test counts them")]
 pub fn children() -> usize {
-    let own = std::process::id().to_string();
+    let parent = std::process::id().to_string();
     let is_own = |path: &std::path::PathBuf| {
         let stat = fs::read_to_string(path.join("stat")).unwrap_or_default();
         // The name is in brackets and may hold anything. The state and the parent follow.
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        rest.split_whitespace().nth(1) == Some(own.as_str())
+        rest.split_whitespace().nth(1) == Some(parent.as_str())
     };
     each().filter(is_own).count()
 }

@@ -14,8 +14,8 @@ fn assert_missing<C: codec::Codec>(client: Client<C>, host: &str) {
     assert!(with_key.check().is_ok(), "{host}");
     let (header, value) = C::key_header("secret");
     assert!(client.clone().header(header, value).check().is_ok(), "{host}");
-    let own = client.clone().transport(ReqwestTransport::new());
-    assert!(own.check().is_ok(), "a transport may add the key of {host}");
+    let with_transport = client.clone().transport(ReqwestTransport::new());
+    assert!(with_transport.check().is_ok(), "a transport may add the key of {host}");
     let error = client.check().unwrap_err();
     assert!(matches!(error, ModelError::Setup(_)), "{error:?}");
     let expected = format!("missing API key for {host}: set it with `key`");
@@ -50,8 +50,8 @@ fn missing_key_is_accepted_for_other_hosts() {
 fn malformed_url_is_reported() {
     for provider in &PROVIDERS {
         for base in ["", "localhost:8080/v1", "htp://models.invalid/v1"] {
-            let own = Some(Shared(Arc::new(ReqwestTransport::new())));
-            for transport in [None, own] {
+            let custom = Some(Shared(Arc::new(ReqwestTransport::new())));
+            for transport in [None, custom] {
                 let model = (provider.model)(Setup { transport, ..Setup::new(base) });
                 let error = model.check().unwrap_err();
                 assert!(matches!(error, ModelError::Setup(_)), "{error:?}");

@@ -30,7 +30,7 @@ async fn credentials_are_sent_once() {
         let [request] = server.requests().try_into().unwrap();
         let all: Vec<_> =
             request.headers.iter().filter(|(name, _)| name == "authorization").collect();
-        // These two send the key in a header of their own.
+        // These two send the key in a separate header.
         let expected = match provider.name {
             "anthropic" | "gemini" => BASIC.to_owned(),
             _ => format!("Bearer {KEY}"),

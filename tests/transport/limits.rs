@@ -15,11 +15,11 @@ use crate::{Setup, Shared, both};
 
 const SHORT: Duration = Duration::from_millis(50);
 
-fn assert_timeout(answer: Result<ChatReply, ModelError>, expected: Duration, of: &str) {
+fn assert_timeout(answer: Result<ChatReply, ModelError>, expected: Duration, case: &str) {
     let error = answer.unwrap_err();
-    let ModelError::Timeout { limit, .. } = &error else { panic!("{of}: {error:?}") };
-    assert_eq!(*limit, expected, "{of}");
-    assert!(error.to_string().contains(&format!("{expected:?}")), "{of}: {error}");
+    let ModelError::Timeout { limit, .. } = &error else { panic!("{case}: {error:?}") };
+    assert_eq!(*limit, expected, "{case}");
+    assert!(error.to_string().contains(&format!("{expected:?}")), "{case}: {error}");
 }
 
 #[tokio::test]

@@ -91,15 +91,15 @@ fn transcripts_are_normalized() {
 
 fn any_message() -> impl Strategy<Value = Message> {
     let ids = || prop::collection::vec(prop_oneof!["", "a", "b", "call_[1-3]"], 0..4);
-    let with = |make: fn(&[&str]) -> Message| {
+    let messages = |make: fn(&[&str]) -> Message| {
         ids().prop_map(move |ids| make(&ids.iter().map(String::as_str).collect::<Vec<_>>()))
     };
     prop_oneof![
         1 => Just(Message::system("system")),
         2 => Just(Message::user("user")),
         1 => Just(Message::assistant("words")),
-        4 => with(reply_with_calls),
-        4 => with(results_of),
+        4 => messages(reply_with_calls),
+        4 => messages(results_of),
     ]
 }
 

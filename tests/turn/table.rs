@@ -127,18 +127,18 @@ fn interrupt(turn: &mut Turn) {
 #[test]
 fn every_state_handles_every_event() {
     for (state, before) in all_states() {
-        let is = |name: &str| match name {
+        let state_of = |name: &str| match name {
             "started" | "half done" => "calls".to_owned(),
             name => name.to_owned(),
         };
-        assert_eq!(name(&before), is(state));
+        assert_eq!(name(&before), state_of(state));
         assert_complete_or_open(&before);
         for (event, apply, transitions) in EVENTS {
             let mut turn = before.clone();
             apply(&mut turn);
             let to =
                 transitions.iter().find(|(from, _)| *from == state).map_or(state, |(_, to)| to);
-            assert_eq!(name(&turn), is(to), "{state}: {event}");
+            assert_eq!(name(&turn), state_of(to), "{state}: {event}");
             assert_complete_or_open(&turn);
             assert_eq!(stored(&turn), turn, "{state}: {event}");
         }

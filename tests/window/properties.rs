@@ -135,9 +135,9 @@ proptest! {
     fn required_messages_stay_in_order(messages in conversations(), window in windows()) {
         let (messages, run) = in_order(messages);
         let windowed = window.plan(&messages, run, &WindowState::default()).messages;
-        let own = |message: &&Message| !message.text().starts_with("[To save room");
-        let own: Vec<_> = windowed.iter().filter(own).cloned().collect();
-        prop_assert!(is_in_order(&own, &messages), "{:#?}\nof {:#?}", own, messages);
+        let is_original = |message: &&Message| !message.text().starts_with("[To save room");
+        let original: Vec<_> = windowed.iter().filter(is_original).cloned().collect();
+        prop_assert!(is_in_order(&original, &messages), "{:#?}\nof {:#?}", original, messages);
 
         let systems = |messages: &[Message]| -> Vec<_> {
             messages.iter().filter(|message| is_system(message)).cloned().collect()

@@ -7,7 +7,7 @@ use syn::{Lit, Meta, Token};
 
 use crate::errors::Errors;
 
-/// The values of `effect`, which users often write as words of their own.
+/// The values of `effect`, which users often write as separate words.
 pub(super) const EFFECTS: [&str; 4] = ["none", "read", "write", "external"];
 
 /// The minimum similarity (0 to 1) of a suggestion.

@@ -41,7 +41,7 @@ fn check_async(function: &ToolFn, errors: &Errors) {
         ),
         (Some(_), Some(word)) => errors.at(
             &word.at,
-            "`blocking` is for a plain `fn`, which runs on a thread of its own: \
+            "`blocking` is for a plain `fn`, which runs on a separate thread: \
              remove `blocking`, or `async`",
         ),
         _ => {}

@@ -22,7 +22,7 @@ pub(super) struct AgentConfig {
     pub(super) name: Option<String>,
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) registry: Result<Registry, RegistryError>,
-    /// Holds the policy. Each run derives a dispatcher of its own from it.
+    /// Holds the policy. Each run derives its own dispatcher from it.
     pub(super) dispatcher: Dispatcher,
     /// Runs the calls instead of the dispatcher, if set.
     pub(super) remote: Option<Arc<dyn Dispatch>>,

@@ -205,7 +205,7 @@ impl Run {
         });
     }
 
-    /// Adds parts to the prompt of the next request, unless the run is over.
+    /// Adds parts to the prompt of the next request, unless the run has ended.
     pub(super) fn add_to_prompt(&mut self, parts: Vec<UserPart>) -> Result<(), StopReason> {
         match self.turn().next() {
             Step::Done(Outcome::Answered) | Step::RequestModel | Step::RunCalls(_) => {}
@@ -239,7 +239,7 @@ impl Run {
         }
         let extracted = self.request_value(&spec, request).await;
         if matches!(extracted, Ok(_) | Err(StopReason::ExtractionFailed { .. })) {
-            // With or without a value, the extraction is over.
+            // With or without a value, the extraction has ended.
             self.state.turn.set_extraction_phase(None);
             self.save().await?;
         }

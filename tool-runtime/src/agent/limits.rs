@@ -39,7 +39,7 @@ pub struct Limits {
     pub tokens: Option<u64>,
     /// Maximum cost of all requests and replies, and the token prices. Default: `None`, no limit.
     ///
-    /// A [sub-agent](super::SubAgent) with prices of its own contributes the cost that it computes
+    /// A [sub-agent](super::SubAgent) with its own prices contributes the cost that it computes
     /// with them; use the same currency for both. If prices are set,
     /// [`Answer::cost`](crate::Answer::cost) and similar fields report the cost of a run. To track
     /// the cost without a limit, use a maximum of [`f64::INFINITY`].

@@ -302,7 +302,7 @@ impl Paused {
         }
     }
 
-    /// Records a decision on a pending call, with the name of who decides. The last decision on a
+    /// Records a decision on a pending call, with the name of the approver. The last decision on a
     /// call counts.
     ///
     /// # Errors

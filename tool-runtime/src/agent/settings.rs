@@ -100,7 +100,7 @@ impl Agent {
     /// Replaces every setting of an earlier policy and starts its counters anew. Default:
     /// [`Policy::new`].
     ///
-    /// The agent has no methods of its own for these settings: [`Policy::secrets`] redacts,
+    /// The agent has no separate methods for these settings: [`Policy::secrets`] redacts,
     /// [`Policy::approver`] sets the approver, [`Policy::rate_limits`] and [`Policy::concurrency`]
     /// set the limits of calls, and [`Policy::max_retries`] sets the retries. The limits of a run
     /// are [`limits`](Self::limits).

@@ -208,7 +208,7 @@ impl<A> RunStream<A> {
         Self { run: RunFuture::Running(drive(run)), items }
     }
 
-    /// Returns the next item; `None` if the run is over and all items were returned.
+    /// Returns the next item, or `None` after the last item of a run that has ended.
     ///
     /// # Panics
     /// Panics where [`Agent::run`](crate::Agent::run) does.

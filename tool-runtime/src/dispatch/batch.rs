@@ -104,7 +104,7 @@ async fn run_waves(
     executions
 }
 
-/// Runs one call in the caller's task, or several calls in tasks of their own, to use all cores.
+/// Runs one call in the caller's task, or several calls in separate tasks, to use all cores.
 async fn run_wave(
     batch: &Arc<BatchContext>,
     calls: &[ToolCall],

@@ -56,7 +56,7 @@ pub struct Breakers {
 }
 
 impl Breakers {
-    /// Sets the breaker of every provider that has none of its own.
+    /// Sets the breaker of every provider that has no breaker yet.
     ///
     /// Each provider has its own state: a failing provider does not block the others.
     #[must_use]

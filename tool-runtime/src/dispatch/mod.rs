@@ -81,7 +81,7 @@ use state::DispatchState;
 /// invalid arguments, errors, panics and timeouts all become results. The calls of one reply run in
 /// parallel, except for those of `sequential` tools.
 ///
-/// Several calls run in tasks of their own; a single call runs in the caller's task. A tool can
+/// Several calls run in separate tasks; a single call runs in the caller's task. A tool can
 /// therefore not rely on a `task_local!` of its caller: pass values by
 /// [`extension`](Self::extension).
 ///
@@ -399,7 +399,7 @@ impl Dispatcher {
     }
 
     /// Returns a dispatcher for a new run: it shares the policy and the counters, and has a memo
-    /// and approvals of its own. `approved` are the tools that are approved for the run, and by
+    /// and its own approvals. `approved` are the tools that are approved for the run, and by
     /// whom.
     pub(crate) fn for_run(
         &self,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Splits calls into waves. The calls of a wave run concurrently; waves run one after the other.
 ///
-/// A sequential call is a wave of its own: it waits for the calls before it, and the calls behind
+/// A sequential call is a separate wave: it waits for the calls before it, and the calls behind
 /// it wait for it.
 pub(super) fn waves(sequential: impl IntoIterator<Item = bool>) -> Vec<Range<usize>> {
     let mut waves: Vec<Range<usize>> = Vec::new();
@@ -24,7 +24,7 @@ mod tests {
     use super::waves;
 
     #[test]
-    fn sequential_call_is_a_wave_of_its_own() {
+    fn sequential_call_is_a_separate_wave() {
         for (calls, expected) in [
             ("", ""),
             ("p", "p"),

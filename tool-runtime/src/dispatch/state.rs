@@ -79,8 +79,8 @@ impl DispatchState {
         may_run && check_capabilities(entry.definition(), &self.policy.granted).is_ok()
     }
 
-    /// Returns the state of a new run: it shares the policy and the counters, and has a memo,
-    /// approvals, detected secrets and a clock of its own.
+    /// Returns the state of a new run: it shares the policy and the counters, and has
+    /// its own memo, approvals, detected secrets and clock.
     pub(super) fn for_run(&self, run: RunId, approved: BTreeMap<String, String>) -> Self {
         let approvals = self.approvals.for_run(run, approved);
         let redactor = self.redactor.for_run();

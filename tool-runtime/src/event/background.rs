@@ -7,7 +7,7 @@ use super::{Event, Observer};
 /// The default capacity of a queue, in events.
 pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 
-/// Runs an observer on a thread of its own, so that slow observers never delay a run.
+/// Runs an observer on a dedicated thread, so that slow observers never delay a run.
 ///
 /// Events wait in a bounded queue. If the queue is full, new events are dropped, and the observer
 /// receives their number as a [`LogEvent::Dropped`](super::LogEvent::Dropped). When the last clone

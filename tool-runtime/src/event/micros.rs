@@ -12,7 +12,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration
     u64::deserialize(from).map(Duration::from_micros)
 }
 
-/// Returns the duration in whole microseconds, as it is serialized.
+/// Returns the duration in whole microseconds, the serialized unit.
 #[inline]
 pub(crate) fn truncate(span: Duration) -> Duration {
     span - Duration::from_nanos(u64::from(span.subsec_nanos() % 1_000))

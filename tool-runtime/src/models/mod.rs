@@ -94,7 +94,7 @@ pub use scripted::{ScriptedFailure, ScriptedModel, ScriptedTurn};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a model",
     label = "pass a client such as `OpenAi::new(url, name)`, or a `ScriptedModel` in a test",
-    note = "each client has a feature of its own, such as `openai`; \
+    note = "each client has its own feature, such as `openai`; \
             for a model of your own, implement `ChatModel` under `#[async_trait]`"
 )]
 #[async_trait]

@@ -71,7 +71,7 @@ const fn is_letter(c: char) -> bool {
 
 /// Maps the names of a request's tools to names that a provider allows, and back.
 ///
-/// - A name that the rules allow stays as it is.
+/// - A name that the rules allow stays unchanged.
 /// - Any other name is normalized. If several names have the same normalized form, a hash of the
 ///   name is appended. So a tool keeps its wire name when other tools are added or removed, as
 ///   long as no other name has the same normalized form.

@@ -57,7 +57,7 @@ fn check_dialect<C: Codec>(
         return Ok(());
     }
     let other = match C::STRICT_DIALECT {
-        Some(own) => format!("this provider expects {own}"),
+        Some(expected) => format!("this provider expects {expected}"),
         None => "this provider has no strict mode".to_owned(),
     };
     let owner = owner();

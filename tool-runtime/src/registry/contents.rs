@@ -55,8 +55,8 @@ impl Contents {
         let by_own_name =
             self.table.find(name).and_then(|namesakes| namesakes.called_by_own_name());
         by_own_name.or_else(|| {
-            let (provider, own) = split_full_name(name)?;
-            self.of_provider(Some(provider), own)
+            let (provider, own_name) = split_full_name(name)?;
+            self.of_provider(Some(provider), own_name)
         })
     }
 
@@ -80,8 +80,8 @@ impl Contents {
         let (mut next, mut replaced) = (self.clone(), Vec::new());
         for entry in new {
             let entry = &Entry::in_dialect(entry, self.dialect)?;
-            if let Some((provider, own)) = naming::rival(entry.provider(), entry.own_name())
-                && let Some(rival) = next.of_provider(provider.as_deref(), &own)
+            if let Some((provider, own_name)) = naming::rival(entry.provider(), entry.own_name())
+                && let Some(rival) = next.of_provider(provider.as_deref(), &own_name)
             {
                 return Err(RegistryError::name_conflict(entry, rival));
             }
@@ -123,8 +123,8 @@ impl Contents {
         let mut next = self.clone();
         let new = tools.iter().map(|tool| (tool.full_name().to_owned(), Arc::clone(preference)));
         Arc::make_mut(&mut next.preferences).extend(new);
-        for own in tools.iter().map(|tool| tool.own_name()).collect::<BTreeSet<_>>() {
-            next.edit(own, |_| ());
+        for own_name in tools.iter().map(|tool| tool.own_name()).collect::<BTreeSet<_>>() {
+            next.edit(own_name, |_| ());
         }
         next
     }
@@ -158,8 +158,8 @@ impl Contents {
             }
         }
         let mut next = self.clone();
-        for (own, new) in changed {
-            next.edit(own, |tools| {
+        for (own_name, new) in changed {
+            next.edit(own_name, |tools| {
                 new.into_iter().for_each(|entry| drop(namesakes::insert(tools, entry)));
             });
         }
@@ -170,20 +170,20 @@ impl Contents {
         next
     }
 
-    fn of_provider(&self, provider: Option<&str>, own: &str) -> Option<&Arc<Entry>> {
-        self.table.find(own)?.of_provider(provider)
+    fn of_provider(&self, provider: Option<&str>, own_name: &str) -> Option<&Arc<Entry>> {
+        self.table.find(own_name)?.of_provider(provider)
     }
 
     /// Changes the tools of one own name and updates their definitions.
-    fn edit(&mut self, own: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
+    fn edit(&mut self, own_name: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
         self.sorted = OnceLock::new();
-        self.table.edit(own, |tools| {
+        self.table.edit(own_name, |tools| {
             self.secret_count -= secret_count(tools);
             edit(tools);
             self.secret_count += secret_count(tools);
             let count = tools.len();
             for tool in tools {
-                let is_own_name = naming::is_called_by_own_name(tool.provider(), own, count);
+                let is_own_name = naming::is_called_by_own_name(tool.provider(), own_name, count);
                 let preference = self.preferences.get(tool.full_name());
                 Entry::update(tool, is_own_name, preference.map(AsRef::as_ref));
             }

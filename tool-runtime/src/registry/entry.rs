@@ -33,7 +33,7 @@ pub struct Entry {
     tool: Arc<dyn Tool>,
     provider: Option<Arc<str>>,
     /// The definition of the tool itself.
-    own: Arc<ToolDefinition>,
+    registered: Arc<ToolDefinition>,
     /// The description in the store.
     description: Option<Arc<str>>,
     /// The definition that models receive: with a unique name, the description in the store, and
@@ -54,15 +54,23 @@ impl Entry {
             let definition = tool.definition();
             definition.validate().map(|()| definition.clone())
         };
-        let own = catch_panic(validated)
+        let registered = catch_panic(validated)
             .map_err(|panic| RegistryError::panicked(provider_name, &panic.to_string()))?;
-        let own = own.map_err(|error| RegistryError::definition(provider_name, error))?;
+        let registered =
+            registered.map_err(|error| RegistryError::definition(provider_name, error))?;
         if let Some(provider) = provider_name {
-            naming::check_length(provider, &own.name)?;
+            naming::check_length(provider, &registered.name)?;
         }
-        let own = Arc::new(own.with_provider(provider_name));
-        let effective = Arc::clone(&own);
-        Ok(Self { tool, provider, own, description: None, effective, is_called_by_own_name: true })
+        let registered = Arc::new(registered.with_provider(provider_name));
+        let effective = Arc::clone(&registered);
+        Ok(Self {
+            tool,
+            provider,
+            registered,
+            description: None,
+            effective,
+            is_called_by_own_name: true,
+        })
     }
 
     /// Returns the entry with its parameters expressed in this dialect.
@@ -70,13 +78,14 @@ impl Entry {
         this: &Arc<Self>,
         dialect: Dialect,
     ) -> Result<Arc<Self>, RegistryError> {
-        if this.own.wire_parameters().dialect() == dialect {
+        if this.registered.wire_parameters().dialect() == dialect {
             return Ok(Arc::clone(this));
         }
-        let own = ToolDefinition::clone(&this.own).for_dialect(dialect);
-        let own = own.map_err(|error| RegistryError::definition(this.provider(), error))?;
-        let own = Arc::new(own);
-        Ok(Arc::new(Self { effective: Arc::clone(&own), own, ..Self::clone(this) }))
+        let registered = ToolDefinition::clone(&this.registered).for_dialect(dialect);
+        let registered =
+            registered.map_err(|error| RegistryError::definition(this.provider(), error))?;
+        let registered = Arc::new(registered);
+        Ok(Arc::new(Self { effective: Arc::clone(&registered), registered, ..Self::clone(this) }))
     }
 
     /// Returns the implementation of the tool.
@@ -108,12 +117,12 @@ impl Entry {
     /// Returns the name in the definition of the tool itself. Tools of other providers can have the
     /// same own name.
     pub fn own_name(&self) -> &str {
-        &self.own.name
+        &self.registered.name
     }
 
     /// Returns the name that is unique and never changes: see [`ToolDefinition::full_name`].
     pub fn full_name(&self) -> &str {
-        self.own.full_name()
+        self.registered.full_name()
     }
 
     /// Returns whether the tool can run now, and the reason if not.
@@ -136,7 +145,7 @@ impl Entry {
 
     /// Whether both entries stem from the same registration.
     pub(super) fn is_same_registration(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.own, &other.own)
+        Arc::ptr_eq(&self.registered, &other.registered)
     }
 
     pub(super) fn has_same_description(&self, other: &Self) -> bool {
@@ -147,7 +156,7 @@ impl Entry {
     /// because there is no caller to which the error could be returned.
     pub(super) fn with_description(&self, description: Option<Arc<str>>) -> Self {
         let is_valid = |text: &Arc<str>| {
-            let mut definition = ToolDefinition::clone(&self.own);
+            let mut definition = ToolDefinition::clone(&self.registered);
             definition.description = text.as_ref().into();
             definition.validate().is_ok()
         };
@@ -161,8 +170,8 @@ impl Entry {
         preference: Option<&ToolPreference>,
     ) {
         let name = if is_called_by_own_name { this.own_name() } else { this.full_name() };
-        let description = this.description.as_deref().unwrap_or(&this.own.description);
-        let preference = preference.unwrap_or(&this.own.preference);
+        let description = this.description.as_deref().unwrap_or(&this.registered.description);
+        let preference = preference.unwrap_or(&this.registered.preference);
         let is_current = |definition: &ToolDefinition| {
             definition.name == name
                 && definition.description == description
@@ -172,10 +181,10 @@ impl Entry {
         if is_unchanged && is_current(&this.effective) {
             return;
         }
-        let effective = if is_current(&this.own) {
-            Arc::clone(&this.own)
+        let effective = if is_current(&this.registered) {
+            Arc::clone(&this.registered)
         } else {
-            let mut effective = ToolDefinition::clone(&this.own);
+            let mut effective = ToolDefinition::clone(&this.registered);
             effective.name = name.to_owned();
             effective.description = description.to_owned();
             effective.preference = preference.clone();

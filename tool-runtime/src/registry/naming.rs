@@ -21,18 +21,21 @@ const MAX_PROVIDER_LENGTH: usize = 32;
 const MAX_LENGTH: usize = 128;
 
 /// Whether a tool is called by its own name, if `namesakes` tools have that name.
-pub(super) fn is_called_by_own_name(provider: Option<&str>, own: &str, namesakes: usize) -> bool {
-    provider.is_none() || (namesakes == 1 && !own.contains(SEPARATOR))
+pub(super) fn is_called_by_own_name(
+    provider: Option<&str>,
+    own_name: &str,
+    namesakes: usize,
+) -> bool {
+    provider.is_none() || (namesakes == 1 && !own_name.contains(SEPARATOR))
 }
 
 /// Returns the provider and the own name of the only tool that can't be registered together with
 /// this one.
-pub(super) fn rival(provider: Option<&str>, own: &str) -> Option<(Option<String>, String)> {
+pub(super) fn rival(provider: Option<&str>, own_name: &str) -> Option<(Option<String>, String)> {
     match provider {
-        Some(provider) => Some((None, full_name(provider, own))),
-        None => {
-            split_full_name(own).map(|(provider, own)| (Some(provider.to_owned()), own.to_owned()))
-        }
+        Some(provider) => Some((None, full_name(provider, own_name))),
+        None => split_full_name(own_name)
+            .map(|(provider, own_name)| (Some(provider.to_owned()), own_name.to_owned())),
     }
 }
 
@@ -57,12 +60,12 @@ pub(super) fn check_provider(provider: &str) -> Result<(), RegistryError> {
 ///
 /// # Errors
 /// The full name is too long.
-pub(super) fn check_length(provider: &str, own: &str) -> Result<(), RegistryError> {
-    let length = provider.len() + SEPARATOR.len() + own.len();
+pub(super) fn check_length(provider: &str, own_name: &str) -> Result<(), RegistryError> {
+    let length = provider.len() + SEPARATOR.len() + own_name.len();
     if length > MAX_LENGTH {
         return Err(RegistryError::NameTooLong {
             provider: provider.to_owned(),
-            name: own.to_owned(),
+            name: own_name.to_owned(),
             length,
         });
     }

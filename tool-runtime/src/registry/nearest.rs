@@ -33,8 +33,8 @@ const NAMESPACE_SEPARATORS: [char; 3] = ['.', ':', '/'];
 /// name. Otherwise the model could mistake another provider's tool for the one that it named.
 pub(crate) fn name_to_suggest<'a>(tool: &'a Entry, called: &str) -> &'a str {
     let contains_more = || {
-        let (called, own) = (normalize(called), normalize(tool.own_name()));
-        called.len() > own.len() && called.contains(&own)
+        let (called, own_name) = (normalize(called), normalize(tool.own_name()));
+        called.len() > own_name.len() && called.contains(&own_name)
     };
     let has_namespace = called.contains(NAMESPACE_SEPARATORS) || split_full_name(called).is_some();
     if has_namespace || called.len() <= MAX_LENGTH && contains_more() {
@@ -69,8 +69,8 @@ fn nearest_names<'a, T: Copy>(
         return Vec::new();
     }
     let unqualified = called.rsplit(NAMESPACE_SEPARATORS).next().unwrap_or_default();
-    let own = split_full_name(unqualified).map_or(unqualified, |(_, own)| own);
-    let mut targets = vec![normalize(called), normalize(unqualified), normalize(own)];
+    let own_name = split_full_name(unqualified).map_or(unqualified, |(_, own_name)| own_name);
+    let mut targets = vec![normalize(called), normalize(unqualified), normalize(own_name)];
     targets.dedup();
     let targets: Vec<_> =
         targets.into_iter().map(|target| (CharCounts::of(&target), target)).collect();

@@ -21,10 +21,10 @@ pub(super) struct Table {
 impl Table {
     /// Returns the tools with this own name.
     #[inline]
-    pub(super) fn find(&self, own: &str) -> Option<&Namesakes> {
-        let hash = self.hasher.hash_one(own);
+    pub(super) fn find(&self, own_name: &str) -> Option<&Namesakes> {
+        let hash = self.hasher.hash_one(own_name);
         let part = self.parts.get(part_of(hash, self.parts.len()))?;
-        part.find(hash, |known| **known.name() == *own)
+        part.find(hash, |known| **known.name() == *own_name)
     }
 
     /// Returns all tools, in no order.
@@ -33,16 +33,16 @@ impl Table {
     }
 
     /// Changes the tools with this own name. There may be none before or after the change.
-    pub(super) fn edit(&mut self, own: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
-        let known = self.find(own).map(|known| Arc::clone(known.name()));
-        let name = known.unwrap_or_else(|| own.into());
+    pub(super) fn edit(&mut self, own_name: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
+        let known = self.find(own_name).map(|known| Arc::clone(known.name()));
+        let name = known.unwrap_or_else(|| own_name.into());
         if self.names >= self.parts.len() * self.parts.len() {
             self.grow();
         }
-        let (hash, count) = (self.hasher.hash_one(own), self.parts.len());
+        let (hash, count) = (self.hasher.hash_one(own_name), self.parts.len());
         let Some(part) = self.parts.get_mut(part_of(hash, count)) else { return };
         let part = Arc::make_mut(part);
-        let old = part.find_entry(hash, |known| **known.name() == *own).ok();
+        let old = part.find_entry(hash, |known| **known.name() == *own_name).ok();
         let old = old.map(|found| found.remove().0);
         self.names -= usize::from(old.is_some());
         let mut tools = old.map(Namesakes::into_tools).unwrap_or_default();

@@ -284,7 +284,7 @@ pub(super) fn of_note(event: &Event) -> String {
     }
 }
 
-/// Returns the members of an event that have no place of their own.
+/// Returns the members of an event that have no dedicated place.
 fn other_members(event: &Event) -> String {
     let Ok(Value::Object(members)) = serde_json::to_value(&event.kind) else {
         return String::new();

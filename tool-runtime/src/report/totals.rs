@@ -102,9 +102,9 @@ fn waiting_ancestors(rows: &[Row]) -> HashSet<usize> {
     for row in rows {
         let waits =
             row.kind == RowKind::Tool && row.state == RowState::Waiting && !row.is_continued;
-        let mut above = row.parent.filter(|_| waits);
-        while let Some(index) = above.filter(|index| ancestors.insert(*index)) {
-            above = rows.get(index).and_then(|row| row.parent);
+        let mut ancestor = row.parent.filter(|_| waits);
+        while let Some(index) = ancestor.filter(|index| ancestors.insert(*index)) {
+            ancestor = rows.get(index).and_then(|row| row.parent);
         }
     }
     ancestors

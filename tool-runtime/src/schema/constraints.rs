@@ -70,10 +70,10 @@ pub(super) fn unsupported_pattern(schema: &Value) -> Option<&str> {
     let found = Cell::new(None);
     let is_unreadable = |pattern: &&str| !is_supported(pattern);
     any(schema, |rules, _| {
-        let own = rules.get("pattern").and_then(Value::as_str);
+        let pattern = rules.get("pattern").and_then(Value::as_str);
         let keys = rules.get("patternProperties").and_then(Value::as_object);
         let keys = keys.into_iter().flat_map(Map::keys).map(String::as_str);
-        found.set(own.into_iter().chain(keys).find(is_unreadable));
+        found.set(pattern.into_iter().chain(keys).find(is_unreadable));
         found.get().is_some()
     });
     found.get()

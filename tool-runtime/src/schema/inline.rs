@@ -32,8 +32,8 @@ fn inline(document: &mut Document, name: &str) {
     let Some(Value::Object(definitions)) = document.get_mut("$defs") else { return };
     let Some(Value::Object(definition)) = definitions.get(name).cloned() else { return };
     let is_used = uses.all == 1 || uses.all > 1 && is_plain(&definition);
-    let mut own = Document::from(definition.clone());
-    if !is_used || uses.with_rules > 0 || Uses::of(&mut own, &reference).all > 0 {
+    let mut definition_schema = Document::from(definition.clone());
+    if !is_used || uses.with_rules > 0 || Uses::of(&mut definition_schema, &reference).all > 0 {
         return;
     }
     definitions.remove(name);
@@ -89,11 +89,11 @@ fn replace(schema: &mut Document, definition: &Map<String, Value>) {
     let members = schema.ensure_object();
     for (key, value) in definition {
         let value_here = members.entry(key).or_insert_with(|| value.clone());
-        if let (true, Some(own), Some(inherited)) =
+        if let (true, Some(value), Some(inherited)) =
             (key == "description", value_here.as_str(), value.as_str())
-            && !own.contains(inherited)
+            && !value.contains(inherited)
         {
-            *value_here = format!("{own}\n{inherited}").into();
+            *value_here = format!("{value}\n{inherited}").into();
         }
     }
 }

@@ -228,13 +228,16 @@ mod tests {
 
     #[test]
     fn partial_reply_ends_with_its_run() {
-        let of = |run: u128, kind: EventKind| {
+        let event_of = |run: u128, kind: EventKind| {
             Event::new(Origin::new(run.into(), 1), SystemTime::UNIX_EPOCH, kind)
         };
-        let requested = |run| of(run, ModelEvent::Requested.into());
+        let requested = |run| event_of(run, ModelEvent::Requested.into());
         let ended = |run, code: &str| {
             let (code, usage, duration) = (Some(code.to_owned()), Usage::default(), Duration::ZERO);
-            of(run, RunEvent::Finished { code, error: None, usage, cost: None, duration }.into())
+            event_of(
+                run,
+                RunEvent::Finished { code, error: None, usage, cost: None, duration }.into(),
+            )
         };
         let mut replies = Replies::default();
         replies.observe(&requested(1));

@@ -41,7 +41,7 @@ type ActivityKey = (RunId, u32, Option<CallId>, Option<CallId>);
 struct Activity {
     number: u64,
     name: String,
-    about: String,
+    arguments: String,
 }
 
 fn key(origin: &Origin, call: Option<&CallId>) -> ActivityKey {
@@ -89,8 +89,8 @@ impl Screen {
                 self.end(origin, None, reply_line)
             }
             EventKind::Tool(ToolEvent::Started { call }) => {
-                let about = excerpt(&call.arguments.to_text());
-                vec![self.begin(origin, Some(&call.id), &excerpt(&call.name), &about)]
+                let arguments = excerpt(&call.arguments.to_text());
+                vec![self.begin(origin, Some(&call.id), &excerpt(&call.name), &arguments)]
             }
             EventKind::Tool(ToolEvent::Progress { call, progress }) => {
                 self.show(origin, Some(call), &progress_text(progress)).into_iter().collect()
@@ -128,19 +128,25 @@ impl Screen {
         }
     }
 
-    fn begin(&mut self, origin: &Origin, call: Option<&CallId>, name: &str, about: &str) -> Change {
+    fn begin(
+        &mut self,
+        origin: &Origin,
+        call: Option<&CallId>,
+        name: &str,
+        arguments: &str,
+    ) -> Change {
         // A repeated start replaces the activity.
         let running = self.running.entry(key(origin, call)).or_insert_with(|| {
             self.started += 1;
-            Activity { number: self.started, name: String::new(), about: String::new() }
+            Activity { number: self.started, name: String::new(), arguments: String::new() }
         });
-        (running.name, running.about) = (name.into(), about.into());
-        Change::Show(running.number, join_columns([indent(origin.depth) + name, about.into()]))
+        (running.name, running.arguments) = (name.into(), arguments.into());
+        Change::Show(running.number, join_columns([indent(origin.depth) + name, arguments.into()]))
     }
 
     fn show(&self, origin: &Origin, call: Option<&CallId>, now: &str) -> Option<Change> {
-        let Activity { number, name, about } = self.running.get(&key(origin, call))?;
-        let texts = [indent(origin.depth) + name, now.into(), about.clone()];
+        let Activity { number, name, arguments } = self.running.get(&key(origin, call))?;
+        let texts = [indent(origin.depth) + name, now.into(), arguments.clone()];
         Some(Change::Show(*number, join_columns(texts)))
     }
 
@@ -191,8 +197,8 @@ fn execution_result(execution: &ToolExecution) -> (Sign, String) {
     };
     let code = execution.result.error.as_deref().map(excerpt).unwrap_or_default();
     let name = excerpt(&execution.call.name);
-    let about = excerpt(&execution.call.arguments.to_text());
-    (sign, join_columns([name, time(execution.duration), code, about]))
+    let arguments = excerpt(&execution.call.arguments.to_text());
+    (sign, join_columns([name, time(execution.duration), code, arguments]))
 }
 
 fn progress_text(progress: &Progress) -> String {

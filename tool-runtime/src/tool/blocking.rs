@@ -1,4 +1,4 @@
-//! Runs blocking functions on threads of their own, which can't be stopped.
+//! Runs blocking functions on separate threads, which can't be stopped.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;

@@ -196,7 +196,7 @@ impl ToolContext {
     /// Pass it to a service as its idempotency key, so that a retry does not repeat the work.
     pub fn idempotency_key(&self) -> String {
         let (turn, id) = (self.turn(), self.call_id());
-        // A model may assign the id of a nested call to a call of its own.
+        // A model may assign the id of a nested call to another call.
         let depth = match self.scope().map_or(0, |scope| scope.origin.depth) {
             0 => String::new(),
             depth => format!(".{depth}"),

@@ -12,8 +12,8 @@ use super::ToolDefinition;
 pub(crate) const SEPARATOR: &str = "__";
 
 /// Returns the full name of a provider's tool.
-pub(crate) fn full_name(provider: &str, own: &str) -> String {
-    format!("{provider}{SEPARATOR}{own}")
+pub(crate) fn full_name(provider: &str, own_name: &str) -> String {
+    format!("{provider}{SEPARATOR}{own_name}")
 }
 
 /// Splits a full name into the provider and the tool, if it has a provider.
@@ -23,7 +23,7 @@ pub(crate) fn split_full_name(full: &str) -> Option<(&str, &str)> {
 
 /// Whether models may have called the tool with this full name by `name`.
 pub(crate) fn can_be_called(full: &str, name: &str) -> bool {
-    full == name || split_full_name(full).is_some_and(|(_, own)| own == name)
+    full == name || split_full_name(full).is_some_and(|(_, own_name)| own_name == name)
 }
 
 impl ToolDefinition {
@@ -68,8 +68,11 @@ impl ToolDefinition {
     /// provider and its own name does not look like a full name. A setting for the full name takes
     /// precedence.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let own = self.full_name.as_deref().and_then(split_full_name).map(|(_, own)| own);
-        [Some(self.full_name()), own.filter(|own| !own.contains(SEPARATOR))].into_iter().flatten()
+        let own_name =
+            self.full_name.as_deref().and_then(split_full_name).map(|(_, own_name)| own_name);
+        [Some(self.full_name()), own_name.filter(|own_name| !own_name.contains(SEPARATOR))]
+            .into_iter()
+            .flatten()
     }
 
     /// Sets or removes the provider.

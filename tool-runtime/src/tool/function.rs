@@ -251,7 +251,7 @@ impl Tool for Function {
     tool_of_function!(self => self);
 }
 
-/// The type of all tools in `tools![…]`, so that not every tool has a vtable of its own.
+/// The type of all tools in `tools![…]`, so that not every tool has its own vtable.
 impl Tool for &'static Function {
     tool_of_function!(self => self);
 }

@@ -9,7 +9,7 @@ use crate::message::Usage;
 
 /// Tokens, and the cost of those whose price is known.
 ///
-/// A tool that calls a model of its own may pay other prices than its caller, so it reports the
+/// A tool that calls another model may pay other prices than its caller, so it reports the
 /// cost together with the tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

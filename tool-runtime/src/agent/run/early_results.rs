@@ -69,7 +69,7 @@ impl Run {
             while let Ok(more) = finished.try_recv() {
                 ready.push(more);
             }
-            // After the last call the step is over, and saves them all.
+            // After the last call, the step ends and saves all results.
             if finished.is_closed() {
                 break;
             }

@@ -250,8 +250,8 @@ impl Run {
         &self.dispatcher
     }
 
-    /// Runs the next step. Returns `None` if the run is over; [`finish`](Self::finish) then returns
-    /// how it ended.
+    /// Runs the next step. Returns `None` if the run has ended; [`finish`](Self::finish) then
+    /// returns its outcome.
     ///
     /// # Cancellation
     /// Dropping the future cancels the step and its in-flight calls. The run can still be driven.

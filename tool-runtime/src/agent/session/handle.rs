@@ -25,7 +25,7 @@ use crate::message::Message;
 /// `TOOL_INDETERMINATE`, because it may or may not have run; an event reports that as the end of
 /// the call. The end of an abandoned run is emitted with its own id and the code `GIVEN_UP`.
 ///
-/// Each prompt starts a run of its own, to which the full [limits](crate::agent::Limits) of the
+/// Each prompt starts a separate run, to which the full [limits](crate::agent::Limits) of the
 /// agent apply. A resumed run continues with the remaining limits.
 ///
 /// ```
@@ -141,7 +141,7 @@ impl Session {
     /// Runs the agent on this prompt until the model answers.
     ///
     /// The prompt is a text, or a [`Prompt`] whose messages are appended to the conversation so
-    /// far. Each prompt is a run of its own, to which the agent's limits apply anew. An unfinished
+    /// far. Each prompt is a separate run, to which the agent's limits apply anew. An unfinished
     /// run is abandoned: its open calls are answered and not run.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub enum Step {
     RequestModel,
     /// Run these calls and report their results with [`Turn::on_results`](super::Turn::on_results).
     RunCalls(Vec<ToolCall>),
-    /// The run is over; there is nothing left to do.
+    /// The run has ended: no action remains.
     Done(Outcome),
 }
 

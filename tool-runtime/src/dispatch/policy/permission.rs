@@ -80,7 +80,7 @@ impl Permissions {
 
     /// Adds a predicate that examines the arguments of each call that is not already denied.
     ///
-    /// The predicate returns `None` to leave the permission of the tool as it is. A predicate that
+    /// The predicate returns `None` to leave the permission of the tool unchanged. A predicate that
     /// panics denies the call.
     #[must_use]
     pub fn when(

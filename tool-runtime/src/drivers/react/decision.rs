@@ -116,7 +116,7 @@ pub(super) fn parse(text: &str, is_json: bool) -> Option<ReactDecision> {
 fn parse_members(members: &Members<'_>, is_json: bool) -> Option<ReactDecision> {
     let thought = members.get(&THOUGHT).map(string_content).unwrap_or_default();
     let kind = members.get(&TYPE).filter(|kind| !kind.starts_with('{')).map(string_content);
-    // The call may be an object of its own.
+    // The call may be a nested object.
     let inner = members.get(&TOOL).filter(|tool| tool.starts_with('{')).map(Members::of);
     let named = inner.as_ref().unwrap_or(members);
     let tool =

@@ -10,14 +10,14 @@ pub(super) fn messages(transcript: &[Message], instructions: Option<&str>) -> Ve
     let mut messages = Vec::new();
     let mut rest = transcript;
     if let Some(instructions) = instructions {
-        let own = match transcript.split_first() {
+        let instructions = match transcript.split_first() {
             Some((Message::System { text }, after)) => {
                 rest = after;
                 format!("{text}\n\n{instructions}")
             }
             _ => instructions.to_owned(),
         };
-        messages.push(Message::system(own));
+        messages.push(Message::system(instructions));
     }
     for (index, message) in rest.iter().enumerate() {
         match message {

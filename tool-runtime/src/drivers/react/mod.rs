@@ -31,7 +31,7 @@
 //!
 //! The driver parses up to three replies of a turn; change this with [`ReAct::parse_attempts`].
 //! After the last reply, a call of an unknown tool or with wrong arguments is dispatched, and its
-//! result reports the mistake. A truncated answer is used as it is. In all other cases the run
+//! result reports the mistake. A truncated answer is used unchanged. In all other cases the run
 //! ends.
 
 mod decision;

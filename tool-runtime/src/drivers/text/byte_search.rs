@@ -8,9 +8,9 @@ use memchr::memchr3;
 
 const BLOCK: usize = 64;
 
-/// Iterates over the positions of the wanted bytes, in ascending order.
+/// Iterates over the positions of the needles, in ascending order.
 pub(super) struct ByteSearch<'t> {
-    wanted: &'t [u8],
+    needles: &'t [u8],
     /// The part that was not searched yet, and its position.
     rest: &'t [u8],
     at: usize,
@@ -19,18 +19,18 @@ pub(super) struct ByteSearch<'t> {
 }
 
 impl<'t> ByteSearch<'t> {
-    /// Creates a search for `wanted` in `bytes`, starting at `from`.
-    pub(super) fn new(wanted: &'t [u8], bytes: &'t [u8], from: usize) -> Self {
-        Self { wanted, rest: bytes.get(from..).unwrap_or_default(), at: from, bits: 0 }
+    /// Creates a search for `needles` in `bytes`, starting at `from`.
+    pub(super) fn new(needles: &'t [u8], bytes: &'t [u8], from: usize) -> Self {
+        Self { needles, rest: bytes.get(from..).unwrap_or_default(), at: from, bits: 0 }
     }
 
     fn next_block(&mut self) -> Option<()> {
         if let Some((block, rest)) = self.rest.split_first_chunk() {
-            self.bits = match_mask(self.wanted, block);
+            self.bits = match_mask(self.needles, block);
             self.advance(rest);
             if self.bits == 0 {
                 // If a whole block has no match, the next match may be far away.
-                let next = first(self.wanted, self.rest)?;
+                let next = first(self.needles, self.rest)?;
                 self.advance(self.rest.get(next..)?);
             }
             return Some(());
@@ -41,7 +41,7 @@ impl<'t> ByteSearch<'t> {
         let mut block = [0; BLOCK];
         block.iter_mut().zip(self.rest).for_each(|(to, byte)| *to = *byte);
         let valid_bits = u64::MAX >> (BLOCK - self.rest.len());
-        self.bits = match_mask(self.wanted, &block) & valid_bits;
+        self.bits = match_mask(self.needles, &block) & valid_bits;
         (self.rest, self.at) = (&[], self.at + BLOCK);
         Some(())
     }
@@ -66,25 +66,26 @@ impl Iterator for ByteSearch<'_> {
     }
 }
 
-fn first(wanted: &[u8], bytes: &[u8]) -> Option<usize> {
-    match *wanted {
+fn first(needles: &[u8], bytes: &[u8]) -> Option<usize> {
+    match *needles {
         [a, b, c] => memchr3(a, b, c, bytes),
-        _ => bytes.iter().position(|byte| wanted.contains(byte)),
+        _ => bytes.iter().position(|byte| needles.contains(byte)),
     }
 }
 
-/// Returns a bit for each byte that is one of `wanted`. Written so that the compiler vectorizes it.
-fn match_mask(wanted: &[u8], block: &[u8; BLOCK]) -> u64 {
+/// Returns a bit for each byte that is one of `needles`. Written so that the compiler
+/// vectorizes it.
+fn match_mask(needles: &[u8], block: &[u8; BLOCK]) -> u64 {
     let mut found = [0; BLOCK];
     let pairs = found.iter_mut().zip(block);
-    match *wanted {
+    match *needles {
         [a, b, c] => {
-            let is = |byte| u8::from(byte == a) | u8::from(byte == b) | u8::from(byte == c);
-            pairs.for_each(|(found, byte)| *found = is(*byte));
+            let is_needle = |byte| u8::from(byte == a) | u8::from(byte == b) | u8::from(byte == c);
+            pairs.for_each(|(found, byte)| *found = is_needle(*byte));
         }
-        _ => pairs.for_each(|(found, byte)| *found = u8::from(wanted.contains(byte))),
+        _ => pairs.for_each(|(found, byte)| *found = u8::from(needles.contains(byte))),
     }
-    if found.iter().fold(0, |any, is| any | is) == 0 {
+    if found.iter().fold(0, |all, bit| all | bit) == 0 {
         return 0;
     }
     let (eights, _) = found.as_chunks();
@@ -108,15 +109,15 @@ mod tests {
     fn search_finds_every_position_in_order() {
         let mut rng = Rng::with_seed(1);
         for _ in 0..2_000 {
-            let mut some = |most: usize, kinds| -> Vec<u8> {
-                (0..rng.usize(..most)).map(|_| rng.u8(..kinds)).collect()
+            let mut random_bytes = |limit: usize, kinds| -> Vec<u8> {
+                (0..rng.usize(..limit)).map(|_| rng.u8(..kinds)).collect()
             };
-            let (kinds, bytes) = (some(2, 255).len(), some(300, 255));
+            let (kinds, bytes) = (random_bytes(2, 255).len(), random_bytes(300, 255));
             let bytes: Vec<u8> = bytes.iter().map(|byte| byte % [8, 255][kinds]).collect();
-            let (wanted, from) = (some(5, 8), rng.usize(..320));
-            let found: Vec<_> = ByteSearch::new(&wanted, &bytes, from).collect();
-            let are = (from..bytes.len()).filter(|at| wanted.contains(&bytes[*at]));
-            assert_eq!(found, are.collect::<Vec<_>>(), "{wanted:?} in {bytes:?} from {from}");
+            let (needles, from) = (random_bytes(5, 8), rng.usize(..320));
+            let found: Vec<_> = ByteSearch::new(&needles, &bytes, from).collect();
+            let expected = (from..bytes.len()).filter(|at| needles.contains(&bytes[*at]));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{needles:?} in {bytes:?} from {from}");
         }
     }
 }

@@ -173,7 +173,7 @@ fn may_hold_calls(
         formats.markers.formats_at(text, MarkerCandidate { at: 0, at_line_start }).next().is_some()
             || !body.is_complete && formats.markers.is_partial_marker(text, at_line_start)
     };
-    let may = match text.starts_with(['{', '[']) {
+    let is_likely_call = match text.starts_with(['{', '[']) {
         true => {
             may_be_call(fence.content(Input::new(text, body.is_complete)), tools, Strictness::Bare)
                 || is_marked(false)
@@ -181,7 +181,7 @@ fn may_hold_calls(
         }
         false => is_marked(true) || PYTHON.contains(&info),
     };
-    if may { Ok(()) } else { Err(NoMatch::Text) }
+    if is_likely_call { Ok(()) } else { Err(NoMatch::Text) }
 }
 
 /// Returns true if a list begins with a Python call of an offered tool.

@@ -40,7 +40,7 @@
 //!   may have no members that calls don't have. Arguments alone are an answer in JSON.
 //! - **A missing end tag is tolerated**, and so are missing closing brackets, if the object is
 //!   complete.
-//! - **A truncated call is returned as it is**: its arguments have no closing bracket, and
+//! - **A truncated call is returned unchanged**: its arguments have no closing bracket, and
 //!   [the repair settings of the tool](crate::Repair) decide. A tool with effect `write` or
 //!   `external` never runs on truncated arguments. If a format writes arguments one by one, only
 //!   the end tag of the call proves that they are complete. Calls before a truncated one are kept.

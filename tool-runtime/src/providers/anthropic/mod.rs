@@ -83,7 +83,7 @@ impl Codec for AnthropicMessages {
 impl Client<AnthropicMessages> {
     /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// The base URL is used unchanged. Most servers need the `/v1`, as in
     /// `https://api.anthropic.com/v1`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, AnthropicMessages)

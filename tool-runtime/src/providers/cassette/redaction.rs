@@ -82,7 +82,7 @@ impl Redaction {
 
     pub(super) fn apply(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| {
-            // As it is, as JSON spells it, and as JSON spells it within JSON text (arguments).
+            // Plain, escaped once (a JSON string), and escaped twice (JSON text in a JSON string).
             let once = json_escaped(secret);
             let twice = json_escaped(&once);
             text.replace(&twice, REPLACEMENT)
@@ -92,7 +92,7 @@ impl Redaction {
     }
 }
 
-/// Returns the text as it is spelled within the quotes of a JSON string.
+/// Returns the text escaped for the inside of a JSON string.
 fn json_escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));

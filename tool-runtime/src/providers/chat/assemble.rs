@@ -95,7 +95,7 @@ impl<S: ContentBuilder> Assembler<S> {
         let has_name = name.is_some_and(|name| !name.is_empty());
         let begins = id.is_some() || has_name;
         let is_of = |call: &&WireCall| match (more.index, id) {
-            // Some servers send one index for all calls, which then have ids of their own.
+            // Some servers send one index for all calls, which then have different ids.
             (Some(index), Some(id)) => {
                 call.index == Some(index) && call.id.as_deref().is_none_or(|known| known == id)
             }

@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn schema_is_sent_in_the_member_of_its_dialect() {
-        let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+        let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         let sent = |schema: &Value, dialect| {
             let tool =
                 ToolDefinition::new("t", "Does.", schema.clone()).for_dialect(dialect).unwrap();
-            let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
+            let output = Schema::from(schema.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];
             let turn = ChatRequest::new(&[]).tools(&tools).options(&options);
@@ -143,9 +143,9 @@ mod tests {
             (parameters, members(answer, ["responseSchema", "responseJsonSchema"]))
         };
         let empty = json!({ "type": "object" });
-        assert_eq!(sent(&own, Dialect::Plain), ([false, true], [false, true]));
-        assert_eq!(sent(&own, Dialect::Gemini), ([false, true], [false, true]));
-        assert_eq!(sent(&own, Dialect::GeminiOpenApi), ([true, false], [true, false]));
+        assert_eq!(sent(&schema, Dialect::Plain), ([false, true], [false, true]));
+        assert_eq!(sent(&schema, Dialect::Gemini), ([false, true], [false, true]));
+        assert_eq!(sent(&schema, Dialect::GeminiOpenApi), ([true, false], [true, false]));
         assert_eq!(sent(&empty, Dialect::Gemini), ([false, true], [false, true]));
         assert_eq!(sent(&empty, Dialect::GeminiOpenApi), ([false, false], [true, false]));
     }

@@ -94,7 +94,7 @@ impl Codec for GenerateContent {
 impl Client<GenerateContent> {
     /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The base URL is used as it is. Google's API needs the `/v1beta`, as in
+    /// The base URL is used unchanged. Google's API needs the `/v1beta`, as in
     /// `https://generativelanguage.googleapis.com/v1beta`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, GenerateContent)

@@ -81,7 +81,7 @@ impl Codec for MistralChat {
 impl Client<MistralChat> {
     /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// The base URL is used unchanged. Most servers need the `/v1`, as in
     /// `https://api.mistral.ai/v1`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, MistralChat)

@@ -92,7 +92,7 @@ pub(super) fn assemble_reply(
     usage: Option<Usage>,
 ) -> ChatReply {
     let finish = match reason {
-        // The API has no reason of its own for calls.
+        // The API has no separate finish reason for calls.
         None | Some("stop") if !calls.is_empty() => FinishReason::ToolCalls,
         None | Some("stop") => FinishReason::Stop,
         Some("length") => FinishReason::Length,

@@ -67,8 +67,8 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
     sent
 }
 
-/// Adds the results of the last message's calls; each is a message of its own, in the order of the
-/// calls. Calls that exceed the limit of one message follow, in a message of their own, the results
+/// Adds the results of the last message's calls; each is a separate message, in the order of the
+/// calls. Calls that exceed the limit of one message follow, in a separate message, the results
 /// of the first.
 fn push_results(sent: &mut Vec<Value>, mut results: Vec<Value>) {
     let calls = sent.last_mut().and_then(|last| last.get_mut("tool_calls")?.as_array_mut());

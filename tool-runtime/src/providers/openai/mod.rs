@@ -96,7 +96,7 @@ impl Codec for ChatCompletions {
 impl Client<ChatCompletions> {
     /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// The base URL is used unchanged. Most servers need the `/v1`, as in
     /// `http://127.0.0.1:8080/v1`. A malformed URL is reported by
     /// [`check`](crate::ChatModel::check), or else by the first request.
     ///

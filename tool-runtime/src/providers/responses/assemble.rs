@@ -104,7 +104,7 @@ impl Assembler {
         deltas: &mut DeltaSink<'_>,
     ) {
         let id = id_of(&item);
-        // If a server sends one index for all items, a new item has an id of its own.
+        // If a server sends one index for all items, a new item has a new id.
         let is_same = |position: &usize| {
             let known = self.items.get(*position);
             known.is_some_and(|known| !known.is_another(&item, is_whole))

@@ -186,10 +186,11 @@ mod tests {
 
     #[test]
     fn strict_is_always_sent() {
-        let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+        let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         for (dialect, is_strict) in [(Dialect::Plain, false), (Dialect::OpenAiStrict, true)] {
-            let tool = ToolDefinition::new("t", "Does.", own.clone()).for_dialect(dialect).unwrap();
-            let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
+            let tool =
+                ToolDefinition::new("t", "Does.", schema.clone()).for_dialect(dialect).unwrap();
+            let output = Schema::from(schema.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];
             let turn = ChatRequest::new(&[]).tools(&tools).options(&options);

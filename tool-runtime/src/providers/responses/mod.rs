@@ -94,7 +94,7 @@ impl Codec for Responses {
 impl Client<Responses> {
     /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// The base URL is used unchanged. Most servers need the `/v1`, as in
     /// `https://api.openai.com/v1`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         let is_official = is_official(base_url.as_ref());

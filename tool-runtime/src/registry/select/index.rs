@@ -143,13 +143,14 @@ impl fmt::Debug for ToolIndex {
 
 /// Returns the words of a tool: its own, repeated by their weight, then those of its arguments.
 fn words_of(tool: &ToolDefinition) -> Vec<String> {
-    let own = [
+    let definition_words = [
         (tool.name.as_str(), MAX_ARGUMENT_BYTES),
         (tool.title.as_deref().unwrap_or_default(), MAX_ARGUMENT_BYTES),
         (tool.description.as_str(), MAX_DESCRIPTION_BYTES),
     ];
-    let own: Vec<_> = own.iter().flat_map(|(text, max)| words(prefix(text, *max))).collect();
-    let mut all: Vec<_> = repeat_n(&own, OWN_WEIGHT).flatten().cloned().collect();
+    let definition_words: Vec<_> =
+        definition_words.iter().flat_map(|(text, max)| words(prefix(text, *max))).collect();
+    let mut all: Vec<_> = repeat_n(&definition_words, OWN_WEIGHT).flatten().cloned().collect();
     for (name, schema) in arguments(tool).take(MAX_ARGUMENTS) {
         all.extend(words(prefix(name, MAX_ARGUMENT_BYTES)));
         let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();

@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn synonyms_share_a_meaning() {
-        let of = |text| meanings(&words(text));
-        assert_eq!(of("deleting photos"), of("removes a picture"));
-        assert_ne!(of("delete"), of("create"));
-        assert!(of("chess").is_empty());
+        let meanings_of = |text| meanings(&words(text));
+        assert_eq!(meanings_of("deleting photos"), meanings_of("removes a picture"));
+        assert_ne!(meanings_of("delete"), meanings_of("create"));
+        assert!(meanings_of("chess").is_empty());
     }
 }

@@ -224,8 +224,8 @@ impl Trace {
         details::of_execution(row, execution);
     }
 
-    /// Adds an event that neither starts nor ends anything, as a note of its row or as a row of its
-    /// own.
+    /// Adds an event that neither starts nor ends anything, as a note of its row or as a separate
+    /// row.
     fn note(&mut self, event: &Event, at: u64) {
         let origin = &event.origin;
         if let EventKind::Log(LogEvent::Dropped { count }) = event.kind {

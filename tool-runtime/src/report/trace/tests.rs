@@ -287,7 +287,7 @@ fn events_of_a_call_become_its_notes() {
     let notes: Vec<_> = rows[1].notes.iter().map(|note| (note.at, note.text.as_str())).collect();
     let retry_note = "attempt 1 failed with E; next attempt in 0.002 s: no answer";
     assert_eq!(notes, [(2, "by: Ada"), (3, retry_note), (4, "1 of 2")]);
-    // An unknown call has a row of its own.
+    // An unknown call has its own row.
     assert_eq!((rows[2].kind, rows[2].name.as_str()), (RowKind::Event, "tool blocked"));
     assert_eq!(rows[2].summary, "by: depth; reason: too deep");
 }

@@ -35,7 +35,7 @@ mod tests {
         assert_eq!(with_rules(None, &Map::new()), None);
         assert_eq!(with_rules(Some("Days."), &Map::new()).as_deref(), Some("Days."));
         assert_eq!(with_rules(Some("Days."), &single).as_deref(), Some("Days. (minimum: 1)"));
-        let both = with_rules(None, &two);
-        assert_eq!(both.as_deref(), Some(r#"(maxLength: 3, pattern: "^a")"#));
+        let description = with_rules(None, &two);
+        assert_eq!(description.as_deref(), Some(r#"(maxLength: 3, pattern: "^a")"#));
     }
 }

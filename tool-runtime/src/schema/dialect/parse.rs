@@ -225,8 +225,9 @@ impl<'d> SchemaParser<'d> {
         }
         for (position, name) in list_at(rules, "required").iter().enumerate() {
             let Some(name) = name.as_str() else { continue };
-            let any = || SchemaMember { node: Shape::Any.into(), is_required: true, position };
-            let member = members.entry(name.to_owned()).or_insert_with(any);
+            let untyped_member =
+                || SchemaMember { node: Shape::Any.into(), is_required: true, position };
+            let member = members.entry(name.to_owned()).or_insert_with(untyped_member);
             member.is_required = true;
             member.position = member.position.min(position);
         }

@@ -64,9 +64,9 @@ fn problems(
     if let Some(other) = parsed.callees().iter().find(is_other) {
         let other: String =
             other.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
-        let own = &definition.name;
+        let tool_name = &definition.name;
         return vec![format!(
-            "they are those of a call of `{other}`: call that, or send the arguments of `{own}` alone"
+            "they are those of a call of `{other}`: call that, or send the arguments of `{tool_name}` alone"
         )];
     }
     let level = definition.repair;

@@ -23,7 +23,7 @@ fn end_of_word(text: &[u8], at: usize) -> usize {
 /// Returns the position after the string that begins at `at`.
 #[inline]
 pub(crate) fn end_of_string(text: &[u8], at: usize) -> Option<usize> {
-    // Most keys are short, and calling memchr has a cost of its own.
+    // Most keys are short, and each call of memchr has a fixed cost.
     for (end, byte) in (at + 1..).zip(text.get(at + 1..)?.iter().take(16)) {
         match byte {
             b'"' => return Some(end + 1),

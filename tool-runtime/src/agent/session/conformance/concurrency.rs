@@ -78,7 +78,7 @@ pub(super) async fn check_dropped_saves(store: &dyn SessionStore) -> Result<(), 
 enum Scheduling {
     /// Tasks of the runtime: on a single thread, they interleave where a store awaits.
     Tasks,
-    /// Threads of their own, whatever the runtime: they interleave anywhere.
+    /// Separate threads, whatever the runtime: they interleave anywhere.
     Threads,
 }
 

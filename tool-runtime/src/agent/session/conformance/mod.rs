@@ -77,7 +77,7 @@ fn failed(rule: &'static str) -> impl Fn(SessionError) -> Violation {
 /// writes conflict; that a loaded record is of one save; and that the list is complete.
 ///
 /// `open` returns a store without sessions and is called some dozens of times: return a new file or
-/// schema each time. Concurrent writers run on threads of their own, whatever the runtime, so that
+/// schema each time. Concurrent writers run on separate threads, whatever the runtime, so that
 /// a store without a lock is found out on a single-threaded runtime as well. The checks can't cover
 /// a killed process. If a store can be cloned, or opened more than once, run [`check_handles`] as
 /// well.
@@ -114,7 +114,7 @@ where
 /// opened twice.
 ///
 /// The checks cover that each handle sees at once what the other saves and deletes, and that
-/// concurrent writes by both conflict, also on threads of their own. The store must have no
+/// concurrent writes by both conflict, also on separate threads. The store must have no
 /// sessions yet.
 ///
 /// ```

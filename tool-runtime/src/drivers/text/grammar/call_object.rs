@@ -157,7 +157,7 @@ fn parse_call(
 /// Returns the members beside the tool's name, for a call that has its arguments there.
 fn sibling_arguments(members: &Members<'_>, tool: &ToolDefinition) -> String {
     let takes = tool.parameters.as_value().get("properties");
-    let takes = |key: &str| takes.is_some_and(|own| own.get(key).is_some());
+    let takes = |key: &str| takes.is_some_and(|properties| properties.get(key).is_some());
     let name = members.keys().find(|key| NAMES.contains(key));
     let is_other = |key: &str| NAMES.contains(&key) || OTHER_MEMBERS.contains(&key);
     members.object(|key| Some(key) != name && (takes(key) || !is_other(key)))

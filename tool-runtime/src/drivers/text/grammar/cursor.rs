@@ -75,15 +75,15 @@ impl<'t> Cursor<'t> {
 
     /// Consumes any number of `tokens` and the whitespace around them.
     pub(in crate::drivers::text) fn take_all(&mut self, tokens: &[&str]) -> Result<bool, NoMatch> {
-        let mut any = false;
+        let mut has_tokens = false;
         for _ in 0..MAX_TOKENS {
             self.skip_blanks();
             if !self.take(tokens)? {
                 break;
             }
-            any = true;
+            has_tokens = true;
         }
-        Ok(any)
+        Ok(has_tokens)
     }
 
     /// Consumes any number of `tokens`. If there are none, the cursor does not move.
@@ -92,8 +92,8 @@ impl<'t> Cursor<'t> {
         tokens: &[&str],
     ) -> Result<(), NoMatch> {
         let start = self.at;
-        let any = self.take_all(tokens)?;
-        let consumed = if any { self.since(start).trim_end().len() } else { 0 };
+        let has_tokens = self.take_all(tokens)?;
+        let consumed = if has_tokens { self.since(start).trim_end().len() } else { 0 };
         self.at = start + consumed;
         Ok(())
     }

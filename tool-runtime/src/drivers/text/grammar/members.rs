@@ -47,8 +47,8 @@ impl<'t> Members<'t> {
 
     /// Returns the position of the value of the first member with one of these names.
     pub(super) fn range_of(&self, names: &[&str]) -> Option<Range<usize>> {
-        let is = |(key, _): &&(&str, Range<usize>)| names.contains(key);
-        self.found.iter().find(is).map(|(_, range)| range.clone())
+        let has_name = |(key, _): &&(&str, Range<usize>)| names.contains(key);
+        self.found.iter().find(has_name).map(|(_, range)| range.clone())
     }
 
     pub(in crate::drivers) fn get(&self, names: &[&str]) -> Option<&'t str> {

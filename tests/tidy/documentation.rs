@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
 
-use super::files::{relative, root, sources};
+use super::files::{files, relative, root, sources};
 use super::items::{Item, items, module_docs, summary};
 
 /// The most lines of the README.
@@ -38,19 +38,30 @@ const GENERATED: [&str; 7] = [
 const ENTRY_POINTS: [(&str, &[&str]); 12] = [
     (
         "Agent",
-        &["new", "run", "stream", "extract", "start", "resume", "session", "check", "policy"],
+        &[
+            "new",
+            "run",
+            "stream",
+            "extract",
+            "start",
+            "resume",
+            "session",
+            "check",
+            "policy",
+            "into_tool",
+        ],
     ),
     ("Run", &["next", "stream", "finish", "extract", "extract_stream", "state"]),
     ("Session", &["run", "stream", "extract", "start", "resume", "resume_with"]),
     ("Paused", &["decide"]),
     ("Dispatcher", &["new", "policy", "dispatch", "try_dispatch"]),
-    ("Registry", &["register", "register_all_from", "without", "prefer"]),
+    ("Registry", &["register", "register_all_from", "without", "prefer", "filter"]),
     ("Schema", &["of", "check", "for_dialect"]),
     ("ToolContext", &["get", "require", "spawn", "dispatch", "progress", "record"]),
     ("ToolDefinition", &["new"]),
     ("ToolError", &["validation", "transient", "retry_after"]),
     ("Partial", &["push", "value"]),
-    ("RunReport", &["write_to", "from_json_lines"]),
+    ("RunReport", &["write_to", "to_html", "from_events", "from_json_lines"]),
 ];
 
 fn is_generated(path: &Path) -> bool {
@@ -200,6 +211,30 @@ fn readme_mentions_every_feature() {
     for name in names {
         assert!(readme.contains(&format!("`{name}`")), "the README does not mention `{name}`");
     }
+}
+
+#[test]
+fn guide_pages_start_with_an_example_and_end_with_limits_and_links() {
+    let mut pages = 0;
+    for (path, text) in files("tool-runtime/src/docs/guide", &["md"]) {
+        if path.ends_with("index.md") {
+            continue;
+        }
+        let page = relative(&path);
+        let headings: Vec<_> = prose_and_rust(&text)[0]
+            .iter()
+            .filter(|(_, line)| line.starts_with("## "))
+            .map(|(at, line)| (*at, *line))
+            .collect();
+        let [(first, _), .., (_, limits), (_, links)] = headings[..] else {
+            panic!("{page} has {} headings", headings.len());
+        };
+        assert_eq!((limits, links), ("## Limits", "## See also"), "{page}");
+        let has_example = text.lines().take(first).any(|line| line.starts_with("```"));
+        assert!(has_example, "{page} has no example before line {first}");
+        pages += 1;
+    }
+    assert!(pages >= 18, "only {pages} pages were read");
 }
 
 #[test]

@@ -82,13 +82,17 @@ impl IntoResponse for Failure {
 
 impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
-        let status = match error {
+        match error {
             SessionError::StaleDecision { .. } | SessionError::Conflict { .. } => {
-                StatusCode::CONFLICT
+                Self(StatusCode::CONFLICT, error.to_string())
             }
-            _ => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        Self(status, error.to_string())
+            // The text quotes the store, so it is for the operator.
+            _ => {
+                eprintln!("{error}");
+                let code = StopReason::Session(error).code();
+                Self(StatusCode::INTERNAL_SERVER_ERROR, code.into())
+            }
+        }
     }
 }
 

@@ -88,10 +88,14 @@ impl Session {
     ///
     /// # Errors
     /// Returns [`SessionError::Unavailable`] if the store can't be reached, and
-    /// [`SessionError::CorruptRecord`] if the record can't be decoded.
+    /// [`SessionError::CorruptRecord`] if the messages can't be decoded.
     pub async fn messages(&self) -> Result<Vec<Message>, SessionError> {
-        let loaded = self.load().await?;
-        Ok(loaded.map(|(state, _)| state.into_messages(&self.name)).unwrap_or_default())
+        let Some(record) = load(self.store.as_ref(), &self.name).await? else {
+            return Ok(Vec::new());
+        };
+        // Whatever is wrong with the state, people can still read the conversation.
+        let messages = record.messages.clone();
+        Ok(self.decode(record).map_or(messages, |(state, _)| state.into_messages(&self.name)))
     }
 
     /// Returns the run of the session that waits for decisions, or `None` if there is none.

@@ -40,7 +40,7 @@
 //! | keep a conversation | [`agent::session`] | [sessions](guide::sessions) |
 //! | steer or hook into a run | [`agent::Steering`], [`agent::ModelHook`] | [steering](guide::steering) |
 //! | offer many tools | [`Registry`], [`registry::Selector`] | [many tools](guide::many_tools) |
-//! | log, trace, redact | [`Event`], [`event`], [`report`] | [observability](guide::observability) |
+//! | log, trace, redact | [`Event`], [`event`], `report` | [observability](guide::observability) |
 //! | test | [`ScriptedModel`], [`event::Recorder`] | [testing](guide::testing) |
 //! | use a small model | [`drivers`] | [small models](guide::small_models) |
 //! | parse a model's JSON | [`json`], [`schema`] | [JSON repair](guide::json_repair) |
@@ -51,7 +51,7 @@
 //!
 //! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;
 //! `providers` is the HTTP client alone. Others: `cassette`, `search`, `process`, `sqlite`,
-//! `terminal`, `tracing`, `chrono`, `uuid`.
+//! `report`, `terminal`, `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]
@@ -75,6 +75,7 @@ pub mod models;
 #[cfg(feature = "providers")]
 pub mod providers;
 pub mod registry;
+#[cfg(feature = "report")]
 pub mod report;
 pub mod schema;
 mod secret;

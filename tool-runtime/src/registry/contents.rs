@@ -1,7 +1,7 @@
 //! The contents of a registry at one moment: never changed, only replaced.
 //!
-//! This module is pure; foreign code runs before it. The cost of a change depends on what it
-//! changes, because the new contents share the rest with the old ones.
+//! This module is pure; foreign code runs before it. A change copies the map of names once, however
+//! many tools it changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -117,8 +117,10 @@ impl Registry {
     /// Adds a tool to the registry and returns the tool of the same name that it replaces.
     ///
     /// Registering through a view registers the tool for all views, and can replace a tool that
-    /// this view does not contain. The cost of a change grows with the square root of the number of
-    /// tools.
+    /// this view does not contain.
+    ///
+    /// A change copies the index of the names: 4 µs with 100 tools, 260 µs with 10,000. To add many
+    /// tools, use [`register_all`](Self::register_all), which copies it once.
     ///
     /// # Errors
     /// The definition is [invalid](crate::ToolDefinition::validate), or conflicts with the full
@@ -147,7 +149,7 @@ impl Registry {
 
     /// Adds several tools in one atomic change and returns the tools that they replace.
     ///
-    /// This is faster than registering them one by one.
+    /// Use this to register many tools: the cost is that of one change, not of one for each tool.
     ///
     /// # Errors
     /// The errors of [`register`](Self::register), or two of the tools have the same name. Then

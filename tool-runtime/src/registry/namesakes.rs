@@ -6,23 +6,18 @@ use super::Entry;
 /// sorted by provider. There is at least one.
 #[derive(Clone)]
 pub(super) struct Namesakes {
-    name: Arc<str>,
     first: Arc<Entry>,
     others: Vec<Arc<Entry>>,
 }
 
 impl Namesakes {
-    pub(super) fn of(name: Arc<str>, tools: Vec<Arc<Entry>>) -> Option<Self> {
+    pub(super) fn of(tools: Vec<Arc<Entry>>) -> Option<Self> {
         let mut tools = tools.into_iter();
-        Some(Self { name, first: tools.next()?, others: tools.collect() })
+        Some(Self { first: tools.next()?, others: tools.collect() })
     }
 
     pub(super) fn into_tools(self) -> Vec<Arc<Entry>> {
         [self.first].into_iter().chain(self.others).collect()
-    }
-
-    pub(super) fn name(&self) -> &Arc<str> {
-        &self.name
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {

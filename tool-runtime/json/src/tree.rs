@@ -53,7 +53,7 @@ impl Node {
 
     /// Sets the span of the node and of everything in it, because a string contains it.
     pub(super) fn set_span(&mut self, span: &Range<usize>) {
-        self.change_spans(|own| *own = span.clone());
+        self.change_spans(|target| *target = span.clone());
     }
 
     fn change_spans(&mut self, change: impl Fn(&mut Range<usize>)) {

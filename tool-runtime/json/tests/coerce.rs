@@ -172,7 +172,7 @@ fn damaged(value: &Value, shape: &Shape, fault: FixKind, is_single: bool) -> Val
             let items: Vec<_> =
                 items.iter().map(|value| damaged(value, item, fault, false)).collect();
             match (fault, items.as_slice()) {
-                (FixKind::IntoArray, [one]) if is_single && is_single_item(one) => one.clone(),
+                (FixKind::IntoArray, [item]) if is_single && is_single_item(item) => item.clone(),
                 (FixKind::EncodedTwice, _) => quoted(value),
                 _ => items.into(),
             }

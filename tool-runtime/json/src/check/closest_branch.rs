@@ -49,8 +49,8 @@ impl<'s, 'v> Validator<'s, 'v> {
         let (mut best, _): (Vec<_>, Vec<_>) =
             failed.into_iter().partition(|(_, faults)| Some(distance(faults)) == min_distance);
         if best.len() > 1 {
-            let wanted = best.into_iter().map(|(branch, _)| branch).collect();
-            self.fault(ViolatedRule::NoneOf(wanted));
+            let expected_schemas = best.into_iter().map(|(branch, _)| branch).collect();
+            self.fault(ViolatedRule::NoneOf(expected_schemas));
         } else if let Some((_, faults)) = best.pop() {
             self.extend_faults(faults);
         }
@@ -85,7 +85,11 @@ impl<'s, 'v> Validator<'s, 'v> {
             return false;
         };
         let Some((key, value)) = members.get_key_value(tag) else {
-            self.fault(ViolatedRule::Missing { name: tag, wanted: schemas, required_by: None });
+            self.fault(ViolatedRule::Missing {
+                name: tag,
+                expected_schemas: schemas,
+                required_by: None,
+            });
             return true;
         };
         let candidates: Vec<_> = branches

@@ -44,29 +44,29 @@ pub(super) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
 /// Hashes a value so that equal values have equal hashes. The hashes of members are added, because
 /// their order is irrelevant.
 fn hash(value: &Value, keys: &RandomState) -> u64 {
-    let mut into = keys.build_hasher();
-    std::mem::discriminant(value).hash(&mut into);
+    let mut hasher = keys.build_hasher();
+    std::mem::discriminant(value).hash(&mut hasher);
     match value {
         Value::Null => {}
-        Value::Bool(truth) => truth.hash(&mut into),
+        Value::Bool(truth) => truth.hash(&mut hasher),
         Value::Number(number) => match ExactNumber::of(number) {
-            ExactNumber::Whole(whole) => whole.hash(&mut into),
-            ExactNumber::Other(float) => float.to_bits().hash(&mut into),
+            ExactNumber::Whole(whole) => whole.hash(&mut hasher),
+            ExactNumber::Other(float) => float.to_bits().hash(&mut hasher),
         },
-        Value::String(text) => text.hash(&mut into),
+        Value::String(text) => text.hash(&mut hasher),
         Value::Array(items) => {
             for item in items {
-                hash(item, keys).hash(&mut into);
+                hash(item, keys).hash(&mut hasher);
             }
         }
         Value::Object(members) => {
             let sum = members.iter().fold(0_u64, |sum, (key, value)| {
                 sum.wrapping_add(keys.hash_one((key, hash(value, keys))))
             });
-            sum.hash(&mut into);
+            sum.hash(&mut hasher);
         }
     }
-    into.finish()
+    hasher.finish()
 }
 
 #[cfg(test)]

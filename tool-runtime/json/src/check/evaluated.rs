@@ -44,33 +44,33 @@ impl<'s, 'v> Validator<'s, 'v> {
         evaluated
     }
 
-    fn gather(&mut self, rules: &'s Map<String, Value>, into: &mut Evaluated<'s, 'v>) {
+    fn gather(&mut self, rules: &'s Map<String, Value>, evaluated: &mut Evaluated<'s, 'v>) {
         match self.value() {
-            Value::Object(members) => self.gather_keys(rules, members, into),
-            Value::Array(items) => self.gather_items(rules, items, into),
+            Value::Object(members) => self.gather_keys(rules, members, evaluated),
+            Value::Array(items) => self.gather_items(rules, items, evaluated),
             _ => {}
         }
-        self.gather_applicators(rules, into);
+        self.gather_applicators(rules, evaluated);
     }
 
     fn gather_keys(
         &mut self,
         rules: &'s Map<String, Value>,
         members: &'v Map<String, Value>,
-        into: &mut Evaluated<'s, 'v>,
+        evaluated: &mut Evaluated<'s, 'v>,
     ) {
-        into.all |= rules.contains_key("additionalProperties");
+        evaluated.all |= rules.contains_key("additionalProperties");
         for (name, _) in object_at(rules, "properties") {
             if !self.spend(1) {
                 return;
             }
-            into.known.insert(name);
-            into.keys.extend(members.get_key_value(name).map(|(key, _)| key.as_str()));
+            evaluated.known.insert(name);
+            evaluated.keys.extend(members.get_key_value(name).map(|(key, _)| key.as_str()));
         }
         for (pattern, _) in object_at(rules, "patternProperties") {
             for name in members.keys() {
                 if self.matches(pattern, name) != Some(false) {
-                    into.keys.insert(name);
+                    evaluated.keys.insert(name);
                 }
             }
         }
@@ -80,15 +80,15 @@ impl<'s, 'v> Validator<'s, 'v> {
         &mut self,
         rules: &'s Map<String, Value>,
         items: &'v [Value],
-        into: &mut Evaluated<'s, 'v>,
+        evaluated: &mut Evaluated<'s, 'v>,
     ) {
         let (first, rest) = by_position(rules);
-        into.all |= rest.is_some();
-        into.before = into.before.max(first.len());
+        evaluated.all |= rest.is_some();
+        evaluated.before = evaluated.before.max(first.len());
         if let Some(schema) = rules.get("contains") {
             for (at, item) in items.iter().enumerate() {
                 if self.is_valid(schema, item) {
-                    into.items.insert(at);
+                    evaluated.items.insert(at);
                 }
             }
         }
@@ -96,13 +96,17 @@ impl<'s, 'v> Validator<'s, 'v> {
 
     /// Only valid branches count. If there is none, the value is invalid in any case; then all
     /// branches count, so that their members aren't reported as unknown as well.
-    fn gather_applicators(&mut self, rules: &'s Map<String, Value>, into: &mut Evaluated<'s, 'v>) {
+    fn gather_applicators(
+        &mut self,
+        rules: &'s Map<String, Value>,
+        evaluated: &mut Evaluated<'s, 'v>,
+    ) {
         let value = self.value();
         if let Some(target) = self.target(rules) {
-            self.follow(target, value, |validator| validator.gather_from(target, into));
+            self.follow(target, value, |validator| validator.gather_from(target, evaluated));
         }
         for schema in list(rules, "allOf") {
-            self.gather_from(schema, into);
+            self.gather_from(schema, evaluated);
         }
         for key in ["anyOf", "oneOf"] {
             let branches = list(rules, key);
@@ -110,48 +114,48 @@ impl<'s, 'v> Validator<'s, 'v> {
             for schema in branches {
                 if self.is_valid(schema, value) {
                     any_valid = true;
-                    self.gather_from(schema, into);
+                    self.gather_from(schema, evaluated);
                 }
             }
             if !any_valid {
                 for schema in branches {
-                    self.gather_from(schema, into);
+                    self.gather_from(schema, evaluated);
                 }
             }
         }
         if let Some(test) = rules.get("if") {
             let branch = if self.is_valid(test, value) {
-                self.gather_from(test, into);
+                self.gather_from(test, evaluated);
                 "then"
             } else {
                 "else"
             };
             if let Some(schema) = rules.get(branch) {
-                self.gather_from(schema, into);
+                self.gather_from(schema, evaluated);
             }
         }
         if let Value::Object(members) = value {
             for (required_by, schema) in object_at(rules, "dependentSchemas") {
                 if members.contains_key(required_by) {
-                    self.gather_from(schema, into);
+                    self.gather_from(schema, evaluated);
                 }
             }
         }
     }
 
     /// Gathers from a subschema. If it has its own `unevaluated…` keyword, everything is evaluated.
-    fn gather_from(&mut self, schema: &'s Value, into: &mut Evaluated<'s, 'v>) {
+    fn gather_from(&mut self, schema: &'s Value, evaluated: &mut Evaluated<'s, 'v>) {
         let Value::Object(rules) = schema else {
             return;
         };
         if !self.enter() {
             return;
         }
-        into.all |= match self.value() {
+        evaluated.all |= match self.value() {
             Value::Object(_) => rules.contains_key("unevaluatedProperties"),
             _ => rules.contains_key("unevaluatedItems"),
         };
-        self.gather(rules, into);
+        self.gather(rules, evaluated);
         self.leave();
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Fault<'s, 'v> {
 pub(super) enum ViolatedRule<'s, 'v> {
     Missing {
         name: &'s str,
-        wanted: Vec<&'s Value>,
+        expected_schemas: Vec<&'s Value>,
         required_by: Option<&'s str>,
     },
     Unknown {

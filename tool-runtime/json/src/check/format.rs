@@ -48,8 +48,8 @@ pub fn format_mismatch(
     let (describe, at) = (Describer::new(schema), path(segments));
     let is_at_path = |fault: &Fault<'_, '_>| path(&fault.path) == at;
     let fault = Validator::run(schema, &other).into_iter().find(is_at_path)?;
-    let ViolatedRule::NoneOf(wanted) = &fault.rule else { return None };
-    let example = wanted.iter().find_map(|schema| example(describe.format(schema)?))?;
+    let ViolatedRule::NoneOf(expected_schemas) = &fault.rule else { return None };
+    let example = expected_schemas.iter().find_map(|schema| example(describe.format(schema)?))?;
     let kind = MismatchKind::Format;
     Some((Mismatch { kind, found: text, ..mismatch(&fault, &describe) }, example))
 }

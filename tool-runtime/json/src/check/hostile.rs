@@ -35,8 +35,8 @@ fn circular_references_terminate() {
     ] {
         assert_eq!(check(&json!({"a": 1}), &schema), [], "{schema}");
     }
-    let not = json!({"not": {"$ref": "#"}});
-    let _either_answer = check(&json!(1), &not);
+    let schema = json!({"not": {"$ref": "#"}});
+    let _either_answer = check(&json!(1), &schema);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn doubling_references_terminate() {
         let mut definitions = Map::new();
         for level in 0..64 {
             let next = json!({"$ref": format!("#/$defs/{}", level + 1)});
-            let both = under(key)(json!([next, next]));
-            definitions.insert(level.to_string(), both);
+            let schema = under(key)(json!([next, next]));
+            definitions.insert(level.to_string(), schema);
         }
         definitions.insert("64".to_owned(), json!({"type": "string"}));
         let schema =

@@ -39,9 +39,9 @@ impl<'s, 'v> Validator<'s, 'v> {
     }
 
     fn dependent(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
-        for (required_by, wanted) in object_at(rules, "dependentRequired") {
+        for (required_by, required) in object_at(rules, "dependentRequired") {
             if self.spend(1) && members.contains_key(required_by) {
-                for name in names(Some(wanted)) {
+                for name in names(Some(required)) {
                     if self.spend(1) && !members.contains_key(name) {
                         self.missing(rules, name, Some(required_by));
                     }
@@ -65,7 +65,7 @@ impl<'s, 'v> Validator<'s, 'v> {
         let schema = rules.get("properties").and_then(|known| known.get(name));
         self.fault(ViolatedRule::Missing {
             name,
-            wanted: schema.into_iter().collect(),
+            expected_schemas: schema.into_iter().collect(),
             required_by,
         });
     }

@@ -11,17 +11,17 @@ use super::{Mismatch, MismatchKind};
 pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> Mismatch {
     let value = fault.value;
     let (kind, expected, found) = match &fault.rule {
-        ViolatedRule::Missing { wanted, required_by, .. } => {
-            let expected = describe.member(wanted, *required_by);
+        ViolatedRule::Missing { expected_schemas, required_by, .. } => {
+            let expected = describe.member(expected_schemas, *required_by);
             (MismatchKind::Missing, expected, String::new())
         }
         ViolatedRule::Unknown { known, patterns } => {
             let expected = known_names(known, patterns);
             (MismatchKind::Unknown, expected, literal(value))
         }
-        ViolatedRule::NoneOf(wanted) => {
-            let expected = describe.any(wanted);
-            match describe.choices(wanted) {
+        ViolatedRule::NoneOf(expected_schemas) => {
+            let expected = describe.any(expected_schemas);
+            match describe.choices(expected_schemas) {
                 Some(_) => (MismatchKind::Enum, expected, literal(value)),
                 None if value.is_array() => (MismatchKind::Array, expected, with_type(value)),
                 None => (MismatchKind::Type, expected, with_type(value)),
@@ -108,8 +108,8 @@ fn suggestion<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> Option<Str
         (ViolatedRule::Unknown { known, .. }, Some(PathSegment::Key(key)), _) => {
             nearest(key, known.iter().copied()).map(name)
         }
-        (ViolatedRule::NoneOf(wanted), _, Value::String(text)) => {
-            let choices = describe.some_choices(wanted);
+        (ViolatedRule::NoneOf(expected_schemas), _, Value::String(text)) => {
+            let choices = describe.some_choices(expected_schemas);
             let texts = choices.iter().filter_map(|choice| choice.as_str());
             nearest(text, texts).map(|near| literal(&Value::from(near)))
         }

@@ -133,13 +133,13 @@ impl<'s, 'v> Validator<'s, 'v> {
         self.spend(reference.len() / 16).then(|| resolve(self.root, reference))?
     }
 
-    /// Runs `then` unless `target` is already being followed for this value: a reference that leads
+    /// Runs `check` unless `target` is already being followed for this value: a reference that leads
     /// back to itself adds no rule.
     pub(super) fn follow(
         &mut self,
         target: &'s Value,
         value: &'v Value,
-        then: impl FnOnce(&mut Self),
+        check: impl FnOnce(&mut Self),
     ) {
         let mut followed = self.active_references.iter().rev();
         let mut followed = followed.by_ref().take_while(|(_, other)| ptr::eq(*other, value));
@@ -147,7 +147,7 @@ impl<'s, 'v> Validator<'s, 'v> {
             return;
         }
         self.active_references.push((target, value));
-        then(self);
+        check(self);
         self.active_references.pop();
     }
 

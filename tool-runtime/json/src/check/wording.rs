@@ -165,7 +165,7 @@ fn choice_mismatches_are_worded() {
         {"const": "celsius", "description": "0 to 100"},
         {"const": "fahrenheit", "description": "32 to 212"},
     ]}));
-    let many: Vec<_> = (0..40).collect();
+    let choices: Vec<_> = (0..40).collect();
     for schema in [unit, noted] {
         assert_messages(&[
             (
@@ -184,7 +184,7 @@ fn choice_mismatches_are_worded() {
     assert_messages(&[
         (x(json!({"const": 3})), json!({"x": 4}), "`x`: expected 3, got 4"),
         (
-            x(json!({"enum": many})),
+            x(json!({"enum": choices})),
             json!({"x": 99}),
             "`x`: expected one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … and 28 more, got 99",
         ),
@@ -305,8 +305,8 @@ fn messages_are_short_for_huge_values() {
     for mismatch in check(&value, &schema) {
         assert!(mismatch.to_string().len() < 500, "{}", mismatch.to_string().len());
     }
-    let many: Vec<_> = (0..100_000).map(|_| "a").collect();
-    assert_eq!(check(&json!(many), &json!({"items": {"type": "integer"}})).len(), 20);
+    let items: Vec<_> = (0..100_000).map(|_| "a").collect();
+    assert_eq!(check(&json!(items), &json!({"items": {"type": "integer"}})).len(), 20);
     let broken = json!({"properties": {"a": {"pattern": "a\nb", "description": "c\rd"}}});
     assert!(!messages(&broken, &json!({"a": "x"})).contains('\n'));
 }

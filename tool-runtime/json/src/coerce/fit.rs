@@ -111,7 +111,7 @@ impl JsonView for Value {
 
     fn equals(&self, value: &Value) -> bool {
         match (self, value) {
-            (Self::Number(one), Self::Number(other)) => numbers_equal(one, other),
+            (Self::Number(left), Self::Number(right)) => numbers_equal(left, right),
             _ => self == value,
         }
     }
@@ -149,7 +149,7 @@ impl JsonView for Node {
                 self.to_value() == *value
             }
             (Tree::Number { .. }, Value::Number(_)) => self.to_value().equals(value),
-            (Tree::Bool(one), Value::Bool(other)) => one == other,
+            (Tree::Bool(left), Value::Bool(right)) => left == right,
             (Tree::Null, Value::Null) => true,
             _ => false,
         }

@@ -235,13 +235,13 @@ mod tests {
 
     #[test]
     fn placeholder_contains_only_words() {
-        for yes in ["{city}", "[see below]", "[/TOOL_CALLS]", "{{name}}", "[step 1]", "{ å }"] {
-            assert!(Bracketed::at(yes).unwrap().is_placeholder(), "{yes}");
+        for text in ["{city}", "[see below]", "[/TOOL_CALLS]", "{{name}}", "[step 1]", "{ å }"] {
+            assert!(Bracketed::at(text).unwrap().is_placeholder(), "{text}");
         }
-        for no in
+        for text in
             ["{}", "[1 2]", "[a, b]", "{a: 1}", "{'a'}", "[True]", "{null}", "{a=1}", r"{\w+}"]
         {
-            assert!(!Bracketed::at(no).unwrap().is_placeholder(), "{no}");
+            assert!(!Bracketed::at(text).unwrap().is_placeholder(), "{text}");
         }
     }
 }

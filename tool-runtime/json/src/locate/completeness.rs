@@ -64,9 +64,9 @@ impl SurroundingTokens<'_> {
                 && self.kind(Some(quote)) == Some(TokenKind::Quote)
                 && !self.starts_with(quote, &['"'])
         };
-        let both =
+        let is_quoted =
             is_quote(first, self.touch(first, at)) && is_quote(at + 1, self.touch(at, at + 1));
-        if both { (first, at + 1) } else { (at, at) }
+        if is_quoted { (first, at + 1) } else { (at, at) }
     }
 
     /// Returns why the text right before or after the value at `at` makes it a part.

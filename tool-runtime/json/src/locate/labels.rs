@@ -247,7 +247,7 @@ fn callee(rest: &str) -> Option<String> {
 /// member; the attribute of `<function name="…">` names the tool instead.
 fn is_member(name: &str, rest: &str) -> bool {
     let lower = name.to_lowercase();
-    let is = |names: &[&str]| names.contains(&lower.as_str());
-    let names_more = rest.starts_with('=') || rest.contains('=') && !is(&PAYLOAD_NAMES);
-    is(&MEMBER_ELEMENTS) || names_more && !is(&CALL_ELEMENTS)
+    let is_named = |names: &[&str]| names.contains(&lower.as_str());
+    let names_more = rest.starts_with('=') || rest.contains('=') && !is_named(&PAYLOAD_NAMES);
+    is_named(&MEMBER_ELEMENTS) || names_more && !is_named(&CALL_ELEMENTS)
 }

@@ -100,8 +100,8 @@ impl<'t> SurroundingTokens<'t> {
     }
 
     pub(super) fn touch(&self, first: usize, second: usize) -> bool {
-        let both = self.tokens.get(first).zip(self.tokens.get(second));
-        both.is_some_and(|(first, second)| first.touches(second))
+        let tokens = self.tokens.get(first).zip(self.tokens.get(second));
+        tokens.is_some_and(|(first, second)| first.touches(second))
     }
 
     pub(super) fn token_text(&self, at: usize) -> Option<&str> {

@@ -154,18 +154,18 @@ impl BackwardScan<'_> {
         let end = line + error.column();
         let before = end.checked_sub(1)?;
         let message = error.to_string();
-        let is = |starts: &[&str]| starts.iter().any(|start| message.starts_with(start));
-        if is(&["EOF while parsing a string", "control character", "invalid escape"]) {
+        let starts_with = |starts: &[&str]| starts.iter().any(|start| message.starts_with(start));
+        if starts_with(&["EOF while parsing a string", "control character", "invalid escape"]) {
             let tail = self.text.as_bytes().get(end.saturating_sub(ESCAPE)..end)?;
             let is_sure = !tail.windows(2).any(|pair| pair == br"\u");
             is_sure.then(|| self.quote(end))?
-        } else if is(&["EOF while parsing a value"]) {
+        } else if starts_with(&["EOF while parsing a value"]) {
             self.word(end)
-        } else if is(&["EOF while parsing"]) {
+        } else if starts_with(&["EOF while parsing"]) {
             Some(end)
-        } else if is(&["expected ident", "invalid number", "number out of range"]) {
+        } else if starts_with(&["expected ident", "invalid number", "number out of range"]) {
             self.word(before)
-        } else if is(&["expected", "trailing comma", "key must be a string"]) {
+        } else if starts_with(&["expected", "trailing comma", "key must be a string"]) {
             Some(before)
         } else {
             None
@@ -299,12 +299,12 @@ mod tests {
             let places = || (0..=valid.len()).filter(|&at| valid.is_char_boundary(at));
             for at in places() {
                 let (before, after) = valid.split_at(at);
-                let mut less = after.chars();
-                less.next();
-                let mut texts = vec![before.to_owned(), before.to_owned() + less.as_str()];
+                let mut rest = after.chars();
+                rest.next();
+                let mut texts = vec![before.to_owned(), before.to_owned() + rest.as_str()];
                 for damage in DAMAGE {
                     texts.push(format!("{before}{damage}{after}"));
-                    texts.push(format!("{before}{damage}{}", less.as_str()));
+                    texts.push(format!("{before}{damage}{}", rest.as_str()));
                     texts.push(format!("{before}{damage}"));
                 }
                 for text in texts {

@@ -194,12 +194,13 @@ fn find_special_byte(bytes: &[u8], quote: u8) -> Option<usize> {
     const ONES: u64 = u64::MAX / 0xFF;
     // In each byte, the highest bit says whether it is less than the other byte. Carries reach only
     // bytes after one that is.
-    let less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word;
+    let lesser_bytes = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let (words, _) = bytes.as_chunks();
     for (count, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let is = |byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
-        let found = (less(word, b' ') | is(quote) | is(b'\\')) & (ONES << 7);
+        let equal_bytes = |byte: u8| lesser_bytes(word ^ (ONES * u64::from(byte)), 1);
+        let found =
+            (lesser_bytes(word, b' ') | equal_bytes(quote) | equal_bytes(b'\\')) & (ONES << 7);
         if found != 0 {
             return Some(8 * count + found.trailing_zeros() as usize / 8);
         }

@@ -48,8 +48,8 @@ impl InnerQuotes {
     fn span(&self) -> Option<Range<usize>> {
         let quotes = (self.count > 0).then_some(self.first..self.last);
         match (quotes, self.apostrophes.clone()) {
-            (Some(one), Some(other)) => Some(one.start.min(other.start)..one.end.max(other.end)),
-            (one, other) => one.or(other),
+            (Some(left), Some(right)) => Some(left.start.min(right.start)..left.end.max(right.end)),
+            (left, right) => left.or(right),
         }
     }
 }

@@ -146,7 +146,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 return if is_end { Ok((start + comma, StringEnd::Missing)) } else { Err(unclear) };
             }
         }
-        // The text may also have been cut off, right after brackets of its own.
+        // The text may also have been cut off, right after brackets that it opened.
         self.set_truncated();
         let text = text.trim_end();
         if has_irregular_end(text) && inner.count == 0 {

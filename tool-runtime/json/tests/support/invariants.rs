@@ -26,7 +26,7 @@ pub(crate) fn violation(text: &str, parsed: &Parsed) -> Option<String> {
     }
     let printed = parsed.value.to_string();
     match (parse(&printed), serde_json::from_str::<Value>(&printed)) {
-        (Ok(again), Ok(value)) if again.fixes.is_empty() && again.value == value => None,
-        (again, _) => Some(format!("the second parse differs: {again:?}")),
+        (Ok(second), Ok(value)) if second.fixes.is_empty() && second.value == value => None,
+        (second, _) => Some(format!("the second parse differs: {second:?}")),
     }
 }

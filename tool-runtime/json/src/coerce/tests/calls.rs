@@ -64,8 +64,8 @@ fn envelope_around_arguments_is_removed() {
             r#"{"name":"f","arguments":["Oslo"]}"#,
         ],
     );
-    let own = json!({"type": "object", "properties": {"arguments": {}, "name": {}}});
-    unchanged(&own, &[r#"{"name":"f","arguments":{"name":"x"}}"#]);
+    let schema = json!({"type": "object", "properties": {"arguments": {}, "name": {}}});
+    unchanged(&schema, &[r#"{"name":"f","arguments":{"name":"x"}}"#]);
     let named =
         json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     changed(

@@ -169,10 +169,13 @@ impl Param {
         let FnArg::Typed(typed) = input else { return None };
         let attr = ArgAttr::take(&mut typed.attrs, errors);
         let doc = Doc::of(&typed.attrs);
-        let is = |attr: &Attribute, names: &[&str]| names.iter().any(|n| attr.path().is_ident(n));
-        let misplaced =
-            typed.attrs.extract_if(.., |attr| is(attr, &["args", "serde", "schemars"])).collect();
-        typed.attrs.retain(|attr| !is(attr, &["doc"]));
+        let has_path =
+            |attr: &Attribute, names: &[&str]| names.iter().any(|n| attr.path().is_ident(n));
+        let misplaced = typed
+            .attrs
+            .extract_if(.., |attr| has_path(attr, &["args", "serde", "schemars"]))
+            .collect();
+        typed.attrs.retain(|attr| !has_path(attr, &["doc"]));
         let name = match typed.pat.as_ref() {
             Pat::Ident(pat) if pat.subpat.is_none() => Some(pat.ident.clone()),
             _ => None,

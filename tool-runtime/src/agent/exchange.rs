@@ -48,20 +48,20 @@ impl ModelExchange<'_, '_> {
         }
         let request = request.request();
         let driver = agent.driver.as_ref();
-        let mut sent = guard_driver(|| driver.prepare(request))?;
+        let mut prepared = guard_driver(|| driver.prepare(request))?;
         let attempts = guard_driver(|| driver.parse_attempts())?;
         let mut attempt = 1;
         let (mut reply, mut tracker) = loop {
             let mut tracker = DeltaTracker::default();
             let raw = match &mut deltas {
-                None => request_reply(agent.model.as_ref(), sent.request()).await?,
+                None => request_reply(agent.model.as_ref(), prepared.request()).await?,
                 Some(deltas) => {
                     let decoder = guard_driver(|| driver.stream_decoder(request))?;
                     let mut sink = decoding_sink(decoder, &mut tracker, &mut **deltas);
-                    stream_reply(agent.model.as_ref(), sent.request(), &mut *sink).await?
+                    stream_reply(agent.model.as_ref(), prepared.request(), &mut *sink).await?
                 }
             };
-            budget.record(sent.request(), &raw);
+            budget.record(prepared.request(), &raw);
             let mut error = match guard_driver(|| driver.parse(raw, request))? {
                 Ok(reply) => break (reply, tracker),
                 Err(error) => error,
@@ -79,7 +79,7 @@ impl ModelExchange<'_, '_> {
                 }
             }
             budget.check()?;
-            sent.push_feedback(&error);
+            prepared.push_feedback(&error);
             attempt += 1;
         };
         if let Some(last) = guard_driver(|| driver.answer_request(&reply, request))?

@@ -32,7 +32,7 @@ pub(super) fn run_batch(
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
     let policy = &state.policy;
     let is_run_deadline = batch.is_run_deadline
-        && policy.batch_deadline.is_none_or(|own| batch.deadline.is_some_and(|run| run < own));
+        && policy.batch_deadline.is_none_or(|limit| batch.deadline.is_some_and(|run| run < limit));
     let deadline = match (batch.deadline, policy.batch_deadline) {
         (None, None) => None,
         // A deadline that the clock can't represent is no deadline.

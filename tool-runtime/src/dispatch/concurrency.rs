@@ -121,8 +121,9 @@ impl ConcurrencyLimits {
         let [tool, provider, all] = semaphores.for_tool(entry);
         // An outer call may hold the permit that a nested call would wait for until both are done.
         let is_held = |semaphore: &Semaphore| {
-            let mut held = outer.iter().flat_map(|outer| semaphores.for_tool(outer)).flatten();
-            held.any(|held| ptr::eq(held, semaphore))
+            let mut outer_semaphores =
+                outer.iter().flat_map(|outer| semaphores.for_tool(outer)).flatten();
+            outer_semaphores.any(|other| ptr::eq(other, semaphore))
         };
         let permit = async |semaphore: Option<&'p Semaphore>| {
             // Fails only for a closed semaphore, and these are never closed.

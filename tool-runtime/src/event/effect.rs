@@ -110,7 +110,9 @@ impl EffectRecord {
     /// Returns `None` for another name or kind, or if the data does not decode as a `T`.
     pub fn other_data<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         match self {
-            Self::Other { name: own, data } if own == name => T::deserialize(data).ok(),
+            Self::Other { name: effect_name, data } if effect_name == name => {
+                T::deserialize(data).ok()
+            }
             _ => None,
         }
     }

@@ -201,13 +201,18 @@ mod tests {
         let names = ["a", "a b", "a_b", "a/b", "a.b", "9a", "süß", "", &long, &longer];
         for rules in [NameRules::OPENAI, NameRules::GEMINI] {
             let wire = WireNames::new(names, rules);
-            let sent: Vec<_> = names.iter().map(|name| wire.wire_name(name).into_owned()).collect();
-            assert!(sent.iter().all(|name| rules.allows(name)), "{sent:?}");
-            assert_eq!(sent.iter().collect::<HashSet<_>>().len(), names.len(), "{sent:?}");
-            for (name, sent) in names.iter().zip(&sent) {
-                assert_eq!(wire.tool_name(sent), *name);
+            let wire_names: Vec<_> =
+                names.iter().map(|name| wire.wire_name(name).into_owned()).collect();
+            assert!(wire_names.iter().all(|name| rules.allows(name)), "{wire_names:?}");
+            assert_eq!(
+                wire_names.iter().collect::<HashSet<_>>().len(),
+                names.len(),
+                "{wire_names:?}"
+            );
+            for (name, wire_name) in names.iter().zip(&wire_names) {
+                assert_eq!(wire.tool_name(wire_name), *name);
             }
-            assert_eq!((sent[0].as_str(), sent[2].as_str()), ("a", "a_b"));
+            assert_eq!((wire_names[0].as_str(), wire_names[2].as_str()), ("a", "a_b"));
         }
     }
 
@@ -226,8 +231,9 @@ mod tests {
         let names = [pair[0], pair[1], &wire_name, &fitted, &long[0], &long[1]];
         let wire = WireNames::new(names, rules);
         assert_eq!(wire.wire_name(&wire_name), wire_name);
-        let sent: HashSet<_> = names.iter().map(|name| wire.wire_name(name).into_owned()).collect();
-        assert_eq!(sent.len(), names.len(), "{sent:?}");
+        let wire_names: HashSet<_> =
+            names.iter().map(|name| wire.wire_name(name).into_owned()).collect();
+        assert_eq!(wire_names.len(), names.len(), "{wire_names:?}");
         for name in names {
             assert_eq!(wire.tool_name(&wire.wire_name(name)), name);
         }
@@ -239,14 +245,14 @@ mod tests {
     #[test]
     fn name_of_no_tool_is_sent_in_a_valid_form() {
         let names = WireNames::new([], NameRules::OPENAI);
-        for (called, sent) in [
+        for (name, wire_name) in [
             ("get_Weather-2", "get_Weather-2"),
             ("bad name\n", "bad_name_"),
             ("functions.süß", "functions_s__"),
             ("", "unknown"),
             (&"x".repeat(65), &"x".repeat(64)),
         ] {
-            assert_eq!(names.wire_name(called), sent);
+            assert_eq!(names.wire_name(name), wire_name);
         }
     }
 
@@ -255,7 +261,7 @@ mod tests {
         let rules = NameRules::OPENAI;
         let long = "n".repeat(64);
         let longer = "n".repeat(70);
-        for (tools, called) in [
+        for (tools, unknown) in [
             (&["a_b"][..], "a b"),
             (&["a_b"], "a/b"),
             // The wire name of the tool differs from its name.
@@ -266,15 +272,15 @@ mod tests {
         ] {
             let names = WireNames::new(tools.iter().copied(), rules);
             let offered: Vec<_> = tools.iter().map(|tool| names.wire_name(tool)).collect();
-            let sent = names.wire_name(called);
-            assert!(rules.allows(&sent), "{sent}");
-            assert!(!offered.contains(&sent), "{called} is sent as {sent}");
-            assert!(!tools.contains(&names.tool_name(&sent)), "{called} maps back to a tool");
-            assert_eq!(names.wire_name(called), sent);
+            let wire_name = names.wire_name(unknown);
+            assert!(rules.allows(&wire_name), "{wire_name}");
+            assert!(!offered.contains(&wire_name), "{unknown} is sent as {wire_name}");
+            assert!(!tools.contains(&names.tool_name(&wire_name)), "{unknown} maps back to a tool");
+            assert_eq!(names.wire_name(unknown), wire_name);
             // Nor is it if a tool has the name that the hash suffix makes.
-            let sent = sent.into_owned();
-            let names = WireNames::new(tools.iter().copied().chain([sent.as_str()]), rules);
-            assert!(sent == called || names.wire_name(called) != sent, "{called}");
+            let wire_name = wire_name.into_owned();
+            let names = WireNames::new(tools.iter().copied().chain([wire_name.as_str()]), rules);
+            assert!(wire_name == unknown || names.wire_name(unknown) != wire_name, "{unknown}");
         }
     }
 }

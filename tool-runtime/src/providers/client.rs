@@ -202,20 +202,20 @@ impl<C: Codec> Client<C> {
         if let Some(members) = body.as_object_mut() {
             add(members, request.options.extra.clone(), C::NESTED_OPTIONS);
         }
-        let mut sent = HttpRequest::new(url, OrderedJson(&body).to_string());
+        let mut request = HttpRequest::new(url, OrderedJson(&body).to_string());
         if let Some(key) = &self.key {
             let (name, value) = C::key_header(key);
-            sent.headers.set(name, value);
+            request.headers.set(name, value);
         }
         for (name, value) in self.headers.iter() {
-            sent.headers.set(name, value);
+            request.headers.set(name, value);
         }
         let values = self.headers.iter().map(|(_, value)| value);
         Ok(HttpExchange {
             codec: &self.codec,
             names,
-            secrets: Secrets::new(self.key.as_deref(), values, &sent.url),
-            sent,
+            secrets: Secrets::new(self.key.as_deref(), values, &request.url),
+            request,
             url: self.display_url(is_streamed),
             limit: self.timeout,
         })
@@ -244,15 +244,15 @@ impl<C: Codec> Client<C> {
 
     /// Sends the request and waits for a success status and the first chunk of the body.
     async fn open(&self, exchange: &HttpExchange<'_, C>) -> Result<HttpResponse, ModelError> {
-        let sent = match &self.transport {
+        let pending = match &self.transport {
             ClientTransport::Default { transport, connect_timeout } => {
-                self.network(transport, *connect_timeout).send(&exchange.sent)
+                self.network(transport, *connect_timeout).send(&exchange.request)
             }
-            ClientTransport::Custom(transport) => transport.send(&exchange.sent),
+            ClientTransport::Custom(transport) => transport.send(&exchange.request),
         };
         let limit = self.first_byte_timeout.unwrap_or(self.timeout);
         let started = async {
-            let mut response = sent.await?;
+            let mut response = pending.await?;
             if (200..=299).contains(&response.status) {
                 response.body = response.body.with_first_chunk().await?;
             }

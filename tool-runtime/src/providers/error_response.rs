@@ -50,19 +50,19 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     let status_in_error =
         error.pointer("/error/code").and_then(Value::as_u64).filter(|_| status == 200);
     let status = status_in_error.and_then(|code| u16::try_from(code).ok()).unwrap_or(status);
-    let is = |known: &[&str]| codes.iter().any(|code| known.contains(&code.as_str()));
+    let has_code = |known: &[&str]| codes.iter().any(|code| known.contains(&code.as_str()));
     let begins = |starts: &[&str]| {
         codes.iter().any(|code| starts.iter().any(|start| code.starts_with(start)))
     };
     let text = error.to_string().to_lowercase();
     let mentions = |known: &[&str]| known.iter().any(|part| text.contains(part));
-    if is(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
+    if has_code(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
         return ApiErrorKind::OutOfQuota;
     }
-    if is(&["context_length_exceeded", "exceed_context_size_error", "request_too_large"]) {
+    if has_code(&["context_length_exceeded", "exceed_context_size_error", "request_too_large"]) {
         return ApiErrorKind::ContextTooLong;
     }
-    if is(&[
+    if has_code(&[
         "content_filter",
         "content_policy_violation",
         "ResponsibleAIPolicyViolation",
@@ -72,15 +72,15 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     ]) {
         return ApiErrorKind::Filtered;
     }
-    if is(&["service_tier_capacity_exceeded"]) {
+    if has_code(&["service_tier_capacity_exceeded"]) {
         return ApiErrorKind::Overloaded;
     }
     match status {
         401 | 403 => ApiErrorKind::Auth,
-        400 if is(&["API_KEY_INVALID", "invalid_api_key"]) => ApiErrorKind::Auth,
+        400 if has_code(&["API_KEY_INVALID", "invalid_api_key"]) => ApiErrorKind::Auth,
         402 => ApiErrorKind::OutOfQuota,
         400 if mentions(&["credit balance is too low"]) => ApiErrorKind::OutOfQuota,
-        413 if is(&["rate_limit_exceeded"]) => ApiErrorKind::RateLimited,
+        413 if has_code(&["rate_limit_exceeded"]) => ApiErrorKind::RateLimited,
         413 => ApiErrorKind::ContextTooLong,
         400 | 422
             if mentions(&[
@@ -98,7 +98,7 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
         }
         429 => ApiErrorKind::RateLimited,
         408 | 500..=599 => ApiErrorKind::Overloaded,
-        _ if is(&[
+        _ if has_code(&[
             "rate_limit_exceeded",
             "rate_limit_error",
             "rate_limited",
@@ -107,18 +107,27 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
         {
             ApiErrorKind::RateLimited
         }
-        _ if is(&["overloaded_error", "server_error", "internal_server_error", "api_error"])
-            || is(&["UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "vector_store_timeout"]) =>
+        _ if has_code(&[
+            "overloaded_error",
+            "server_error",
+            "internal_server_error",
+            "api_error",
+        ]) || has_code(&[
+            "UNAVAILABLE",
+            "INTERNAL",
+            "DEADLINE_EXCEEDED",
+            "vector_store_timeout",
+        ]) =>
         {
             ApiErrorKind::Overloaded
         }
-        _ if is(&["authentication_error", "permission_error"])
-            || is(&["PERMISSION_DENIED", "UNAUTHENTICATED"]) =>
+        _ if has_code(&["authentication_error", "permission_error"])
+            || has_code(&["PERMISSION_DENIED", "UNAUTHENTICATED"]) =>
         {
             ApiErrorKind::Auth
         }
         400..=499 => ApiErrorKind::Invalid,
-        _ if is(&["INVALID_ARGUMENT"]) || begins(&["invalid_", "image_", "unsupported_"]) => {
+        _ if has_code(&["INVALID_ARGUMENT"]) || begins(&["invalid_", "image_", "unsupported_"]) => {
             ApiErrorKind::Invalid
         }
         _ => ApiErrorKind::Other,

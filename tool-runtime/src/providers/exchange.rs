@@ -31,7 +31,7 @@ const ENDED_EARLY: &str = "the stream ended before the reply was complete";
 pub(super) struct HttpExchange<'c, C> {
     pub(super) codec: &'c C,
     pub(super) names: WireNames,
-    pub(super) sent: HttpRequest,
+    pub(super) request: HttpRequest,
     /// URL for display.
     pub(super) url: String,
     /// Secrets of the request; some servers quote a key that they do not know.

@@ -55,9 +55,9 @@ impl DescriptionSource {
         Self { store: self.store.clone(), version: self.version.filter(|_| is_same) }
     }
 
-    pub(super) fn has_same_store(&self, other: &Self) -> bool {
-        match (&self.store, &other.store) {
-            (Some(one), Some(other)) => ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other)),
+    pub(super) fn has_same_store(&self, right: &Self) -> bool {
+        match (&self.store, &right.store) {
+            (Some(left), Some(right)) => ptr::addr_eq(Arc::as_ptr(left), Arc::as_ptr(right)),
             (None, None) => true,
             _ => false,
         }

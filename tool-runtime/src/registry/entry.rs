@@ -75,17 +75,17 @@ impl Entry {
 
     /// Returns the entry with its parameters expressed in this dialect.
     pub(super) fn in_dialect(
-        this: &Arc<Self>,
+        entry: &Arc<Self>,
         dialect: Dialect,
     ) -> Result<Arc<Self>, RegistryError> {
-        if this.registered.wire_parameters().dialect() == dialect {
-            return Ok(Arc::clone(this));
+        if entry.registered.wire_parameters().dialect() == dialect {
+            return Ok(Arc::clone(entry));
         }
-        let registered = ToolDefinition::clone(&this.registered).for_dialect(dialect);
+        let registered = ToolDefinition::clone(&entry.registered).for_dialect(dialect);
         let registered =
-            registered.map_err(|error| RegistryError::definition(this.provider(), error))?;
+            registered.map_err(|error| RegistryError::definition(entry.provider(), error))?;
         let registered = Arc::new(registered);
-        Ok(Arc::new(Self { effective: Arc::clone(&registered), registered, ..Self::clone(this) }))
+        Ok(Arc::new(Self { effective: Arc::clone(&registered), registered, ..Self::clone(entry) }))
     }
 
     /// Returns the implementation of the tool.
@@ -165,33 +165,33 @@ impl Entry {
 
     /// Updates the definition that models receive.
     pub(super) fn update(
-        this: &mut Arc<Self>,
+        entry: &mut Arc<Self>,
         is_called_by_own_name: bool,
         preference: Option<&ToolPreference>,
     ) {
-        let name = if is_called_by_own_name { this.own_name() } else { this.full_name() };
-        let description = this.description.as_deref().unwrap_or(&this.registered.description);
-        let preference = preference.unwrap_or(&this.registered.preference);
+        let name = if is_called_by_own_name { entry.own_name() } else { entry.full_name() };
+        let description = entry.description.as_deref().unwrap_or(&entry.registered.description);
+        let preference = preference.unwrap_or(&entry.registered.preference);
         let is_current = |definition: &ToolDefinition| {
             definition.name == name
                 && definition.description == description
                 && definition.preference == *preference
         };
-        let is_unchanged = this.is_called_by_own_name == is_called_by_own_name;
-        if is_unchanged && is_current(&this.effective) {
+        let is_unchanged = entry.is_called_by_own_name == is_called_by_own_name;
+        if is_unchanged && is_current(&entry.effective) {
             return;
         }
-        let effective = if is_current(&this.registered) {
-            Arc::clone(&this.registered)
+        let effective = if is_current(&entry.registered) {
+            Arc::clone(&entry.registered)
         } else {
-            let mut effective = ToolDefinition::clone(&this.registered);
+            let mut effective = ToolDefinition::clone(&entry.registered);
             effective.name = name.to_owned();
             effective.description = description.to_owned();
             effective.preference = preference.clone();
             Arc::new(effective)
         };
-        let this = Arc::make_mut(this);
-        (this.effective, this.is_called_by_own_name) = (effective, is_called_by_own_name);
+        let entry = Arc::make_mut(entry);
+        (entry.effective, entry.is_called_by_own_name) = (effective, is_called_by_own_name);
     }
 }
 

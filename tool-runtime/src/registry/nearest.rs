@@ -31,25 +31,29 @@ const NAMESPACE_SEPARATORS: [char; 3] = ['.', ':', '/'];
 ///
 /// If the model named a provider, as in `github__find` or `githubFind`, the suggestion is a full
 /// name. Otherwise the model could mistake another provider's tool for the one that it named.
-pub(crate) fn name_to_suggest<'a>(tool: &'a Entry, called: &str) -> &'a str {
+pub(crate) fn name_to_suggest<'a>(tool: &'a Entry, called_name: &str) -> &'a str {
     let contains_more = || {
-        let (called, own_name) = (normalize(called), normalize(tool.own_name()));
-        called.len() > own_name.len() && called.contains(&own_name)
+        let (called_name, own_name) = (normalize(called_name), normalize(tool.own_name()));
+        called_name.len() > own_name.len() && called_name.contains(&own_name)
     };
-    let has_namespace = called.contains(NAMESPACE_SEPARATORS) || split_full_name(called).is_some();
-    if has_namespace || called.len() <= MAX_LENGTH && contains_more() {
+    let has_namespace =
+        called_name.contains(NAMESPACE_SEPARATORS) || split_full_name(called_name).is_some();
+    if has_namespace || called_name.len() <= MAX_LENGTH && contains_more() {
         tool.full_name()
     } else {
         tool.name()
     }
 }
 
-/// Returns the tools whose own names are most similar to `called`, best first.
-pub(crate) fn nearest<'a>(called: &str, tools: impl Iterator<Item = &'a Entry>) -> Vec<&'a Entry> {
-    nearest_names(called, tools.map(|tool| (tool.own_name(), tool)), |tool| tool.full_name())
+/// Returns the tools whose own names are most similar to `called_name`, best first.
+pub(crate) fn nearest<'a>(
+    called_name: &str,
+    tools: impl Iterator<Item = &'a Entry>,
+) -> Vec<&'a Entry> {
+    nearest_names(called_name, tools.map(|tool| (tool.own_name(), tool)), |tool| tool.full_name())
 }
 
-/// Returns the items whose names are most similar to `called`, best first. Ties are resolved by the
+/// Returns the items whose names are most similar to `called_name`, best first. Ties are resolved by the
 /// similarity of the full names.
 ///
 /// - Case and separators do not count: models write `getWeather` for `get_weather`.
@@ -61,16 +65,16 @@ pub(crate) fn nearest<'a>(called: &str, tools: impl Iterator<Item = &'a Entry>) 
 /// The cost of a comparison is the product of the lengths, so few names are compared. The number of
 /// shared characters, in any order, gives an upper bound of the similarity.
 fn nearest_names<'a, T: Copy>(
-    called: &str,
+    called_name: &str,
     items: impl Iterator<Item = (&'a str, T)>,
     full_name: impl Fn(T) -> &'a str,
 ) -> Vec<T> {
-    if called.len() > MAX_LENGTH {
+    if called_name.len() > MAX_LENGTH {
         return Vec::new();
     }
-    let unqualified = called.rsplit(NAMESPACE_SEPARATORS).next().unwrap_or_default();
+    let unqualified = called_name.rsplit(NAMESPACE_SEPARATORS).next().unwrap_or_default();
     let own_name = split_full_name(unqualified).map_or(unqualified, |(_, own_name)| own_name);
-    let mut targets = vec![normalize(called), normalize(unqualified), normalize(own_name)];
+    let mut targets = vec![normalize(called_name), normalize(unqualified), normalize(own_name)];
     targets.dedup();
     let targets: Vec<_> =
         targets.into_iter().map(|target| (CharCounts::of(&target), target)).collect();
@@ -174,14 +178,14 @@ mod tests {
         normalized_damerau_levenshtein, similarity,
     };
 
-    fn nearest<'a>(called: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-        nearest_names(called, names.map(|name| (name, name)), |name| name)
+    fn nearest<'a>(called_name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        nearest_names(called_name, names.map(|name| (name, name)), |name| name)
     }
 
     #[test]
     fn similar_names_are_suggested() {
         let names = ["get_weather", "list_files", "ok", "read_file", "send_mail"];
-        for (called, expected) in [
+        for (called_name, expected) in [
             ("getWeather", vec!["get_weather"]),
             ("weather", vec!["get_weather"]),
             ("get_wether", vec!["get_weather"]),
@@ -196,7 +200,7 @@ mod tests {
             ("launch_rocket", vec![]),
             ("", vec![]),
         ] {
-            assert_eq!(nearest(called, names.into_iter()), expected, "{called}");
+            assert_eq!(nearest(called_name, names.into_iter()), expected, "{called_name}");
         }
     }
 
@@ -215,9 +219,9 @@ mod tests {
         }
         let names: Vec<_> = names.into_iter().skip(1).flatten().collect();
         assert!(names.len() < MAX_COMPARED);
-        for called in &names {
-            let best = |known: &str| similarity(called, known);
-            let whole = |known: &str| normalized_damerau_levenshtein(called, known);
+        for called_name in &names {
+            let best = |known: &str| similarity(called_name, known);
+            let whole = |known: &str| normalized_damerau_levenshtein(called_name, known);
             let mut all: Vec<_> = names.iter().map(String::as_str).collect();
             all.retain(|known| best(known) >= MIN_SIMILARITY);
             all.sort_by(|a, b| {
@@ -225,7 +229,11 @@ mod tests {
                 best(b).total_cmp(&best(a)).then_with(by_whole).then(a.cmp(b))
             });
             all.truncate(MAX_SUGGESTIONS);
-            assert_eq!(nearest(called, names.iter().map(String::as_str)), all, "{called}");
+            assert_eq!(
+                nearest(called_name, names.iter().map(String::as_str)),
+                all,
+                "{called_name}"
+            );
         }
     }
 

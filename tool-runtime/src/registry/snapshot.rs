@@ -87,13 +87,13 @@ impl Snapshot {
     }
 
     /// Returns the full name of the tool that the model calls by this name now.
-    pub(crate) fn full_name_of(&self, called: &str) -> String {
-        self.entry(called).map_or(called, Entry::full_name).to_owned()
+    pub(crate) fn full_name_of(&self, called_name: &str) -> String {
+        self.entry(called_name).map_or(called_name, Entry::full_name).to_owned()
     }
 
     /// Whether calls of this tool may be repeated. False for an unknown tool.
-    pub(crate) fn is_retry_safe(&self, called: &str) -> bool {
-        self.definition(called).is_some_and(ToolDefinition::is_retry_safe)
+    pub(crate) fn is_retry_safe(&self, called_name: &str) -> bool {
+        self.definition(called_name).is_some_and(ToolDefinition::is_retry_safe)
     }
 
     /// Returns the dialect of the schemas that models receive.

@@ -99,18 +99,18 @@ fn is_struct(rules: &Map<String, Value>) -> bool {
     rules.contains_key("properties") || is_object() && !is_map()
 }
 
-/// Returns true if `is` holds for the schema or a part of it. `is` also receives whether the part
+/// Returns true if `predicate` holds for the schema or a part of it. `predicate` also receives whether the part
 /// is one of several branches.
 pub(super) fn any<'s>(
     schema: &'s Value,
-    is: impl Fn(&'s Map<String, Value>, bool) -> bool,
+    predicate: impl Fn(&'s Map<String, Value>, bool) -> bool,
 ) -> bool {
     let mut pending = vec![(schema, false)];
     // Targets that the walk doesn't reach by itself; each is followed once.
     let mut followed: Vec<&str> = Vec::new();
     while let Some((next, is_branch)) = pending.pop() {
         let Value::Object(rules) = next else { continue };
-        if is(rules, is_branch) {
+        if predicate(rules, is_branch) {
             return true;
         }
         pending.extend(

@@ -124,7 +124,7 @@ fn drop_empty_choices(schema: &mut Document) {
 fn write_integer_bounds(schema: &mut Document) -> bool {
     let numeric = schema.get("type").is_some_and(|types| match types {
         Value::Array(types) => types.iter().any(is_numeric),
-        one => is_numeric(one),
+        name => is_numeric(name),
     });
     if !numeric {
         return false;

@@ -302,7 +302,10 @@ impl Redactor {
 
 /// Adds a needle for a text that is long enough and new.
 fn collect(needles: &mut VecDeque<Arc<Needle>>, text: &str, min_len: usize) {
-    if text.len() < min_len || text == REDACTED || needles.iter().any(|needle| needle.is(text)) {
+    if text.len() < min_len
+        || text == REDACTED
+        || needles.iter().any(|needle| needle.is_needle_of(text))
+    {
         return;
     }
     if needles.len() >= MAX_COLLECTED {

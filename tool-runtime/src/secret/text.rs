@@ -34,7 +34,7 @@ impl Needle {
     }
 
     /// Whether this is the needle of `text`.
-    pub(super) fn is(&self, text: &str) -> bool {
+    pub(super) fn is_needle_of(&self, text: &str) -> bool {
         self.text.needle() == text.as_bytes()
     }
 }

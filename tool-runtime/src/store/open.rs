@@ -57,7 +57,7 @@ fn enable_wal(connection: &Connection) -> Result<(), OpenFailure> {
             {
                 sleep(Duration::from_millis(5));
             }
-            done => return Ok(done?),
+            result => return Ok(result?),
         }
     }
 }

@@ -255,7 +255,7 @@ impl Turn {
 
     /// Counts the messages at the start that are equal to `messages`.
     pub(super) fn common_prefix_len(&self, messages: &[Message]) -> usize {
-        self.transcript.iter().zip(messages).take_while(|(own, other)| own == other).count()
+        self.transcript.iter().zip(messages).take_while(|(left, right)| left == right).count()
     }
 
     /// Splits the run into its transcript and the tools that the conversation was offered.

@@ -122,15 +122,15 @@ fn parse_members(members: &Members<'_>, is_json: bool) -> Option<ReactDecision> 
     let tool =
         named.get(&TOOL).map(string_content).filter(|tool| !tool.is_empty() && tool != "null");
     let answer = members.get(&ANSWERS).filter(|answer| *answer != "null");
-    let is = |word: &Option<String>, names: &[&str]| {
+    let is_named = |word: &Option<String>, names: &[&str]| {
         let word = word.as_deref().unwrap_or_default().replace([' ', '-'], "_").to_lowercase();
         names.contains(&word.as_str())
     };
     let ends = [ANSWER, "answer", "final", "finish"];
     let calls = [CALL, "tool", "action", "call", "tool_call", "use_tool", "function"];
-    let is_end = is(&kind, &ends) || is(&tool, &ends[..2]);
+    let is_end = is_named(&kind, &ends) || is_named(&tool, &ends[..2]);
     // Some models write the name of the tool as the type.
-    let tool = tool.or_else(|| kind.clone().filter(|_| !is(&kind, &calls)));
+    let tool = tool.or_else(|| kind.clone().filter(|_| !is_named(&kind, &calls)));
     match (tool, answer) {
         (_, Some(answer)) if is_end => Some(answer_decision(thought, answer, members, is_json)),
         (Some(_), None) if is_end => {
@@ -145,7 +145,7 @@ fn parse_members(members: &Members<'_>, is_json: bool) -> Option<ReactDecision> 
             let holder = if members.get(&ARGS).is_some() { members } else { named };
             Some(ReactDecision::Call { thought, tool, args: args(holder)? })
         }
-        (None, Some(answer)) if kind.is_none() || !is(&kind, &calls) => {
+        (None, Some(answer)) if kind.is_none() || !is_named(&kind, &calls) => {
             Some(answer_decision(thought, answer, members, is_json))
         }
         _ => None,

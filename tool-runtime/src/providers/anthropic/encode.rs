@@ -99,7 +99,7 @@ fn system(message: &Message) -> Option<&str> {
 /// first message is always the user's.
 fn conversation(messages: &[Message], names: &WireNames) -> Value {
     let ids = WireIds::new(messages, IdRules::Token);
-    let mut sent: Vec<(&str, Vec<Value>)> = Vec::new();
+    let mut encoded: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {
         let (role, blocks) = match message {
             Message::System { .. } => continue,
@@ -114,23 +114,23 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
                 ("user", results.iter().map(|result| tool_result(result, &ids)).collect())
             }
         };
-        match sent.last_mut() {
+        match encoded.last_mut() {
             _ if blocks.is_empty() => {}
             Some((last, known)) if *last == role => known.extend(blocks),
-            _ => sent.push((role, blocks)),
+            _ => encoded.push((role, blocks)),
         }
     }
-    if sent.first().is_none_or(|(role, _)| *role == "assistant") {
-        sent.insert(0, ("user", vec![text(OPENING)]));
+    if encoded.first().is_none_or(|(role, _)| *role == "assistant") {
+        encoded.insert(0, ("user", vec![text(OPENING)]));
     }
     // A turn that paused in the provider's own tools ends with another block and is continued as it
     // is.
-    if let Some(("assistant", blocks)) = sent.last()
+    if let Some(("assistant", blocks)) = encoded.last()
         && blocks.last().is_some_and(|last| kind(last) == "text")
     {
-        sent.push(("user", vec![text(CONTINUATION)]));
+        encoded.push(("user", vec![text(CONTINUATION)]));
     }
-    sent.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
+    encoded.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
 }
 
 fn kind(block: &Value) -> &str {

@@ -137,6 +137,9 @@ mod tests {
         let body = encoded(&tools[..20]).unwrap();
         assert_eq!(body["tools"][19]["strict"], true);
         let error = encoded(&tools).unwrap_err();
-        assert!(matches!(&error, ModelError::Setup(why) if why.contains("21 of 20")), "{error}");
+        assert!(
+            matches!(&error, ModelError::Setup(message) if message.contains("21 of 20")),
+            "{error}"
+        );
     }
 }

@@ -107,14 +107,15 @@ impl Tape {
 
     /// Returns the recorded response to the same request, or an error that lists how the request
     /// differs.
-    pub(super) fn play(&mut self, sent: &RecordedRequest) -> Result<RecordedResponse, String> {
+    pub(super) fn play(&mut self, request: &RecordedRequest) -> Result<RecordedResponse, String> {
         let mut fresh = self.exchanges.iter_mut().filter(|(_, was_played)| !was_played);
-        if let Some((exchange, was_played)) = fresh.find(|(exchange, _)| exchange.request == *sent)
+        if let Some((exchange, was_played)) =
+            fresh.find(|(exchange, _)| exchange.request == *request)
         {
             *was_played = true;
             return Ok(exchange.response.clone());
         }
-        let RecordedRequest { url, request } = sent;
+        let RecordedRequest { url, request } = request;
         let missing = format!("no recording answers this request to {url}");
         let Some(next) = self.unplayed().next() else {
             let request = excerpt(Some(request));
@@ -126,11 +127,11 @@ impl Tape {
         let differs = match next.request.url == *url {
             false => format!("goes to {}", next.request.url),
             true => {
-                let (pointer, recorded, sent) = difference(&next.request.request, request);
+                let (pointer, recorded, actual) = difference(&next.request.request, request);
                 format!(
                     "has {} at `{pointer}` where this request has {}",
                     excerpt(recorded),
-                    excerpt(sent)
+                    excerpt(actual)
                 )
             }
         };
@@ -141,31 +142,31 @@ impl Tape {
 /// Returns the first difference between two requests: its JSON pointer and both values.
 fn difference<'v>(
     recorded: &'v Value,
-    sent: &'v Value,
+    actual: &'v Value,
 ) -> (String, Option<&'v Value>, Option<&'v Value>) {
     let mut pointer = String::new();
-    let (mut recorded, mut sent) = (recorded, sent);
+    let (mut recorded, mut actual) = (recorded, actual);
     loop {
-        let inner = match (recorded, sent) {
-            (Value::Object(one), Value::Object(other)) => {
-                one.keys().chain(other.keys()).find(|&name| one.get(name) != other.get(name)).map(
-                    |name| {
-                        (name.replace('~', "~0").replace('/', "~1"), one.get(name), other.get(name))
-                    },
-                )
-            }
-            (Value::Array(one), Value::Array(other)) => (0..one.len().max(other.len()))
-                .find(|&at| one.get(at) != other.get(at))
-                .map(|at| (at.to_string(), one.get(at), other.get(at))),
+        let inner = match (recorded, actual) {
+            (Value::Object(left), Value::Object(right)) => left
+                .keys()
+                .chain(right.keys())
+                .find(|&name| left.get(name) != right.get(name))
+                .map(|name| {
+                    (name.replace('~', "~0").replace('/', "~1"), left.get(name), right.get(name))
+                }),
+            (Value::Array(left), Value::Array(right)) => (0..left.len().max(right.len()))
+                .find(|&at| left.get(at) != right.get(at))
+                .map(|at| (at.to_string(), left.get(at), right.get(at))),
             _ => None,
         };
         let Some((step, left, right)) = inner else {
-            return (pointer, Some(recorded), Some(sent));
+            return (pointer, Some(recorded), Some(actual));
         };
         pointer.push('/');
         pointer.push_str(&step);
         match (left, right) {
-            (Some(left), Some(right)) => (recorded, sent) = (left, right),
+            (Some(left), Some(right)) => (recorded, actual) = (left, right),
             _ => return (pointer, left, right),
         }
     }

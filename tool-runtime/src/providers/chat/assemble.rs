@@ -80,10 +80,10 @@ impl<S: ContentBuilder> Assembler<S> {
                 deltas(Delta::Arguments { index: position, text: &more });
                 text.push_str(&more);
             }
-            (kept, Some(more)) => {
+            (arguments, Some(more)) => {
                 let text = more.as_str().map_or_else(|| more.to_string(), ToOwned::to_owned);
                 deltas(Delta::Arguments { index: position, text: &text });
-                *kept = Some(more);
+                *arguments = Some(more);
             }
         }
     }

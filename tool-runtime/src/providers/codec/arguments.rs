@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn arguments_are_sent_as_an_object() {
-        for (written, sent) in [
+        for (written, encoded) in [
             (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
             ("", "{}"),
             (" null ", "{}"),
@@ -83,7 +83,7 @@ mod tests {
             ("{\"a\": 1 | 2}", r#"{"unreadable":"{\"a\": 1 | 2}"}"#),
             ("[1]", r#"{"unreadable":"[1]"}"#),
         ] {
-            assert_eq!(arguments_text(&written.into()), sent, "{written}");
+            assert_eq!(arguments_text(&written.into()), encoded, "{written}");
         }
     }
 }

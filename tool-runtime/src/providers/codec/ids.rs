@@ -134,13 +134,13 @@ mod tests {
             let clash = rules.mint(super::hash("é"));
             let messages = [message(&ids), message(&[&clash])];
             let wire = WireIds::new(&messages, rules);
-            let sent: HashSet<_> = ids
+            let wire_ids: HashSet<_> = ids
                 .iter()
                 .chain([&clash.as_str()])
                 .map(|id| wire.wire(&CallId::from(*id)).into_owned())
                 .collect();
-            assert_eq!(sent.len(), ids.len() + 1);
-            assert!(sent.iter().all(|id| rules.accepts(id)), "{sent:?}");
+            assert_eq!(wire_ids.len(), ids.len() + 1);
+            assert!(wire_ids.iter().all(|id| rules.accepts(id)), "{wire_ids:?}");
             assert_eq!(wire.wire(&fitting.into()), fitting);
             // Ids are the same in a longer conversation.
             let longer = [message(&ids[2..5]), message(&["x"])];

@@ -37,13 +37,13 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
         tool_names: calls.map(|call| (&call.id, call.name.as_str())).collect(),
         is_third_generation: is_third_generation(model),
     };
-    let mut sent: Vec<(ContentRole, Vec<Value>)> = Vec::new();
-    let mut push = |author, parts: Vec<Value>| match sent.last_mut() {
+    let mut turns: Vec<(ContentRole, Vec<Value>)> = Vec::new();
+    let mut push = |author, parts: Vec<Value>| match turns.last_mut() {
         _ if parts.is_empty() => {}
         Some((last, known)) if *last == author && author != ContentRole::Results => {
             known.extend(parts)
         }
-        _ => sent.push((author, parts)),
+        _ => turns.push((author, parts)),
     };
     for message in messages {
         match message {
@@ -62,11 +62,11 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
             }
         }
     }
-    if sent.first().is_none_or(|(author, _)| *author != ContentRole::User) {
-        sent.insert(0, (ContentRole::User, vec![text(OPENING)]));
+    if turns.first().is_none_or(|(author, _)| *author != ContentRole::User) {
+        turns.insert(0, (ContentRole::User, vec![text(OPENING)]));
     }
-    if sent.last().is_some_and(|(author, _)| *author == ContentRole::Model) {
-        sent.push((ContentRole::User, vec![text(CONTINUATION)]));
+    if turns.last().is_some_and(|(author, _)| *author == ContentRole::Model) {
+        turns.push((ContentRole::User, vec![text(CONTINUATION)]));
     }
     let content = |(author, mut parts): (ContentRole, Vec<Value>)| {
         let role = if author == ContentRole::Model { "model" } else { "user" };
@@ -75,7 +75,7 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
         }
         json!({ "role": role, "parts": parts })
     };
-    sent.into_iter().map(content).collect()
+    turns.into_iter().map(content).collect()
 }
 
 /// Returns whether the model is of the third generation or later. These require signatures and see
@@ -123,7 +123,7 @@ impl ContentsEncoder<'_> {
     /// Encodes the parts of a model message. A signature is put onto the part after it; other
     /// sealed data is a part itself.
     fn assistant(&self, parts: &[AssistantPart]) -> Vec<Value> {
-        let mut sent = Vec::new();
+        let mut encoded_parts = Vec::new();
         let mut signature = None;
         for part in parts {
             let mut part = match part {
@@ -138,7 +138,7 @@ impl ContentsEncoder<'_> {
                         Some(sealed) if sealed.len() == 1 && sealed.contains_key(SIGNATURE) => {
                             signature = sealed.get(SIGNATURE).cloned();
                         }
-                        Some(sealed) => sent.push(Value::from(sealed.clone())),
+                        Some(sealed) => encoded_parts.push(Value::from(sealed.clone())),
                         None => {}
                     }
                     continue;
@@ -147,9 +147,9 @@ impl ContentsEncoder<'_> {
             if let Some(signature) = signature.take() {
                 set(&mut part, SIGNATURE, signature);
             }
-            sent.push(part);
+            encoded_parts.push(part);
         }
-        sent
+        encoded_parts
     }
 
     fn call(&self, call: &ToolCall) -> Value {

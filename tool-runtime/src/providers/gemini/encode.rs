@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn schema_is_sent_in_the_member_of_its_dialect() {
         let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
-        let sent = |schema: &Value, dialect| {
+        let types = |schema: &Value, dialect| {
             let tool =
                 ToolDefinition::new("t", "Does.", schema.clone()).for_dialect(dialect).unwrap();
             let output = Schema::from(schema.clone()).for_dialect(dialect).unwrap();
@@ -143,10 +143,10 @@ mod tests {
             (parameters, members(answer, ["responseSchema", "responseJsonSchema"]))
         };
         let empty = json!({ "type": "object" });
-        assert_eq!(sent(&schema, Dialect::Plain), ([false, true], [false, true]));
-        assert_eq!(sent(&schema, Dialect::Gemini), ([false, true], [false, true]));
-        assert_eq!(sent(&schema, Dialect::GeminiOpenApi), ([true, false], [true, false]));
-        assert_eq!(sent(&empty, Dialect::Gemini), ([false, true], [false, true]));
-        assert_eq!(sent(&empty, Dialect::GeminiOpenApi), ([false, false], [true, false]));
+        assert_eq!(types(&schema, Dialect::Plain), ([false, true], [false, true]));
+        assert_eq!(types(&schema, Dialect::Gemini), ([false, true], [false, true]));
+        assert_eq!(types(&schema, Dialect::GeminiOpenApi), ([true, false], [true, false]));
+        assert_eq!(types(&empty, Dialect::Gemini), ([false, true], [false, true]));
+        assert_eq!(types(&empty, Dialect::GeminiOpenApi), ([false, false], [true, false]));
     }
 }

@@ -41,50 +41,50 @@ pub(super) fn request(
 fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
     let ids = WireIds::new(messages, IdRules::Alphanumeric9);
     let system: Vec<_> = messages.iter().filter_map(system_text).collect();
-    let mut sent = Vec::new();
+    let mut encoded = Vec::new();
     if !system.is_empty() {
-        sent.push(json!({ "role": "system", "content": system.join("\n\n") }));
+        encoded.push(json!({ "role": "system", "content": system.join("\n\n") }));
     }
     for message in messages {
         match message {
             Message::System { .. } => {}
             Message::User { parts } => {
                 let content = encode_content(parts);
-                push(&mut sent, json!({ "role": "user", "content": content }));
+                push(&mut encoded, json!({ "role": "user", "content": content }));
             }
             Message::Assistant { parts } => {
                 if let Some(next) = assistant(message, parts, names, &ids) {
-                    push(&mut sent, next);
+                    push(&mut encoded, next);
                 }
             }
             Message::Tool { results } => {
-                sent.extend(results.iter().map(|result| tool_result(result, names, &ids)));
+                encoded.extend(results.iter().map(|result| tool_result(result, names, &ids)));
                 // Most of its models accept only text as a result.
                 if let Some(images) = image_message(results, &ids) {
-                    push(&mut sent, images);
+                    push(&mut encoded, images);
                 }
             }
         }
     }
-    if only_system(&sent) {
-        push(&mut sent, json!({ "role": "user", "content": OPENING }));
+    if only_system(&encoded) {
+        push(&mut encoded, json!({ "role": "user", "content": OPENING }));
     }
-    if let Some(last) = sent.last_mut()
+    if let Some(last) = encoded.last_mut()
         && role(last) == "assistant"
     {
         set(last, "prefix", true);
     }
-    sent
+    encoded
 }
 
 /// Adds a message, and before it the message that the API requires between it and the last one.
-fn push(sent: &mut Vec<Value>, next: Value) {
-    match (sent.last().map_or("system", role), role(&next)) {
-        ("system", "assistant") => sent.push(json!({ "role": "user", "content": OPENING })),
-        ("tool", "user") => sent.push(json!({ "role": "assistant", "content": "OK." })),
+fn push(encoded: &mut Vec<Value>, next: Value) {
+    match (encoded.last().map_or("system", role), role(&next)) {
+        ("system", "assistant") => encoded.push(json!({ "role": "user", "content": OPENING })),
+        ("tool", "user") => encoded.push(json!({ "role": "assistant", "content": "OK." })),
         _ => {}
     }
-    push_message(sent, next);
+    push_message(encoded, next);
 }
 
 fn role(message: &Value) -> &str {

@@ -27,13 +27,15 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
     // Reasoning is useful only until the model has answered, and some servers refuse older
     // reasoning.
     let last_user = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
-    let mut sent = Vec::new();
+    let mut wire_messages = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match message {
-            Message::System { text } => sent.push(json!({ "role": "system", "content": text })),
+            Message::System { text } => {
+                wire_messages.push(json!({ "role": "system", "content": text }))
+            }
             Message::User { parts } => {
                 push_message(
-                    &mut sent,
+                    &mut wire_messages,
                     json!({ "role": "user", "content": encode_content(parts) }),
                 );
             }
@@ -47,43 +49,44 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
                 // Nothing is left where another provider's own tools did something.
                 let has_more = encoded.as_object().is_some_and(|members| members.len() > 2);
                 if has_more || !message.text().trim().is_empty() {
-                    sent.push(encoded);
+                    wire_messages.push(encoded);
                 }
             }
             Message::Tool { results } => {
                 push_results(
-                    &mut sent,
+                    &mut wire_messages,
                     results.iter().map(|result| tool_result(result, &ids)).collect(),
                 );
                 if let Some(images) = image_message(results, &ids) {
-                    push_message(&mut sent, images);
+                    push_message(&mut wire_messages, images);
                 }
             }
         }
     }
-    if only_system(&sent) {
-        sent.push(json!({ "role": "user", "content": OPENING }));
+    if only_system(&wire_messages) {
+        wire_messages.push(json!({ "role": "user", "content": OPENING }));
     }
-    sent
+    wire_messages
 }
 
 /// Adds the results of the last message's calls; each is a separate message, in the order of the
 /// calls. Calls that exceed the limit of one message follow, in a separate message, the results
 /// of the first.
-fn push_results(sent: &mut Vec<Value>, mut results: Vec<Value>) {
-    let calls = sent.last_mut().and_then(|last| last.get_mut("tool_calls")?.as_array_mut());
+fn push_results(wire_messages: &mut Vec<Value>, mut results: Vec<Value>) {
+    let calls =
+        wire_messages.last_mut().and_then(|last| last.get_mut("tool_calls")?.as_array_mut());
     let mut rest = calls.map_or_else(Vec::new, |calls| {
         let sent_count = calls.len().min(MAX_CALLS);
         calls.split_off(sent_count)
     });
     while !rest.is_empty() {
         let later = results.split_off(results.len().min(MAX_CALLS));
-        sent.append(&mut results);
+        wire_messages.append(&mut results);
         let after = rest.split_off(rest.len().min(MAX_CALLS));
-        sent.push(json!({ "role": "assistant", "content": null, "tool_calls": rest }));
+        wire_messages.push(json!({ "role": "assistant", "content": null, "tool_calls": rest }));
         (results, rest) = (later, after);
     }
-    sent.append(&mut results);
+    wire_messages.append(&mut results);
 }
 
 /// Returns the members that carry reasoning.
@@ -323,9 +326,9 @@ mod tests {
         ];
         let names = WireNames::new([], NameRules::OPENAI);
         let body = request("m", ChatRequest::new(&messages), &names);
-        let sent = body["messages"].as_array().unwrap();
+        let messages = body["messages"].as_array().unwrap();
         let (mut open, mut rounds) = (Vec::new(), Vec::new());
-        for message in &sent[1..304] {
+        for message in &messages[1..304] {
             match message["tool_calls"].as_array() {
                 Some(calls) => {
                     assert!(open.is_empty());
@@ -336,9 +339,9 @@ mod tests {
             }
         }
         assert_eq!(rounds, [128, 128, 44]);
-        assert_eq!(sent[304]["role"], "user");
-        assert_eq!(sent[304]["content"][1]["type"], "image_url");
-        assert_eq!(sent.len(), 305);
+        assert_eq!(messages[304]["role"], "user");
+        assert_eq!(messages[304]["content"][1]["type"], "image_url");
+        assert_eq!(messages.len(), 305);
     }
 
     #[test]
@@ -359,12 +362,12 @@ mod tests {
             let message = Message::Assistant { parts: parts.clone() };
             let messages: Vec<_> = [message].into_iter().chain(later).collect();
             let body = request("m", ChatRequest::new(&messages), &names);
-            let sent = &body["messages"][0];
-            let [first, second] = [&sent["tool_calls"][0], &sent["tool_calls"][1]];
+            let message = &body["messages"][0];
+            let [first, second] = [&message["tool_calls"][0], &message["tool_calls"][1]];
             assert_eq!(first["extra_content"]["google"]["thought_signature"], "s=");
             assert_eq!(second.get("extra_content"), None);
-            assert_eq!(sent.get("extra_content"), None);
-            assert_eq!(sent.get("reasoning_details"), (!is_over).then_some(&details));
+            assert_eq!(message.get("extra_content"), None);
+            assert_eq!(message.get("reasoning_details"), (!is_over).then_some(&details));
         }
     }
 }

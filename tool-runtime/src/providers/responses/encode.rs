@@ -94,10 +94,10 @@ fn conversation(request: ChatRequest<'_>, names: &WireNames, provider: &str) -> 
     let ids = WireIds::new(request.messages, IdRules::Token64);
     let is_stored = request.options.extra.get("store") == Some(&Value::Bool(true));
     let mut items = InputItems::new(provider, is_stored);
-    for sent in request.messages {
-        match sent {
+    for original in request.messages {
+        match original {
             Message::System { text } => items.push_input(message("system", text.as_str())),
-            Message::User { parts } => items.push_input(message("user", user(sent, parts))),
+            Message::User { parts } => items.push_input(message("user", user(original, parts))),
             Message::Assistant { parts } => {
                 for part in parts {
                     match part {

@@ -77,20 +77,14 @@ impl Trace {
                     );
                 }
             }
-            EventKind::Run(event @ RunEvent::Finished { duration: took, .. }) => {
-                self.run_finished(origin, at, *took, event);
+            EventKind::Run(event @ RunEvent::Finished { duration, .. }) => {
+                self.run_finished(origin, at, *duration, event);
             }
             EventKind::Model(ModelEvent::Requested) => {
                 self.model_requested(origin, at);
             }
-            EventKind::Model(ModelEvent::Replied {
-                text,
-                reasoning,
-                calls,
-                usage,
-                duration: took,
-            }) => {
-                if let Some(row) = self.model_replied(origin, at, *took) {
+            EventKind::Model(ModelEvent::Replied { text, reasoning, calls, usage, duration }) => {
+                if let Some(row) = self.model_replied(origin, at, *duration) {
                     row.usage = *usage;
                     details::of_reply(row, text, reasoning.as_deref(), calls);
                 }

@@ -413,14 +413,14 @@ fn unobserved_end_of_a_call_is_the_last_event_of_its_process() {
         ("1 903 tool finished", finished("b", "read", 1, None)),
         ("1 904 run finished", json!({"took": 4})),
     ]);
-    let wanted = [
+    let expected = [
         "0 run 0..3 Open, continued",
         "1 send 1..3 Failed TOOL_INDETERMINATE",
         "1 read 2..3 Open, continued",
         "0 run 900..904",
         "1 read 902..903",
     ];
-    assert_eq!(formatted(&rows), wanted);
+    assert_eq!(formatted(&rows), expected);
 }
 
 /// A nested run that waits for its own call is counted once, with that call.

@@ -280,7 +280,7 @@ impl SchemaEncoder<'_, '_> {
         let branches = if by_keyword { other_branches } else { choice.branches.iter().collect() };
         let mut encoded = match branches.as_slice() {
             [] => with_type(ScalarKind::Null.name()),
-            [one] => self.encode(one, at)?,
+            [branch] => self.encode(branch, at)?,
             branches => {
                 let branches = branches.iter().map(|branch| Ok(self.encode(branch, at)?.into()));
                 let branches = branches.collect::<Result<Vec<Value>, _>>()?;

@@ -95,7 +95,7 @@ impl Dialect {
     pub(crate) const fn of_output(self) -> Self {
         match self {
             Self::Ollama => Self::Plain,
-            own => own,
+            dialect => dialect,
         }
     }
 

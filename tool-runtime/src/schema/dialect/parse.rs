@@ -318,12 +318,12 @@ fn parse_values(
             return Err(at.unsupported("lists and objects can't be listed as values"));
         };
         let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
-        let is = |name: &&str| {
+        let is_allowed = |name: &&str| {
             *name == kind.name()
                 || *name == "number" && is_number(kind)
                 || *name == "integer" && is_whole
         };
-        if !types.is_empty() && !types.iter().any(is) {
+        if !types.is_empty() && !types.iter().any(is_allowed) {
             continue;
         }
         if is_number(kind) && values.iter().any(Value::is_f64) {

@@ -93,17 +93,19 @@ fn problems(
     problems
 }
 
-/// Whether the name in an envelope refers to this tool, which was called as `called`. Models change
+/// Whether the name in an envelope refers to this tool, which was called as `called_name`. Models change
 /// the case of a name or prepend a namespace.
-fn is_name_of(definition: &ToolDefinition, called: &str, name: &str) -> bool {
+fn is_name_of(definition: &ToolDefinition, called_name: &str, name: &str) -> bool {
     let normalize = |name: &str| name.replace(['-', ' '], "_").to_lowercase();
-    let own = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
+    let unqualified = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
     let is_equal = |name: &str, other: &str| normalize(name) == normalize(other);
     // If the tool was called by its own name, no other tool has that name, so the provider in a
     // full name can be ignored.
-    let of_full = split_full_name(own).filter(|_| called == definition.name).map(|(_, own)| own);
-    [name, own]
+    let of_full = split_full_name(unqualified)
+        .filter(|_| called_name == definition.name)
+        .map(|(_, unqualified)| unqualified);
+    [name, unqualified]
         .into_iter()
         .chain(of_full)
-        .any(|name| is_equal(name, &definition.name) || is_equal(name, called))
+        .any(|name| is_equal(name, &definition.name) || is_equal(name, called_name))
 }

@@ -36,10 +36,10 @@ impl<'t> Members<'t> {
         value_end(self.text, 0, true).is_some()
     }
 
-    /// Writes an object of the `wanted` members.
-    pub(in crate::drivers) fn object(&self, wanted: impl Fn(&str) -> bool) -> String {
-        let wanted = self.found.iter().filter(|(key, _)| wanted(key));
-        let members = wanted.map(|(key, range)| {
+    /// Writes an object of the members whose key `is_included` accepts.
+    pub(in crate::drivers) fn object(&self, is_included: impl Fn(&str) -> bool) -> String {
+        let included = self.found.iter().filter(|(key, _)| is_included(key));
+        let members = included.map(|(key, range)| {
             format!("{}: {}", Value::from(*key), self.text.get(range.clone()).unwrap_or_default())
         });
         format!("{{{}}}", members.collect::<Vec<_>>().join(", "))

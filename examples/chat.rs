@@ -97,8 +97,8 @@ async fn convert_length(
 fn show(event: &Event) {
     match event.tool_event() {
         Some(ToolEvent::Started { call }) => println!("  → {call}"),
-        Some(ToolEvent::Finished(done)) => {
-            println!("  ← {} ({:?})", done.result.text, done.duration)
+        Some(ToolEvent::Finished(execution)) => {
+            println!("  ← {} ({:?})", execution.result.text, execution.duration)
         }
         _ => {}
     }

@@ -83,9 +83,9 @@ fn show(event: &Event) {
             | ModelEvent::ValidationFailed { text, reason, .. },
         ) => println!("  ? {text}\n  ! {reason}"),
         EventKind::Tool(ToolEvent::Started { call }) => println!("  → {call}"),
-        EventKind::Tool(ToolEvent::Finished(done)) => {
-            done.fixes.iter().for_each(|fix| println!("    {fix}"));
-            println!("  ← {} ({:?})", done.result.text, done.duration);
+        EventKind::Tool(ToolEvent::Finished(execution)) => {
+            execution.fixes.iter().for_each(|fix| println!("    {fix}"));
+            println!("  ← {} ({:?})", execution.result.text, execution.duration);
         }
         _ => {}
     }

@@ -100,12 +100,12 @@ fn show(at: Duration, event: &Event) {
             line("model", text);
         }
         EventKind::Tool(ToolEvent::Started { call }) => line("started", &call.to_string()),
-        EventKind::Tool(ToolEvent::Finished(done)) => {
-            for fix in &done.fixes {
+        EventKind::Tool(ToolEvent::Finished(execution)) => {
+            for fix in &execution.fixes {
                 line("repaired", &fix.to_string());
             }
-            let outcome = if done.result.is_success() { "finished" } else { "failed" };
-            line(outcome, &format!("{}: {}", done.call.name, done.result.text));
+            let outcome = if execution.result.is_success() { "finished" } else { "failed" };
+            line(outcome, &format!("{}: {}", execution.call.name, execution.result.text));
         }
         _ => {}
     }

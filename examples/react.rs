@@ -59,8 +59,8 @@ fn show(event: &Event) {
         EventKind::Model(ModelEvent::ValidationFailed { reason, .. }) => {
             println!("invalid\nfeedback {}", indented(reason));
         }
-        EventKind::Tool(ToolEvent::Finished(done)) => {
-            println!("call     {}\nresult   {}", done.call, done.result.text);
+        EventKind::Tool(ToolEvent::Finished(execution)) => {
+            println!("call     {}\nresult   {}", execution.call, execution.result.text);
         }
         _ => {}
     }

@@ -51,8 +51,8 @@ fn show(event: &Event) {
             println!("{indent}  reply   {text}");
         }
         EventKind::Tool(ToolEvent::Started { call }) => println!("{indent}  call    {call}"),
-        EventKind::Tool(ToolEvent::Finished(done)) => {
-            println!("{indent}  result  {}", done.result.text);
+        EventKind::Tool(ToolEvent::Finished(execution)) => {
+            println!("{indent}  result  {}", execution.result.text);
         }
         _ => {}
     }

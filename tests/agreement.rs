@@ -96,11 +96,11 @@ fn is_left_to_types(schema: &Value, value: &Value) -> bool {
         || any(value, &is_large)
 }
 
-fn any(value: &Value, is: &impl Fn(&Value) -> bool) -> bool {
+fn any(value: &Value, predicate: &impl Fn(&Value) -> bool) -> bool {
     match value {
-        Value::Array(items) => items.iter().any(|item| any(item, is)),
-        Value::Object(members) => members.values().any(|member| any(member, is)),
-        other => is(other),
+        Value::Array(items) => items.iter().any(|item| any(item, predicate)),
+        Value::Object(members) => members.values().any(|member| any(member, predicate)),
+        other => predicate(other),
     }
 }
 

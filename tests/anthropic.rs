@@ -26,7 +26,7 @@ fn client(canned: &Canned) -> Anthropic {
 }
 
 /// Returns the body that is sent for a request.
-async fn sent(request: ChatRequest<'_>) -> Value {
+async fn request_body(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
     client(&canned).reply(request).await.unwrap();
     serde_json::from_str(&canned.requests()[0].body).unwrap()
@@ -118,7 +118,7 @@ async fn conversation_with_calls_and_results() {
     let tool = ToolDefinition::new("weather.get", "Weather.", schema.clone());
     let tools = [&tool];
 
-    let body = sent(ChatRequest::new(&messages).tools(&tools)).await;
+    let body = request_body(ChatRequest::new(&messages).tools(&tools)).await;
 
     let name = body["tools"][0]["name"].clone();
     let id = body["messages"][1]["content"][2]["id"].clone();
@@ -201,7 +201,7 @@ async fn user_messages_come_first_and_last() {
             json!([user("A"), assistant(json!([search]))]),
         ),
     ] {
-        assert_eq!(sent(ChatRequest::new(&messages)).await["messages"], expected);
+        assert_eq!(request_body(ChatRequest::new(&messages)).await["messages"], expected);
     }
 }
 
@@ -231,7 +231,8 @@ async fn options_set_their_members() {
         (set().stop("END").extra("top_k", 3), json!({ "stop_sequences": ["END"], "top_k": 3 })),
     ] {
         let (tools, messages) = ([&tool], [Message::user("Hello")]);
-        let mut body = sent(ChatRequest::new(&messages).tools(&tools).options(&options)).await;
+        let mut body =
+            request_body(ChatRequest::new(&messages).tools(&tools).options(&options)).await;
         let members = body.as_object_mut().unwrap();
         for known in ["model", "messages", "tools"] {
             members.remove(known).unwrap();

@@ -230,7 +230,7 @@ async fn truncated_answer_stops_the_run() {
         let model =
             ScriptedModel::new([echo_call("a"), ChatReply::text(text).finish_reason(finish)]);
         let stopped = Agent::new(model, tools![echo]).run("Go").await.unwrap_err();
-        assert!(matches!(stopped.reason, StopReason::TruncatedReply(why) if why == finish));
+        assert!(matches!(stopped.reason, StopReason::TruncatedReply(reason) if reason == finish));
         assert!(stopped.to_string().ends_with(reason), "{stopped}");
         assert_eq!(stopped.transcript[3], Message::assistant(text));
     }

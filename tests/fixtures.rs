@@ -131,7 +131,7 @@ fn every_folder_is_one_kind_of_case() {
         let is_failure = failed.is_some() && stream.is_some();
         let kinds = [is_reply, is_failure, error.is_some()];
         assert_eq!(
-            kinds.iter().filter(|is| **is).count(),
+            kinds.iter().filter(|is_kind| **is_kind).count(),
             1,
             "{}: not exactly one kind",
             case.name()

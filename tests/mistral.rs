@@ -24,14 +24,14 @@ fn client(canned: &Canned) -> Mistral {
 }
 
 /// Returns the body that is sent for a request.
-async fn sent(request: ChatRequest<'_>) -> Value {
+async fn request_body(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
     client(&canned).reply(request).await.unwrap();
     serde_json::from_str(&canned.requests()[0].body).unwrap()
 }
 
 async fn sent_messages(messages: &[Message]) -> Value {
-    sent(ChatRequest::new(messages)).await["messages"].take()
+    request_body(ChatRequest::new(messages)).await["messages"].take()
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn conversation_with_calls_and_results() {
     let tool = ToolDefinition::new("weather.get", "Weather.", schema.clone());
     let tools = [&tool];
 
-    let body = sent(ChatRequest::new(&messages).tools(&tools)).await;
+    let body = request_body(ChatRequest::new(&messages).tools(&tools)).await;
 
     let name = body["tools"][0]["function"]["name"].clone();
     assert!(name.as_str().unwrap().starts_with("weather_get"), "{name}");
@@ -204,7 +204,8 @@ async fn options_set_their_members() {
         ),
     ] {
         let (tools, messages) = ([&tool], [Message::user("Hello")]);
-        let mut body = sent(ChatRequest::new(&messages).tools(&tools).options(&options)).await;
+        let mut body =
+            request_body(ChatRequest::new(&messages).tools(&tools).options(&options)).await;
         let members = body.as_object_mut().unwrap();
         for known in ["model", "messages", "tools"] {
             members.remove(known).unwrap();

@@ -24,7 +24,7 @@ fn client(canned: &Canned) -> Ollama {
 }
 
 /// Returns the body that is sent for a request.
-async fn sent(request: ChatRequest<'_>) -> Result<Value, ModelError> {
+async fn request_body(request: ChatRequest<'_>) -> Result<Value, ModelError> {
     let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
     client(&canned).reply(request).await?;
     Ok(serde_json::from_str(&canned.requests()[0].body).unwrap())
@@ -88,7 +88,7 @@ async fn conversation_with_calls_and_results() {
     let tool = ToolDefinition::new("weather.get", "Weather.", schema);
     let tools = [&tool];
 
-    let body = sent(ChatRequest::new(&messages).tools(&tools)).await.unwrap();
+    let body = request_body(ChatRequest::new(&messages).tools(&tools)).await.unwrap();
 
     let name = body["tools"][0]["function"]["name"].clone();
     assert!(name.as_str().unwrap().starts_with("weather_get"), "{name}");
@@ -129,7 +129,7 @@ async fn options_set_their_members() {
     let schema = json!({ "type": "object" });
     let reply_to = |options: ChatOptions| async move {
         let (tools, messages) = ([tools[0]], [Message::user("Hello")]);
-        sent(ChatRequest::new(&messages).tools(&tools).options(&options)).await
+        request_body(ChatRequest::new(&messages).tools(&tools).options(&options)).await
     };
     for (options, expected) in [
         (set(), json!({ "tools": listed })),
@@ -171,7 +171,7 @@ async fn options_set_their_members() {
     }
     // Without tools, options of calls do not matter.
     let options = set().tool_choice(ToolChoice::None).parallel_calls(false);
-    sent(ChatRequest::new(&[]).options(&options)).await.unwrap();
+    request_body(ChatRequest::new(&[]).options(&options)).await.unwrap();
 }
 
 /// Bodies that compatible servers send, but never Ollama itself.

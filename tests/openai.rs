@@ -168,7 +168,7 @@ async fn truncated_reply_stops_the_run() {
         let agent = Agent::new(OpenAi::new(server.base_url(), "m"), Tools::new());
         let stopped = agent.run("Umbrella?").await.unwrap_err();
         assert!(
-            matches!(stopped.reason, StopReason::TruncatedReply(why) if why == finish),
+            matches!(stopped.reason, StopReason::TruncatedReply(reason) if reason == finish),
             "{stopped}"
         );
         assert_eq!(stopped.transcript[1], Message::assistant("It wi"));

@@ -30,7 +30,7 @@ fn client(canned: &Canned) -> OpenAiResponses {
 }
 
 /// Returns the body that is sent for a request.
-async fn sent(request: ChatRequest<'_>) -> Value {
+async fn request_body(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
     client(&canned).reply(request).await.unwrap();
     serde_json::from_str(&canned.requests()[0].body).unwrap()

@@ -28,7 +28,7 @@ struct Plain {
 struct Closed {
     a: u8,
     inner: Option<Plain>,
-    both: (i16, bool),
+    pair: (i16, bool),
 }
 
 #[derive(JsonSchema)]

@@ -168,11 +168,11 @@ async fn turns_offer_a_tenth_of_the_bytes_in_stable_order() {
                 .offered(known.names());
             let chosen = selector.select(selection);
             let offered = turn.offer_tools(chosen);
-            let sent = serde_json::to_string(&offered).unwrap();
+            let definitions = serde_json::to_string(&offered).unwrap();
             let prefix = before.trim_end_matches(']');
-            assert!(sent.starts_with(prefix), "the earlier definitions changed");
+            assert!(definitions.starts_with(prefix), "the earlier definitions changed");
             largest = largest.max(bytes(&offered));
-            before = sent;
+            before = definitions;
             turn.add_discovered_tools([name]);
         }
     }
@@ -262,9 +262,10 @@ fn matches_of_earlier_messages_stay_offered() {
     for text in ["play some music", "book a flight", "", "play some music"] {
         let known = turn.offered_tools().clone();
         let selection = SelectorInput::new(&tools).user_text(text).offered(known.names());
-        let sent = serde_json::to_string(&turn.offer_tools(selector.select(selection))).unwrap();
-        assert!(sent.starts_with(before.trim_end_matches(']')), "{text}");
-        before = sent;
+        let definitions =
+            serde_json::to_string(&turn.offer_tools(selector.select(selection))).unwrap();
+        assert!(definitions.starts_with(before.trim_end_matches(']')), "{text}");
+        before = definitions;
     }
     assert_eq!(turn.offered_tools().names().len(), 6);
 }

@@ -228,12 +228,15 @@ async fn definitions_are_byte_identical_while_the_set_is_unchanged() {
         // An equal tool replaces the old one, so the set is unchanged.
         registry.register(Arc::new(Named(definition("c", 3.0)))).unwrap();
         agent.run("Is a or c there?").await.unwrap();
-        let sent = sent_definitions.0.lock().unwrap().clone();
-        assert_eq!(sent.len(), 5);
-        assert_eq!(sent[0], sent[1]);
+        let definitions = sent_definitions.0.lock().unwrap().clone();
+        assert_eq!(definitions.len(), 5);
+        assert_eq!(definitions[0], definitions[1]);
         // Discovered tools follow.
-        assert!(sent[2].starts_with(sent[0].trim_end_matches(']')), "{sent:?}");
-        assert_eq!((&sent[2], &sent[2]), (&sent[3], &sent[4]));
+        assert!(
+            definitions[2].starts_with(definitions[0].trim_end_matches(']')),
+            "{definitions:?}"
+        );
+        assert_eq!((&definitions[2], &definitions[2]), (&definitions[3], &definitions[4]));
     }
 }
 

@@ -140,13 +140,13 @@ impl Provider {
 }
 
 /// Returns each provider twice: for a whole reply and for a stream.
-fn both() -> impl Iterator<Item = (&'static Provider, bool)> {
+fn exchange_kinds() -> impl Iterator<Item = (&'static Provider, bool)> {
     const { &PROVIDERS }.iter().flat_map(|provider| [(provider, false), (provider, true)])
 }
 
 #[tokio::test]
 async fn replies_arrive_and_headers_are_sent() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let (header, body) = provider.good(is_streamed);
         let server = Server::start([Reply::with_header(200, header, &body)]).await;
         let reply = provider.send(is_streamed, Setup::new(&server.base_url())).await;
@@ -164,7 +164,7 @@ async fn replies_arrive_and_headers_are_sent() {
 /// A custom reqwest client keeps its settings.
 #[tokio::test]
 async fn custom_proxy_is_used() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let (header, body) = provider.good(is_streamed);
         let server = Server::start([Reply::with_header(200, header, &body)]).await;
         let address = server.base_url();

@@ -110,8 +110,8 @@ async fn events_of_a_sub_agent_carry_its_name() {
         agent.run("Go").await.unwrap();
         let output = output.lock().unwrap();
         let names = output.iter().filter_map(|event| match &event.kind {
-            EventKind::Run(RunEvent::Started { agent, parent_run: within, .. }) => {
-                Some((agent.as_deref(), *within))
+            EventKind::Run(RunEvent::Started { agent, parent_run: parent, .. }) => {
+                Some((agent.as_deref(), *parent))
             }
             _ => None,
         });

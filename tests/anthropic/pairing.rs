@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_runtime::{ChatRequest, Reasoning};
 
 use crate::histories::{config, histories};
-use crate::sent;
+use crate::request_body;
 
 /// The rules of "How to implement tool use" and of the reference's errors, checked on a request.
 fn broken_rule(body: &Value) -> Option<String> {
@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn any_conversation_is_accepted(messages in histories(THOUGHTS)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let body = runtime.block_on(sent(ChatRequest::new(&messages)));
+        let body = runtime.block_on(request_body(ChatRequest::new(&messages)));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
     }
 }

@@ -74,9 +74,11 @@ async fn unsigned_calls_get_a_placeholder() {
         (OLD, vec![call("a"), signed("s")], vec![None]),
         (NEW, vec![text_part("x"), reasoning_part("gemini", json!("odd"))], vec![None]),
     ] {
-        let sent = parts(model, original.clone()).await;
-        let found: Vec<_> =
-            sent.iter().map(|part| part.get("thoughtSignature").and_then(Value::as_str)).collect();
+        let encoded = parts(model, original.clone()).await;
+        let found: Vec<_> = encoded
+            .iter()
+            .map(|part| part.get("thoughtSignature").and_then(Value::as_str))
+            .collect();
         assert_eq!(found, signatures, "{model}: {original:?}");
     }
 }

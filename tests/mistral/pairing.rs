@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tool_runtime::{ChatRequest, Reasoning};
 
 use crate::histories::{config, histories};
-use crate::sent;
+use crate::request_body;
 
 /// Order of the roles, according to the errors of the API.
 fn may_follow(last: &str, next: &str) -> bool {
@@ -122,7 +122,7 @@ proptest! {
     #[test]
     fn any_conversation_is_accepted(messages in histories(THOUGHTS)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let body = runtime.block_on(sent(ChatRequest::new(&messages)));
+        let body = runtime.block_on(request_body(ChatRequest::new(&messages)));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
     }
 }

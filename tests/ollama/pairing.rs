@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tool_runtime::{ChatRequest, Reasoning};
 
 use crate::histories::{config, histories};
-use crate::sent;
+use crate::request_body;
 
 /// Returns the first member that the server's `Message` cannot be decoded from.
 fn undecodable(message: &Value) -> Option<&'static str> {
@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn any_conversation_is_accepted(messages in histories(THOUGHTS)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let body = runtime.block_on(sent(ChatRequest::new(&messages))).unwrap();
+        let body = runtime.block_on(request_body(ChatRequest::new(&messages))).unwrap();
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
     }
 }

@@ -78,7 +78,7 @@ fn broken_rule(body: &Value) -> Option<String> {
 const THOUGHTS: &[fn() -> Reasoning] =
     &[|| Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "thinking": "Hm" }))];
 
-fn sent(messages: &[Message], options: &ChatOptions) -> Value {
+fn request_body(messages: &[Message], options: &ChatOptions) -> Value {
     let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));
     let tools = [&tool];
     let canned = Canned::new([Reply::text(200, r#"{"choices": [{"message": {}}]}"#)]);
@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn any_conversation_is_accepted(messages in histories(THOUGHTS), options in options()) {
-        let body = sent(&messages, &options);
+        let body = request_body(&messages, &options);
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
         let read: CreateChatCompletionRequest = serde_json::from_value(body.clone()).unwrap();
         prop_assert_eq!(lost(&body, &serde_json::to_value(read).unwrap()), None, "{}", body);
@@ -114,7 +114,7 @@ fn result_images_join_the_next_user_message() {
         Message::Tool { results: vec![result] },
         Message::user("And?"),
     ];
-    let body = sent(&messages, &ChatOptions::default());
+    let body = request_body(&messages, &ChatOptions::default());
     let sent_messages = body["messages"].as_array().unwrap();
     let roles: Vec<_> = sent_messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "user"]);
@@ -133,7 +133,7 @@ fn adjacent_user_messages_are_joined() {
         Message::assistant("Warm."),
         Message::user("Where?"),
     ];
-    let body = sent(&messages, &ChatOptions::default());
+    let body = request_body(&messages, &ChatOptions::default());
     let sent_messages: Vec<_> =
         body["messages"].as_array().unwrap().iter().map(|it| &it["content"]).collect();
     assert_eq!(sent_messages, ["[Summary] It was cold.\n\nAnd now?", "Warm.", "Where?"]);

@@ -45,7 +45,7 @@ fn paused(stopped: Stopped) -> Paused {
     assert_complete(&stopped.transcript);
     match stopped.reason {
         StopReason::AwaitingApproval(paused) => *paused,
-        why => panic!("{why}"),
+        reason => panic!("{reason}"),
     }
 }
 

@@ -28,8 +28,8 @@ impl Dispatch for Remote {
     async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
         let mut executions = Dispatch::dispatch(&self.dispatcher, batch).await;
         // Serialized, as it would be sent.
-        let sent = serde_json::to_string(&executions).unwrap();
-        assert_eq!(serde_json::from_str::<Vec<ToolExecution>>(&sent).unwrap(), executions);
+        let json = serde_json::to_string(&executions).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<ToolExecution>>(&json).unwrap(), executions);
         match self.behavior {
             "reverses" => executions.reverse(),
             "repeats" => executions = [executions.clone(), executions].concat(),

@@ -74,18 +74,18 @@ async fn tools_are_in_instructions_and_results_are_observations() {
     for (earlier, later) in requests.iter().zip(&requests[1..]) {
         assert!(later.0.starts_with(&earlier.0), "requests repeat the conversation unchanged");
     }
-    let sent: Vec<_> = messages[2..].iter().map(Message::text).collect();
+    let texts: Vec<_> = messages[2..].iter().map(Message::text).collect();
     assert_eq!(
-        sent[0],
+        texts[0],
         r#"{"thought": "t", "type": "call_tool", "tool": "find", "args": {"words":"coat"}}"#
     );
-    assert_eq!(sent[1], "Observation from find: coat None None");
+    assert_eq!(texts[1], "Observation from find: coat None None");
     assert!(
-        sent[3].starts_with(
+        texts[3].starts_with(
             "Observation from refuse, which failed (TOOL_EXECUTION_FAILED): out of stock"
         ),
         "{}",
-        sent[3]
+        texts[3]
     );
 }
 

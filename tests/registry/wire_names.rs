@@ -25,14 +25,14 @@ proptest! {
             let all = names.iter().map(String::as_str);
             let wire = WireNames::new(all.clone(), rules);
             let backwards = WireNames::new(all.rev(), rules);
-            let mut sent = HashSet::new();
+            let mut wire_names = HashSet::new();
             for name in names.iter().collect::<BTreeSet<_>>() {
                 let to = wire.wire_name(name).into_owned();
                 prop_assert!(rules.allows(&to), "{to:?}");
                 prop_assert_eq!(wire.tool_name(&to), name);
                 prop_assert_eq!(&backwards.wire_name(name), &to);
                 prop_assert!(!rules.allows(name) || to == *name);
-                prop_assert!(sent.insert(to));
+                prop_assert!(wire_names.insert(to));
             }
         }
     }
@@ -44,10 +44,10 @@ proptest! {
         tools in prop::collection::vec(("[p9][a-z_-]{0,30}", "[a-b9_./-]{1,3}|[a./]{90,94}"), 1..30)
     ) {
         let registry = Registry::new();
-        for (provider, own) in &tools {
+        for (provider, name) in &tools {
             // Some are rejected as invalid or because of a conflict.
-            let _ = registry.register_from(provider, named(own, provider));
-            let _ = registry.register(named(own, "Ours."));
+            let _ = registry.register_from(provider, named(name, provider));
+            let _ = registry.register(named(name, "Ours."));
         }
         let snapshot = registry.snapshot();
         let names = || snapshot.entries().map(|entry| entry.name());

@@ -12,7 +12,7 @@ use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolDefinitio
 
 use crate::histories::{config, histories};
 use crate::oracle::{lost, options};
-use crate::sent;
+use crate::request_body;
 
 /// Checks a request against the rules of the reference's input items, of the guides "Function
 /// calling" and "Reasoning models", and against the known errors of the API.
@@ -208,7 +208,7 @@ proptest! {
         let tools = [&tool];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let request = ChatRequest::new(&messages).tools(&tools).options(&options);
-        let body = runtime.block_on(sent(request));
+        let body = runtime.block_on(request_body(request));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
         let read: CreateResponse = serde_json::from_value(body.clone()).unwrap();
         prop_assert_eq!(lost(&body, &serde_json::to_value(read).unwrap()), None, "{}", body);

@@ -7,7 +7,7 @@ use tool_runtime::{
 };
 
 use crate::canned::{Canned, Reply};
-use crate::{client, sent};
+use crate::{client, request_body};
 
 fn sealed_part(item: Value) -> AssistantPart {
     AssistantPart::Reasoning(Reasoning::new("responses", "", item))
@@ -36,7 +36,7 @@ fn call_remainder() -> Value {
 /// What a message of these parts is sent as, without the results of its calls.
 async fn items(parts: Vec<AssistantPart>, options: &ChatOptions) -> Vec<Value> {
     let messages = [Message::Assistant { parts }];
-    let mut body = sent(ChatRequest::new(&messages).options(options)).await;
+    let mut body = request_body(ChatRequest::new(&messages).options(options)).await;
     let Value::Array(mut items) = body["input"].take() else { panic!("{body}") };
     items.retain(|item| item["type"] != "function_call_output");
     items
@@ -176,9 +176,9 @@ async fn reasoning_returns_only_to_its_origin() {
         let reply = at(from, &first).reply(ChatRequest::new(&[])).await.unwrap();
         let messages = [Message::Assistant { parts: reply.parts }];
         at(to, &second).reply(ChatRequest::new(&messages)).await.unwrap();
-        let sent: Value = serde_json::from_str(&second.requests()[0].body).unwrap();
+        let body: Value = serde_json::from_str(&second.requests()[0].body).unwrap();
         let kinds: Vec<_> =
-            sent["input"].as_array().unwrap().iter().map(|item| item["type"].clone()).collect();
+            body["input"].as_array().unwrap().iter().map(|item| item["type"].clone()).collect();
         let expected = if from == to { &["reasoning", "message"][..] } else { &["message"] };
         assert_eq!(kinds, expected, "{from} {to}");
     }
@@ -201,15 +201,15 @@ async fn replies_are_sent_back_unchanged() {
         let items = items(parts, &ChatOptions::default()).await;
         assert_eq!(items.len(), output.len(), "{case}: {items:?}");
         let mut is_behind_sealed = false;
-        for (sent, received) in items.iter().zip(output) {
+        for (item, received) in items.iter().zip(output) {
             for member in ["type", "phase", "namespace", "call_id", "name"] {
-                assert_eq!(sent.get(member), received.get(member), "{case}");
+                assert_eq!(item.get(member), received.get(member), "{case}");
             }
             let is_ours =
                 ["message", "function_call"].contains(&received["type"].as_str().unwrap());
-            assert!(is_ours || sent == received, "{case}: {sent}");
-            assert_eq!(sent.get("id").is_some(), !is_ours || is_behind_sealed, "{case}: {sent}");
-            assert!(sent.get("id").is_none_or(|id| *id == received["id"]), "{case}: {sent}");
+            assert!(is_ours || item == received, "{case}: {item}");
+            assert_eq!(item.get("id").is_some(), !is_ours || is_behind_sealed, "{case}: {item}");
+            assert!(item.get("id").is_none_or(|id| *id == received["id"]), "{case}: {item}");
             is_behind_sealed = !is_ours;
         }
     }

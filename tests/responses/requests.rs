@@ -8,7 +8,7 @@ use tool_runtime::{
 };
 
 use crate::canned::{Canned, Reply};
-use crate::{client, sent};
+use crate::{client, request_body};
 
 #[tokio::test]
 async fn requests_have_the_path_and_key() {
@@ -60,7 +60,7 @@ async fn conversation_with_calls_and_results() {
     let tool = ToolDefinition::new("weather.get", "Weather.", schema.clone());
     let tools = [&tool];
 
-    let body = sent(ChatRequest::new(&messages).tools(&tools)).await;
+    let body = request_body(ChatRequest::new(&messages).tools(&tools)).await;
 
     let name = body["tools"][0]["name"].clone();
     assert!(name.as_str().unwrap().starts_with("weather_get"), "{name}");
@@ -129,7 +129,8 @@ async fn options_set_their_members() {
         ),
     ] {
         let (tools, messages) = ([&tool], [Message::user("Hello")]);
-        let mut body = sent(ChatRequest::new(&messages).tools(&tools).options(&options)).await;
+        let mut body =
+            request_body(ChatRequest::new(&messages).tools(&tools).options(&options)).await;
         let members = body.as_object_mut().unwrap();
         for known in ["model", "input", "tools", "store", "include"] {
             members.remove(known).unwrap();
@@ -138,7 +139,7 @@ async fn options_set_their_members() {
     }
     // The API refuses a choice among no tools; extra options of the program take precedence.
     let options = set().tool_choice(ToolChoice::None).parallel_calls(true).extra("store", true);
-    let body = sent(ChatRequest::new(&[]).options(&options)).await;
+    let body = request_body(ChatRequest::new(&[]).options(&options)).await;
     let include = json!(["reasoning.encrypted_content"]);
     let assistant =
         json!({ "type": "message", "role": "user", "content": "[The conversation goes on.]" });

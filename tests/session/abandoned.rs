@@ -75,7 +75,9 @@ async fn ended(message: &str, after: u64) -> (Arc<MemoryStore>, RunId) {
 fn emitted_ends(output: &Recorder, run: RunId) -> Vec<String> {
     let end = |event: &Event| match (&event.kind, event.execution()) {
         (EventKind::Run(RunEvent::Finished { code, .. }), _) => Some(format!("run {code:?}")),
-        (_, Some(done)) => Some(format!("{} {:?}", done.call.name, done.result.error)),
+        (_, Some(execution)) => {
+            Some(format!("{} {:?}", execution.call.name, execution.result.error))
+        }
         _ => None,
     };
     output.events().iter().filter(|event| event.origin.run == run).filter_map(end).collect()

@@ -189,7 +189,9 @@ async fn stop_request_survives_the_end_of_the_process() {
     assert!(timeout(Duration::from_secs(5), session.run("Go")).await.is_err());
     let run = session.resume().await.unwrap().unwrap();
     let stopped = run.finish().await.unwrap_err();
-    assert!(matches!(&stopped.reason, StopReason::StopRequested(it) if it.reason == "it is late"));
+    assert!(
+        matches!(&stopped.reason, StopReason::StopRequested(request) if request.reason == "it is late")
+    );
     assert_eq!(result_lines(&stopped.transcript), ["ok", "TOOL_INDETERMINATE"]);
 }
 

@@ -269,7 +269,7 @@ async fn call_id_is_the_same_in_reply_events_results_and_next_request() {
         let ids = match &event.kind {
             EventKind::Model(ModelEvent::Replied { calls, .. }) => calls.iter().collect(),
             EventKind::Tool(ToolEvent::Started { call }) => vec![call],
-            EventKind::Tool(ToolEvent::Finished(done)) => vec![&done.call],
+            EventKind::Tool(ToolEvent::Finished(execution)) => vec![&execution.call],
             _ => continue,
         };
         let ids: Vec<_> = ids.into_iter().map(|call| call.id.to_string()).collect();

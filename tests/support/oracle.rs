@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 use tool_runtime::{ChatOptions, ToolChoice};
 
 /// Returns the JSON pointer of the first sent value that is missing in the value that was read.
-pub fn lost(sent: &Value, read: &Value) -> Option<String> {
-    let inner = match (sent, read) {
+pub fn lost(expected: &Value, read: &Value) -> Option<String> {
+    let inner = match (expected, read) {
         (Value::Null, _) => return None,
-        (Value::Object(sent), Value::Object(_)) => {
+        (Value::Object(expected), Value::Object(_)) => {
             let member = |(name, value): (&String, &Value)| (name.clone(), value.clone());
-            sent.iter().map(member).collect::<Vec<_>>()
+            expected.iter().map(member).collect::<Vec<_>>()
         }
         (Value::Array(items), Value::Array(read)) if items.len() == read.len() => {
             let item = |(at, value): (usize, &Value)| (at.to_string(), value.clone());
             items.iter().enumerate().map(item).collect()
         }
-        (Value::Number(sent), Value::Number(read)) if sent.as_f64() == read.as_f64() => {
+        (Value::Number(expected), Value::Number(read)) if expected.as_f64() == read.as_f64() => {
             return None;
         }
-        _ => return (sent != read).then(String::new),
+        _ => return (expected != read).then(String::new),
     };
     inner.iter().find_map(|(step, value)| {
         let value_read = read.get(step).or_else(|| read.get(step.parse::<usize>().ok()?));

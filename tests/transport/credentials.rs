@@ -10,7 +10,7 @@ use tool_runtime::{
 };
 
 use crate::server::{Reply, Server};
-use crate::{KEY, Setup, Shared, both};
+use crate::{KEY, Setup, Shared, exchange_kinds};
 
 /// The header for the user and the password in the URL of these tests, `me:p@ss-word`.
 const BASIC: &str = "Basic bWU6cEBzcy13b3Jk";
@@ -22,7 +22,7 @@ fn with_user(base: &str) -> String {
 /// A header of the program takes precedence over a key, and a key over the credentials in the URL.
 #[tokio::test]
 async fn credentials_are_sent_once() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let (header, body) = provider.good(is_streamed);
         let server = Server::start([Reply::with_header(200, header, &body)]).await;
         let base = with_user(&server.base_url());
@@ -56,7 +56,7 @@ async fn credentials_are_sent_once() {
 #[tokio::test]
 async fn credentials_are_redacted_in_errors() {
     let quoted = format!("I don't know p%40ss-word, p@ss-word or {BASIC}");
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         for status in [401, 200] {
             let server = Server::start([Reply::new(status, &quoted)]).await;
             let base = with_user(&server.base_url());
@@ -105,7 +105,7 @@ async fn required_tool_has_to_be_offered() {
         (named("date.of"), &[&now, &date], None),
     ] {
         let options = ChatOptions::default().tool_choice(choice.clone());
-        for (provider, is_streamed) in both() {
+        for (provider, is_streamed) in exchange_kinds() {
             let setup = Setup {
                 transport: Some(Shared(Arc::new(Disconnected))),
                 ..Setup::new("http://models.invalid/v1")

@@ -5,14 +5,14 @@ use std::error::Error;
 use tool_runtime::ModelError;
 
 use crate::server::{Reply, Server};
-use crate::{KEY, both};
+use crate::{KEY, exchange_kinds};
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let target = Server::start([Reply::new(200, "{}")]).await;
         let header = format!("location: {}", target.base_url());
-        for (provider, is_streamed) in both() {
+        for (provider, is_streamed) in exchange_kinds() {
             let reply = Reply::with_header(status, &header, "moved");
             let error = provider.result_of(is_streamed, reply).await.unwrap_err();
             assert!(matches!(&error, ModelError::Api(refusal) if refusal.status == status));
@@ -27,7 +27,7 @@ async fn redirects_are_not_followed() {
 #[tokio::test]
 async fn quoted_key_is_redacted() {
     let json = "content-type: application/json";
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         for (status, body) in [
             (401, format!("no such key: {KEY}")),
             (401, format!(r#"{{"error": {{"message": "no such key: {KEY}"}}}}"#)),
@@ -44,7 +44,7 @@ async fn quoted_key_is_redacted() {
 
 #[tokio::test]
 async fn broken_connection_is_unreachable() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let (header, good) = provider.good(is_streamed);
         let half = &good[..good.len() / 3];
         let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n");
@@ -67,7 +67,7 @@ async fn broken_connection_is_unreachable() {
 #[tokio::test]
 async fn bodies_without_a_reply_are_errors() {
     let page = "<!DOCTYPE html><h1>Sign in</h1>";
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let (header, good) = provider.good(is_streamed);
         let half = &good[..good.len() / 2];
         let message = |json: &str| match header {
@@ -102,7 +102,7 @@ async fn bodies_without_a_reply_are_errors() {
 
 #[tokio::test]
 async fn half_a_character_is_an_error() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let (header, _) = provider.good(is_streamed);
         let body = b"data: {\"a\": \"\xc3\"}\n\n";
         let body = if header.contains("event") { &body[..] } else { &body[6..] };
@@ -117,7 +117,7 @@ async fn half_a_character_is_an_error() {
 
 #[tokio::test]
 async fn endless_body_is_an_error() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let reply = Reply::Endless(" ".repeat(1 << 16));
         let error = provider.result_of(is_streamed, reply).await.unwrap_err();
         let ModelError::Malformed { reason, body, .. } = &error else {

@@ -11,7 +11,7 @@ use tool_runtime::providers::{
 use tool_runtime::{ChatReply, ModelError, async_trait};
 
 use crate::server::{Reply, Server};
-use crate::{Setup, Shared, both};
+use crate::{Setup, Shared, exchange_kinds};
 
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -24,7 +24,7 @@ fn assert_timeout(answer: Result<ChatReply, ModelError>, expected: Duration, cas
 
 #[tokio::test]
 async fn silent_server_times_out() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         // Sends nothing, or only white space for ever.
         for reply in [Reply::Never, Reply::Slow("\n")] {
             let server = Server::start([reply]).await;
@@ -44,7 +44,7 @@ async fn silent_server_times_out() {
 async fn unestablished_connection_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("https://{}/v1", listener.local_addr().unwrap());
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let setup = Setup { connect: Some(SHORT), ..Setup::new(&base) };
         assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
     }
@@ -78,7 +78,7 @@ impl BodyStream for Delayed {
 #[tokio::test(start_paused = true)]
 async fn first_byte_has_its_own_limit() {
     let seconds = Duration::from_secs;
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         for (head, body, reached) in
             [(1, 0, None), (0, 1, None), (3, 0, Some(2)), (1, 2, Some(2)), (0, 40, Some(2))]
         {
@@ -110,7 +110,7 @@ impl Transport for Unconnected {
 
 #[tokio::test]
 async fn limit_of_the_transport_is_reported() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         let setup = Setup {
             transport: Some(Shared(Arc::new(Unconnected))),
             ..Setup::new("http://models.invalid/v1")
@@ -122,7 +122,7 @@ async fn limit_of_the_transport_is_reported() {
 /// The limits of a custom client are unknown, so the error reports the elapsed time.
 #[tokio::test]
 async fn limit_of_a_custom_client_is_a_timeout() {
-    for (provider, is_streamed) in both() {
+    for (provider, is_streamed) in exchange_kinds() {
         for reply in [Reply::Never, Reply::Slow("\n")] {
             let server = Server::start([reply]).await;
             let base = server.base_url();

@@ -186,8 +186,8 @@ proptest! {
             }
             let run = earlier.iter().rposition(is_user).unwrap_or(0);
             let plan = window.plan(earlier, run, &state);
-            if let Some((_, before, sent)) = last.filter(|(start, ..)| *start == run) {
-                let extended = [&sent, &earlier[before..]].concat();
+            if let Some((_, before, previous)) = last.filter(|(start, ..)| *start == run) {
+                let extended = [&previous, &earlier[before..]].concat();
                 if plan.state == state {
                     prop_assert_eq!(&*plan.messages, &*extended);
                 } else {

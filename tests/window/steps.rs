@@ -108,14 +108,14 @@ fn finished_run_returns_without_its_calls() {
 fn requests_mostly_extend_the_previous_request() {
     let window = Window::new().max_tokens(2_000);
     let mut messages = vec![Message::system("orders"), Message::user("go")];
-    let (mut state, mut sent, mut extending) = (WindowState::default(), Vec::new(), 0);
+    let (mut state, mut previous, mut extending) = (WindowState::default(), Vec::new(), 0);
     for number in 0..200 {
         messages.extend(call_and_result(&format!("c{number}"), 90));
         let plan = window.plan(&messages, 1, &state);
         state = plan.state;
         // The provider can reuse its cache of the last request.
-        extending += usize::from(plan.messages.starts_with(&sent));
-        sent = plan.messages.into_owned();
+        extending += usize::from(plan.messages.starts_with(&previous));
+        previous = plan.messages.into_owned();
     }
     // About ten replies are evicted at a time, of a hundred tokens each.
     assert!(

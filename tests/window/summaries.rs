@@ -69,7 +69,7 @@ async fn evicted_messages_are_summarized_once() {
     let summarizer = RecordingSummarizer::default();
     let window = Window::new().max_tokens(500).summarizer(summarizer.clone());
     let mut state = WindowState::default();
-    let mut sent = Vec::new();
+    let mut texts = Vec::new();
     for count in 1..=9 {
         let (messages, run) = exchanges(count);
         for _ in 0..3 {
@@ -78,15 +78,15 @@ async fn evicted_messages_are_summarized_once() {
             let WindowedMessages { messages, summary_error, .. } =
                 window.fit(&messages, run, &mut state).await;
             assert!(summary_error.is_none());
-            sent = messages.iter().map(Message::text).collect();
+            texts = messages.iter().map(Message::text).collect();
         }
     }
     let inputs = summarizer.inputs.lock().unwrap().clone();
     assert_eq!(inputs, ["|q0 a0 q1 a1 q2 a2", "s1|q3 a3 q4 a4 q5 a5"]);
     assert_eq!(state.summary(), Some("s2"));
     let summary = "[Summary of the earlier conversation, which is left out here]\ns2";
-    assert_eq!(sent[..2], ["orders", summary]);
-    assert!(sent[2].starts_with("q6"));
+    assert_eq!(texts[..2], ["orders", summary]);
+    assert!(texts[2].starts_with("q6"));
 }
 
 #[tokio::test]

@@ -5,9 +5,12 @@
 //! - `language`: the words of docs, comments, error messages and test names.
 //! - `documentation`: summaries, examples, README and features.
 //!
-//! `files` finds what they read, `prose` reads comments and messages, `items` reads the documented
-//! items of a source file, and `source` removes comments and strings from code.
+//! `files` finds what they read, `declarations` reads the declared names of code, `prose` reads
+//! comments and messages, `items` reads the documented items of a source file, and `source` removes
+//! comments and strings from code.
 
+#[path = "tidy/declarations.rs"]
+mod declarations;
 #[path = "tidy/documentation.rs"]
 mod documentation;
 #[path = "tidy/files.rs"]

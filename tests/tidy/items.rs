@@ -103,7 +103,7 @@ pub(crate) fn items(text: &str) -> Vec<Item> {
             continue;
         }
         if code == "}" {
-            owners.retain(|(own, ..)| *own < indent);
+            owners.retain(|(block_indent, ..)| *block_indent < indent);
         }
         if code.starts_with("impl") || is_trait(code) || is_type(code) {
             // Members of a public enum or trait are public; fields of a struct say it themselves.
@@ -115,7 +115,7 @@ pub(crate) fn items(text: &str) -> Vec<Item> {
         }
         let is_item = !item.docs.is_empty() || code.starts_with("pub ");
         if is_item && !code.is_empty() && !code.starts_with("//") {
-            let owner = owners.iter().rev().find(|(own, ..)| *own < indent);
+            let owner = owners.iter().rev().find(|(block_indent, ..)| *block_indent < indent);
             if let Some((_, name, member)) = owner {
                 item.owner.clone_from(name);
                 item.is_in_public_block = member.is_in_public_block;

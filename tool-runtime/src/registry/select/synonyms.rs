@@ -53,7 +53,7 @@ fn meaning(word: &str) -> Option<&'static str> {
     static MEANINGS: LazyLock<HashMap<String, &str>> = LazyLock::new(|| {
         let lines = SYNONYMS.iter().flat_map(|line| {
             let first = line.split(' ').next().unwrap_or_default();
-            line.split(' ').map(move |word| (stem(word).to_owned(), first))
+            line.split(' ').map(move |word| (stem(word), first))
         });
         lines.collect()
     });

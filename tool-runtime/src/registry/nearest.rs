@@ -53,8 +53,8 @@ pub(crate) fn nearest<'a>(
     nearest_names(called_name, tools.map(|tool| (tool.own_name(), tool)), |tool| tool.full_name())
 }
 
-/// Returns the items whose names are most similar to `called_name`, best first. Ties are resolved by the
-/// similarity of the full names.
+/// Returns the items whose names are most similar to `called_name`, best first. Ties are resolved
+/// by the similarity of the full names.
 ///
 /// - Case and separators do not count: models write `getWeather` for `get_weather`.
 /// - A name that contains the other, as `get_weather` contains `weather`, is similar to it,

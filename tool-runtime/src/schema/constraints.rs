@@ -99,8 +99,8 @@ fn is_struct(rules: &Map<String, Value>) -> bool {
     rules.contains_key("properties") || is_object() && !is_map()
 }
 
-/// Returns true if `predicate` holds for the schema or a part of it. `predicate` also receives whether the part
-/// is one of several branches.
+/// Returns true if `predicate` holds for the schema or a part of it. `predicate` also receives
+/// whether the part is one of several branches.
 pub(super) fn any<'s>(
     schema: &'s Value,
     predicate: impl Fn(&'s Map<String, Value>, bool) -> bool,

@@ -133,8 +133,8 @@ impl<'s, 'v> Validator<'s, 'v> {
         self.spend(reference.len() / 16).then(|| resolve(self.root, reference))?
     }
 
-    /// Runs `check` unless `target` is already being followed for this value: a reference that leads
-    /// back to itself adds no rule.
+    /// Runs `check` unless `target` is already being followed for this value: a reference that
+    /// leads back to itself adds no rule.
     pub(super) fn follow(
         &mut self,
         target: &'s Value,

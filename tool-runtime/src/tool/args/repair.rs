@@ -93,8 +93,8 @@ fn problems(
     problems
 }
 
-/// Whether the name in an envelope refers to this tool, which was called as `called_name`. Models change
-/// the case of a name or prepend a namespace.
+/// Whether the name in an envelope refers to this tool, which was called as `called_name`. Models
+/// change the case of a name or prepend a namespace.
 fn is_name_of(definition: &ToolDefinition, called_name: &str, name: &str) -> bool {
     let normalize = |name: &str| name.replace(['-', ' '], "_").to_lowercase();
     let unqualified = name.rsplit(['.', ':', '/']).next().unwrap_or(name);

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Copy, PartialEq)]
-    enum Fault {
+    enum FutureFault {
         Create,
         Pending,
         Poll,
@@ -135,16 +135,16 @@ mod tests {
         DropOutput,
     }
 
-    struct FaultyFuture(&'static [Fault]);
+    struct FaultyFuture(&'static [FutureFault]);
 
-    struct FaultyOutput(&'static [Fault]);
+    struct FaultyOutput(&'static [FutureFault]);
 
     impl Future for FaultyFuture {
         type Output = Result<FaultyOutput, Panic>;
 
         fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-            assert!(!self.0.contains(&Fault::Poll), "in poll");
-            if self.0.contains(&Fault::Pending) {
+            assert!(!self.0.contains(&FutureFault::Poll), "in poll");
+            if self.0.contains(&FutureFault::Pending) {
                 return Poll::Pending;
             }
             Poll::Ready(Ok(FaultyOutput(self.0)))
@@ -153,30 +153,30 @@ mod tests {
 
     impl Drop for FaultyFuture {
         fn drop(&mut self) {
-            assert!(!self.0.contains(&Fault::Drop), "in drop");
+            assert!(!self.0.contains(&FutureFault::Drop), "in drop");
         }
     }
 
     impl Drop for FaultyOutput {
         fn drop(&mut self) {
-            assert!(!self.0.contains(&Fault::DropOutput), "in the output's drop");
+            assert!(!self.0.contains(&FutureFault::DropOutput), "in the output's drop");
         }
     }
 
     #[tokio::test]
     async fn panic_is_caught_in_every_phase() {
-        let cases: [&[Fault]; 6] = [
+        let cases: [&[FutureFault]; 6] = [
             &[],
-            &[Fault::Create],
-            &[Fault::Poll],
-            &[Fault::Drop],
-            &[Fault::Poll, Fault::Drop],
-            &[Fault::Drop, Fault::DropOutput],
+            &[FutureFault::Create],
+            &[FutureFault::Poll],
+            &[FutureFault::Drop],
+            &[FutureFault::Poll, FutureFault::Drop],
+            &[FutureFault::Drop, FutureFault::DropOutput],
         ];
         for faults in cases {
             let future = || {
                 let create = || -> BoxFuture<'static, _> {
-                    assert!(!faults.contains(&Fault::Create), "in create");
+                    assert!(!faults.contains(&FutureFault::Create), "in create");
                     Box::pin(FaultyFuture(faults))
                 };
                 CatchPanic::new(create, Err)
@@ -190,7 +190,9 @@ mod tests {
     #[test]
     fn panic_of_a_cancelled_future_is_caught() {
         let mut future = CatchPanic::new(
-            || -> BoxFuture<'static, _> { Box::pin(FaultyFuture(&[Fault::Pending, Fault::Drop])) },
+            || -> BoxFuture<'static, _> {
+                Box::pin(FaultyFuture(&[FutureFault::Pending, FutureFault::Drop]))
+            },
             Err,
         );
         let polled = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
@@ -204,6 +206,6 @@ mod tests {
         assert_eq!(message(|| panic!("plain")), "panicked: plain");
         assert_eq!(message(|| panic!("with {}", 1)), "panicked: with 1");
         assert_eq!(message(|| std::panic::panic_any(1)), "panicked: a value that is no text");
-        drop_guarded(FaultyOutput(&[Fault::DropOutput]));
+        drop_guarded(FaultyOutput(&[FutureFault::DropOutput]));
     }
 }

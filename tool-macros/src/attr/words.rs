@@ -20,7 +20,7 @@ pub(super) fn parse_words(
     known: &[&str],
     errors: &Errors,
 ) -> Vec<(String, Meta)> {
-    let entries = match Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens) {
+    let entries = match Punctuated::<AttributeEntry, Token![,]>::parse_terminated.parse2(tokens) {
         Ok(entries) => entries,
         Err(error) => {
             errors.push(error);
@@ -30,8 +30,8 @@ pub(super) fn parse_words(
     let mut words: Vec<(String, Meta)> = Vec::new();
     for entry in entries {
         let word = match entry {
-            Entry::Word(word) => word,
-            Entry::Value(value) => {
+            AttributeEntry::Word(word) => word,
+            AttributeEntry::Value(value) => {
                 errors.at(&value, value_without_word(attribute, &value));
                 continue;
             }
@@ -49,13 +49,13 @@ pub(super) fn parse_words(
 }
 
 /// An entry of the list.
-enum Entry {
+enum AttributeEntry {
     Word(Meta),
     /// A value without its word.
     Value(Lit),
 }
 
-impl Parse for Entry {
+impl Parse for AttributeEntry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if input.peek(Lit) { input.parse().map(Self::Value) } else { input.parse().map(Self::Word) }
     }

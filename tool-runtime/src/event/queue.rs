@@ -23,11 +23,11 @@ pub(super) trait Sink: Send + 'static {
 /// and ends.
 #[derive(Clone)]
 pub(super) struct Queue {
-    sender: SyncSender<Item>,
+    sender: SyncSender<QueueItem>,
     dropped: Arc<AtomicU64>,
 }
 
-enum Item {
+enum QueueItem {
     Event(Box<Event>),
     Flush(SyncSender<io::Result<()>>),
 }
@@ -45,7 +45,7 @@ impl Queue {
     /// Queues an event, or drops it if the queue is full.
     pub(super) fn push(&self, event: &Event) {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-            self.sender.try_send(Item::Event(Box::new(event.clone())))
+            self.sender.try_send(QueueItem::Event(Box::new(event.clone())))
         {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -55,7 +55,7 @@ impl Queue {
     pub(super) fn flush(&self) -> io::Result<()> {
         let ended = || io::Error::other("event queue: the worker thread has ended");
         let (acknowledge, reply) = sync_channel(1);
-        self.sender.send(Item::Flush(acknowledge)).map_err(|_| ended())?;
+        self.sender.send(QueueItem::Flush(acknowledge)).map_err(|_| ended())?;
         reply.recv().map_err(|_| ended())?
     }
 }
@@ -71,7 +71,7 @@ struct Worker<S> {
 }
 
 impl<S: Sink> Worker<S> {
-    fn run(mut self, items: &Receiver<Item>) {
+    fn run(mut self, items: &Receiver<QueueItem>) {
         while let Ok(item) = items.recv() {
             self.process(item);
             while let Ok(item) = items.try_recv() {
@@ -83,16 +83,16 @@ impl<S: Sink> Worker<S> {
         self.flush();
     }
 
-    fn process(&mut self, item: Item) {
+    fn process(&mut self, item: QueueItem) {
         match item {
-            Item::Event(event) => {
+            QueueItem::Event(event) => {
                 self.write_dropped_count();
                 self.has_unflushed = true;
                 if !self.try_sink(|sink| sink.write(&event)) {
                     self.dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            Item::Flush(acknowledge) => {
+            QueueItem::Flush(acknowledge) => {
                 self.flush();
                 let _ = acknowledge.send(self.error.take().map_or(Ok(()), Err));
             }

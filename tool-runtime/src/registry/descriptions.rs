@@ -74,10 +74,10 @@ pub trait DescriptionStore: Send + Sync {
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct MemoryDescriptions(Arc<Inner>);
+pub struct MemoryDescriptions(Arc<DescriptionsState>);
 
 #[derive(Default)]
-struct Inner {
+struct DescriptionsState {
     version: AtomicU64,
     texts: RwLock<BTreeMap<String, Arc<str>>>,
 }

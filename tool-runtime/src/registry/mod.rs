@@ -75,7 +75,7 @@ use crate::tool::{Tool, ToolPreference};
 use contents::Contents;
 use description_source::DescriptionSource;
 use filter::Filter;
-use shared::Shared;
+use shared::SharedContents;
 
 /// The tools of a program. Clones share one set of tools.
 ///
@@ -104,7 +104,7 @@ use shared::Shared;
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    contents: Arc<Shared<Contents>>,
+    contents: Arc<SharedContents<Contents>>,
     filter: Filter,
 }
 

@@ -18,12 +18,12 @@ use std::sync::PoisonError;
 
 /// A shared value that is replaced as a whole.
 #[derive(Default)]
-pub(super) struct Shared<T> {
+pub(super) struct SharedContents<T> {
     current: ArcSwap<T>,
     writing: Mutex<()>,
 }
 
-impl<T> Shared<T> {
+impl<T> SharedContents<T> {
     /// Returns the current value.
     pub(super) fn load(&self) -> Arc<T> {
         self.current.load_full()
@@ -79,7 +79,7 @@ mod tests {
 
     use shuttle::thread;
 
-    use super::Shared;
+    use super::SharedContents;
 
     const SCHEDULES: usize = 5_000;
 
@@ -87,7 +87,7 @@ mod tests {
     fn concurrent_changes_are_atomic_and_none_is_lost() {
         shuttle::check_random(
             || {
-                let shared: Arc<Shared<Vec<u32>>> = Arc::default();
+                let shared: Arc<SharedContents<Vec<u32>>> = Arc::default();
                 let write = |mark: u32| {
                     let shared = Arc::clone(&shared);
                     thread::spawn(move || {
@@ -122,7 +122,7 @@ mod tests {
     fn failed_change_keeps_the_value() {
         shuttle::check_random(
             || {
-                let shared: Arc<Shared<u32>> = Arc::default();
+                let shared: Arc<SharedContents<u32>> = Arc::default();
                 let failing = {
                     let shared = Arc::clone(&shared);
                     thread::spawn(move || shared.change(|_| Err::<(u32, ()), _>("no")).map(drop))

@@ -8,8 +8,6 @@ use serde_json::{Map, Value};
 use super::constraints::any;
 use crate::json::__private::resolve;
 
-type Rules = Map<String, Value>;
-
 /// The number of subschemas that are applied to one value; a schema may refer to itself.
 const MAX_SCHEMAS: usize = 64;
 
@@ -18,7 +16,7 @@ pub(super) fn has_secrets(schema: &Value) -> bool {
     any(schema, |rules, _| is_write_only(rules))
 }
 
-fn is_write_only(rules: &Rules) -> bool {
+fn is_write_only(rules: &Map<String, Value>) -> bool {
     rules.get("writeOnly") == Some(&Value::Bool(true))
 }
 
@@ -70,7 +68,7 @@ impl<'s> SecretWalk<'s, '_> {
     }
 
     /// Returns these schemas, the targets of their references, and all their branches.
-    fn with_branches(&self, mut pending: Vec<&'s Value>) -> Vec<&'s Rules> {
+    fn with_branches(&self, mut pending: Vec<&'s Value>) -> Vec<&'s Map<String, Value>> {
         let mut found = Vec::new();
         while let Some(next) = pending.pop() {
             let Value::Object(rules) = next else { continue };
@@ -92,7 +90,7 @@ impl<'s> SecretWalk<'s, '_> {
 }
 
 /// Returns true if the rules describe values of this shape: an object, a list, or a scalar.
-fn describes(rules: &Rules, value: &Value) -> bool {
+fn describes(rules: &Map<String, Value>, value: &Value) -> bool {
     let has = |keys: &[&str]| keys.iter().any(|&key| rules.contains_key(key));
     let is_of_shape = |name: &Value| match value {
         Value::Object(_) => name == "object",
@@ -115,14 +113,14 @@ fn describes(rules: &Rules, value: &Value) -> bool {
 }
 
 /// Returns true if the schema allows members that it doesn't name.
-fn is_open(rules: &Rules) -> bool {
+fn is_open(rules: &Map<String, Value>) -> bool {
     match rules.get("additionalProperties") {
         Some(more) => *more != Value::Bool(false),
         None => !rules.contains_key("properties") && describes(rules, &Value::Object(Map::new())),
     }
 }
 
-fn member_of<'s>(rules: &'s Rules, name: &str) -> Vec<&'s Value> {
+fn member_of<'s>(rules: &'s Map<String, Value>, name: &str) -> Vec<&'s Value> {
     let named = rules.get("properties").and_then(|members| members.get(name));
     let patterns = rules.get("patternProperties").and_then(Value::as_object);
     let mut child_schemas: Vec<_> =
@@ -133,7 +131,7 @@ fn member_of<'s>(rules: &'s Rules, name: &str) -> Vec<&'s Value> {
     child_schemas
 }
 
-fn part(rules: &Rules, index: usize) -> Option<&Value> {
+fn part(rules: &Map<String, Value>, index: usize) -> Option<&Value> {
     let listed = rules.get("prefixItems").and_then(|parts| parts.get(index));
     listed.or_else(|| rules.get("items"))
 }

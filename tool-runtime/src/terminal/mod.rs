@@ -57,9 +57,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Terminal(Arc<Shared>);
+pub struct Terminal(Arc<TerminalState>);
 
-type Shared = Mutex<Display>;
+type TerminalState = Mutex<Display>;
 
 impl Terminal {
     /// Creates a display on standard error.
@@ -234,7 +234,7 @@ impl Terminal {
 }
 
 /// Redraws times until the terminal is dropped.
-fn tick(shared: &Weak<Shared>) {
+fn tick(shared: &Weak<TerminalState>) {
     loop {
         thread::sleep(TICK);
         let Some(shared) = shared.upgrade() else { return };
@@ -244,7 +244,7 @@ fn tick(shared: &Weak<Shared>) {
     }
 }
 
-fn locked(shared: &Shared) -> MutexGuard<'_, Display> {
+fn locked(shared: &TerminalState) -> MutexGuard<'_, Display> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

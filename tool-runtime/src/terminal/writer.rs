@@ -6,7 +6,7 @@ use std::mem::take;
 use std::sync::Arc;
 
 use super::line::sanitize_lines;
-use super::{Shared, locked};
+use super::{TerminalState, locked};
 
 /// Decoder of the bytes of one writer: returns complete characters, and escapes all control
 /// characters except line endings.
@@ -67,12 +67,12 @@ impl TextDecoder {
 /// # }
 /// ```
 pub struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<TerminalState>,
     decoder: TextDecoder,
 }
 
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<TerminalState>) -> Self {
         locked(&shared).writers += 1;
         Self { shared, decoder: TextDecoder::default() }
     }

@@ -32,9 +32,9 @@ use crate::guard::drop_guarded;
 /// assert_eq!(load("").unwrap_err().kind(), ToolErrorKind::Validation);
 /// assert_eq!(load("no such file").unwrap_err().kind(), ToolErrorKind::Failed);
 /// ```
-pub struct ToolError(Box<Inner>);
+pub struct ToolError(Box<ErrorData>);
 
-struct Inner {
+struct ErrorData {
     kind: ToolErrorKind,
     text: String,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -45,7 +45,7 @@ struct Inner {
 
 /// The destructor of the source is foreign code, which may panic; and an error can be dropped
 /// anywhere, such as when its call is cancelled.
-impl Drop for Inner {
+impl Drop for ErrorData {
     fn drop(&mut self) {
         if let Some(source) = self.source.take() {
             drop_guarded(source);
@@ -136,7 +136,7 @@ impl ToolError {
     #[cold]
     pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
         let text = text.into();
-        Self(Box::new(Inner { kind, text, source: None, retry_after: None, state: None }))
+        Self(Box::new(ErrorData { kind, text, source: None, retry_after: None, state: None }))
     }
 
     /// Creates an error for invalid arguments. `text` should say what to send instead.

@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn edits_report_new_messages_and_no_message_twice() {
-        type Change = fn(&mut Vec<Message>);
-        let changes: [(Change, &[&str]); 8] = [
+        type TranscriptEdit = fn(&mut Vec<Message>);
+        let changes: [(TranscriptEdit, &[&str]); 8] = [
             (|_| (), &[]),
             (|messages| messages.push(Message::user("New")), &["New"]),
             // A shorter text replaces reported messages.

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[derive(Clone, Copy, Debug)]
-    enum Input {
+    enum BreakerInput {
         Admit(Result<AdmissionKind, Duration>),
         Success(AdmissionKind),
         Failure(AdmissionKind),
@@ -145,7 +145,7 @@ mod tests {
     /// Every state and every input, at second 100, with a cool-down of ten seconds.
     #[test]
     fn every_state_transition_is_as_listed() {
-        use Input::{Admit, Cancel, Failure, Success};
+        use BreakerInput::{Admit, Cancel, Failure, Success};
         let (zero, two) = (Closed { failures: 0 }, Closed { failures: 2 });
         let (expired, open) = (Open { ends_at: s(100) }, Open { ends_at: s(104) });
         let (probing, lost) = (HalfOpen { ends_at: s(103) }, HalfOpen { ends_at: s(99) });

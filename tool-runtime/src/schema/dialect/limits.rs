@@ -20,8 +20,6 @@ const MAX_STRICT_TOOLS: usize = 20;
 const MAX_OPTIONAL: usize = 24;
 const MAX_UNIONS: usize = 16;
 
-type Rules = Map<String, Value>;
-
 pub(super) fn check_openai(document: &Value) -> Result<(), UnsupportedSchema> {
     let (mut members, mut characters, mut values, mut is_long_list) = (0, 0, 0, false);
     each(document, &mut |rules| {
@@ -98,7 +96,7 @@ pub(super) fn check_request<'d>(
 }
 
 /// Returns a definition that leads back to itself through required members only.
-pub(super) fn find_endless(definitions: &Rules) -> Option<&str> {
+pub(super) fn find_endless(definitions: &Map<String, Value>) -> Option<&str> {
     definitions.keys().map(String::as_str).find(|name| {
         let (mut visited, mut pending) = (BTreeSet::new(), vec![*name]);
         while let Some(next) = pending.pop() {
@@ -171,7 +169,7 @@ impl<'d> Depths<'d> {
 }
 
 /// Calls `look` with every schema of a converted document.
-fn each<'d>(document: &'d Value, look: &mut impl FnMut(&'d Rules)) {
+fn each<'d>(document: &'d Value, look: &mut impl FnMut(&'d Map<String, Value>)) {
     let mut pending = vec![document];
     while let Some(schema) = pending.pop() {
         let Value::Object(rules) = schema else { continue };
@@ -184,19 +182,19 @@ fn each<'d>(document: &'d Value, look: &mut impl FnMut(&'d Rules)) {
 }
 
 /// Returns the nested schemas without a name.
-fn parts(rules: &Rules) -> impl Iterator<Item = &Value> {
+fn parts(rules: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let several = ["anyOf", "prefixItems"];
     let several = several.into_iter().filter_map(|key| rules.get(key)?.as_array()).flatten();
     let single = ["items", "additionalProperties"].into_iter().filter_map(|key| rules.get(key));
     several.chain(single)
 }
 
-fn reference_target(rules: &Rules) -> Option<&str> {
+fn reference_target(rules: &Map<String, Value>) -> Option<&str> {
     rules.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
 fn members_of<'d>(
-    rules: &'d Rules,
+    rules: &'d Map<String, Value>,
     key: &str,
 ) -> impl Iterator<Item = (&'d String, &'d Value)> + Clone {
     rules.get(key).and_then(Value::as_object).into_iter().flatten()

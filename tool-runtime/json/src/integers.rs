@@ -66,3 +66,8 @@ pub(super) fn contains_float(value: &Value) -> bool {
         _ => false,
     }
 }
+
+/// Returns whether a JSON number has neither fraction nor exponent.
+pub(crate) fn is_integer(json: &str) -> bool {
+    !json.contains(['.', 'e', 'E'])
+}

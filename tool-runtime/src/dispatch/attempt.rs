@@ -10,7 +10,7 @@ use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
 use super::invoke::invoke;
 use super::policy::retry_delay;
-use super::stop::ends_in_time;
+use super::rate::ends_in_time;
 use crate::event::ToolEvent;
 use crate::guard::{catch_panic, error_chain};
 use crate::registry::Entry;

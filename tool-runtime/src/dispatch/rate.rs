@@ -8,7 +8,6 @@ use tokio::sync::Mutex as Queue;
 use tokio::time::{Instant, sleep};
 
 use super::policy::SlidingWindow;
-use super::stop::ends_in_time;
 use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::{RateLimit, ToolError, ToolErrorKind};
@@ -270,4 +269,9 @@ fn blocked(entry: &Entry, delay: Duration) -> (BlockReason, ToolError) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a delay ends before the deadline. Otherwise the wait could not succeed.
+pub(super) fn ends_in_time(delay: Duration, deadline: Option<Instant>) -> bool {
+    deadline.is_none_or(|at| at.saturating_duration_since(Instant::now()) > delay)
 }

@@ -1,7 +1,5 @@
 //! Stops a call when the deadline of its batch passes or the batch is cancelled.
 
-use std::time::Duration;
-
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -35,11 +33,6 @@ pub(super) async fn until_stopped<T>(
         None => timed.await,
         Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(cancelled())),
     }
-}
-
-/// Whether a delay ends before the deadline. Otherwise the wait could not succeed.
-pub(super) fn ends_in_time(delay: Duration, deadline: Option<Instant>) -> bool {
-    deadline.is_none_or(|at| at.saturating_duration_since(Instant::now()) > delay)
 }
 
 #[cold]

@@ -8,29 +8,10 @@ use serde_json::Value;
 use super::describe::Describer;
 use super::display::{literal, path};
 use super::fault::{Fault, PathSegment, ViolatedRule};
+use super::format_examples::example;
 use super::report::mismatch;
 use super::validator::Validator;
 use super::{Mismatch, MismatchKind};
-
-/// Formats of types that tools take, each with an example. Those without an offset belong to
-/// chrono.
-const EXAMPLES: [(&str, &str); 10] = [
-    ("date", "2026-12-24"),
-    ("date-time", "2026-12-24T18:30:00Z"),
-    ("email", "ada@example.org"),
-    ("ip", "192.0.2.1"),
-    ("ipv4", "192.0.2.1"),
-    ("ipv6", "2001:db8::1"),
-    ("partial-date-time", "2026-12-24T18:30:00"),
-    ("partial-time", "18:30:00"),
-    ("uri", "https://example.org/"),
-    ("uuid", "67e55044-10b1-426f-9247-bb680e5f3b0a"),
-];
-
-/// Returns an example of the format, if it is known.
-pub(super) fn example(format: &str) -> Option<&'static str> {
-    EXAMPLES.iter().find(|(known, _)| *known == format).map(|(_, text)| *text)
-}
 
 /// Describes the expected format of the string at this path, which has another format, with an
 /// example.

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::validator::Validator;
-
 /// The nesting depth of schemas and of values that is validated.
 ///
 /// A value of depth 128, the limit of serde_json, takes at most three schemas for each level in the
@@ -37,29 +35,4 @@ pub(super) fn weight(value: &Value, depth: usize) -> Option<usize> {
         }
         _ => 1,
     })
-}
-
-impl Validator<'_, '_> {
-    /// Enters a nested schema. Returns false if the result is known or a limit is reached.
-    pub(super) fn enter(&mut self) -> bool {
-        if self.depth >= MAX_DEPTH {
-            self.exhausted = true;
-        }
-        let may_continue = self.spend(1) && self.faults.len() < self.max_faults;
-        self.depth += usize::from(may_continue);
-        may_continue
-    }
-
-    pub(super) fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    /// Spends fuel. Returns false if none is left.
-    pub(super) fn spend(&mut self, fuel: usize) -> bool {
-        match self.fuel.checked_sub(fuel) {
-            Some(left) if !self.exhausted => self.fuel = left,
-            _ => self.exhausted = true,
-        }
-        !self.exhausted
-    }
 }

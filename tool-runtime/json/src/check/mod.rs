@@ -26,6 +26,7 @@ mod evaluated;
 mod exact_number;
 mod fault;
 mod format;
+mod format_examples;
 mod keywords;
 mod limits;
 mod object;

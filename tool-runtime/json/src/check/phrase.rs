@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::display::{literal, single_line};
-use super::format::example;
+use super::format_examples::example;
 use super::keywords::{count, names};
 
 /// The number of choices that are listed before "… and N more".

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Fix, FixKind,
+    integers::is_integer,
     tree::{Node, Tree},
 };
 
@@ -198,11 +199,6 @@ fn can_be_only_item(tree: &Tree) -> bool {
 
 /// The maximum number of digits of a converted integer: `1e400` stays as it is.
 const MAX_DIGITS: usize = 64;
-
-/// Returns whether a JSON number has neither fraction nor exponent.
-pub(super) fn is_integer(json: &str) -> bool {
-    !json.contains(['.', 'e', 'E'])
-}
 
 /// Returns the text if it is a JSON number: no local notation, no leading zeros, no words.
 pub(super) fn as_json_number(text: &str) -> Option<&str> {

@@ -8,7 +8,8 @@ use std::cell::LazyCell;
 
 use serde_json::{Number, Value};
 
-use super::{conversion::is_integer, flat_schema::FlatSchema, fuel::Fuel, type_set::TypeSet};
+use super::{flat_schema::FlatSchema, fuel::Fuel, type_set::TypeSet};
+use crate::integers::is_integer;
 use crate::tree::{Node, Tree};
 
 /// The treatment of members that the schema does not declare.

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::{
     bracketed::Bracketed,
+    candidate_value::CandidateValue,
     scan::{Damage, Scan, Segment},
 };
 use crate::{
     Fix, FixKind, Options,
-    integers::contains_float,
     parsed::JsonText,
     recover::{RecoveryMode, ValueBuilder, recover, recover_from},
     whitespace::is_json_whitespace,
@@ -24,34 +24,6 @@ pub(super) const RECOVERY_STEPS: usize = 3;
 
 /// The spans of `name(` and of `)`.
 type CallSpan = (Range<usize>, Range<usize>);
-
-/// A value found in the text.
-#[derive(Debug)]
-pub(super) struct CandidateValue {
-    pub(super) value: Value,
-    /// The JSON of the value, without the extra level of escaping of an escaped one.
-    pub(super) json: JsonText,
-    pub(super) span: Range<usize>,
-    pub(super) escaped: bool,
-    /// The repairs inside the value.
-    pub(super) fixes: Vec<Fix>,
-    pub(super) truncated: bool,
-}
-
-impl CandidateValue {
-    /// Creates a candidate that needs no repair.
-    pub(super) const fn valid(value: Value, json: JsonText, span: Range<usize>) -> Self {
-        Self { value, json, span, escaped: false, fixes: Vec::new(), truncated: false }
-    }
-
-    /// Compares two values; floats are equal only if their digits are.
-    pub(super) fn has_same_value(&self, other: &Self) -> bool {
-        let bare = |candidate: &Self| {
-            candidate.json.as_str(&candidate.value).replace(is_json_whitespace, "")
-        };
-        self.value == other.value && (!contains_float(&self.value) || bare(self) == bare(other))
-    }
-}
 
 impl<'t> Scan<'t, '_> {
     pub(super) fn scan_bracketed(&mut self) {

@@ -31,6 +31,7 @@
 
 mod bracketed;
 mod candidate;
+mod candidate_value;
 mod completeness;
 mod labels;
 mod markup;
@@ -44,7 +45,7 @@ use serde_json::Value;
 
 pub(super) use self::markup::REASONING;
 use self::{
-    candidate::CandidateValue,
+    candidate_value::CandidateValue,
     completeness::check_complete,
     scan::{Damage, Scan, Segment},
 };

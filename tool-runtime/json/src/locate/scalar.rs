@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::{
     bracketed::{begins_scalar, scalar_len},
-    candidate::{CandidateValue, RECOVERY_STEPS},
+    candidate::RECOVERY_STEPS,
+    candidate_value::CandidateValue,
     scan::{Scan, Segment},
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{bracketed::begins_scalar, candidate::CandidateValue, markup::Markup};
+use super::{bracketed::begins_scalar, candidate_value::CandidateValue, markup::Markup};
 use crate::{
     FixKind,
     coerce::TypeSet,

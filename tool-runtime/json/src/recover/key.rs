@@ -3,14 +3,9 @@
 use std::ops::Range;
 
 use super::{
-    RecoveryError,
-    builder::Builder,
-    containers::ContainerKind,
-    lookahead::Plausibility,
-    number::LOCAL_FORMAT,
-    parser::Parser,
-    value::RecoveryState,
-    word::{LITERALS, is_name},
+    RecoveryError, builder::Builder, containers::ContainerKind, literals::LITERALS,
+    lookahead::Plausibility, number::LOCAL_FORMAT, parser::Parser, value::RecoveryState,
+    word::is_name,
 };
 use crate::{FixKind, ParseErrorKind};
 

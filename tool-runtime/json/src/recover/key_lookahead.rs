@@ -5,10 +5,11 @@
 use super::{
     builder::Builder,
     key::{MAX_KEY_LEN, ascii_key_len, is_bare_key},
+    literals::begins_literal,
     lookahead::Plausibility,
     parser::Parser,
     source::QuoteStyle,
-    word::{begins_literal, is_name, is_name_char},
+    word::{is_name, is_name_char},
 };
 
 impl<B: Builder> Parser<'_, '_, B> {

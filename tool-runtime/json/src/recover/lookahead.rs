@@ -9,8 +9,8 @@
 //! comments contain quotes.
 
 use super::{
-    builder::Builder, containers::ContainerKind, parser::Parser, schema_keys::SchemaKeys,
-    word::begins_literal,
+    builder::Builder, containers::ContainerKind, literals::begins_literal, parser::Parser,
+    schema_keys::SchemaKeys,
 };
 
 /// The plausibility that a string or element ends or begins at a position.

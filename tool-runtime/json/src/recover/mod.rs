@@ -38,6 +38,7 @@ mod containers;
 mod escape;
 mod key;
 mod key_lookahead;
+mod literals;
 mod lookahead;
 mod number;
 mod parser;

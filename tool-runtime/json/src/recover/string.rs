@@ -10,10 +10,11 @@ use super::{
     RecoveryError,
     builder::Builder,
     escape::{is_path, unescape},
+    literals::begins_literal,
     lookahead::Plausibility,
     parser::{Parser, PreviousValue},
     source::QuoteStyle,
-    word::{begins_literal, is_name},
+    word::is_name,
 };
 use crate::FixKind;
 

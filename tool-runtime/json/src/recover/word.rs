@@ -1,26 +1,15 @@
 //! Reads literals and words without quotes.
 
 use super::{
-    RecoveryError, builder::Builder, containers::ContainerKind, lookahead::Plausibility,
-    parser::Parser, schema_keys::SchemaKeys,
+    RecoveryError,
+    builder::Builder,
+    containers::ContainerKind,
+    literals::{LITERALS, begins_literal},
+    lookahead::Plausibility,
+    parser::Parser,
+    schema_keys::SchemaKeys,
 };
 use crate::{FixKind, ParseErrorKind};
-
-/// The literals of JSON and of other languages; `None` is null.
-pub(super) const LITERALS: [(&str, Option<bool>); 12] = [
-    ("true", Some(true)),
-    ("false", Some(false)),
-    ("null", None),
-    ("True", Some(true)),
-    ("False", Some(false)),
-    ("None", None),
-    ("TRUE", Some(true)),
-    ("FALSE", Some(false)),
-    ("NULL", None),
-    ("Null", None),
-    ("undefined", None),
-    ("nil", None),
-];
 
 /// Spellings of numbers that JSON does not have.
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
@@ -221,14 +210,6 @@ impl<B: Builder> Parser<'_, '_, B> {
         let text = self.source().slice(start..at).to_owned();
         Ok(B::string(text, false, start..self.position()))
     }
-}
-
-/// Returns whether `text` begins with a literal.
-pub(super) fn begins_literal(text: &str) -> bool {
-    LITERALS.iter().any(|(word, _)| {
-        text.strip_prefix(word)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-    })
 }
 
 /// Returns whether `c` may be in a name.

@@ -56,6 +56,23 @@ pub(super) struct QueuedMessage {
 
 impl Steering {
     /// Creates an empty queue.
+    ///
+    /// ```
+    /// use tool_runtime::agent::Steering;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([ChatReply::text("Bergen is cold.")]);
+    /// let steering = Steering::new();
+    /// let agent = Agent::new(model, Tools::new()).steering(&steering);
+    /// // Such as from the handler of another request, while the run is in progress.
+    /// steering.push("I meant Bergen.");
+    /// assert_eq!(agent.run("How is Oslo?").await?.to_string(), "Bergen is cold.");
+    /// assert!(steering.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

@@ -212,6 +212,25 @@ impl<A> RunStream<A> {
     ///
     /// # Panics
     /// Panics where [`Agent::run`](crate::Agent::run) does.
+    ///
+    /// ```
+    /// use tool_runtime::agent::StreamItem;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hello!")]), Tools::new());
+    /// let mut stream = agent.stream("Hi");
+    /// let mut text = String::new();
+    /// while let Some(item) = stream.next().await {
+    ///     if let StreamItem::Text(piece) = item {
+    ///         text.push_str(&piece);
+    ///     }
+    /// }
+    /// assert_eq!(text, "Hello!");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Option<StreamItem> {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
@@ -223,6 +242,20 @@ impl<A> RunStream<A> {
     ///
     /// # Panics
     /// Panics where [`Agent::run`](crate::Agent::run) does.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hello!")]), Tools::new());
+    /// let mut stream = agent.stream("Hi");
+    /// let first = stream.next().await;
+    /// let answer = stream.finish().await?;
+    /// assert_eq!(answer.to_string(), "Hello!");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn finish(mut self) -> Result<A, Stopped> {
         while self.next().await.is_some() {}
         match self.run {

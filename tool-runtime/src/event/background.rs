@@ -37,6 +37,16 @@ impl Background {
     ///
     /// # Errors
     /// Returns an error if the thread can't be spawned.
+    ///
+    /// ```
+    /// use tool_runtime::event::{Background, Event};
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let log = Background::new(|event: &Event| println!("{}", event.action()))?;
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).observer(log.clone());
+    /// # log.flush()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn new(observer: impl Observer + 'static) -> io::Result<Self> {
         Self::with_capacity(DEFAULT_CAPACITY, observer)
     }

@@ -59,6 +59,16 @@ pub struct ChannelReader(Receiver<Arc<Event>>);
 impl Channel {
     /// Creates a channel that keeps at least `capacity` events for a slow reader, and at most about
     /// a million.
+    ///
+    /// ```
+    /// use tool_runtime::event::Channel;
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let channel = Channel::new(1_000);
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).observer(channel.clone());
+    /// let mut reader = channel.reader();
+    /// assert!(reader.try_next().is_none());
+    /// ```
     pub fn new(capacity: usize) -> Self {
         Self(broadcast::channel(capacity.clamp(1, MAX_CAPACITY)).0)
     }
@@ -83,6 +93,23 @@ impl ChannelReader {
     ///
     /// # Cancellation
     /// Dropping the future loses no event.
+    ///
+    /// ```
+    /// use tool_runtime::event::Channel;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let channel = Channel::new(1_000);
+    /// let mut reader = channel.reader();
+    /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+    /// Agent::new(model, Tools::new()).observer(channel).run("Hi").await?;
+    ///
+    /// let event = reader.next().await.expect("the run has started");
+    /// assert_eq!((event.layer(), event.action()), ("run", "started"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         match self.0.recv().await {
             Ok(event) => Some(event),

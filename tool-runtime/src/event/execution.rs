@@ -132,6 +132,14 @@ pub enum BlockReason {
 
 impl ToolExecution {
     /// Creates the execution of a call with this result, and with all other fields empty.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolCall, ToolExecution, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "now", "{}");
+    /// let result = ToolResult::success(&call, "noon");
+    /// assert_eq!(ToolExecution::new(call, result).attempts, 0);
+    /// ```
     #[inline]
     pub fn new(call: ToolCall, result: ToolResult) -> Self {
         Self {

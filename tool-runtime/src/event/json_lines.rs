@@ -32,6 +32,16 @@ impl JsonLines {
     ///
     /// # Errors
     /// Returns an error if the thread can't be spawned.
+    ///
+    /// ```
+    /// use tool_runtime::event::JsonLines;
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let log = JsonLines::new(std::io::stdout())?;
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).observer(log.clone());
+    /// # log.flush()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn new(writer: impl Write + Send + 'static) -> io::Result<Self> {
         Self::with_capacity(DEFAULT_CAPACITY, writer)
     }

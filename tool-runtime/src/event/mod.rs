@@ -118,6 +118,17 @@ pub enum EventKind {
 
 impl Event {
     /// Creates an event that was emitted at this time.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    ///
+    /// use tool_runtime::Event;
+    /// use tool_runtime::event::{ModelEvent, Origin, RunId};
+    ///
+    /// let origin = Origin::new(RunId::from(1), 1);
+    /// let event = Event::new(origin, SystemTime::now(), ModelEvent::Requested);
+    /// assert_eq!(event.layer(), "model");
+    /// ```
     pub fn new(origin: Origin, at: SystemTime, kind: impl Into<EventKind>) -> Self {
         Self { origin, at, kind: kind.into() }
     }

@@ -52,6 +52,20 @@ struct EventLog {
 impl Recorder {
     /// Creates a recorder of at most `capacity` events, and of one at least. Beyond that, each new
     /// event replaces the oldest, which is dropped.
+    ///
+    /// ```
+    /// use tool_runtime::event::Recorder;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let recorder = Recorder::new(10_000);
+    /// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+    /// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hi").await?;
+    /// assert_eq!(recorder.events_of_action("run", "finished").len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(capacity: usize) -> Self {
         Self { capacity: capacity.max(1), log: Arc::default() }
     }

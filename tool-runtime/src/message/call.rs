@@ -73,6 +73,15 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// Creates a call of the tool `name`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::ToolCall;
+    ///
+    /// let text = ToolCall::new("call_1", "forecast", r#"{"city": "Oslo"}"#);
+    /// let value = ToolCall::new("call_1", "forecast", json!({ "city": "Oslo" }));
+    /// assert_eq!(text.name, value.name);
+    /// ```
     pub fn new(
         id: impl Into<CallId>,
         name: impl Into<String>,

@@ -32,6 +32,14 @@ pub struct Reasoning {
 
 impl Reasoning {
     /// Creates the reasoning of a model of `provider`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::Reasoning;
+    ///
+    /// let sealed = json!({ "type": "redacted_thinking", "data": "…" });
+    /// assert_eq!(Reasoning::new("anthropic", "", sealed).provider, "anthropic");
+    /// ```
     pub fn new(provider: impl Into<String>, text: impl Into<String>, sealed: Value) -> Self {
         Self { provider: provider.into(), text: text.into(), sealed, is_provider_action: false }
     }

@@ -27,6 +27,13 @@ pub struct Usage {
 
 impl Usage {
     /// Creates a usage of `input` and `output` tokens.
+    ///
+    /// ```
+    /// use tool_runtime::Usage;
+    ///
+    /// let usage = Usage::new(1_200, 80);
+    /// assert_eq!((usage.input, usage.output), (1_200, 80));
+    /// ```
     pub fn new(input: u64, output: u64) -> Self {
         Self { input, output, ..Self::default() }
     }

@@ -27,6 +27,13 @@ pub struct ChatRequest<'a> {
 
 impl<'a> ChatRequest<'a> {
     /// Creates a request without tools and with default settings.
+    ///
+    /// ```
+    /// use tool_runtime::{ChatRequest, Message};
+    ///
+    /// let messages = [Message::system("Be brief."), Message::user("Hello")];
+    /// assert_eq!(ChatRequest::new(&messages).messages.len(), 2);
+    /// ```
     pub fn new(messages: &'a [Message]) -> Self {
         Self { messages, tools: &[], options: ChatOptions::unset() }
     }
@@ -114,6 +121,13 @@ impl FinishReason {
 
 impl ChatReply {
     /// Creates a reply of these parts.
+    ///
+    /// ```
+    /// use tool_runtime::{AssistantPart, ChatReply, ToolCall};
+    ///
+    /// let call = AssistantPart::Call(ToolCall::new("call_1", "now", "{}"));
+    /// assert_eq!(ChatReply::new(vec![call]).calls().count(), 1);
+    /// ```
     pub fn new(parts: Vec<AssistantPart>) -> Self {
         Self { parts, ..Self::default() }
     }

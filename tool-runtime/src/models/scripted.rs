@@ -80,6 +80,13 @@ pub struct ScriptedFailure {
 
 impl ScriptedTurn {
     /// Creates a turn that answers any request with this reply.
+    ///
+    /// ```
+    /// use tool_runtime::{ChatReply, ScriptedTurn};
+    ///
+    /// let turn = ScriptedTurn::new(ChatReply::text("Hi!")).expect_last("Hello");
+    /// assert_eq!(turn.last_contains, ["Hello"]);
+    /// ```
     pub fn new(reply: ChatReply) -> Self {
         Self { reply, ..Self::default() }
     }
@@ -167,6 +174,19 @@ impl From<ChatReply> for ScriptedTurn {
 
 impl ScriptedModel {
     /// Creates a model that answers each request with the next of these turns or replies.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let model = ScriptedModel::new([ChatReply::text("Hi!"), ChatReply::text("Bye!")]);
+    /// let agent = Agent::new(model, Tools::new());
+    /// assert_eq!(agent.run("Hello").await?.to_string(), "Hi!");
+    /// assert_eq!(agent.run("Good-bye").await?.to_string(), "Bye!");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new<T: Into<ScriptedTurn>>(turns: impl IntoIterator<Item = T>) -> Self {
         let turns = turns.into_iter().map(Into::into).collect();
         Self { turns, ..Self::default() }

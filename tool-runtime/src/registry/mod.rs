@@ -110,6 +110,21 @@ pub struct Registry {
 
 impl Registry {
     /// Creates a registry without tools.
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Returns the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// registry.register_all(tools![now])?;
+    /// assert!(registry.snapshot().get("now").is_some());
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

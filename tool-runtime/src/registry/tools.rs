@@ -28,6 +28,13 @@ pub struct Tools(Vec<Arc<dyn Tool>>);
 
 impl Tools {
     /// Creates an empty list.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// // An agent that only talks.
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

@@ -75,6 +75,22 @@ impl Sqlite {
     ///   missing.
     ///
     /// The file is unchanged after each of these errors.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let path = std::env::temp_dir().join(format!("open-{}.db", std::process::id()));
+    /// # let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let store = Sqlite::open(&path).await?;
+    /// let session = agent.session(store, "ada");
+    /// session.run("Hello").await?;
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref().to_owned();
         let opened = spawn_blocking({

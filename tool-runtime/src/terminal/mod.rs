@@ -63,6 +63,13 @@ type TerminalState = Mutex<Display>;
 
 impl Terminal {
     /// Creates a display on standard error.
+    ///
+    /// ```
+    /// use tool_runtime::terminal::Terminal;
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).observer(Terminal::new());
+    /// ```
     pub fn new() -> Self {
         let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let has_own_output = !(io::stderr().is_terminal() && io::stdout().is_terminal());

@@ -126,6 +126,18 @@ impl Command<'_> {
     ///
     /// # Cancellation
     /// Dropping the future kills the program and all processes that it started.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolCall, ToolContext};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::ToolError> {
+    /// let ctx = ToolContext::new(ToolCall::new("call_1", "count_words", "{}"));
+    /// let output = ctx.command("wc").arg("-w").stdin("three short words").output().await?;
+    /// assert_eq!(output.into_text()?.trim(), "3");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn output(self) -> Result<CommandOutput, ToolError> {
         let Self { ctx, command, input, output_limit } = self;
         // A child token, so that dropping this future alone ends the program too.

@@ -54,6 +54,24 @@ pub struct ToolContext {
 
 impl ToolContext {
     /// Creates the context of a call outside of a dispatcher, such as in a test.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolCall, ToolContext, tool};
+    ///
+    /// /// Returns the id of the call.
+    /// #[tool(effect = "none")]
+    /// async fn call_id(ctx: &ToolContext) -> String {
+    ///     ctx.call_id().to_string()
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), std::convert::Infallible> {
+    /// // A unit test calls the function itself.
+    /// let ctx = ToolContext::new(ToolCall::new("call_1", "call_id", "{}"));
+    /// assert_eq!(call_id(&ctx).await, "call_1");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[inline]
     pub fn new(call: ToolCall) -> Self {
         Self {

@@ -133,6 +133,13 @@ pub(crate) fn indeterminate_text(cause: &str, is_retry_safe: bool) -> String {
 
 impl ToolError {
     /// Creates an error of this kind. The model reads `text`.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolError, ToolErrorKind};
+    ///
+    /// let error = ToolError::new(ToolErrorKind::Unavailable, "The weather service is down.");
+    /// assert_eq!(error.kind(), ToolErrorKind::Unavailable);
+    /// ```
     #[cold]
     pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
         let text = text.into();

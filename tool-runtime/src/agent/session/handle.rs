@@ -89,6 +89,22 @@ impl Session {
     /// # Errors
     /// Returns [`SessionError::Unavailable`] if the store can't be reached, and
     /// [`SessionError::CorruptRecord`] if the messages can't be decoded.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// assert!(session.messages().await?.is_empty());
+    ///
+    /// session.run("Hello").await?;
+    /// assert_eq!(session.messages().await?, [Message::user("Hello"), Message::assistant("Hi!")]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn messages(&self) -> Result<Vec<Message>, SessionError> {
         let Some(record) = load(self.store.as_ref(), &self.name).await? else {
             return Ok(Vec::new());

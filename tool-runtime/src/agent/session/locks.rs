@@ -34,6 +34,16 @@ pub struct SessionLocks(Arc<Mutex<Locks>>);
 
 impl SessionLocks {
     /// Creates locks for the sessions of one store.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::SessionLocks;
+    ///
+    /// // One value for all requests: clones share the locks.
+    /// let locks = SessionLocks::new();
+    /// let other = locks.clone();
+    /// let lock = locks.try_lock("ada");
+    /// assert!(lock.is_some() && other.try_lock("ada").is_none());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -43,6 +53,22 @@ impl SessionLocks {
     ///
     /// # Cancellation
     /// Dropping the future gives up the place in the queue.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::{MemoryStore, SessionLocks};
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// # let locks = SessionLocks::new();
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let lock = locks.lock(session.name()).await;
+    /// session.run("Hello").await?;
+    /// drop(lock); // the next request of this session continues
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn lock(&self, session: impl Into<String>) -> SessionLock {
         let mut lock = SessionLock { locks: self.clone(), session: session.into(), guard: None };
         let mutex = self.mutex(&lock.session);
@@ -53,6 +79,21 @@ impl SessionLocks {
     /// Returns the lock of this session, or `None` if another request holds it.
     ///
     /// A web server can answer that request with the status `409 Conflict`.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::SessionLocks;
+    ///
+    /// /// Returns the status of the response.
+    /// fn chat(locks: &SessionLocks, session: &str) -> u16 {
+    ///     let Some(_lock) = locks.try_lock(session) else { return 409 };
+    ///     200
+    /// }
+    ///
+    /// let locks = SessionLocks::new();
+    /// assert_eq!(chat(&locks, "ada"), 200);
+    /// let _first_request = locks.try_lock("ada");
+    /// assert_eq!(chat(&locks, "ada"), 409);
+    /// ```
     pub fn try_lock(&self, session: impl Into<String>) -> Option<SessionLock> {
         let session = session.into();
         let guard = self.mutex(&session).try_lock_owned().ok()?;

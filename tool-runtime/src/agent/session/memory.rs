@@ -37,6 +37,19 @@ struct StoredSession {
 
 impl MemoryStore {
     /// Creates a store without sessions.
+    ///
+    /// ```
+    /// use tool_runtime::Message;
+    /// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = MemoryStore::new();
+    /// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
+    /// assert!(store.load("ada").await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

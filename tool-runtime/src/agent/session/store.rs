@@ -290,6 +290,15 @@ pub struct SessionInfo {
 
 impl SessionInfo {
     /// Creates the entry of a session.
+    ///
+    /// ```
+    /// use std::time::UNIX_EPOCH;
+    ///
+    /// use tool_runtime::agent::session::SessionInfo;
+    ///
+    /// let info = SessionInfo::new("ada", 2, 1, UNIX_EPOCH);
+    /// assert_eq!((info.session.as_str(), info.message_count), ("ada", 2));
+    /// ```
     pub fn new(
         session: impl Into<String>,
         message_count: usize,

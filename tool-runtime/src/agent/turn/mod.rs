@@ -128,6 +128,17 @@ impl Turn {
     /// - A reply without content is dropped.
     ///
     /// A transcript that is already in order stays unchanged.
+    ///
+    /// ```
+    /// use tool_runtime::agent::{Step, Turn};
+    /// use tool_runtime::{AssistantPart, Message, ToolCall};
+    ///
+    /// // The calls at the end of a transcript are the first step.
+    /// let call = ToolCall::new("call_1", "now", "{}");
+    /// let reply = Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] };
+    /// let mut turn = Turn::new(vec![Message::user("What time is it?"), reply], 20);
+    /// assert_eq!(turn.next(), Step::RunCalls(vec![call]));
+    /// ```
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
         Self {
             transcript: Arc::new(repaired(transcript)),
@@ -286,6 +297,17 @@ impl Turn {
     /// Returns the next step of the run.
     ///
     /// The step stays the same until an outcome is reported or the run is changed.
+    ///
+    /// ```
+    /// use tool_runtime::agent::{Outcome, Step, Turn};
+    /// use tool_runtime::{ChatReply, Message};
+    ///
+    /// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
+    /// assert_eq!(turn.next(), Step::RequestModel);
+    /// turn.on_reply(ChatReply::text("Hi!"))?;
+    /// assert_eq!(turn.next(), Step::Done(Outcome::Answered));
+    /// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+    /// ```
     pub fn next(&self) -> Step {
         match self.transcript.last() {
             Some(message @ Message::Assistant { parts }) => {

@@ -91,6 +91,14 @@ impl Default for Window {
 
 impl Window {
     /// Creates a window that sends the whole conversation.
+    ///
+    /// ```
+    /// use tool_runtime::agent::window::Window;
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let window = Window::new().max_tokens(100_000);
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).window(window);
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

@@ -154,6 +154,24 @@ impl Window {
     ///
     /// # Cancellation
     /// If the future is dropped, `state` is unchanged.
+    ///
+    /// ```
+    /// use tool_runtime::Message;
+    /// use tool_runtime::agent::window::{Window, WindowState};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), std::convert::Infallible> {
+    /// let conversation = [
+    ///     Message::user("word ".repeat(200)),
+    ///     Message::assistant("Long."),
+    ///     Message::user("And now?"),
+    /// ];
+    /// let mut state = WindowState::default();
+    /// let windowed = Window::new().max_tokens(100).fit(&conversation, 2, &mut state).await;
+    /// assert_eq!(*windowed.messages, [Message::user("And now?")]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn fit<'m>(
         &self,
         messages: &'m [Message],

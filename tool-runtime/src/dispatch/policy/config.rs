@@ -70,6 +70,13 @@ impl Policy {
     ///
     /// Tools with `permission = "ask"` and tools that require a capability do not run. Only the
     /// retries and rate limits that tools declare apply.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Policy, ScriptedModel, Tools};
+    ///
+    /// let policy = Policy::new().max_retries(2);
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).policy(policy);
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -95,6 +95,13 @@ struct Answers {
 
 impl ReAct {
     /// Creates a driver that parses up to three replies of a turn.
+    ///
+    /// ```
+    /// use tool_runtime::drivers::ReAct;
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).driver(ReAct::new());
+    /// ```
     pub fn new() -> Self {
         Self { attempts: 3, answers: None }
     }

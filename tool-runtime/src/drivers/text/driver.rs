@@ -40,6 +40,13 @@ pub struct Text {
 
 impl Text {
     /// Creates a driver that knows [all formats](Formats::all).
+    ///
+    /// ```
+    /// use tool_runtime::drivers::Text;
+    /// use tool_runtime::{Agent, ScriptedModel, Tools};
+    ///
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new()).driver(Text::new());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

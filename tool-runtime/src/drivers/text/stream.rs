@@ -69,6 +69,16 @@ pub struct TextChunk<'s> {
 
 impl<'f> TextStream<'f> {
     /// Creates an empty stream that knows `formats` and the offered `tools`.
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    /// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let now = ToolDefinition::new("now", "Returns the time.", schema);
+    /// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[&now]));
+    /// assert_eq!(stream.finish().text, "");
+    /// ```
     pub fn new(formats: &'f Formats, tools: ToolLookup<'f>) -> Self {
         let (text, scanner) = (String::new(), Scanner::new());
         Self {
@@ -91,6 +101,20 @@ impl<'f> TextStream<'f> {
     /// Appends the next piece and returns the content that is certain by now.
     ///
     /// Trailing whitespace is held back until text follows.
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    /// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let now = ToolDefinition::new("now", "Returns the time.", schema);
+    /// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[&now]));
+    /// assert_eq!(stream.push("One moment.").text, "One moment.");
+    /// // The start of a call is held back until the call is complete.
+    /// assert_eq!(stream.push("<tool_call>{\"name\": \"now\"").text, "");
+    /// stream.push(", \"arguments\": {}}</tool_call>");
+    /// assert_eq!(stream.finish().calls[0].name, "now");
+    /// ```
     pub fn push(&mut self, piece: &str) -> TextChunk<'_> {
         self.text.push_str(piece);
         self.scanner.advance(self.formats, &self.tools, &self.text, false);
@@ -117,6 +141,15 @@ impl<'f> TextStream<'f> {
     ///
     /// The visible text begins with all text that was returned and not replaced, unless the end of
     /// the text reveals that the model was reasoning.
+    ///
+    /// ```
+    /// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
+    ///
+    /// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[]));
+    /// stream.push("It is 4 ");
+    /// stream.push("degrees.");
+    /// assert_eq!(stream.finish().text, "It is 4 degrees.");
+    /// ```
     pub fn finish(mut self) -> ParsedText {
         self.scanner.advance(self.formats, &self.tools, &self.text, true);
         self.scanner.finish()

@@ -85,6 +85,13 @@ impl Client<AnthropicMessages> {
     ///
     /// The base URL is used unchanged. Most servers need the `/v1`, as in
     /// `https://api.anthropic.com/v1`.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Tools, providers::Anthropic};
+    ///
+    /// let model = Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5").key("secret");
+    /// let agent = Agent::new(model, Tools::new());
+    /// ```
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, AnthropicMessages)
             .header("anthropic-version", VERSION)
@@ -100,6 +107,17 @@ impl Client<AnthropicMessages> {
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// use tool_runtime::{Agent, Tools, providers::Anthropic};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Reads `ANTHROPIC_MODEL` and the other variables above.
+    /// let agent = Agent::new(Anthropic::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("ANTHROPIC")?;
         let base = found.base_url.map_or_else(

@@ -68,6 +68,19 @@ pub struct Cassette {
 impl Cassette {
     /// Creates a cassette that sends requests by `source` and records each exchange when it ends.
     /// The first recording replaces the previous content of the file.
+    ///
+    /// ```no_run
+    /// use tool_runtime::providers::{Cassette, OpenAi, ReqwestTransport};
+    /// use tool_runtime::{Agent, Tools};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cassette = Cassette::record("tests/hello.json", ReqwestTransport::new());
+    /// let model = OpenAi::from_env()?.transport(cassette);
+    /// // The reply is in the file when the run ends.
+    /// Agent::new(model, Tools::new()).run("Hello!").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn record(path: impl Into<PathBuf>, source: impl Transport + 'static) -> Self {
         Self {
             path: path.into(),
@@ -81,6 +94,19 @@ impl Cassette {
     ///
     /// # Errors
     /// [`TransportError::Setup`] if the file cannot be read or is not a recording.
+    ///
+    /// ```
+    /// use tool_runtime::providers::Cassette;
+    ///
+    /// # let file = std::env::temp_dir().join(format!("replay-{}.json", std::process::id()));
+    /// # std::fs::write(&file, "[]")?;
+    /// let cassette = Cassette::replay(&file)?;
+    /// assert_eq!(cassette.unplayed_count(), 0);
+    ///
+    /// assert!(Cassette::replay("missing.json").is_err());
+    /// # std::fs::remove_file(&file)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn replay(path: impl Into<PathBuf>) -> Result<Self, TransportError> {
         let path = path.into();
         let tape = Tape::read(&path).map_err(|reason| setup_error(&path, &reason))?;

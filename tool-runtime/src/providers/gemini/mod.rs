@@ -96,6 +96,14 @@ impl Client<GenerateContent> {
     ///
     /// The base URL is used unchanged. Google's API needs the `/v1beta`, as in
     /// `https://generativelanguage.googleapis.com/v1beta`.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Tools, providers::Gemini};
+    ///
+    /// let base_url = "https://generativelanguage.googleapis.com/v1beta";
+    /// let model = Gemini::new(base_url, "gemini-3.5-flash").key("secret");
+    /// let agent = Agent::new(model, Tools::new());
+    /// ```
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, GenerateContent)
     }
@@ -110,6 +118,17 @@ impl Client<GenerateContent> {
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// use tool_runtime::{Agent, Tools, providers::Gemini};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Reads `GEMINI_MODEL` and the other variables above.
+    /// let agent = Agent::new(Gemini::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("GEMINI")?;
         let base = found.base_url.map_or_else(|| OFFICIAL.to_owned(), |base| with_version(&base));

@@ -83,6 +83,14 @@ impl Client<MistralChat> {
     ///
     /// The base URL is used unchanged. Most servers need the `/v1`, as in
     /// `https://api.mistral.ai/v1`.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Tools, providers::Mistral};
+    ///
+    /// let base_url = "https://api.mistral.ai/v1";
+    /// let model = Mistral::new(base_url, "mistral-medium-latest").key("secret");
+    /// let agent = Agent::new(model, Tools::new());
+    /// ```
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, MistralChat)
     }
@@ -97,6 +105,17 @@ impl Client<MistralChat> {
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// use tool_runtime::{Agent, Tools, providers::Mistral};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Reads `MISTRAL_MODEL` and the other variables above.
+    /// let agent = Agent::new(Mistral::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("MISTRAL")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);

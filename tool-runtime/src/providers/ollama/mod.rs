@@ -85,6 +85,13 @@ impl Codec for OllamaChat {
 
 impl Client<OllamaChat> {
     /// Creates a client for a model at `base_url`, such as `http://127.0.0.1:11434`.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Tools, providers::Ollama};
+    ///
+    /// let model = Ollama::new("http://127.0.0.1:11434", "qwen3");
+    /// let agent = Agent::new(model, Tools::new());
+    /// ```
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, OllamaChat)
     }
@@ -99,6 +106,17 @@ impl Client<OllamaChat> {
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// use tool_runtime::{Agent, Tools, providers::Ollama};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Reads `OLLAMA_MODEL` and the other variables above.
+    /// let agent = Agent::new(Ollama::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_variables(|name| std::env::var(name).ok())
     }

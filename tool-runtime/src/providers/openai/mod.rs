@@ -102,6 +102,13 @@ impl Client<ChatCompletions> {
     ///
     /// Proxies come from the environment (`HTTPS_PROXY` and the like), except for a server on this
     /// machine. Redirects are not followed.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Tools, providers::OpenAi};
+    ///
+    /// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini").key("secret");
+    /// let agent = Agent::new(model, Tools::new());
+    /// ```
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         let is_official = is_official(base_url.as_ref());
         Self::with_codec(base_url.as_ref(), model, ChatCompletions { is_official })
@@ -117,6 +124,17 @@ impl Client<ChatCompletions> {
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// use tool_runtime::{Agent, Tools, providers::OpenAi};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Reads `OPENAI_MODEL` and the other variables above.
+    /// let agent = Agent::new(OpenAi::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_environment(Environment::read("OPENAI")?)
     }

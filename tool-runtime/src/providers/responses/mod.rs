@@ -96,6 +96,13 @@ impl Client<Responses> {
     ///
     /// The base URL is used unchanged. Most servers need the `/v1`, as in
     /// `https://api.openai.com/v1`.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Tools, providers::OpenAiResponses};
+    ///
+    /// let model = OpenAiResponses::new("https://api.openai.com/v1", "gpt-5-mini").key("secret");
+    /// let agent = Agent::new(model, Tools::new());
+    /// ```
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         let is_official = is_official(base_url.as_ref());
         Self::with_codec(base_url.as_ref(), model, Responses { is_official })
@@ -111,6 +118,17 @@ impl Client<Responses> {
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// use tool_runtime::{Agent, Tools, providers::OpenAiResponses};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Reads `OPENAI_MODEL` and the other variables above.
+    /// let agent = Agent::new(OpenAiResponses::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("OPENAI")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);

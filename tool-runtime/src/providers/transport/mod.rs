@@ -172,6 +172,21 @@ pub trait BodyStream: Send {
 
 impl HttpBody {
     /// Creates a body from a source of chunks.
+    ///
+    /// ```
+    /// use tool_runtime::providers::{BodyStream, HttpBody, HttpResponse, TransportError};
+    ///
+    /// struct Empty;
+    ///
+    /// #[tool_runtime::async_trait]
+    /// impl BodyStream for Empty {
+    ///     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+    ///         Ok(None)
+    ///     }
+    /// }
+    ///
+    /// assert_eq!(HttpResponse::new(204, HttpBody::new(Empty)).status, 204);
+    /// ```
     pub fn new(chunks: impl BodyStream + 'static) -> Self {
         Self(Box::new(chunks))
     }
@@ -180,6 +195,30 @@ impl HttpBody {
     ///
     /// # Errors
     /// [`TransportError`] of the source, such as a broken connection.
+    ///
+    /// ```
+    /// use tool_runtime::providers::{BodyStream, HttpBody, TransportError};
+    ///
+    /// struct Chunks(Vec<&'static str>);
+    ///
+    /// #[tool_runtime::async_trait]
+    /// impl BodyStream for Chunks {
+    ///     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+    ///         Ok(self.0.pop().map(|chunk| chunk.as_bytes().to_vec()))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), TransportError> {
+    /// let mut body = HttpBody::new(Chunks(vec!["there", "Hi "]));
+    /// let mut text = Vec::new();
+    /// while let Some(chunk) = body.next().await? {
+    ///     text.extend(chunk);
+    /// }
+    /// assert_eq!(text, b"Hi there");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         self.0.next().await
     }

@@ -34,6 +34,15 @@ pub struct ReqwestTransport {
 impl ReqwestTransport {
     /// Creates a transport that uses the proxies of the environment (`HTTPS_PROXY` and the like)
     /// and the root certificates of the machine. Connections time out after ten seconds.
+    ///
+    /// ```
+    /// use tool_runtime::providers::{OpenAi, ReqwestTransport};
+    ///
+    /// // Two clients that share one pool of connections.
+    /// let transport = ReqwestTransport::new();
+    /// let large = OpenAi::new("https://api.openai.com/v1", "gpt-5").transport(transport.clone());
+    /// let small = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini").transport(transport);
+    /// ```
     pub fn new() -> Self {
         Self::build(CONNECT_TIMEOUT, |client| client)
     }
@@ -58,6 +67,16 @@ impl ReqwestTransport {
     /// Creates a transport from a reqwest client builder, with the proxies, certificates and limits
     /// that it sets. Redirects are never followed: they would send the key to a server that the
     /// program did not name.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tool_runtime::providers::{OpenAi, ReqwestTransport};
+    ///
+    /// let client = reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_secs(3));
+    /// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini");
+    /// let model = model.transport(ReqwestTransport::from_builder(client));
+    /// ```
     pub fn from_builder(client: ClientBuilder) -> Self {
         let client = client.redirect(redirect::Policy::none()).build();
         Self { client: client.map_err(|error| chain(&error)), connect_timeout: None }

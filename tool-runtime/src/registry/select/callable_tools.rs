@@ -40,6 +40,26 @@ pub struct CallableTools {
 
 impl CallableTools {
     /// Creates the set of the tools for which `is_callable` returns `true`.
+    ///
+    /// ```
+    /// use tool_runtime::registry::CallableTools;
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Returns the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// /// Deletes everything.
+    /// #[tool]
+    /// async fn clear() {}
+    ///
+    /// let registry = Registry::try_from(tools![now, clear])?;
+    /// let callable = CallableTools::new(registry.snapshot(), |entry| entry.full_name() != "clear");
+    /// assert_eq!(callable.entries().count(), 1);
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     pub fn new(
         tools: Snapshot,
         is_callable: impl Fn(&Entry) -> bool + Send + Sync + 'static,

@@ -3,7 +3,8 @@
 //! - `structure`: imports between modules, sans-IO modules, file sizes, the top level.
 //! - `identifiers`: names of declarations.
 //! - `language`: the words of docs, comments, error messages and test names.
-//! - `documentation`: summaries, examples, README and features.
+//! - `documentation`: summaries, README and features.
+//! - `examples`: examples of public items.
 //!
 //! `files` finds what they read, `declarations` reads the declared names of code, `prose` reads
 //! comments and messages, `items` reads the documented items of a source file, and `source` removes
@@ -13,6 +14,8 @@
 mod declarations;
 #[path = "tidy/documentation.rs"]
 mod documentation;
+#[path = "tidy/examples.rs"]
+mod examples;
 #[path = "tidy/files.rs"]
 mod files;
 #[path = "tidy/identifiers.rs"]

@@ -47,12 +47,14 @@ impl Item {
 
     /// Returns whether the docs contain Rust code that is compiled.
     pub(crate) fn has_example(&self) -> bool {
-        let mut is_code = false;
-        self.docs.iter().any(|line| {
-            let Some(info) = line.trim_start().strip_prefix("```") else { return false };
-            is_code = !is_code;
-            is_code && ["", "no_run", "should_panic", "rust", "compile_fail"].contains(&info.trim())
-        })
+        let compiled = ["", "no_run", "should_panic", "rust", "compile_fail"];
+        self.code_blocks().any(|info| compiled.contains(&info))
+    }
+
+    /// Returns the attributes of each code block of the docs.
+    pub(crate) fn code_blocks(&self) -> impl Iterator<Item = &str> {
+        let fences = self.docs.iter().filter_map(|line| line.trim_start().strip_prefix("```"));
+        fences.step_by(2).map(str::trim)
     }
 }
 

@@ -89,7 +89,8 @@ impl Client<AnthropicMessages> {
     /// ```
     /// use tool_runtime::{Agent, Tools, providers::Anthropic};
     ///
-    /// let model = Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5").key("secret");
+    /// let base_url = "https://api.anthropic.com/v1";
+    /// let model = Anthropic::new(base_url, "claude-sonnet-4-5").key("secret");
     /// let agent = Agent::new(model, Tools::new());
     /// ```
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {

@@ -56,7 +56,8 @@ impl CallableTools {
     /// async fn clear() {}
     ///
     /// let registry = Registry::try_from(tools![now, clear])?;
-    /// let callable = CallableTools::new(registry.snapshot(), |entry| entry.full_name() != "clear");
+    /// let tools = registry.snapshot();
+    /// let callable = CallableTools::new(tools, |entry| entry.full_name() != "clear");
     /// assert_eq!(callable.entries().count(), 1);
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```

@@ -198,8 +198,8 @@ impl Run {
     fn expect_output(&mut self, schema: Schema, attempts: u32) {
         // In the dialect of the tools, so that the provider enforces it. A schema that the dialect
         // can't express is validated here only.
-        let dialect = self.dispatcher().registry().snapshot().dialect().of_output();
-        self.requests.output_schema = Some(schema.for_dialect(dialect).unwrap_or(schema));
+        let conversion = self.dispatcher().registry().snapshot().dialect().of_output();
+        self.requests.output_schema = Some(conversion.convert(&schema).unwrap_or(schema));
         self.state.turn.edit_limits(|limits| {
             limits.iterations = limits.iterations.saturating_add(attempts);
         });

@@ -11,7 +11,7 @@ use super::description_source::DescriptionSource;
 use super::error::RegistryError;
 use super::table::Table;
 use super::{Entry, namesakes, naming};
-use crate::schema::Dialect;
+use crate::schema::SchemaConversion;
 use crate::tool::ToolPreference;
 use crate::tool::full_name::split_full_name;
 
@@ -23,7 +23,7 @@ pub(super) struct Contents {
     preferences: Arc<BTreeMap<String, Arc<ToolPreference>>>,
     descriptions: DescriptionSource,
     /// The dialect of the schemas that models receive.
-    dialect: Dialect,
+    dialect: SchemaConversion,
     /// The number of tools with secret arguments.
     secret_count: usize,
     /// Sorted by the names by which models call the tools; created when it is first needed.
@@ -40,7 +40,7 @@ impl Contents {
         })
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
+    pub(super) fn dialect(&self) -> SchemaConversion {
         self.dialect
     }
 
@@ -94,7 +94,7 @@ impl Contents {
     }
 
     /// Returns contents in which the schemas are expressed in this dialect.
-    pub(super) fn in_dialect(&self, dialect: Dialect) -> Result<Self, RegistryError> {
+    pub(super) fn in_dialect(&self, dialect: SchemaConversion) -> Result<Self, RegistryError> {
         let mut next = Self { dialect, ..self.clone() };
         for old in self.sorted() {
             let entry = Entry::in_dialect(old, dialect)?;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::{RegistryError, naming};
 use crate::guard::catch_panic;
-use crate::schema::Dialect;
+use crate::schema::SchemaConversion;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
 
 /// A registered tool and its definition.
@@ -76,12 +76,12 @@ impl Entry {
     /// Returns the entry with its parameters expressed in this dialect.
     pub(super) fn in_dialect(
         entry: &Arc<Self>,
-        dialect: Dialect,
+        conversion: SchemaConversion,
     ) -> Result<Arc<Self>, RegistryError> {
-        if entry.registered.wire_parameters().dialect() == dialect {
+        if entry.registered.wire_parameters().dialect() == conversion.dialect() {
             return Ok(Arc::clone(entry));
         }
-        let registered = ToolDefinition::clone(&entry.registered).for_dialect(dialect);
+        let registered = ToolDefinition::clone(&entry.registered).for_dialect(conversion);
         let registered =
             registered.map_err(|error| RegistryError::definition(entry.provider(), error))?;
         let registered = Arc::new(registered);

@@ -271,8 +271,9 @@ impl Registry {
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
     pub fn dialect(self, dialect: Dialect) -> Result<Self, RegistryError> {
-        let change =
-            |contents: &Contents| Ok::<_, RegistryError>((contents.in_dialect(dialect)?, ()));
+        let change = |contents: &Contents| {
+            Ok::<_, RegistryError>((contents.in_dialect(dialect.into())?, ()))
+        };
         self.contents.change(change)?;
         Ok(self)
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use super::contents::Contents;
 use super::filter::Filter;
 use super::{Entry, name_to_suggest, nearest};
-use crate::schema::Dialect;
+use crate::schema::SchemaConversion;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 
 /// An immutable copy of a registry's contents, sorted by name. Taking and cloning it is cheap.
@@ -97,7 +97,7 @@ impl Snapshot {
     }
 
     /// Returns the dialect of the schemas that models receive.
-    pub(crate) fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> SchemaConversion {
         self.contents.dialect()
     }
 

@@ -15,6 +15,7 @@
 //! (`rebase.rs`); nothing is ever fetched.
 
 mod constraints;
+mod conversion;
 mod dialect;
 mod generate;
 mod inline;
@@ -32,6 +33,7 @@ use crate::json;
 
 pub(crate) use crate::json::__private::{PathSegment, path, value_at_mut};
 pub use crate::json::{Mismatch, MismatchKind};
+pub(crate) use conversion::SchemaConversion;
 pub use dialect::{Dialect, DialectError};
 #[doc(hidden)]
 pub use generate::Generator;

@@ -11,7 +11,7 @@ use super::bounds::{
     invisible_character, is_plain,
 };
 use super::{Effect, Permission, RateLimit, Repair, RequiredExtension, ToolKind, ToolPreference};
-use crate::schema::{Dialect, Schema};
+use crate::schema::{Dialect, Schema, SchemaConversion};
 
 pub use self::error::DefinitionError;
 
@@ -148,15 +148,19 @@ impl ToolDefinition {
         self.dialect_parameters.as_ref().unwrap_or(&self.parameters)
     }
 
-    /// Expresses the parameters in this dialect.
-    pub(crate) fn for_dialect(mut self, dialect: Dialect) -> Result<Self, DefinitionError> {
+    /// Expresses the parameters in a dialect.
+    pub(crate) fn for_dialect(
+        mut self,
+        dialect: impl Into<SchemaConversion>,
+    ) -> Result<Self, DefinitionError> {
+        let conversion = dialect.into();
         let failed = |error| {
             let (name, error) = (self.name.clone(), Box::new(error));
             DefinitionError::Dialect { name, error }
         };
-        self.dialect_parameters = match dialect {
+        self.dialect_parameters = match conversion.dialect() {
             Dialect::Plain => None,
-            dialect => Some(self.parameters.for_dialect(dialect).map_err(failed)?),
+            _ => Some(conversion.convert(&self.parameters).map_err(failed)?),
         };
         Ok(self)
     }

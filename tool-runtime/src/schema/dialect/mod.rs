@@ -90,15 +90,6 @@ impl Dialect {
         matches!(self, Self::OpenAiStrict | Self::AnthropicStrict)
     }
 
-    /// Returns the dialect for the schema of an answer. Ollama restricts the schemas of tools
-    /// alone: as a `format` it takes any.
-    pub(crate) const fn of_output(self) -> Self {
-        match self {
-            Self::Ollama => Self::Plain,
-            dialect => dialect,
-        }
-    }
-
     /// Checks whether the provider takes all of these schemas in one request.
     ///
     /// The schemas have to be converted to this dialect already.

@@ -452,6 +452,11 @@ impl Serialize for Fix {
     }
 }
 
+/// Sorts fixes by where they begin. Fixes that begin at the same byte keep their order.
+pub(crate) fn sort_by_position(fixes: &mut [Fix]) {
+    fixes.sort_by_key(|fix| fix.span.start);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

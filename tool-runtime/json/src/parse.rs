@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::{
     Fix, FixKind, ParseError, Parsed, Risk,
     coerce::{Coerced, InnerValue, TypeSet, accepts_empty_object, coerce, fits_schema},
+    fix::sort_by_position,
     locate::{LocatedValue, locate},
     parsed::JsonText,
     recover::{Checkpoint, NodeBuilder, ParseSettings, RecoveryError, SchemaKeys, recover},
@@ -85,7 +86,7 @@ fn decode_string(
     let mut fixes = outer.fixes;
     fixes.push(Fix::new(FixKind::EncodedTwice, span.clone()));
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())));
-    fixes.sort_by_key(|fix| fix.span.start);
+    sort_by_position(&mut fixes);
     let truncated = outer.truncated || inner.truncated;
     let callees = [outer.callees, inner.callees].concat();
     Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, callees })
@@ -125,7 +126,7 @@ fn coerce_parsed(
         parsed.json = JsonText::Ready(node.to_json());
         parsed.value = node.into_value();
         parsed.fixes.extend(fixes);
-        parsed.fixes.sort_by_key(|fix| fix.span.start);
+        sort_by_position(&mut parsed.fixes);
     }
     parsed
 }

@@ -52,6 +52,7 @@ use self::{
 use super::{
     Fix, FixKind, ParseError, Parsed,
     coerce::TypeSet,
+    fix::sort_by_position,
     parsed::JsonText,
     recover::{Checkpoint, ParseSettings},
 };
@@ -120,7 +121,7 @@ pub(super) fn locate(
     fixes.extend(candidate.escaped.then(|| Fix::new(FixKind::Escaped, candidate.span.clone())));
     fixes.extend(fixes_outwards(after.into_iter()));
     fixes.extend(std::mem::take(&mut candidate.fixes));
-    fixes.sort_by_key(|fix| fix.span.start);
+    sort_by_position(&mut fixes);
     settings.check_limits(text, &fixes, candidate.truncated, expected)?;
     let CandidateValue { value, json, span, truncated, .. } = candidate;
     Ok(LocatedValue { parsed: Parsed { value, fixes, truncated, callees, json }, span })

@@ -12,7 +12,7 @@ use super::{
     schema_keys::Subschemas,
     source::{QuoteStyle, SourceText},
 };
-use crate::{Fix, FixKind, ParseErrorKind};
+use crate::{Fix, FixKind, ParseErrorKind, fix::sort_by_position};
 
 /// The fuel for lookaheads, in steps per byte.
 const LOOKAHEAD_PER_BYTE: usize = 8;
@@ -65,7 +65,7 @@ impl<'t, 's, B: Builder> Parser<'t, 's, B> {
             return Err(RecoveryError::new(ParseErrorKind::NoValue, self.at, "there is no value"));
         };
         // The fixes of a member may be recorded before those of its container.
-        self.fixes.sort_by_key(|fix| fix.span.start);
+        sort_by_position(&mut self.fixes);
         Ok(Recovered { value, end: self.at, fixes: self.fixes, truncated: self.truncated })
     }
 

@@ -5,13 +5,10 @@
 //! calls and prints the delay of each result after its deadline or cancellation.
 #![cfg(target_os = "linux")]
 
-#[path = "support/processes.rs"]
-mod processes;
-
 use std::time::{Duration, Instant};
 
-use processes::{MARKER, children, marked, wait_until};
 use serde_json::json;
+use support::processes::{MARKER, children, marked, wait_until};
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::{
     CancellationToken, Dispatcher, Registry, ToolCall, ToolContext, ToolError, ToolExecution, tool,

@@ -206,7 +206,7 @@ fn panicking_description_store_keeps_old_descriptions() {
 
 #[tokio::test]
 async fn tool_for_which_a_filter_panics_is_not_in_the_view() {
-    std::panic::set_hook(Box::new(|_| ()));
+    support::panics::silence_panics_on_purpose();
     let registry = Registry::try_from(tools![always]).unwrap();
     registry.register_from("p", named("a", "A.")).unwrap();
     let view = registry.filter(|entry| {

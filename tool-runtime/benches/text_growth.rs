@@ -10,7 +10,7 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
-#[path = "../../tests/drivers/tools.rs"]
+#[path = "../../tests/drivers/text/tools.rs"]
 mod tools;
 
 use std::fs;
@@ -31,7 +31,7 @@ const PIECES: [Option<usize>; 3] = [None, Some(16), Some(4_096)];
 fn main() {
     held_back();
     let tools = tools::all();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/drivers/formats");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/drivers/text/formats");
     let mut files: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();

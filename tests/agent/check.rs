@@ -1,0 +1,266 @@
+//! The startup check of an agent reports every problem that would fail its first run.
+
+use tool_runtime::agent::CheckProblem;
+use tool_runtime::dispatch::{AskLater, Permissions};
+use tool_runtime::registry::{AllTools, Selector, SelectorInput};
+use tool_runtime::{
+    Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, ModelError, Permission, Policy,
+    Registry, ScriptedModel, ToolChoice, ToolDefinition, ToolPreference, Tools, async_trait, tool,
+    tools,
+};
+
+struct Database;
+
+/// Counts the orders.
+#[tool(effect = "read", extensions(Database))]
+async fn count_orders() -> u32 {
+    7
+}
+
+/// Cancels an order.
+#[tool(permission = "ask", extensions(Database))]
+async fn cancel_order(id: u32) -> String {
+    format!("order {id} is cancelled")
+}
+
+/// Returns the time.
+#[tool(effect = "read")]
+async fn now() -> &'static str {
+    "noon"
+}
+
+/// A model that lacks its key, or refuses tools and options.
+#[derive(Clone, Copy, Default)]
+struct Picky {
+    lacks_key: bool,
+    refused_tool: &'static str,
+}
+
+#[async_trait]
+impl ChatModel for Picky {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        panic!("a check sends no request")
+    }
+
+    fn check(&self) -> Result<(), ModelError> {
+        match self.lacks_key {
+            true => Err(ModelError::Setup("missing API key: set PICKY_API_KEY".into())),
+            false => Ok(()),
+        }
+    }
+
+    fn check_request(&self, request: ChatRequest<'_>) -> Result<(), ModelError> {
+        if request.tools.iter().any(|tool| tool.name == self.refused_tool) {
+            return Err(ModelError::Setup("schema too deep".into()));
+        }
+        match &request.options.tool_choice {
+            ToolChoice::Tool(name) if request.tools.iter().all(|tool| tool.name != *name) => {
+                Err(ModelError::Setup(format!("tool choice: `{name}` is not offered")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn lines(agent: &Agent) -> Vec<String> {
+    match agent.check() {
+        Ok(()) => Vec::new(),
+        Err(error) => {
+            let text = error.to_string();
+            assert_eq!(text.lines().count(), error.problems().len(), "{text}");
+            text.lines().map(ToOwned::to_owned).collect()
+        }
+    }
+}
+
+#[test]
+fn sound_agent_has_no_problems() {
+    let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+    assert!(lines(&Agent::new(model, tools![count_orders, now]).extension(Database)).is_empty());
+    assert!(lines(&Agent::new(Picky::default(), Tools::new())).is_empty());
+}
+
+#[test]
+fn duplicate_tool_is_reported_with_the_problem_of_the_model() {
+    let model = Picky { lacks_key: true, ..Picky::default() };
+    let agent = Agent::new(model, tools![now, now]);
+    let lines = lines(&agent);
+    assert_eq!(lines[0], "model: missing API key: set PICKY_API_KEY");
+    assert!(lines[1].starts_with("registry: duplicate tool name `now`"), "{lines:?}");
+    let error = agent.check().unwrap_err();
+    assert!(matches!(error.problems(), [CheckProblem::Model(_), CheckProblem::Registry(_)]));
+}
+
+#[test]
+fn missing_extension_is_reported_for_each_tool_that_the_policy_allows() {
+    let agent = || Agent::new(Picky::default(), tools![count_orders, cancel_order, now]);
+    let missing =
+        |tool| format!("tool `{tool}`: missing extension: runtime::agent::check::Database");
+    // Without an approver, the model can't call the tool that asks.
+    assert_eq!(lines(&agent()), [missing("count_orders")]);
+    let asks = Policy::new().approver(AskLater);
+    assert_eq!(lines(&agent().policy(asks)), [missing("cancel_order"), missing("count_orders")]);
+    let denies = Permissions::default().tool("count_orders", Permission::Deny);
+    assert!(lines(&agent().policy(Policy::new().permissions(denies))).is_empty());
+}
+
+#[test]
+fn refused_tool_is_reported_by_name() {
+    let model = Picky { refused_tool: "now", ..Picky::default() };
+    let agent = Agent::new(model, tools![count_orders, now]);
+    let expected = [
+        "tool `count_orders`: missing extension: runtime::agent::check::Database",
+        "tool `now`: schema too deep",
+    ];
+    assert_eq!(lines(&agent), expected);
+}
+
+#[test]
+fn refused_options_are_reported() {
+    let options = ChatOptions::default().tool_choice(ToolChoice::Tool("then".into()));
+    let agent = Agent::new(Picky::default(), tools![now]).options(options);
+    assert_eq!(lines(&agent), ["options: tool choice: `then` is not offered"]);
+}
+
+/// Offers the first tools.
+struct FirstTools(usize);
+
+impl Selector for FirstTools {
+    fn select<'a>(&self, selection: SelectorInput<'a>) -> Vec<&'a ToolDefinition> {
+        selection.tools.iter().copied().take(self.0).collect()
+    }
+}
+
+/// Returns a registry of these tools in which one is hidden.
+fn hide(tools: Tools, name: &str) -> Registry {
+    let registry = Registry::try_from(tools).unwrap();
+    assert!(registry.prefer(name, ToolPreference::default().hidden()).unwrap());
+    registry
+}
+
+#[test]
+fn hidden_tool_is_checked_for_its_extensions_only() {
+    let model = Picky { refused_tool: "count_orders", ..Picky::default() };
+    let agent = Agent::new(model, hide(tools![count_orders, now], "count_orders"));
+    let missing = "tool `count_orders`: missing extension: runtime::agent::check::Database";
+    assert_eq!(lines(&agent), [missing]);
+    assert_eq!(lines(&agent.extension(Database)), [""; 0]);
+}
+
+#[test]
+fn required_call_of_a_hidden_tool_is_reported_with_any_selector() {
+    let options = ChatOptions::default().tool_choice(ToolChoice::Tool("now".into()));
+    let tools = || tools![count_orders, now];
+    let agent = |registry| {
+        Agent::new(Picky::default(), registry).extension(Database).options(options.clone())
+    };
+    let hidden = || agent(hide(tools(), "now"));
+    let expected = ["options: tool choice: `now` is not offered"];
+    assert_eq!(lines(&hidden()), expected);
+    assert_eq!(lines(&hidden().selector(AllTools)), expected);
+    assert_eq!(lines(&hidden().selector(FirstTools(2))), expected);
+    // Whether the selector offers the tool depends on the conversation.
+    let offered = || agent(Registry::try_from(tools()).unwrap());
+    assert_eq!(lines(&offered()), [""; 0]);
+    assert_eq!(lines(&offered().selector(FirstTools(1))), [""; 0]);
+}
+
+/// Tool with any definition.
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+struct UncalledTool(ToolDefinition);
+
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[async_trait]
+impl tool_runtime::Tool for UncalledTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    async fn call(
+        &self,
+        _: tool_runtime::Arguments,
+        _: &tool_runtime::ToolContext,
+    ) -> Result<tool_runtime::ToolOutput, tool_runtime::ToolError> {
+        panic!("a check calls no tool")
+    }
+}
+
+#[cfg(feature = "anthropic")]
+#[test]
+fn limit_of_tools_in_a_request_is_checked_unless_a_selector_chooses_them() {
+    use tool_runtime::providers::Anthropic;
+    use tool_runtime::schema::Dialect;
+
+    let agent = |options| {
+        let definition = |number| {
+            let schema = serde_json::json!({ "type": "object", "additionalProperties": false });
+            ToolDefinition::new(format!("tool_{number:02}"), "Waits.", schema)
+        };
+        let tools = Tools::new().with_all((1..=21).map(|number| UncalledTool(definition(number))));
+        let registry = Registry::try_from(tools).unwrap();
+        let registry = registry.dialect(Dialect::AnthropicStrict).unwrap();
+        let model = Anthropic::new("http://localhost:1/v1", "claude");
+        Agent::new(model, registry).options(options)
+    };
+    for choice in [ToolChoice::Auto, ToolChoice::Required, ToolChoice::Tool("tool_02".into())] {
+        let agent = || agent(ChatOptions::default().tool_choice(choice.clone()));
+        assert_eq!(lines(&agent().selector(FirstTools(5))), [""; 0], "{choice:?}");
+        let lines = lines(&agent());
+        assert!(lines[0].starts_with("options: "), "{lines:?}");
+        assert!(lines[0].contains("strict tool limit exceeded: 21 of 20"), "{lines:?}");
+        assert_eq!(lines.len(), 1);
+    }
+    // Options that no request can have are reported with a selector too.
+    let agent = agent(ChatOptions::default().temperature(f64::NAN)).selector(FirstTools(5));
+    assert_eq!(lines(&agent), ["options: invalid temperature: NaN, expected a finite number"]);
+}
+
+#[cfg(feature = "openai")]
+mod clients {
+    use tool_runtime::RegistryError;
+    use tool_runtime::providers::OpenAi;
+    use tool_runtime::schema::Dialect;
+
+    use super::*;
+
+    #[test]
+    fn malformed_url_of_a_client_is_reported() {
+        let agent = Agent::new(OpenAi::new("no url", "gpt"), tools![now]);
+        let lines = lines(&agent);
+        assert!(lines[0].starts_with("model: "), "{lines:?}");
+        assert_eq!(lines.len(), 1);
+    }
+
+    #[test]
+    fn schema_in_the_dialect_of_another_provider_is_reported() {
+        let model = OpenAi::new("http://localhost:1/v1", "gpt");
+        let registry = Registry::try_from(tools![cancel_order]).unwrap();
+        let registry = registry.dialect(Dialect::AnthropicStrict).unwrap();
+        let policy = Policy::new().approver(AskLater);
+        let agent = Agent::new(model, registry).policy(policy).extension(Database);
+        let lines = lines(&agent);
+        assert!(lines[0].starts_with("tool `cancel_order`: "), "{lines:?}");
+        assert_eq!(lines.len(), 1);
+    }
+
+    #[test]
+    fn hidden_tool_in_the_dialect_of_another_provider_is_not_reported() {
+        let model = OpenAi::new("http://localhost:1/v1", "gpt");
+        let registry = hide(tools![now], "now").dialect(Dialect::AnthropicStrict).unwrap();
+        assert_eq!(lines(&Agent::new(model, registry)), [""; 0]);
+    }
+
+    #[test]
+    fn schema_that_its_dialect_cannot_express_is_reported() {
+        let registry = || -> Result<Registry, RegistryError> {
+            let schema = serde_json::json!({ "type": "object", "patternProperties": { "^a": {} } });
+            let definition = ToolDefinition::new("map", "Maps.", schema);
+            let registry = Registry::new();
+            registry.register(std::sync::Arc::new(UncalledTool(definition)))?;
+            registry.dialect(Dialect::OpenAiStrict)
+        };
+        let agent = Agent::new(OpenAi::new("http://localhost:1/v1", "gpt"), registry());
+        let lines = lines(&agent);
+        assert!(lines[0].starts_with("registry: "), "{lines:?}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Agents: their runs, turns, sessions and sub-agents.
+
+mod check;
+mod exchange;
+mod faults;
+mod run;
+mod selection;
+mod session;
+mod subagent;
+mod turn;
+#[cfg(feature = "axum")]
+mod web;
+mod window;

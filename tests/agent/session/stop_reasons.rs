@@ -1,0 +1,136 @@
+//! The stop reasons after which a run can be resumed, checked against the table of the guide.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::agent::{Limits, ModelHook, Prices};
+use tool_runtime::dispatch::{AskLater, OnFailure};
+use tool_runtime::drivers::{PreparedRequest, ReAct};
+use tool_runtime::models::FinishReason;
+use tool_runtime::{
+    Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, Policy,
+    ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool, tools,
+};
+
+/// Fails.
+#[tool(effect = "read")]
+async fn fail() -> Result<String, ToolError> {
+    Err(ToolError::failed("no"))
+}
+
+/// Never returns.
+#[tool(effect = "read")]
+async fn wait() -> &'static str {
+    std::future::pending().await
+}
+
+/// Requests a stop.
+#[tool(effect = "read")]
+async fn finish() -> ToolOutput {
+    ToolOutput::text("bye").with_effect(EffectRecord::StopRequested { reason: "enough".into() })
+}
+
+/// Requires approval.
+#[tool(permission = "ask")]
+async fn pay() -> &'static str {
+    "paid"
+}
+
+/// Calls this tool in each reply.
+struct Calls(&'static str);
+
+#[async_trait]
+impl ChatModel for Calls {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        Ok(ChatReply::default().call(self.0, "{}").usage(Usage::new(1_000, 10)))
+    }
+}
+
+/// Fails.
+struct Panics;
+
+#[async_trait]
+impl ChatModel for Panics {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        panic!("no")
+    }
+}
+
+/// Stops before each request.
+struct StopsBefore;
+
+#[async_trait]
+impl ModelHook for StopsBefore {
+    async fn before_request(&self, _: &mut PreparedRequest<'_>) -> ControlFlow<String> {
+        ControlFlow::Break("never".into())
+    }
+}
+
+fn replies(text: &str, finish: FinishReason) -> ScriptedModel {
+    let mut reply = ChatReply::text(text);
+    reply.finish_reason = finish;
+    ScriptedModel::new([reply])
+}
+
+/// The code of each stop reason, an agent that stops for it, and whether the run can be resumed.
+fn stop_cases() -> Vec<(&'static str, Agent, bool)> {
+    let calls = |name| Agent::new(Calls(name), tools![fail, wait, finish, pay]);
+    let prices = Prices { input: 1.0, cached: 1.0, output: 1.0 };
+    let cancelled = CancellationToken::new();
+    cancelled.cancel();
+    let twice = Tools::new().with(fail {}).with(fail {});
+    vec![
+        ("MAX_ITERATIONS", calls("fail").max_iterations(1), false),
+        ("TOKENS_SPENT", calls("fail").limits(Limits::default().tokens(500)), false),
+        ("MONEY_SPENT", calls("fail").limits(Limits::default().cost(1e-9, prices)), false),
+        ("TIME_LIMIT", calls("wait").time_limit(Duration::from_secs(5)), true),
+        ("REPEATED", calls("fail").limits(Limits::default().repeats(1)), false),
+        ("REQUESTED", calls("finish"), false),
+        ("REQUESTED", calls("fail").model_hook(StopsBefore), true),
+        ("HALTED", calls("fail").policy(Policy::new().on_failure(OnFailure::Abort)), true),
+        ("AWAITING_APPROVAL", calls("pay").policy(Policy::new().approver(AskLater)), true),
+        ("CANCELLED", calls("fail").cancellation(cancelled), true),
+        ("CUT", Agent::new(replies("But", FinishReason::Length), Tools::new()), false),
+        ("SILENT", Agent::new(replies("", FinishReason::Stop), Tools::new()), false),
+        ("MODEL_FAILED", Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new()), true),
+        ("MODEL_PANICKED", Agent::new(Panics, Tools::new()), true),
+        (
+            "MISREAD",
+            Agent::new(replies("Hm.", FinishReason::Stop), tools![fail])
+                .driver(ReAct::new().parse_attempts(1)),
+            true,
+        ),
+        ("REGISTRY", Agent::new(replies("", FinishReason::Stop), twice), false),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn documented_table_says_which_stop_reasons_can_be_resumed() {
+    let table = include_str!("../../../tool-runtime/src/docs/guide/steps.md");
+    // Returns the number of rows of this code that agree.
+    let rows_that_agree = |code: &str, is_resumable: bool| {
+        let rows = table.lines().filter(|line| line.contains(&format!("`{code}`")));
+        let cells = rows.filter_map(|row| row.trim_end_matches(" |").rsplit(" | ").next());
+        let agree = cells.filter(|cell| match is_resumable {
+            true => cell.starts_with("yes"),
+            false => cell.starts_with("no") || cell.starts_with("under higher limits"),
+        });
+        agree.count()
+    };
+    for (code, agent, is_resumable) in stop_cases() {
+        let session = agent.session(MemoryStore::default(), "ada");
+        let stopped: Stopped = session.run("Go").await.unwrap_err();
+        assert_eq!(stopped.reason.code(), code, "{stopped}");
+        let resumed = session.resume().await.unwrap();
+        assert_eq!(resumed.is_some(), is_resumable, "{code}");
+        // The next prompt is accepted after any of them.
+        assert!(session.start("Go on").await.is_ok());
+        assert_eq!(rows_that_agree(code, is_resumable), 1, "the table disagrees about {code}");
+    }
+    let unfit = ScriptedModel::new(["a", "b", "c"].map(ChatReply::text));
+    let session = Agent::new(unfit, Tools::new()).session(MemoryStore::default(), "ada");
+    let stopped = session.extract::<u32>("When?").await.unwrap_err();
+    assert_eq!((stopped.reason.code(), rows_that_agree("UNFIT", false)), ("UNFIT", 1));
+    assert!(session.resume().await.unwrap().is_none());
+}

@@ -1,0 +1,436 @@
+//! Random batches of calls of every kind: each call has one result, in order, and a tool that must
+//! run at most once is never entered twice.
+//!
+//! `BATCHES=100000 cargo test -p tool-tests --test runtime dispatch::batches` sets the number of
+//! batches.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use serde_json::json;
+use tokio::time::Instant;
+use tool_runtime::dispatch::{
+    Approval, ApprovalRequest, Approver, Batch, Concurrency, InterceptAction, Interceptor, OnBlock,
+    OnFailure, Permissions, RateLimits,
+};
+use tool_runtime::event::{BlockReason, Event, Observers, ToolEvent};
+use tool_runtime::{
+    CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, ToolCall, ToolContext,
+    ToolError, ToolExecution, async_trait, tool, tools,
+};
+
+/// Records which calls entered their tools, and which of them ran at the same time.
+#[derive(Clone, Default)]
+struct Entered(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    /// The idempotency keys of each call, by its id.
+    keys: HashMap<String, Vec<String>>,
+    /// The times at which each tool was entered, by its name.
+    times: HashMap<String, Vec<Instant>>,
+    /// The tools that run now.
+    inside: Vec<String>,
+    /// The maximum number of concurrent calls: of all tools, and of the pure tool.
+    most: usize,
+    most_pure: usize,
+    /// Whether a sequential tool ran beside another.
+    was_crowded: bool,
+}
+
+/// Marks a call as running until it is dropped.
+struct Inside(Entered, String);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let mut inner = self.0.0.lock().unwrap();
+        let place = inner.inside.iter().position(|name| *name == self.1).expect("it is in");
+        inner.inside.swap_remove(place);
+    }
+}
+
+fn enter(ctx: &ToolContext) -> Inside {
+    let entered = ctx.get::<Entered>().expect("it is given").clone();
+    let name = ctx.tool_name().to_owned();
+    let mut inner = entered.0.lock().unwrap();
+    inner.keys.entry(ctx.call_id().to_string()).or_default().push(ctx.idempotency_key());
+    inner.times.entry(name.clone()).or_default().push(Instant::now());
+    inner.inside.push(name.clone());
+    let inside = |name: &str| inner.inside.iter().filter(|inside| *inside == name).count();
+    let (all, pure, sequential) = (inner.inside.len(), inside("pure"), inside("sequential"));
+    inner.most = inner.most.max(all);
+    inner.most_pure = inner.most_pure.max(pure);
+    inner.was_crowded |= sequential > 0 && all > 1;
+    drop(inner);
+    Inside(entered, name)
+}
+
+/// The source of an error, whose text and destructor panic.
+#[derive(Debug)]
+struct Mined;
+
+impl fmt::Display for Mined {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("on purpose")
+    }
+}
+
+impl Error for Mined {}
+
+impl Drop for Mined {
+    fn drop(&mut self) {
+        panic!("on purpose")
+    }
+}
+
+/// Behaves as `behavior` names it.
+async fn act(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    let _inside = enter(ctx);
+    match behavior {
+        "works" => Ok("done".into()),
+        "waits" => {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            Ok("done".into())
+        }
+        "spawns" => {
+            ctx.spawn(std::future::pending::<()>());
+            Ok("done".into())
+        }
+        "fails" => Err("no".into()),
+        "passes" => Err(ToolError::transient("later")),
+        "is mined" => {
+            ctx.spawn(std::future::pending::<()>());
+            Err(ToolError::transient("later").with_source(Mined))
+        }
+        "crashes" => panic!("on purpose"),
+        _ => std::future::pending().await,
+    }
+}
+
+/// Runs once.
+#[tool(timeout = "1s")]
+async fn single(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
+}
+
+/// May run again.
+#[tool(idempotent, retries = 2, timeout = "1s")]
+async fn repeatable(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
+}
+
+/// Runs alone.
+#[tool(sequential, timeout = "1s")]
+async fn sequential(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
+}
+
+/// Runs after an approval.
+#[tool(permission = "ask", timeout = "1s")]
+async fn ask(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
+}
+
+/// Doesn't run.
+#[tool(permission = "deny")]
+async fn deny(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
+}
+
+/// Gives the same output each time.
+#[tool(pure, effect = "none", timeout = "1s")]
+async fn pure(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(behavior, ctx).await
+}
+
+/// Calls others.
+#[tool]
+async fn outer(behavior: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    let inner = |name: &str| ToolCall::new("", name, json!({ "behavior": behavior }));
+    let executions = ctx.dispatch(vec![inner("single"), inner("repeatable")]).await;
+    assert_eq!(executions.len(), 2);
+    Ok("done".into())
+}
+
+/// Decides by the `behavior` of the call.
+struct Clerk;
+
+#[async_trait]
+impl Approver for Clerk {
+    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+        match request.arguments["behavior"].as_str() {
+            Some("fails") => Approval::Deny("no".into()),
+            Some("passes") => Approval::Defer,
+            Some("crashes") => panic!("on purpose"),
+            Some("waits") => {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                Approval::ForRun
+            }
+            _ => Approval::Once,
+        }
+    }
+}
+
+/// Blocks some of the calls.
+struct Guard;
+
+#[async_trait]
+impl Interceptor for Guard {
+    async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
+        match call.id.as_str().len() {
+            6 if call.id.as_str().ends_with('7') => InterceptAction::Block("unlucky".into()),
+            _ => InterceptAction::Run,
+        }
+    }
+
+    async fn after_call(&self, execution: &mut ToolExecution) {
+        assert!(execution.attempts != 2, "on purpose");
+    }
+}
+
+/// The span of the rate limit.
+const SPAN: Duration = Duration::from_secs(1);
+
+/// Everything that differs between two batches.
+#[derive(Clone, Debug)]
+struct Trial {
+    calls: Vec<(&'static str, String)>,
+    on_failure: bool,
+    on_block: bool,
+    deadline: Option<u64>,
+    stop_at: Option<u64>,
+    most: Option<usize>,
+    rate: Option<u32>,
+    guarded: bool,
+    needs_approval: bool,
+    panicking_observer: bool,
+}
+
+fn call() -> impl Strategy<Value = (&'static str, String)> {
+    let name = prop::sample::select(vec![
+        "single",
+        "repeatable",
+        "sequential",
+        "ask",
+        "deny",
+        "pure",
+        "outer",
+        "unknown",
+    ]);
+    let behavior = prop::sample::select(vec![
+        "works", "waits", "spawns", "fails", "passes", "is mined", "crashes", "hangs",
+    ]);
+    let sound = behavior.prop_map(|behavior| json!({ "behavior": behavior }).to_string());
+    let bad =
+        prop::sample::select(vec!["{", "[1]", "{\"behavior\": 3}", "", "{\"behavior\": \"wor"]);
+    (name, prop_oneof![9 => sound, 1 => bad.prop_map(String::from)])
+}
+
+fn trial() -> impl Strategy<Value = Trial> {
+    let calls = prop::collection::vec(call(), 0..10);
+    let often_none = |values: std::ops::Range<u64>| prop::option::weighted(0.3, values);
+    let switches = any::<[bool; 5]>();
+    let (most, rate) = (prop::option::of(1_usize..4), prop::option::weighted(0.3, 1_u32..3));
+    let limits = (often_none(0..5_000), often_none(0..5_000), most, rate);
+    (calls, switches, limits).prop_map(|(calls, switches, (deadline, stop_at, most, rate))| Trial {
+        calls,
+        on_failure: switches[0],
+        on_block: switches[1],
+        guarded: switches[2],
+        needs_approval: switches[3],
+        panicking_observer: switches[4],
+        deadline,
+        stop_at,
+        most,
+        rate,
+    })
+}
+
+impl Trial {
+    /// Whether this execution aborts the batch.
+    fn halts(&self, execution: &ToolExecution) -> bool {
+        let correctable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
+        match execution.blocked_by {
+            Some(BlockReason::Pending | BlockReason::Batch) => false,
+            Some(_) => self.on_block,
+            None => {
+                let code = execution.result.error.as_deref();
+                self.on_failure && code.is_some_and(|code| !correctable.contains(&code))
+            }
+        }
+    }
+}
+
+struct TrialResult {
+    executions: Vec<ToolExecution>,
+    entered: Entered,
+    events: Vec<Event>,
+    live_tasks: usize,
+}
+
+async fn run(trial: &Trial) -> TrialResult {
+    let entered = Entered::default();
+    let registry =
+        Registry::try_from(tools![single, repeatable, sequential, ask, deny, pure, outer]).unwrap();
+    let events = Arc::<Mutex<Vec<Event>>>::default();
+    let mut observers = Observers::default();
+    let sink = Arc::clone(&events);
+    if trial.panicking_observer {
+        observers.add(|event: &Event| assert!(event.execution().is_none(), "on purpose"));
+    }
+    observers.add(move |event: &Event| sink.lock().unwrap().push(event.clone()));
+    let mut policy = Policy::new();
+    if trial.on_failure {
+        policy = policy.on_failure(OnFailure::Abort);
+    }
+    if trial.on_block {
+        policy = policy.on_block(OnBlock::Abort);
+    }
+    if trial.guarded {
+        policy = policy.interceptor(Guard).permissions(Permissions::default().when(|request| {
+            (request.arguments["behavior"] == "spawns").then_some(Permission::Ask)
+        }));
+    }
+    if trial.needs_approval {
+        policy = policy.approver(Clerk);
+    }
+    if let Some(most) = trial.most {
+        policy = policy.concurrency(Concurrency::default().all(most).tool("pure", 1));
+    }
+    if let Some(times) = trial.rate {
+        let limit = RateLimit { times, per: SPAN };
+        policy = policy.rate_limits(RateLimits::default().tool("repeatable", limit));
+    }
+    let dispatcher =
+        Dispatcher::new(registry).policy(policy).extension(entered.clone()).observers(observers);
+
+    let calls = trial.calls.iter().enumerate();
+    let calls = calls.map(|(n, (name, text))| ToolCall::new(format!("call_{n}"), *name, &**text));
+    let mut batch = Batch::from(calls.collect::<Vec<_>>());
+    batch.deadline = trial.deadline.map(Duration::from_millis);
+    if let Some(at) = trial.stop_at {
+        let stop = CancellationToken::new();
+        batch.cancellation = Some(stop.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(at)).await;
+            stop.cancel();
+        });
+    }
+    let tools = dispatcher.registry().snapshot();
+    let executions = dispatcher.dispatch_on(&tools, batch).await;
+    // The task that cancels the batch may still be waiting.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let live_tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let events = std::mem::take(&mut *events.lock().unwrap());
+    TrialResult { executions, entered, events, live_tasks }
+}
+
+fn check(trial: &Trial, result: &TrialResult) {
+    let TrialResult { executions, entered, events, live_tasks } = result;
+    let ids: Vec<_> = (0..trial.calls.len()).map(|n| format!("call_{n}")).collect();
+    let result_ids: Vec<_> =
+        executions.iter().map(|execution| execution.result.call.to_string()).collect();
+    assert_eq!(result_ids, ids, "one result for each call, in their order");
+    assert_eq!(*live_tasks, 0, "nothing is left running");
+    let entered = entered.0.lock().unwrap();
+    assert!(entered.inside.is_empty(), "a call is still inside a tool");
+    assert!(!entered.was_crowded, "one that runs alone did not");
+
+    for execution in executions {
+        let (id, name) = (execution.call.id.as_str(), execution.call.name.as_str());
+        let keys = entered.keys.get(id).map_or(&[][..], Vec::as_slice);
+        let most = if name == "repeatable" { 3 } else { 1 };
+        assert!(keys.len() <= most, "{name} was entered {} times", keys.len());
+        assert!(keys.windows(2).all(|pair| pair[0] == pair[1]), "a retry has its call's key");
+        if execution.is_blocked() || ["deny", "unknown"].contains(&name) {
+            assert!(keys.is_empty() && !execution.did_run(), "{name} ran though it was held back");
+        }
+        if name == "ask" && !keys.is_empty() {
+            assert!(execution.decided_by.is_some(), "the execution records no decision");
+        }
+        if ["single", "repeatable", "sequential"].contains(&name)
+            && execution.did_run()
+            && !trial.guarded
+        {
+            let is_read = execution.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
+            assert_eq!(
+                execution.attempts as usize,
+                if is_read { keys.len() } else { 1 },
+                "{execution:?}"
+            );
+        }
+        if execution.blocked_by == Some(BlockReason::Batch) {
+            assert!(trial.on_failure || trial.on_block);
+        }
+        assert_eq!(execution.is_success(), execution.result.error.is_none());
+    }
+    for (index, next) in executions.iter().enumerate().flat_map(|(index, execution)| {
+        let rest = trial.calls[index..].iter().position(|(name, _)| *name == "sequential");
+        let next = rest.map_or(usize::MAX, |rest| index + rest.max(1));
+        trial.halts(execution).then_some((index, next))
+    }) {
+        let later = executions.iter().skip(next).find(|execution| execution.did_run());
+        assert!(later.is_none(), "{index} ended the batch, and yet {later:?}");
+    }
+    // Nested calls are entered once as well.
+    for (id, keys) in entered.keys.iter().filter(|(id, _)| id.contains('/')) {
+        assert!(keys.len() <= if id.ends_with("/2") { 3 } else { 1 }, "{id}");
+    }
+    if let Some(most) = trial.most {
+        assert!(entered.most_pure <= 1, "too many of one tool at once");
+        let has_outer = trial.calls.iter().any(|(name, _)| *name == "outer");
+        assert!(has_outer || entered.most <= most, "too many at once");
+    }
+    if let (Some(times), Some(starts)) = (trial.rate, entered.times.get("repeatable")) {
+        for from in starts {
+            let in_span = starts.iter().filter(|at| *from <= **at && **at < *from + SPAN).count();
+            assert!(in_span <= times as usize, "too many in a span");
+        }
+    }
+    // Every call has one start and one end, and names its parent; times never decrease.
+    assert!(events.is_sorted_by_key(|event| event.at));
+    let mut open = HashMap::<String, (u32, u32)>::new();
+    for event in events {
+        let Some(id) = event.call_id() else { continue };
+        let outer = id.as_str().rsplit_once('/').map(|(outer, _)| outer);
+        assert_eq!(event.origin.parent.as_ref().map(|parent| parent.as_str()), outer);
+        let (started, finished) = open.entry(id.to_string()).or_default();
+        match event.tool_event() {
+            Some(ToolEvent::Started { .. }) => *started += 1,
+            Some(ToolEvent::Finished(_)) => *finished += 1,
+            _ => {}
+        }
+    }
+    for id in &ids {
+        assert_eq!(open.get(id), Some(&(1, 1)), "{id}");
+    }
+    // This covers nested calls of a cancelled call.
+    for (id, counts) in &open {
+        assert_eq!(*counts, (1, 1), "{id}");
+    }
+}
+
+#[test]
+fn random_batch_has_one_result_per_call() {
+    support::panics::silence_panics_on_purpose();
+    let batches = std::env::var("BATCHES").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let config = ProptestConfig { cases: batches, failure_persistence: None, ..Default::default() };
+    let seed = std::env::var("BATCHES_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let ended = runner.run(&trial(), |trial| {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let result = runtime.unwrap().block_on(run(&trial));
+        check(&trial, &result);
+        Ok(())
+    });
+    if let Err(error) = ended {
+        panic!("{error}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Dispatch: single calls, batches and policies.
+
+mod batches;
+mod call;
+mod policy;

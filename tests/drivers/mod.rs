@@ -1,0 +1,4 @@
+//! Drivers that read tool calls from text.
+
+mod react;
+mod text;

@@ -1,0 +1,60 @@
+//! Fuzz test: randomly changed cases keep the invariants of all texts.
+//!
+//! Run it for longer: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test runtime
+//! drivers::text::fuzz`.
+
+use super::{corpus, invariants, tools};
+use crate::mangle::{Seeds, mangled};
+use crate::runner::{Trial, drive};
+use tool_runtime::ToolDefinition;
+use tool_runtime::drivers::text::{ToolLookup, extract};
+
+/// The texts that are changed besides those of the drivers.
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tool-runtime/json/tests/corpus");
+
+#[test]
+fn fuzzed_texts_keep_invariants() {
+    let cases: Vec<_> = corpus::files().iter().flat_map(|file| corpus::Case::all(file)).collect();
+    let (seeds, tools) = (Seeds::of_corpus(CORPUS), tools::all());
+    let (cases, tools) = (&cases, &tools);
+    drive("text", |draws| {
+        let pick = |at: usize| &cases[at % cases.len()].text;
+        let mut text = pick(draws.below(256) * 256 + draws.below(256)).clone();
+        if draws.below(4) == 0 {
+            text.push_str(pick(draws.below(256) * 256 + draws.below(256)));
+        }
+        let text = mangled(draws, &text, &seeds);
+        let lengths: Vec<usize> = (0..6).map(|_| 1 + draws.below(9)).collect();
+        Trial::new(text, move |text| broken(text, &lengths, tools))
+    });
+}
+
+fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<String> {
+    let offered = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
+    let read = extract(text, &offered);
+    if let Some(call) =
+        read.calls.iter().find(|call| tools.iter().all(|tool| tool.name != call.name))
+    {
+        return Some(format!("no tool is offered for {call}"));
+    }
+    // Markup that belongs to no call is that of reasoning and channels.
+    let is_plain = read.calls.is_empty() && read.reasoning.is_empty();
+    let may_be_marked = ["<|", "|>", "<｜", "hink", "HINK", "<thought", "<end_of_turn>"]
+        .iter()
+        .any(|mark| text.contains(mark));
+    if is_plain && !may_be_marked && read.text != text {
+        return Some(format!("text without calls became {:?}", read.text));
+    }
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    for length in lengths.iter().cycle() {
+        let end = rest.char_indices().nth(*length).map_or(rest.len(), |(end, _)| end);
+        let (piece, left) = rest.split_at(end);
+        pieces.push(piece);
+        rest = left;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    invariants::streamed_difference(&read, pieces.into_iter(), &offered)
+}

@@ -1,0 +1,242 @@
+//! Tests of tool calls in text.
+//!
+//! Each file of `formats` holds the cases of one format; `corpus.rs` describes their syntax.
+
+mod corpus;
+mod custom_formats;
+mod fuzz;
+mod invariants;
+mod scores;
+mod tools;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::iter;
+use std::path::PathBuf;
+
+use corpus::{Case, files, files_of};
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
+use proptest::sample::select;
+use serde_json::Value;
+use tool_runtime::ToolDefinition;
+use tool_runtime::drivers::text::{Formats, ParsedText, TextStream, ToolLookup, extract};
+
+/// The minimal number of cases of a format, and the minimal share of cases without a call: one in
+/// so many.
+const MIN_CASES: usize = 12;
+const TRAP_SHARE: usize = 3;
+/// The lengths of the pieces into which texts are split, in characters.
+const LENGTHS: [usize; 5] = [1, 2, 4, 5, 8];
+
+#[test]
+fn every_case_parses_as_specified() {
+    assert_cases(&files(), &tools::all());
+}
+
+/// Recorded outputs of small models, for prompts that ask for calls and for other things. Each case
+/// names the call that a careful reader finds, or none.
+#[test]
+fn recorded_outputs_parse_as_a_reader_expects() {
+    let schemas: BTreeMap<String, Value> =
+        serde_json::from_str(include_str!("recorded/tools.json")).expect("schemas");
+    let tools: Vec<_> = schemas
+        .into_iter()
+        .map(|(name, schema)| ToolDefinition::new(name, "Does it.", schema))
+        .collect();
+    assert_cases(&files_of("recorded"), &tools);
+}
+
+fn assert_cases(files: &[PathBuf], tools: &[ToolDefinition]) {
+    let lookup = lookup(tools);
+    let mut wrong = Vec::new();
+    for file in files {
+        for case in Case::all(file) {
+            let found = case.describe(&extract(&case.text, &lookup), tools);
+            if found != case.expected() {
+                wrong.push(format!(
+                    "{}:{} {}\n{}\nexpected:\n{}\ngot:\n{found}\n",
+                    file.display(),
+                    case.line,
+                    case.name,
+                    case.text,
+                    case.expected()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_format_has_enough_cases() {
+    for file in files() {
+        let cases = Case::all(&file);
+        let traps = cases.iter().filter(|case| case.calls.is_empty()).count();
+        assert!(cases.len() >= MIN_CASES, "{} has {} cases", file.display(), cases.len());
+        assert!(traps * TRAP_SHARE >= cases.len(), "{} has {traps} traps", file.display());
+    }
+    // A format without cases is untested.
+    let all: String = files().iter().map(|file| fs::read_to_string(file).expect("text")).collect();
+    for name in Formats::all().names() {
+        assert!(all.contains(&format!("# {name}\n")), "no file has the cases of {name}");
+    }
+}
+
+#[test]
+fn streamed_cases_equal_whole_text() {
+    let tools = tools::all();
+    let lookup = lookup(&tools);
+    for file in files() {
+        for case in Case::all(&file) {
+            let whole = extract(&case.text, &lookup);
+            let places: Vec<_> = case.text.char_indices().map(|(at, _)| at).collect();
+            for length in LENGTHS {
+                let ends = places.iter().copied().step_by(length).chain([case.text.len()]);
+                let ends: Vec<_> = ends.collect();
+                let pieces = ends.windows(2).map(|pair| &case.text[pair[0]..pair[1]]);
+                assert_same_in_pieces(&case, &whole, pieces, &lookup);
+            }
+            for at in places {
+                let (first, second) = case.text.split_at(at);
+                assert_same_in_pieces(&case, &whole, [first, second].into_iter(), &lookup);
+            }
+        }
+    }
+}
+
+/// With quadratic time, a hundred kilobytes for each format would take an hour. `cargo bench -p
+/// tool-runtime --bench text_growth` measures the times.
+#[test]
+fn repeated_truncated_calls_parse_in_linear_time() {
+    const BYTES: usize = 100_000;
+    let tools = tools::all();
+    let lookup = lookup(&tools);
+    for file in files() {
+        let case = Case::all(&file).swap_remove(0);
+        let half = case.text.char_indices().nth(case.text.chars().count() / 2);
+        let broken = half.map_or("", |(half, _)| &case.text[..half]);
+        let text = broken.repeat(BYTES / broken.len());
+        let ends = (1..=BYTES / 4_096).map(|at| at * 4_096).filter(|at| text.is_char_boundary(*at));
+        let ends: Vec<_> = iter::once(0).chain(ends).chain([text.len()]).collect();
+        let pieces = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]);
+        assert_same_in_pieces(&case, &extract(&text, &lookup), pieces, &lookup);
+    }
+}
+
+fn assert_same_in_pieces<'t>(
+    case: &Case,
+    whole: &ParsedText,
+    pieces: impl Iterator<Item = &'t str> + Clone,
+    lookup: &ToolLookup<'_>,
+) {
+    let fault = invariants::streamed_difference(whole, pieces.clone(), lookup);
+    if let Some(fault) = fault {
+        let pieces: Vec<_> = pieces.collect();
+        panic!("{} in pieces {pieces:?}: {fault}", case.name);
+    }
+}
+
+fn lookup(tools: &[ToolDefinition]) -> ToolLookup<'_> {
+    ToolLookup::new(&tools.iter().collect::<Vec<_>>())
+}
+
+#[test]
+fn no_call_without_offered_tools() {
+    for file in files() {
+        for case in Case::all(&file) {
+            let parsed = extract(&case.text, &ToolLookup::new(&[]));
+            assert_eq!(parsed.calls, [], "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn stream_emits_text_as_early_as_possible() {
+    let tools = tools::all();
+    let mut stream = TextStream::new(Formats::all(), lookup(&tools));
+    for (piece, chunk) in [
+        ("Let me see.", "Let me see."),
+        (" 1 < 2", " 1 < 2"),
+        (" <", ""),
+        ("b>bold</b>", " <b>bold</b>"),
+        ("\n", ""),
+        ("Act", ""),
+        ("ually, ", "\nActually,"),
+        ("<tool_call>\n{\"name\": \"nobody", ""),
+        // No tool has this name.
+        ("\", \"", " <tool_call>\n{\"name\": \"nobody\", \""),
+        ("arguments\": {}}</tool_call>", "arguments\": {}}</tool_call>"),
+    ] {
+        assert_eq!(stream.push(piece).text, chunk, "{piece}");
+    }
+    assert_eq!(stream.finish().calls, []);
+}
+
+#[test]
+fn reasoning_without_start_tag_replaces_emitted_text() {
+    let tools = tools::all();
+    let mut stream = TextStream::new(Formats::all(), lookup(&tools));
+    assert_eq!(stream.push("\n\nTwo and two").text, "\n\nTwo and two");
+    let chunk = stream.push(".\n</think>\nThe answer is 4.");
+    assert!(chunk.replaces_previous);
+    assert_eq!((chunk.text, chunk.reasoning), ("The answer is 4.", "Two and two."));
+    let chunk = stream.push(" Four.");
+    assert_eq!((chunk.text, chunk.reasoning, chunk.replaces_previous), (" Four.", "", false));
+}
+
+/// Pieces of texts without calls.
+const PIECES: [&str; 32] = [
+    "word ",
+    "\n",
+    "\n\n",
+    "  ",
+    "# Title\n",
+    "```rust\nfn main() {}\n```\n",
+    "```",
+    "`x`",
+    "`",
+    "[1, 2]",
+    "[a](b)",
+    "{\"a\": 1}",
+    "{",
+    "}",
+    "<b>",
+    "a < b",
+    "Action",
+    "Action:",
+    "Thought: so\n",
+    "get_weather is",
+    "{\"name\": \"Ann\", \"age\": 3}\n",
+    "| a | b |\n",
+    "<tool",
+    "[TOOL",
+    "> said\n",
+    "é",
+    "function=",
+    "</p>",
+    "</tool_call>",
+    "Observation: sun\n",
+    "<function=",
+    "<|",
+];
+
+fn text_without_calls() -> impl Strategy<Value = String> {
+    vec(select(PIECES.as_slice()), 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn text_without_calls_is_unchanged(text in text_without_calls(), length in 1..9_usize) {
+        let tools = tools::all();
+        let lookup = lookup(&tools);
+        let parsed = extract(&text, &lookup);
+        prop_assert_eq!(&parsed.calls, &[]);
+        prop_assert_eq!(&parsed.text, &text);
+        let chars: Vec<_> = text.chars().collect();
+        let pieces: Vec<String> = chars.chunks(length).map(|piece| piece.iter().collect()).collect();
+        prop_assert_eq!(invariants::streamed_difference(&parsed, pieces.iter().map(String::as_str), &lookup), None);
+    }
+}

@@ -1,0 +1,13 @@
+//! Events, observers and the redaction of secrets.
+
+mod canary;
+mod effects;
+mod json;
+mod observers;
+mod secrets;
+
+use tool_runtime::{Dispatcher, Registry, Tools};
+
+fn dispatcher(tools: Tools) -> Dispatcher {
+    Dispatcher::new(Registry::try_from(tools).unwrap())
+}

@@ -1,0 +1,266 @@
+//! Requests and replies of Gemini's `generateContent`, over a transport of the tests.
+
+mod pairing;
+mod signatures;
+mod streams;
+
+use serde_json::{Value, json};
+use support::canned::{Canned, Reply};
+use tool_runtime::providers::Gemini;
+use tool_runtime::{
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image, Message,
+    ModelError, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
+};
+
+/// A model of the third generation, and an older one.
+const NEW: &str = "gemini-3.5-flash";
+const OLD: &str = "gemini-2.5-flash";
+
+fn client(model: &str, canned: &Canned) -> Gemini {
+    Gemini::new("https://models.invalid/v1beta", model).transport(canned.clone()).max_retries(0)
+}
+
+/// Returns the body that is sent to this model for a request.
+async fn sent_body(model: &str, request: ChatRequest<'_>) -> Result<Value, ModelError> {
+    let canned = Canned::new([Reply::text(200, r#"{"candidates": [{}]}"#)]);
+    client(model, &canned).reply(request).await?;
+    Ok(serde_json::from_str(&canned.requests()[0].body).unwrap())
+}
+
+async fn read(body: &Value) -> Result<ChatReply, ModelError> {
+    let canned = Canned::new([Reply::text(200, &body.to_string())]);
+    client(NEW, &canned).reply(ChatRequest::new(&[])).await
+}
+
+#[tokio::test]
+async fn requests_have_the_path_and_key() {
+    let canned = Canned::new([
+        Reply::text(200, r#"{"candidates": [{}]}"#),
+        Reply::text(200, "data: {\"candidates\": [{\"finishReason\": \"STOP\"}]}\n\n"),
+    ]);
+    let client = client(NEW, &canned).key("AIza-secret\n");
+    client.reply(ChatRequest::new(&[])).await.unwrap();
+    client.stream(ChatRequest::new(&[]), &mut |_| {}).await.unwrap();
+    let [whole, streamed] = canned.requests().try_into().unwrap();
+    let base = "https://models.invalid/v1beta/models/gemini-3.5-flash";
+    assert_eq!(whole.url, format!("{base}:generateContent"));
+    assert_eq!(streamed.url, format!("{base}:streamGenerateContent?alt=sse"));
+    assert_eq!(whole.headers.get("x-goog-api-key"), Some("AIza-secret"));
+    assert!(!format!("{client:?} {whole:?}").contains("AIza-secret"));
+}
+
+fn text(text: &str) -> Value {
+    json!({ "text": text })
+}
+
+#[tokio::test]
+async fn conversation_with_calls_and_results() {
+    let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
+    let first = ToolCall::new("a.1", "weather/get", r#"{ "city": "Oslo" }"#);
+    let second = ToolCall::new("b", "weather/get", json!({ "city": "Rome" }));
+    let damaged = ToolCall::new("c", "weather/get", "{city: 'Bonn'");
+    let mut result = ToolResult::success(&first, "rain");
+    result.images = vec![image.clone()];
+    let call_part = |call: &ToolCall| AssistantPart::Call(call.clone());
+    let messages = [
+        Message::system("Be brief."),
+        Message::User {
+            parts: vec![UserPart::Text { text: "Look:".into() }, UserPart::Image(image)],
+        },
+        Message::user("Umbrella?"),
+        Message::assistant("One moment."),
+        Message::Assistant {
+            parts: vec![call_part(&first), call_part(&second), call_part(&damaged)],
+        },
+        Message::Tool {
+            results: vec![
+                result,
+                ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"),
+                ToolResult::success(&damaged, ""),
+            ],
+        },
+        Message::user("And now?"),
+        Message::system("Be kind."),
+    ];
+    let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    let tool = ToolDefinition::new("weather/get", "Weather.", schema.clone());
+    let tools = [&tool];
+
+    let image_part = json!({ "inlineData": { "mimeType": "image/png", "data": "AAAA" } });
+    let call = |id: &str, city: &str| json!({ "functionCall": { "id": id, "name": "weather_get", "args": { "city": city } } });
+    let response = |id: &str, response: Value| json!({ "functionResponse": { "id": id, "name": "weather_get", "response": response } });
+    let mut signed = call("a.1", "Oslo");
+    signed["thoughtSignature"] = "skip_thought_signature_validator".into();
+    let mut with_image = response("a.1", json!({ "output": "rain" }));
+    with_image["functionResponse"]["parts"] = json!([image_part]);
+    let [late, blank] =
+        [response("b", json!({ "error": "too slow" })), response("c", json!({ "output": "" }))];
+    let model_content = |first: Value| {
+        let parts = [text("One moment."), first, call("b", "Rome"), call("c", "Bonn")];
+        json!({ "role": "model", "parts": parts })
+    };
+    let user = |parts: &[Value]| json!({ "role": "user", "parts": parts });
+    let question = user(&[text("Look:"), image_part.clone(), text("Umbrella?")]);
+    for (model, contents) in [
+        (
+            NEW,
+            json!([
+                question,
+                model_content(signed),
+                user(&[with_image, late.clone(), blank.clone()]),
+                user(&[text("And now?")]),
+            ]),
+        ),
+        (
+            OLD,
+            json!([
+                question,
+                model_content(call("a.1", "Oslo")),
+                user(&[response("a.1", json!({ "output": "rain" })), late, blank]),
+                user(&[text("[What `weather_get` (a.1) showed:]"), image_part, text("And now?")]),
+            ]),
+        ),
+    ] {
+        let body = sent_body(model, ChatRequest::new(&messages).tools(&tools)).await.unwrap();
+        let expected = json!({
+            "systemInstruction": { "parts": [{ "text": "Be brief.\n\nBe kind." }] },
+            "contents": contents,
+            "tools": [{ "functionDeclarations": [{
+                "name": "weather_get", "description": "Weather.", "parametersJsonSchema": schema }] }],
+        });
+        assert_eq!(body, expected, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn options_set_their_members() {
+    let tool = ToolDefinition::new("now/utc", "Time.", json!({ "type": "object" }));
+    let set = ChatOptions::default;
+    let calling = |config: Value| json!({ "toolConfig": { "functionCallingConfig": config } });
+    let generation = |config: Value| json!({ "generationConfig": config });
+    let schema = json!({ "type": "object" });
+    let thinking = json!({ "thinkingConfig": { "thinkingLevel": "low" }, "temperature": 1.0 });
+    for (options, expected) in [
+        (set(), json!({})),
+        (set().parallel_calls(true), json!({})),
+        (set().tool_choice(ToolChoice::Required), calling(json!({ "mode": "ANY" }))),
+        (set().tool_choice(ToolChoice::None), calling(json!({ "mode": "NONE" }))),
+        (
+            set().tool_choice(ToolChoice::Tool("now/utc".into())),
+            calling(json!({ "mode": "ANY", "allowedFunctionNames": ["now_utc"] })),
+        ),
+        (
+            set().output(schema.clone()),
+            generation(
+                json!({ "responseMimeType": "application/json", "responseJsonSchema": schema }),
+            ),
+        ),
+        (
+            set().max_tokens(9).temperature(0.5).stop("a").stop("b"),
+            generation(json!({ "maxOutputTokens": 9, "temperature": 0.5,
+                "stopSequences": ["a", "b"] })),
+        ),
+        (
+            set().max_tokens(9).temperature(0.5).extra("generationConfig", thinking),
+            generation(json!({ "maxOutputTokens": 9, "temperature": 1.0,
+                "thinkingConfig": { "thinkingLevel": "low" } })),
+        ),
+        (
+            set()
+                .tool_choice(ToolChoice::Required)
+                .extra("toolConfig", json!({ "retrievalConfig": {} })),
+            json!({ "toolConfig":
+                { "functionCallingConfig": { "mode": "ANY" }, "retrievalConfig": {} } }),
+        ),
+        (
+            set().extra("cachedContent", "cachedContents/1"),
+            json!({ "cachedContent": "cachedContents/1" }),
+        ),
+        (set().extra("toolConfig", Value::Null), json!({ "toolConfig": null })),
+    ] {
+        let (tools, messages) = ([&tool], [Message::user("Hello")]);
+        let request = ChatRequest::new(&messages).tools(&tools).options(&options);
+        let mut body = sent_body(NEW, request).await.unwrap();
+        let members = body.as_object_mut().unwrap();
+        for known in ["contents", "tools"] {
+            members.remove(known).unwrap();
+        }
+        assert_eq!(body, expected, "{options:?}");
+    }
+}
+
+#[tokio::test]
+async fn unsupported_options_are_errors() {
+    let tool = ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
+    let six =
+        ["a", "b", "c", "d", "e", "f"].into_iter().fold(ChatOptions::default(), ChatOptions::stop);
+    for (options, tools, named) in [
+        (ChatOptions::default().parallel_calls(false), &[&tool][..], Some("`parallel_calls`")),
+        // Without tools, options of calls do not matter.
+        (ChatOptions::default().parallel_calls(false), &[], None),
+        (six, &[], Some("6 of at most 5")),
+    ] {
+        let messages = [Message::user("Hello")];
+        let request = ChatRequest::new(&messages).tools(tools).options(&options);
+        match (sent_body(NEW, request).await, named) {
+            (Err(ModelError::Setup(text)), Some(named)) => {
+                assert!(text.contains("Gemini") && text.contains(named), "{text}");
+            }
+            (Ok(_), None) => {}
+            (other, _) => panic!("{options:?}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn finish_reasons_are_decoded() {
+    let text = json!({ "parts": [{ "text": "Hi" }] });
+    let function_call = json!({ "parts": [{ "functionCall": { "name": "now" } }] });
+    for (content, reason, finish) in [
+        (&text, json!(null), FinishReason::Stop),
+        (&text, json!("STOP"), FinishReason::Stop),
+        (&function_call, json!("STOP"), FinishReason::ToolCalls),
+        (&function_call, json!(null), FinishReason::ToolCalls),
+        (&function_call, json!("MAX_TOKENS"), FinishReason::Length),
+        (&text, json!("SAFETY"), FinishReason::ContentFilter),
+        (&text, json!("IMAGE_RECITATION"), FinishReason::ContentFilter),
+        (&text, json!("FINISH_REASON_UNSPECIFIED"), FinishReason::Other),
+        (&text, json!("YET_TO_COME"), FinishReason::Other),
+    ] {
+        let body = json!({ "candidates": [{ "content": content, "finishReason": reason }] });
+        assert_eq!(read(&body).await.unwrap().finish_reason, finish, "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_without_a_reply_are_errors() {
+    let part = |part: Value| json!({ "candidates": [{ "content": { "parts": [part] } }] });
+    let ended = |reason: &str| {
+        let text = json!({ "parts": [{ "text": "I will look it up." }] });
+        json!({ "candidates": [{ "content": text, "finishReason": reason,
+            "finishMessage": "Malformed function call: print(now(" }] })
+    };
+    for (body, reason) in [
+        (json!("no"), "invalid type"),
+        (json!({}), "no candidate"),
+        (json!({ "candidates": [] }), "no candidate"),
+        (json!({ "promptFeedback": {} }), "no candidate"),
+        (part(json!({ "functionCall": { "args": {} } })), "a call has no name"),
+        (part(json!({ "functionCall": "now" })), "malformed call"),
+        (
+            part(json!({ "functionCall": { "name": "now", "willContinue": true } })),
+            "the arguments of `now` come in pieces",
+        ),
+        // Text before a failed call is not an answer.
+        (ended("MALFORMED_FUNCTION_CALL"), "finish reason MALFORMED_FUNCTION_CALL"),
+        (ended("MALFORMED_FUNCTION_CALL"), "print(now("),
+        (ended("UNEXPECTED_TOOL_CALL"), "UNEXPECTED_TOOL_CALL"),
+        (ended("MISSING_THOUGHT_SIGNATURE"), "MISSING_THOUGHT_SIGNATURE"),
+        (ended("MALFORMED_RESPONSE"), "MALFORMED_RESPONSE"),
+        (json!({ "error": { "message": "odd" } }), "the provider reported an error: odd"),
+    ] {
+        let error = read(&body).await.unwrap_err();
+        assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}

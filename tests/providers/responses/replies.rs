@@ -1,0 +1,78 @@
+//! Bodies and streams without a reply; `conformance` tests the files of `fixtures/responses`.
+
+use std::path::Path;
+
+use serde_json::json;
+use tool_runtime::models::{ApiError, ApiErrorKind};
+use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
+
+use super::client;
+use support::canned::{Canned, Reply};
+use support::streamed::streamed;
+
+/// Files of this name, with the names of their cases.
+pub fn cases(file: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/responses");
+    let cases = std::fs::read_dir(folder).unwrap().filter_map(|case| {
+        let path = case.unwrap().path();
+        let text = std::fs::read_to_string(path.join(file)).ok()?;
+        Some((path.file_name().unwrap().to_string_lossy().into_owned(), text))
+    });
+    let cases: Vec<_> = cases.collect();
+    assert!(!cases.is_empty(), "nothing has a {file}");
+    cases
+}
+
+async fn read(status: u16, body: &str) -> Result<ChatReply, ModelError> {
+    client(&Canned::new([Reply::text(status, body)])).reply(ChatRequest::new(&[])).await
+}
+
+#[tokio::test]
+async fn bodies_without_a_reply_are_errors() {
+    for (body, reason) in [
+        (json!("no"), "invalid type"),
+        (json!({}), "no output"),
+        (json!({ "output": [{}] }), "no type"),
+        (json!({ "output": [{ "type": "function_call" }] }), "a call has no name"),
+        (json!({ "output": [], "status": "queued" }), "queued"),
+        (json!({ "output": [], "status": "failed" }), "response failed without an error"),
+        (json!({ "error": { "message": "odd" } }), "an error: odd"),
+    ] {
+        let error = read(200, &body.to_string()).await.unwrap_err();
+        assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    for (event, reason) in [
+        (r#"{"error": {"code": 500, "message": "odd"}}"#, "status 200"),
+        (r#"{"type": "response.failed", "response": {}}"#, "response failed without an error"),
+        (r#"{"type": "response.completed"}"#, "invalid type"),
+        (r#"{"type": "response.output_te"#, "EOF"),
+    ] {
+        let canned = Canned::new([Reply::text(200, &format!("data: {event}\n\n"))]);
+        let error = streamed(&client(&canned)).await.0.unwrap_err();
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    for body in [
+        r#"{"error": {"code": "rate_limit_exceeded"}}"#,
+        r#"{"output": [], "status": "failed", "error": {"code": "rate_limit_exceeded"}}"#,
+    ] {
+        let error = read(200, body).await.unwrap_err();
+        let is_limited = |refusal: &ApiError| refusal.kind == ApiErrorKind::RateLimited;
+        assert!(matches!(&error, ModelError::Api(refusal) if is_limited(refusal)), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn items_are_ordered_by_their_index() {
+    let item = |index: u64, id: &str| {
+        let item = json!({ "type": "function_call", "call_id": id, "name": id, "arguments": "{}" });
+        let completed =
+            json!({ "type": "response.output_item.done", "output_index": index, "item": item });
+        format!("data: {completed}\n\n")
+    };
+    let end = "data: {\"type\": \"response.completed\", \"response\": {}}\n\n";
+    let text = item(1, "b") + &item(0, "a") + end;
+    let (reply, _) = streamed(&client(&Canned::new([Reply::text(200, &text)]))).await;
+    let assistant = Message::Assistant { parts: reply.unwrap().parts };
+    assert_eq!(assistant.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}

@@ -1,0 +1,129 @@
+//! Faults of servers, for all providers.
+
+use std::error::Error;
+
+use tool_runtime::ModelError;
+
+use super::{KEY, exchange_kinds};
+use support::server::{Reply, Server};
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    for status in [301, 302, 303, 307, 308] {
+        let target = Server::start([Reply::new(200, "{}")]).await;
+        let header = format!("location: {}", target.base_url());
+        for (provider, is_streamed) in exchange_kinds() {
+            let reply = Reply::with_header(status, &header, "moved");
+            let error = provider.result_of(is_streamed, reply).await.unwrap_err();
+            assert!(matches!(&error, ModelError::Api(refusal) if refusal.status == status));
+            let expected = format!("it redirects to {} moved", target.base_url());
+            assert!(error.to_string().ends_with(&expected), "{}: {error}", provider.name);
+            assert!(target.requests().is_empty());
+        }
+    }
+}
+
+/// `Provider::send_request` checks every error for secrets.
+#[tokio::test]
+async fn quoted_key_is_redacted() {
+    let json = "content-type: application/json";
+    for (provider, is_streamed) in exchange_kinds() {
+        for (status, body) in [
+            (401, format!("no such key: {KEY}")),
+            (401, format!(r#"{{"error": {{"message": "no such key: {KEY}"}}}}"#)),
+            (401, format!(r#"{{"error": "no such key: {KEY}"}}"#)),
+            (200, format!("no such key: {KEY}")),
+            (200, format!(r#"{{"error": {{"message": "no such key: {KEY}"}}}}"#)),
+        ] {
+            let reply = Reply::with_header(status, json, &body);
+            let error = provider.result_of(is_streamed, reply).await.unwrap_err();
+            assert!(error.to_string().contains("key: …"), "{}: {error}", provider.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn broken_connection_is_unreachable() {
+    for (provider, is_streamed) in exchange_kinds() {
+        let (header, good) = provider.good(is_streamed);
+        let half = &good[..good.len() / 3];
+        let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n");
+        for bytes in [
+            String::new(),
+            "HTTP/1.1 200 O".to_owned(),
+            "this is no HTTP\r\n\r\n".to_owned(),
+            format!("{head}content-length: {}\r\n\r\n{half}", good.len()),
+            format!("{head}transfer-encoding: chunked\r\n\r\nffff\r\n{half}"),
+        ] {
+            let reply = Reply::Bytes(bytes.clone().into());
+            let error = provider.result_of(is_streamed, reply).await.unwrap_err();
+            let is_expected = matches!(error, ModelError::Unreachable { .. });
+            assert!(is_expected, "{}, {bytes:?}: {error:?}", provider.name);
+            assert!(error.source().is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn bodies_without_a_reply_are_errors() {
+    let page = "<!DOCTYPE html><h1>Sign in</h1>";
+    for (provider, is_streamed) in exchange_kinds() {
+        let (header, good) = provider.good(is_streamed);
+        let half = &good[..good.len() / 2];
+        let message = |json: &str| match header {
+            "content-type: text/event-stream" => format!("data: {json}\n\n"),
+            _ => format!("{json}\n"),
+        };
+        let [open, five, word] = ["{\"a\": ", "5", "nothing"].map(message);
+        for (header, body, reason) in [
+            ("content-type: text/html", page, "Sign in"),
+            (header, page, "Sign in"),
+            (header, "", ""),
+            (header, " \n", ""),
+            (header, half, ""),
+            (header, &open, "EOF"),
+            (header, &five, "5"),
+            (header, &word, "expected"),
+        ] {
+            let reply = Reply::with_header(200, header, body);
+            let answer = provider.result_of(is_streamed, reply).await;
+            let Err(error) = answer else { panic!("{}, {body:?}: {answer:?}", provider.name) };
+            let is_expected = match error {
+                // The stream started well.
+                ModelError::Unreachable { .. } => is_streamed && body == half,
+                ModelError::Malformed { .. } => true,
+                _ => false,
+            };
+            assert!(is_expected, "{}, {body:?}: {error:?}", provider.name);
+            assert!(error.to_string().contains(reason), "{}, {body:?}: {error}", provider.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn half_a_character_is_an_error() {
+    for (provider, is_streamed) in exchange_kinds() {
+        let (header, _) = provider.good(is_streamed);
+        let body = b"data: {\"a\": \"\xc3\"}\n\n";
+        let body = if header.contains("event") { &body[..] } else { &body[6..] };
+        let reply = Reply::with_header(200, header, body);
+        let error = provider.result_of(is_streamed, reply).await.unwrap_err();
+        let ModelError::Malformed { reason, .. } = &error else {
+            panic!("{}: {error:?}", provider.name)
+        };
+        assert_eq!(reason, "not UTF-8", "{}", provider.name);
+    }
+}
+
+#[tokio::test]
+async fn endless_body_is_an_error() {
+    for (provider, is_streamed) in exchange_kinds() {
+        let reply = Reply::Endless(" ".repeat(1 << 16));
+        let error = provider.result_of(is_streamed, reply).await.unwrap_err();
+        let ModelError::Malformed { reason, body, .. } = &error else {
+            panic!("{}: {error:?}", provider.name)
+        };
+        assert!(reason.contains("longer than"), "{}: {reason}", provider.name);
+        assert!(body.len() < 5_000);
+    }
+}

@@ -1,0 +1,5 @@
+//! Schemas: their validation, their dialects, and their agreement with the decoder.
+
+mod agreement;
+mod dialect;
+mod shapes;

@@ -9,6 +9,7 @@
 //! The official clients read the same files, see `fixtures/clients.py`.
 
 mod arguments;
+pub mod requests;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,13 +1,12 @@
-//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
+//! The rules of the API for the requests of any conversation.
 
 use std::collections::HashSet;
 
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_runtime::{ChatRequest, Reasoning};
+use tool_runtime::Reasoning;
 
-use super::{NEW, OLD, sent_body};
-use support::histories::{config, histories};
+use super::{NEW, OLD, client};
+use crate::conformance::requests::{Contract, conversations};
 
 /// Members of a part, of which it has exactly one.
 const DATA: [&str; 5] =
@@ -105,15 +104,33 @@ const THOUGHTS: &[fn() -> Reasoning] = &[
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
 ];
 
-proptest! {
-    #![proptest_config(config())]
+/// Returns the rule that a request to a model of this generation breaks.
+fn broken_rule_of(body: &Value, is_new: bool) -> Option<String> {
+    let is_foreign = body.to_string().contains("reasoning_content");
+    let foreign = || is_foreign.then(|| "it holds the reasoning of another provider".into());
+    broken_rule(body, is_new).or_else(foreign)
+}
 
-    #[test]
-    fn any_conversation_is_accepted(messages in histories(THOUGHTS), is_new: bool) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let model = if is_new { NEW } else { OLD };
-        let body = runtime.block_on(sent_body(model, ChatRequest::new(&messages))).unwrap();
-        prop_assert_eq!(broken_rule(&body, is_new), None, "{}", body);
-        prop_assert!(!body.to_string().contains("reasoning_content"), "{}", body);
-    }
+const CONTRACT: Contract = Contract {
+    client: |canned| Box::new(client(NEW, &canned)),
+    empty_reply: r#"{"candidates": [{}]}"#,
+    conversations: || conversations(THOUGHTS),
+    options: None,
+    broken_rule: |body| broken_rule_of(body, true),
+};
+
+const CONTRACT_OF_OLD_MODELS: Contract = Contract {
+    client: |canned| Box::new(client(OLD, &canned)),
+    broken_rule: |body| broken_rule_of(body, false),
+    ..CONTRACT
+};
+
+#[test]
+fn any_conversation_is_accepted() {
+    CONTRACT.assert_any_conversation_is_accepted();
+}
+
+#[test]
+fn any_conversation_is_accepted_by_old_models() {
+    CONTRACT_OF_OLD_MODELS.assert_any_conversation_is_accepted();
 }

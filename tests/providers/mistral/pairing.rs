@@ -1,13 +1,12 @@
-//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
+//! The rules of the API for the requests of any conversation.
 
 use std::collections::HashSet;
 
-use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tool_runtime::{ChatRequest, Reasoning};
+use tool_runtime::Reasoning;
 
-use super::request_body;
-use support::histories::{config, histories};
+use super::client;
+use crate::conformance::requests::{Contract, conversations};
 
 /// Order of the roles, according to the errors of the API.
 fn may_follow(last: &str, next: &str) -> bool {
@@ -116,13 +115,15 @@ const THOUGHTS: &[fn() -> Reasoning] = &[
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
 ];
 
-proptest! {
-    #![proptest_config(config())]
+const CONTRACT: Contract = Contract {
+    client: |canned| Box::new(client(&canned)),
+    empty_reply: super::EMPTY_REPLY,
+    conversations: || conversations(THOUGHTS),
+    options: None,
+    broken_rule,
+};
 
-    #[test]
-    fn any_conversation_is_accepted(messages in histories(THOUGHTS)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let body = runtime.block_on(request_body(ChatRequest::new(&messages)));
-        prop_assert_eq!(broken_rule(&body), None, "{}", body);
-    }
+#[test]
+fn any_conversation_is_accepted() {
+    CONTRACT.assert_any_conversation_is_accepted();
 }

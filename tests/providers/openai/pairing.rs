@@ -1,4 +1,4 @@
-//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
+//! The rules of the API for the requests of any conversation.
 //!
 //! There are two oracles: the rules of the API reference ("messages", "tool messages must be a
 //! response to a preceding message with `tool_calls`"), and the types of the crate async-openai,
@@ -7,16 +7,12 @@
 use std::collections::HashSet;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
-use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
 use serde_json::{Value, json};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatRequest, Image, Message, Reasoning, ToolCall,
-    ToolDefinition, ToolResult,
-};
+use tool_runtime::{AssistantPart, ChatOptions, Image, Message, Reasoning, ToolCall, ToolResult};
 
-use support::canned::{Canned, Reply};
-use support::histories::{config, histories};
+use crate::conformance::requests::{Contract, conversations};
 use support::oracle::{lost, options};
 
 /// Checks the order of the messages in a request.
@@ -78,27 +74,25 @@ fn broken_rule(body: &Value) -> Option<String> {
 const THOUGHTS: &[fn() -> Reasoning] =
     &[|| Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "thinking": "Hm" }))];
 
-fn request_body(messages: &[Message], options: &ChatOptions) -> Value {
-    let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));
-    let tools = [&tool];
-    let canned = Canned::new([Reply::text(200, r#"{"choices": [{"message": {}}]}"#)]);
-    let model = OpenAi::new("https://api.openai.com/v1", "m").transport(canned.clone());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let request = ChatRequest::new(messages).tools(&tools).options(options);
-    runtime.block_on(model.reply(request)).unwrap();
-    serde_json::from_str(&canned.requests()[0].body).unwrap()
+/// Returns the rule that a request breaks, or the member that the crate async-openai does not know.
+fn broken_rule_or_type(body: &Value) -> Option<String> {
+    broken_rule(body).or_else(|| {
+        let read: CreateChatCompletionRequest = serde_json::from_value(body.clone()).unwrap();
+        lost(body, &serde_json::to_value(read).unwrap())
+    })
 }
 
-proptest! {
-    #![proptest_config(config())]
+const CONTRACT: Contract = Contract {
+    client: |canned| Box::new(OpenAi::new("https://api.openai.com/v1", "m").transport(canned)),
+    empty_reply: r#"{"choices": [{"message": {}}]}"#,
+    conversations: || conversations(THOUGHTS),
+    options: Some(|| options().boxed()),
+    broken_rule: broken_rule_or_type,
+};
 
-    #[test]
-    fn any_conversation_is_accepted(messages in histories(THOUGHTS), options in options()) {
-        let body = request_body(&messages, &options);
-        prop_assert_eq!(broken_rule(&body), None, "{}", body);
-        let read: CreateChatCompletionRequest = serde_json::from_value(body.clone()).unwrap();
-        prop_assert_eq!(lost(&body, &serde_json::to_value(read).unwrap()), None, "{}", body);
-    }
+#[test]
+fn any_conversation_is_accepted() {
+    CONTRACT.assert_any_conversation_is_accepted();
 }
 
 /// Images of results and the next user message are one message.
@@ -114,7 +108,7 @@ fn result_images_join_the_next_user_message() {
         Message::Tool { results: vec![result] },
         Message::user("And?"),
     ];
-    let body = request_body(&messages, &ChatOptions::default());
+    let body = CONTRACT.request_body(&messages, &ChatOptions::default());
     let sent_messages = body["messages"].as_array().unwrap();
     let roles: Vec<_> = sent_messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "user"]);
@@ -133,7 +127,7 @@ fn adjacent_user_messages_are_joined() {
         Message::assistant("Warm."),
         Message::user("Where?"),
     ];
-    let body = request_body(&messages, &ChatOptions::default());
+    let body = CONTRACT.request_body(&messages, &ChatOptions::default());
     let sent_messages: Vec<_> =
         body["messages"].as_array().unwrap().iter().map(|it| &it["content"]).collect();
     assert_eq!(sent_messages, ["[Summary] It was cold.\n\nAnd now?", "Warm.", "Where?"]);

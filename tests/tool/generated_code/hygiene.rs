@@ -6,13 +6,13 @@ mod schemars {}
 mod core {}
 mod std {}
 
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only the name is used")]
 struct Option;
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only the name is used")]
 struct Box;
 type Result<T> = ::std::result::Result<T, ::tool_runtime::ToolError>;
 
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only the name is used")]
 trait Everywhere: Sized {
     fn split(self) {}
     fn pick(self) {}
@@ -27,9 +27,9 @@ impl<T> Everywhere for T {}
 
 // Names that a macro of the user could introduce.
 mod tool {}
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only the name is used")]
 struct Function;
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only the name is used")]
 struct Names;
 
 /// Is called under whatever name.

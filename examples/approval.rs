@@ -8,7 +8,7 @@ use std::io;
 
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
-use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, async_trait, tool, tools};
+use tool_runtime::{Agent, ChatReply, Policy, RunContext, ScriptedModel, async_trait, tool, tools};
 
 /// Deletes a file.
 #[tool(effect = "write", permission = "ask")]
@@ -22,7 +22,7 @@ struct Terminal;
 
 #[async_trait]
 impl Approver for Terminal {
-    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         let question = format!("{} {} [y/n/a] ", request.call.name, request.redacted_arguments());
         // Reading from the terminal blocks its thread.
         match spawn_blocking(move || ask(&question)).await {

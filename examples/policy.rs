@@ -65,9 +65,10 @@ fn dispatcher() -> Result<Dispatcher, RegistryError> {
     let registry = Registry::try_from(tools![read, delete, draw, send, price])?;
     registry.register_all_from("sky", tools![weather])?;
     let is_secret = |path: Option<&str>| path.is_some_and(|path| path.starts_with("secret"));
-    let permissions = Permissions::default()
-        .tool("delete", Permission::Deny)
-        .when(move |call| is_secret(call.arguments["path"].as_str()).then_some(Permission::Deny));
+    let permissions =
+        Permissions::default().tool("delete", Permission::Deny).when(move |call, _| {
+            is_secret(call.arguments["path"].as_str()).then_some(Permission::Deny)
+        });
     let policy = Policy::new()
         .permissions(permissions)
         .concurrency(Concurrency::default().all(8).tool("draw", 1))

@@ -15,13 +15,13 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::dispatch::{
-    Approval, ApprovalRequest, Approver, Batch, Concurrency, InterceptAction, Interceptor, OnBlock,
-    OnFailure, Permissions, RateLimits,
+    Approval, ApprovalRequest, Approver, Batch, Concurrency, InterceptAction, InterceptContext,
+    Interceptor, OnBlock, OnFailure, Permissions, RateLimits,
 };
 use tool_runtime::event::{BlockReason, Event, Observers, ToolEvent};
 use tool_runtime::{
-    CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, ToolCall, ToolContext,
-    ToolError, ToolExecution, async_trait, tool, tools,
+    CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, RunContext, ToolCall,
+    ToolContext, ToolError, ToolExecution, async_trait, tool, tools,
 };
 
 /// Records which calls entered their tools, and which of them ran at the same time.
@@ -162,7 +162,7 @@ struct Clerk;
 
 #[async_trait]
 impl Approver for Clerk {
-    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         match request.arguments["behavior"].as_str() {
             Some("fails") => Approval::Deny("no".into()),
             Some("passes") => Approval::Defer,
@@ -181,14 +181,18 @@ struct Guard;
 
 #[async_trait]
 impl Interceptor for Guard {
-    async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
+    async fn before_call(
+        &self,
+        call: &mut ToolCall,
+        _: &mut InterceptContext<'_>,
+    ) -> InterceptAction {
         match call.id.as_str().len() {
             6 if call.id.as_str().ends_with('7') => InterceptAction::Block("unlucky".into()),
             _ => InterceptAction::Run,
         }
     }
 
-    async fn after_call(&self, execution: &mut ToolExecution) {
+    async fn after_call(&self, execution: &mut ToolExecution, _: &RunContext<'_>) {
         assert!(execution.attempts != 2, "on purpose");
     }
 }
@@ -292,9 +296,10 @@ async fn run(trial: &Trial) -> TrialResult {
         policy = policy.on_block(OnBlock::Abort);
     }
     if trial.guarded {
-        policy = policy.interceptor(Guard).permissions(Permissions::default().when(|request| {
-            (request.arguments["behavior"] == "spawns").then_some(Permission::Ask)
-        }));
+        policy =
+            policy.interceptor(Guard).permissions(Permissions::default().when(|request, _| {
+                (request.arguments["behavior"] == "spawns").then_some(Permission::Ask)
+            }));
     }
     if trial.needs_approval {
         policy = policy.approver(Clerk);

@@ -9,8 +9,8 @@ use tool_runtime::agent::{Limits, Steering};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{JsonLines, Progress, Recorder};
 use tool_runtime::{
-    Agent, ChatReply, EffectRecord, Message, Policy, ScriptedModel, StopReason, ToolCall,
-    ToolContext, ToolError, ToolOutput, args, async_trait, tool, tools,
+    Agent, ChatReply, EffectRecord, Message, Policy, RunContext, ScriptedModel, StopReason,
+    ToolCall, ToolContext, ToolError, ToolOutput, args, async_trait, tool, tools,
 };
 
 /// A secret of the policy, which the model never sees.
@@ -81,7 +81,7 @@ struct DenyingApprover;
 
 #[async_trait]
 impl Approver for DenyingApprover {
-    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         Approval::Deny(format!("{} {request:?}", request.arguments))
     }
 }

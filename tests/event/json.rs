@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{
     BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress, Recorder,
@@ -10,8 +10,8 @@ use tool_runtime::event::{
 };
 use tool_runtime::json::parse;
 use tool_runtime::{
-    Agent, CancellationToken, ChatReply, EffectRecord, Event, Policy, ScriptedModel, ToolCall,
-    ToolContext, ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
+    Agent, CancellationToken, ChatReply, EffectRecord, Event, Policy, RunContext, ScriptedModel,
+    ToolCall, ToolContext, ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
 };
 
 fn execution() -> ToolExecution {
@@ -44,7 +44,13 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let call_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
     vec![
         (
-            RunEvent::Started { parent_run: None, agent: None, session: None }.into(),
+            RunEvent::Started {
+                parent_run: None,
+                agent: None,
+                session: None,
+                metadata: Map::new(),
+            }
+            .into(),
             "run started",
             json!({}),
         ),
@@ -53,10 +59,11 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 parent_run: Some(9.into()),
                 agent: Some("ada".into()),
                 session: Some("s".into()),
+                metadata: Map::from_iter([("user".to_owned(), json!("ada"))]),
             }
             .into(),
             "run started",
-            json!({"within": format!("{:032x}", 9), "agent": "ada", "session": "s"}),
+            json!({"within": format!("{:032x}", 9), "agent": "ada", "session": "s", "metadata": {"user": "ada"}}),
         ),
         (
             RunEvent::MessageAdded {
@@ -272,7 +279,7 @@ struct OnlyTemporary;
 
 #[async_trait]
 impl Approver for OnlyTemporary {
-    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         match request.arguments["path"].as_str() {
             Some("a.tmp") => Approval::Once,
             _ => Approval::Deny("no".into()),

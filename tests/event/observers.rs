@@ -29,7 +29,12 @@ fn numbered(turn: u32) -> Event {
     Event::new(
         Origin::new(1.into(), turn),
         std::time::UNIX_EPOCH,
-        RunEvent::Started { parent_run: None, agent: None, session: None },
+        RunEvent::Started {
+            parent_run: None,
+            agent: None,
+            session: None,
+            metadata: serde_json::Map::new(),
+        },
     )
 }
 

@@ -5,9 +5,9 @@ use tool_runtime::agent::Paused;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, AskLater, Permissions};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::{
-    Agent, Arguments, AssistantPart, ChatReply, Message, Policy, Reasoning, ScriptedModel,
-    StopReason, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput,
-    args, async_trait, tool, tools,
+    Agent, Arguments, AssistantPart, ChatReply, Message, Policy, Reasoning, RunContext,
+    ScriptedModel, StopReason, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
+    ToolExecution, ToolOutput, args, async_trait, tool, tools,
 };
 
 use super::dispatcher;
@@ -155,7 +155,7 @@ async fn configured_secret_is_redacted_in_quoted_arguments() {
     let recorder = Recorder::new(100);
     let key = "k3y-0f-th3-h0us3-".repeat(20);
     let policy = Policy::new().secrets([key.clone()]);
-    let ask = Permissions::default().when(|_| None);
+    let ask = Permissions::default().when(|_, _| None);
     for policy in [policy.clone(), policy.permissions(ask)] {
         let dispatcher = dispatcher(tools![add]).policy(policy).observer(recorder.clone());
         for arguments in [
@@ -258,7 +258,7 @@ struct InspectingApprover;
 
 #[async_trait]
 impl Approver for InspectingApprover {
-    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         assert!(!format!("{request:?}").contains("k3yk3y"), "{request:?}");
         assert_eq!(request.redacted_arguments(), json!({"key": "[redacted]"}));
         match request.arguments["key"].as_str() {

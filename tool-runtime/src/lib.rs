@@ -113,8 +113,9 @@ pub use models::{
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolError,
-    IntoToolOutput, Permission, RateLimit, Repair, RequiredExtension, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox,
+    IntoToolOutput, Permission, RateLimit, Repair, RequiredExtension, RunContext, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference,
+    Toolbox,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

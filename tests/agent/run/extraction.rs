@@ -48,7 +48,7 @@ async fn answer_is_extracted_as_a_value() {
     let cold = || ChatReply::text(r#"{"city": "hunter22", "degrees": -100}"#);
     let agent = Agent::new(script([bad(), cold()]), Tools::new())
         .policy(Policy::new().secrets(["hunter22"]));
-    let stopped = agent.extract_attempts(2).extract::<Warmth>("?").await.unwrap_err();
+    let stopped = agent.answer_attempts(2).extract::<Warmth>("?").await.unwrap_err();
     let expected = r#"the run stopped: extraction failed after 2 attempts: this is wrong with it:
 - `degrees`: expected an integer from -90 to 60, got -100; last reply: {"city": "[redacted]", "degrees": -100}"#;
     assert_eq!(stopped.to_string(), expected);
@@ -62,7 +62,7 @@ async fn answer_is_extracted_as_a_value() {
     );
     // A long reply is shortened.
     let agent = Agent::new(script([ChatReply::text("é".repeat(5_000))]), Tools::new());
-    let stopped = agent.extract_attempts(1).extract::<Warmth>("?").await.unwrap_err();
+    let stopped = agent.answer_attempts(1).extract::<Warmth>("?").await.unwrap_err();
     assert!(stopped.to_string().len() < 800, "{stopped}");
 
     // A value that is no object is wrapped in one.
@@ -281,14 +281,14 @@ async fn conversation_without_messages_stops_with_nothing_asked() {
 }
 
 #[tokio::test]
-async fn extract_attempts_limits_the_requests() {
+async fn answer_attempts_limits_the_requests() {
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
     for (times, needed, fits) in
         [(0, 1, true), (0, 2, false), (1, 2, false), (3, 3, true), (5, 5, true), (5, 6, false)]
     {
         let bad = (1..needed).map(|_| ChatReply::text("Ada"));
         let model = ScriptedModel::new(bad.chain([good()]));
-        let agent = Agent::new(model, Tools::new()).extract_attempts(times);
+        let agent = Agent::new(model, Tools::new()).answer_attempts(times);
         let ended = agent.extract::<Person>("Ada is 36.").await;
         assert_eq!(
             ended.err().map(|stopped| stopped.reason.code()),

@@ -1,5 +1,6 @@
 //! Runs that are streamed, driven step by step, saved, limited and steered.
 
+mod context;
 mod events;
 mod extraction;
 mod limits;
@@ -8,6 +9,7 @@ mod state;
 mod steering;
 mod streams;
 mod transcripts;
+mod validators;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -92,6 +94,5 @@ fn pieces(text: &str, len: usize) -> Vec<&str> {
 /// Ends the run.
 #[tool]
 async fn finish() -> ToolOutput {
-    ToolOutput::text("bye")
-        .with_effect(EffectRecord::StopRequested { reason: "all is done".into() })
+    ToolOutput::text("bye").with_effect(EffectRecord::stop("all is done"))
 }

@@ -1,6 +1,6 @@
 //! What steers a run: tools, hooks and messages.
 
-use tool_runtime::Policy;
+use tool_runtime::{Policy, RunContext};
 
 use super::*;
 
@@ -24,7 +24,11 @@ struct Hook(&'static str);
 
 #[async_trait]
 impl ModelHook for Hook {
-    async fn before_request(&self, request: &mut PreparedRequest<'_>) -> ControlFlow<String> {
+    async fn before_request(
+        &self,
+        request: &mut PreparedRequest<'_>,
+        _: &RunContext<'_>,
+    ) -> ControlFlow<String> {
         match self.0 {
             "stop" => ControlFlow::Break("enough".into()),
             "panic" => panic!("no"),
@@ -35,7 +39,7 @@ impl ModelHook for Hook {
         }
     }
 
-    async fn after_reply(&self, reply: &mut ChatReply) -> ControlFlow<String> {
+    async fn after_reply(&self, reply: &mut ChatReply, _: &RunContext<'_>) -> ControlFlow<String> {
         *reply = ChatReply::text(format!("{} {}", reply.to_text(), self.0));
         ControlFlow::Continue(())
     }
@@ -133,7 +137,7 @@ struct RequestsStop;
 
 #[async_trait]
 impl ModelHook for RequestsStop {
-    async fn after_reply(&self, _: &mut ChatReply) -> ControlFlow<String> {
+    async fn after_reply(&self, _: &mut ChatReply, _: &RunContext<'_>) -> ControlFlow<String> {
         ControlFlow::Break("enough".into())
     }
 }
@@ -141,9 +145,9 @@ impl ModelHook for RequestsStop {
 /// Requests a stop after a result.
 #[async_trait]
 impl Interceptor for RequestsStop {
-    async fn after_call(&self, execution: &mut ToolExecution) {
+    async fn after_call(&self, execution: &mut ToolExecution, _: &RunContext<'_>) {
         let reason = "enough".to_owned();
-        execution.effects.push(EffectRecord::StopRequested { reason });
+        execution.effects.push(EffectRecord::stop(reason));
     }
 }
 

@@ -135,7 +135,7 @@ async fn extraction_streams_the_text_of_the_value() {
     assert_eq!(stream.finish().await.unwrap().value.items, ["tea", "milk"]);
 
     let agent = Agent::new(Slow::new([ChatReply::text("Tea")], 3), Tools::new());
-    let stopped = agent.extract_attempts(1).start("Go").extract_stream::<List>().finish().await;
+    let stopped = agent.answer_attempts(1).start("Go").extract_stream::<List>().finish().await;
     assert_eq!(stopped.unwrap_err().reason.code(), "UNFIT");
 }
 

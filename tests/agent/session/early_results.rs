@@ -29,7 +29,7 @@ async fn pay(after: u64, ctx: &ToolContext) -> String {
 #[tool(effect = "external")]
 async fn enough(after: u64, ctx: &ToolContext) {
     sleep(Duration::from_secs(after)).await;
-    ctx.record(EffectRecord::StopRequested { reason: "it is late".into() });
+    ctx.record(EffectRecord::stop("it is late"));
 }
 
 /// Makes these calls in one reply, then answers.

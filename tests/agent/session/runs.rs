@@ -359,8 +359,7 @@ async fn run_of_a_session_resumes_only_there_and_once() {
 /// Requests a stop.
 #[tool(effect = "none")]
 async fn enough() -> ToolOutput {
-    ToolOutput::text("enough")
-        .with_effect(EffectRecord::StopRequested { reason: "it is late".into() })
+    ToolOutput::text("enough").with_effect(EffectRecord::stop("it is late"))
 }
 
 #[tokio::test]

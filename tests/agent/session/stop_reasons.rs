@@ -10,7 +10,8 @@ use tool_runtime::drivers::{PreparedRequest, ReAct};
 use tool_runtime::models::FinishReason;
 use tool_runtime::{
     Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, Policy,
-    ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool, tools,
+    RunContext, ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool,
+    tools,
 };
 
 /// Fails.
@@ -28,7 +29,7 @@ async fn wait() -> &'static str {
 /// Requests a stop.
 #[tool(effect = "read")]
 async fn finish() -> ToolOutput {
-    ToolOutput::text("bye").with_effect(EffectRecord::StopRequested { reason: "enough".into() })
+    ToolOutput::text("bye").with_effect(EffectRecord::stop("enough"))
 }
 
 /// Requires approval.
@@ -62,7 +63,11 @@ struct StopsBefore;
 
 #[async_trait]
 impl ModelHook for StopsBefore {
-    async fn before_request(&self, _: &mut PreparedRequest<'_>) -> ControlFlow<String> {
+    async fn before_request(
+        &self,
+        _: &mut PreparedRequest<'_>,
+        _: &RunContext<'_>,
+    ) -> ControlFlow<String> {
         ControlFlow::Break("never".into())
     }
 }

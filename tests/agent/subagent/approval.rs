@@ -1,7 +1,9 @@
 //! Runs that pause for decisions on calls of nested runs, and resume from there.
 
 use tool_runtime::event::RunId;
-use tool_runtime::{CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolOutput};
+use tool_runtime::{
+    CancellationToken, Dispatcher, EffectRecord, Policy, Registry, RunContext, ToolOutput,
+};
 
 use super::*;
 
@@ -256,7 +258,11 @@ async fn approver_of_the_sub_agent_decides_at_once() {
     struct Yes;
     #[async_trait]
     impl tool_runtime::dispatch::Approver for Yes {
-        async fn approve(&self, _: &tool_runtime::dispatch::ApprovalRequest) -> Approval {
+        async fn approve(
+            &self,
+            _: &tool_runtime::dispatch::ApprovalRequest,
+            _: &RunContext<'_>,
+        ) -> Approval {
             Approval::Once
         }
     }
@@ -315,7 +321,7 @@ async fn unreadable_suspended_state_fails_only_its_call() {
 /// Ends the run.
 #[tool]
 async fn finish() -> ToolOutput {
-    let stop = EffectRecord::StopRequested { reason: "all is done".into() };
+    let stop = EffectRecord::stop("all is done");
     ToolOutput::text("bye").with_effect(stop)
 }
 

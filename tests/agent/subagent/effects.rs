@@ -32,7 +32,7 @@ async fn picky() -> Result<(), ToolError> {
 /// Requests a stop.
 #[tool(effect = "none")]
 async fn stop(ctx: &ToolContext) {
-    ctx.record(EffectRecord::StopRequested { reason: "enough".into() });
+    ctx.record(EffectRecord::stop("enough"));
 }
 
 fn call(names: &[&str]) -> ChatReply {

@@ -4,7 +4,9 @@
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use tool_runtime::agent::Limits;
-use tool_runtime::dispatch::{InterceptAction, Interceptor, OnFailure, Permissions};
+use tool_runtime::dispatch::{
+    InterceptAction, InterceptContext, Interceptor, OnFailure, Permissions,
+};
 use tool_runtime::{Permission, Policy, Registry, ToolCall};
 
 use super::*;
@@ -44,7 +46,7 @@ struct BlockAll;
 
 #[async_trait]
 impl Interceptor for BlockAll {
-    async fn before_call(&self, _: &mut ToolCall) -> InterceptAction {
+    async fn before_call(&self, _: &mut ToolCall, _: &mut InterceptContext<'_>) -> InterceptAction {
         InterceptAction::Block("closed".into())
     }
 }

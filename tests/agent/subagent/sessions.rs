@@ -1,7 +1,7 @@
 //! Sessions that save a run whose nested run is paused, and resume it in another process.
 
 use tool_runtime::agent::session::{MemoryStore, SessionStore};
-use tool_runtime::dispatch::{InterceptAction, Interceptor};
+use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
 use tool_runtime::{Policy, ToolCall};
 
 use super::*;
@@ -57,7 +57,7 @@ struct Hangs;
 
 #[async_trait]
 impl Interceptor for Hangs {
-    async fn before_call(&self, _: &mut ToolCall) -> InterceptAction {
+    async fn before_call(&self, _: &mut ToolCall, _: &mut InterceptContext<'_>) -> InterceptAction {
         std::future::pending().await
     }
 }

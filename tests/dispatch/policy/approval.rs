@@ -2,7 +2,7 @@
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions};
 use tool_runtime::event::Origin;
-use tool_runtime::{Permission, Policy, async_trait};
+use tool_runtime::{Permission, Policy, RunContext, async_trait};
 
 use super::*;
 
@@ -31,7 +31,7 @@ impl Clerk {
 
 #[async_trait]
 impl Approver for Clerk {
-    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         let name = &request.tool.name;
         self.requests.lock().unwrap().push(format!("{name} {}", request.arguments));
         assert_ne!(request.arguments["to"], "nobody", "cannot decide");
@@ -118,7 +118,7 @@ async fn permissions_of_the_policy_override_those_of_tools() {
     let permissions = Permissions::default()
         .tool("allowed", Permission::Deny)
         .provider("p", Permission::Deny)
-        .when(|request| match request.arguments["amount"].as_u64()? {
+        .when(|request, _| match request.arguments["amount"].as_u64()? {
             0..=9 => Some(Permission::Allow),
             10..=99 => None,
             _ => Some(Permission::Deny),

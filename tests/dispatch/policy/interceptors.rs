@@ -1,7 +1,7 @@
 //! Interceptors before and after each call.
 
-use tool_runtime::dispatch::{InterceptAction, Interceptor};
-use tool_runtime::{Policy, async_trait};
+use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
+use tool_runtime::{Policy, RunContext, async_trait};
 
 use super::*;
 
@@ -16,7 +16,11 @@ impl Watch {
 
 #[async_trait]
 impl Interceptor for Watch {
-    async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
+    async fn before_call(
+        &self,
+        call: &mut ToolCall,
+        _: &mut InterceptContext<'_>,
+    ) -> InterceptAction {
         self.note("before", &call.name);
         call.id = "changed".into();
         match (self.0, call.name.as_str()) {
@@ -29,7 +33,7 @@ impl Interceptor for Watch {
         InterceptAction::Run
     }
 
-    async fn after_call(&self, execution: &mut ToolExecution) {
+    async fn after_call(&self, execution: &mut ToolExecution, _: &RunContext<'_>) {
         self.note("after", &execution.call.name);
         execution.call.id = "changed".into();
         execution.result.call = "changed".into();

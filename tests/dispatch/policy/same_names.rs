@@ -3,7 +3,7 @@
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, AskLater, Concurrency, RateLimits,
 };
-use tool_runtime::{Policy, RateLimit, StopReason, async_trait};
+use tool_runtime::{Policy, RateLimit, RunContext, StopReason, async_trait};
 
 use super::*;
 
@@ -97,7 +97,7 @@ struct OfOne;
 
 #[async_trait]
 impl Approver for OfOne {
-    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         match request.provider.as_deref() {
             Some("one") => Approval::ForRun,
             _ => Approval::Deny("not by that".into()),

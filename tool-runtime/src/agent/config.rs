@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::window::Window;
-use super::{Limits, ModelHook, Prompt, Steering, Turn};
+use super::{AnswerValidator, Limits, ModelHook, Prompt, RunState, Steering};
 use crate::dispatch::{Dispatch, Dispatcher};
 use crate::drivers::{Driver, Native};
 use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{AllTools, Registry, RegistryError, Selector};
 
-/// The default number of attempts to extract a valid value.
-const DEFAULT_EXTRACT_ATTEMPTS: u32 = 3;
+/// The default number of attempts to give a valid value or an answer that is accepted.
+const DEFAULT_ANSWER_ATTEMPTS: u32 = 3;
 
 /// Everything that is set on an [`Agent`](super::Agent). A run holds a reference-counted handle to
 /// it.
@@ -34,11 +34,12 @@ pub(super) struct AgentConfig {
     pub(super) options: ChatOptions,
     pub(super) driver: Arc<dyn Driver>,
     pub(super) hooks: Vec<Arc<dyn ModelHook>>,
+    pub(super) answer_validators: Vec<Arc<dyn AnswerValidator>>,
     pub(super) window: Option<Window>,
     pub(super) steering: Option<Steering>,
     pub(super) limits: Limits,
     pub(super) time_limit: Option<Duration>,
-    pub(super) extract_attempts: u32,
+    pub(super) answer_attempts: u32,
 }
 
 impl AgentConfig {
@@ -60,17 +61,20 @@ impl AgentConfig {
             options: ChatOptions::default(),
             driver: Arc::new(Native),
             hooks: Vec::new(),
+            answer_validators: Vec::new(),
             window: None,
             steering: None,
             limits: Limits::default(),
             time_limit: None,
-            extract_attempts: DEFAULT_EXTRACT_ATTEMPTS,
+            answer_attempts: DEFAULT_ANSWER_ATTEMPTS,
         }
     }
 
-    /// Creates the first turn of a run from its prompt.
-    pub(super) fn turn(&self, prompt: Prompt) -> Turn {
-        prompt.into_turn(self.system.as_deref()).with_limits(self.limits.clone())
+    /// Creates the state of a run that starts with this prompt.
+    pub(super) fn first_state(&self, mut prompt: Prompt) -> RunState {
+        let metadata = prompt.take_metadata();
+        let turn = prompt.into_turn(self.system.as_deref()).with_limits(self.limits.clone());
+        RunState::new(turn).with_metadata(metadata)
     }
 
     /// Returns whether the agent has tools. Tools that can't be registered count: the run reports

@@ -1,5 +1,7 @@
 //! Applies the effects that executions record to the turn.
 
+use serde_json::{Map, Value};
+
 use super::selection::discovered_tools;
 use super::{StopRequest, Turn};
 use crate::event::{EffectRecord, ToolExecution};
@@ -47,9 +49,26 @@ pub(super) fn apply_effects<'e>(
     for execution in executions {
         turn.add_discovered_tools(discovered_tools(execution, tools));
         for effect in &execution.effects {
-            if let EffectRecord::StopRequested { reason } = effect {
-                let tool = execution.call.name.clone();
-                turn.stop_after_calls(StopRequest::new(Some(tool), reason));
+            if let EffectRecord::StopRequested { reason, by_interceptor } = effect {
+                let tool = (!by_interceptor).then(|| execution.call.name.clone());
+                turn.stop_after_calls(StopRequest::new(tool, reason));
+            }
+        }
+    }
+}
+
+/// Applies the changes that interceptors made to the metadata of the run.
+pub(super) fn apply_metadata<'e>(
+    metadata: &mut Map<String, Value>,
+    executions: impl IntoIterator<Item = &'e ToolExecution>,
+) {
+    for effect in executions.into_iter().flat_map(|execution| &execution.effects) {
+        if let EffectRecord::MetadataChanged { changes } = effect {
+            for (key, value) in changes {
+                match value {
+                    Value::Null => drop(metadata.remove(key)),
+                    value => drop(metadata.insert(key.clone(), value.clone())),
+                }
             }
         }
     }

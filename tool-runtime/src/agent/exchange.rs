@@ -23,6 +23,7 @@ use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
 use crate::message::AssistantPart;
 use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink};
+use crate::tool::RunContext;
 
 /// Receives the deltas of a reply as they arrive.
 pub(super) type BoxedDeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
@@ -30,6 +31,8 @@ pub(super) type BoxedDeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + '
 /// A request to the model, with all that is needed to get a reply to it.
 pub(super) struct ModelExchange<'q, 'p> {
     pub(super) agent: &'q AgentConfig,
+    /// The context that the hooks receive.
+    pub(super) context: RunContext<'q>,
     pub(super) request: PreparedRequest<'q>,
     pub(super) deltas: Option<&'q mut BoxedDeltaSink<'p>>,
     /// Emits an event for each reply that can't be parsed.
@@ -41,9 +44,9 @@ pub(super) struct ModelExchange<'q, 'p> {
 impl ModelExchange<'_, '_> {
     /// Returns the reply, with the usage of this and of all earlier replies of the exchange.
     pub(super) async fn reply(self) -> Result<ChatReply, StopReason> {
-        let Self { agent, mut request, mut deltas, emit, budget } = self;
+        let Self { agent, context, mut request, mut deltas, emit, budget } = self;
         for hook in &agent.hooks {
-            let flow = run_before_hook(hook.as_ref(), &mut request).await;
+            let flow = run_before_hook(hook.as_ref(), &mut request, &context).await;
             stop_if_requested(flow)?;
         }
         let request = request.request();
@@ -96,7 +99,7 @@ impl ModelExchange<'_, '_> {
         }
         reply.usage = budget.reported_usage();
         for hook in agent.hooks.iter().rev() {
-            let flow = run_after_hook(hook.as_ref(), &mut reply).await;
+            let flow = run_after_hook(hook.as_ref(), &mut reply, &context).await;
             stop_if_requested(flow)?;
         }
         // A hook may have replaced the reply. The usage of the replaced one still counts.
@@ -215,14 +218,19 @@ fn stream_reply<'a>(
 async fn run_before_hook(
     hook: &dyn ModelHook,
     request: &mut PreparedRequest<'_>,
+    ctx: &RunContext<'_>,
 ) -> ControlFlow<String> {
     let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    CatchPanic::new(|| hook.before_request(request), panicked).await
+    CatchPanic::new(|| hook.before_request(request, ctx), panicked).await
 }
 
-async fn run_after_hook(hook: &dyn ModelHook, reply: &mut ChatReply) -> ControlFlow<String> {
+async fn run_after_hook(
+    hook: &dyn ModelHook,
+    reply: &mut ChatReply,
+    ctx: &RunContext<'_>,
+) -> ControlFlow<String> {
     let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    CatchPanic::new(|| hook.after_reply(reply), panicked).await
+    CatchPanic::new(|| hook.after_reply(reply, ctx), panicked).await
 }
 
 /// Prepares the request of this turn with these options.

@@ -3,7 +3,7 @@
 //! 1. The run proceeds as usual, with tools, until the model answers.
 //! 2. [`OutputSpec`] asks for the answer as JSON that fits the schema of the type.
 //! 3. The reply is repaired, validated and decoded. If that fails, the next request explains what
-//!    is wrong, up to [`Agent::extract_attempts`] times.
+//!    is wrong, up to [`Agent::answer_attempts`] times.
 //!
 //! The turn records which phase the run is in, so that a resumed run continues to the value.
 
@@ -96,7 +96,7 @@ impl Agent {
     /// without tools. Where its provider supports structured output, the request carries the schema
     /// of `T`, in the [dialect](crate::Registry::dialect) of the tools if that can express it. The
     /// reply is repaired as tool arguments are. If it is still invalid, the next request explains
-    /// what is wrong, up to [`extract_attempts`](Self::extract_attempts) requests in all. An agent
+    /// what is wrong, up to [`answer_attempts`](Self::answer_attempts) requests in all. An agent
     /// without tools asks for the value at once.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl Run {
         spec: &OutputSpec,
         mut request: Option<String>,
     ) -> Result<(T, Vec<Fix>), StopReason> {
-        let attempts = self.agent.extract_attempts;
+        let attempts = self.agent.answer_attempts;
         self.expect_output(spec.schema.clone(), attempts);
         let mut attempt = 1;
         loop {

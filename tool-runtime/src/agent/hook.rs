@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::drivers::PreparedRequest;
 use crate::models::ChatReply;
+use crate::tool::RunContext;
 
 /// Hook that sees each model request and each reply, and may change them or stop the run.
 ///
@@ -24,14 +25,18 @@ use crate::models::ChatReply;
 ///
 /// use tool_runtime::agent::ModelHook;
 /// use tool_runtime::drivers::PreparedRequest;
-/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools, async_trait};
+/// use tool_runtime::{Agent, ChatReply, RunContext, ScriptedModel, Tools, async_trait};
 ///
 /// /// Stops runs that mention a secret project.
 /// struct Embargo;
 ///
 /// #[async_trait]
 /// impl ModelHook for Embargo {
-///     async fn before_request(&self, request: &mut PreparedRequest<'_>) -> ControlFlow<String> {
+///     async fn before_request(
+///         &self,
+///         request: &mut PreparedRequest<'_>,
+///         _: &RunContext<'_>,
+///     ) -> ControlFlow<String> {
 ///         match request.messages.iter().any(|message| message.text().contains("Project X")) {
 ///             true => ControlFlow::Break("Project X is secret".into()),
 ///             false => ControlFlow::Continue(()),
@@ -55,9 +60,14 @@ use crate::models::ChatReply;
 pub trait ModelHook: Send + Sync {
     /// Called before the model request of each turn.
     ///
-    /// Changes apply to this request only and are not kept in the transcript.
-    async fn before_request(&self, request: &mut PreparedRequest<'_>) -> ControlFlow<String> {
-        let _ = request;
+    /// Changes apply to this request only and are not kept in the transcript. `ctx` is the run that
+    /// the request is made for.
+    async fn before_request(
+        &self,
+        request: &mut PreparedRequest<'_>,
+        ctx: &RunContext<'_>,
+    ) -> ControlFlow<String> {
+        let _ = (request, ctx);
         ControlFlow::Continue(())
     }
 
@@ -65,8 +75,12 @@ pub trait ModelHook: Send + Sync {
     ///
     /// Changes replace the reply in the transcript and for all further steps. The usage of the
     /// original reply still counts.
-    async fn after_reply(&self, reply: &mut ChatReply) -> ControlFlow<String> {
-        let _ = reply;
+    async fn after_reply(
+        &self,
+        reply: &mut ChatReply,
+        ctx: &RunContext<'_>,
+    ) -> ControlFlow<String> {
+        let _ = (reply, ctx);
         ControlFlow::Continue(())
     }
 }

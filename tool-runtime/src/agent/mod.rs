@@ -20,6 +20,7 @@
 //! - Dropping a run cancels all that it has in flight.
 
 mod answer;
+mod answer_validator;
 mod budget;
 mod check;
 mod config;
@@ -49,6 +50,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use answer::{Answer, Stopped};
+pub use answer_validator::AnswerValidator;
 pub use check::{CheckError, CheckProblem};
 pub use extract::{Extract, Extracted};
 pub use hook::ModelHook;
@@ -213,7 +215,7 @@ impl Agent {
     /// # }
     /// ```
     pub fn start(&self, prompt: impl Into<Prompt>) -> Run {
-        Run::new(Arc::clone(&self.config), RunState::new(self.config.turn(prompt.into())))
+        Run::new(Arc::clone(&self.config), self.config.first_state(prompt.into()))
     }
 
     /// Resumes a run from its saved [state](Run::state), in this process or in another; or a

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Turn;
+use super::state::is_zero;
 use super::window::WindowState;
 use crate::dispatch::Dispatcher;
 use crate::event::{RunId, ToolExecution};
@@ -98,6 +99,10 @@ use crate::tool::{Approval, Decision, SuspendedCall};
 pub struct Paused {
     pub(super) run: RunId,
     pub(super) turn: Turn,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(super) metadata: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) rejected_answers: u32,
     #[serde(default, rename = "began")]
     pub(super) prompt_index: usize,
     #[serde(default)]
@@ -272,6 +277,11 @@ impl Paused {
     /// session [resumes](super::session::Session::resume_with) it.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
+    }
+
+    /// Returns the [metadata](crate::agent::Prompt::metadata) of the run.
+    pub fn metadata(&self) -> &Map<String, Value> {
+        &self.metadata
     }
 
     /// Returns the pending calls of this run, but not of its nested runs.

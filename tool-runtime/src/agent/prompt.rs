@@ -1,5 +1,7 @@
 //! Input of a run.
 
+use serde_json::{Map, Value};
+
 use super::{OfferedTools, Turn};
 use crate::message::{Message, UserPart};
 use crate::models::history::push_user;
@@ -29,6 +31,7 @@ use crate::models::history::push_user;
 pub struct Prompt {
     transcript: Vec<Message>,
     offered_tools: OfferedTools,
+    metadata: Map<String, Value>,
 }
 
 impl Prompt {
@@ -37,6 +40,30 @@ impl Prompt {
     pub fn offered_tools(mut self, offered: OfferedTools) -> Self {
         self.offered_tools = offered;
         self
+    }
+
+    /// Adds a member to the metadata of the run, such as the user, the tenant or a trace id.
+    ///
+    /// The model does not see metadata. They are part of the event that starts the run and of the
+    /// saved state, and everything that decides finds them in its
+    /// [`RunContext`](crate::RunContext::metadata), tools in
+    /// [`ToolContext::metadata`](crate::ToolContext::metadata). Nested agents inherit them. A next
+    /// prompt in the same session has metadata of its own.
+    ///
+    /// ```
+    /// use tool_runtime::agent::Prompt;
+    ///
+    /// let prompt = Prompt::from("What is new?").metadata("tenant", "acme").metadata("user", 7);
+    /// ```
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Takes the metadata out of the prompt.
+    pub(super) fn take_metadata(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.metadata)
     }
 
     /// Appends a user message.
@@ -53,12 +80,12 @@ impl Prompt {
                 message => before.push(message),
             }
         }
-        Self { transcript: before, offered_tools }
+        Self { transcript: before, offered_tools, metadata: self.metadata }
     }
 
     /// Converts the prompt into a run, with `system` as its first message unless it has one.
     pub(super) fn into_turn(self, system: Option<&str>) -> Turn {
-        let Self { mut transcript, offered_tools } = self;
+        let Self { mut transcript, offered_tools, metadata: _ } = self;
         if let Some(system) = system
             && !matches!(transcript.first(), Some(Message::System { .. }))
         {
@@ -88,7 +115,7 @@ impl From<Message> for Prompt {
 
 impl From<Vec<Message>> for Prompt {
     fn from(transcript: Vec<Message>) -> Self {
-        Self { transcript, offered_tools: OfferedTools::default() }
+        Self { transcript, offered_tools: OfferedTools::default(), metadata: Map::new() }
     }
 }
 
@@ -97,6 +124,6 @@ impl From<Vec<Message>> for Prompt {
 impl From<Turn> for Prompt {
     fn from(turn: Turn) -> Self {
         let (transcript, offered_tools) = turn.into_parts();
-        Self { transcript, offered_tools }
+        Self { offered_tools, ..transcript.into() }
     }
 }

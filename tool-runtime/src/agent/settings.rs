@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::AgentConfig;
 use super::window::Window;
-use super::{Agent, Limits, ModelHook, Steering};
+use super::{Agent, AnswerValidator, Limits, ModelHook, Steering};
 use crate::dispatch::{Dispatch, Dispatcher, Policy};
 use crate::drivers::Driver;
 use crate::event::{Event, Observer, ToolExecution};
@@ -70,6 +70,19 @@ impl Agent {
     #[must_use]
     pub fn model_hook(mut self, hook: impl ModelHook + 'static) -> Self {
         self.config_mut().hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a validator that checks each answer before the run ends with it.
+    ///
+    /// If the validator rejects the answer, the model is asked again with its feedback. After
+    /// [`answer_attempts`](Self::answer_attempts) rejections in a row the run stops with
+    /// [`AnswerRejected`](crate::StopReason::AnswerRejected).
+    #[must_use]
+    #[doc(alias = "guardrail")]
+    #[doc(alias = "output_validator")]
+    pub fn answer_validator(mut self, validator: impl AnswerValidator + 'static) -> Self {
+        self.config_mut().answer_validators.push(Arc::new(validator));
         self
     }
 
@@ -196,14 +209,14 @@ impl Agent {
         self
     }
 
-    /// Sets the number of attempts to [extract](Self::extract) a valid value, at least 1. Default:
-    /// 3.
+    /// Sets the number of attempts to [extract](Self::extract) a valid value, or to give an answer
+    /// that the [validators](Self::answer_validator) accept, at least 1. Default: 3.
     ///
-    /// These requests come on top of [`max_iterations`](Self::max_iterations). The limits on tokens
-    /// and cost apply.
+    /// The requests for a value come on top of [`max_iterations`](Self::max_iterations). The limits
+    /// on tokens and cost apply.
     #[must_use]
-    pub fn extract_attempts(mut self, attempts: u32) -> Self {
-        self.config_mut().extract_attempts = attempts.max(1);
+    pub fn answer_attempts(mut self, attempts: u32) -> Self {
+        self.config_mut().answer_attempts = attempts.max(1);
         self
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::window::WindowState;
 use super::{Limits, Outcome, Paused, PendingCall, Step, Turn};
@@ -37,6 +38,12 @@ pub struct RunState {
     pub run: RunId,
     /// The transcript, what comes next, and the usage so far.
     pub turn: Turn,
+    /// The metadata of the run: those of its prompt, with the changes of interceptors.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// The number of answers in a row that a validator rejected.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) rejected_answers: u32,
     /// The index of the message with which the run began.
     #[serde(default, rename = "began")]
     pub(super) prompt_index: usize,
@@ -72,6 +79,8 @@ impl RunState {
         Self {
             run: RunId::random(),
             turn,
+            metadata: Map::new(),
+            rejected_answers: 0,
             prompt_index,
             window: WindowState::default(),
             approved: BTreeMap::new(),
@@ -116,6 +125,8 @@ impl RunState {
         (pending.len() == open.len()).then(|| Paused {
             run: self.run,
             turn: self.turn,
+            metadata: self.metadata,
+            rejected_answers: self.rejected_answers,
             prompt_index: self.prompt_index,
             window: self.window,
             pending,
@@ -175,11 +186,22 @@ impl RunState {
         self
     }
 
+    /// Returns the state with the metadata of its prompt.
+    pub(super) fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
     /// Returns the state with the window of the run before it.
     pub(super) fn with_window(mut self, window: WindowState) -> Self {
         self.window = window;
         self
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+pub(super) fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl From<Paused> for RunState {
@@ -188,6 +210,8 @@ impl From<Paused> for RunState {
         let Paused {
             run,
             turn,
+            metadata,
+            rejected_answers,
             prompt_index,
             window,
             pending,
@@ -199,6 +223,8 @@ impl From<Paused> for RunState {
         Self {
             run,
             turn,
+            metadata,
+            rejected_answers,
             prompt_index,
             window,
             approved,

@@ -125,6 +125,17 @@ pub enum StopReason {
     /// The driver could parse none of the model's replies, in as many attempts as it allows.
     #[error(transparent)]
     UnparsableReply(Box<ReplyParseError>),
+    /// A [validator](super::AnswerValidator) rejected the model's answers, in as many attempts as
+    /// the agent allows, or panicked.
+    #[error("answer rejected after {}: {reason}", counted(*attempts, "attempt"))]
+    AnswerRejected {
+        /// The number of answers that were rejected in a row.
+        attempts: u32,
+        /// The last answer, with its [secrets](crate::Policy::secrets) redacted.
+        text: String,
+        /// Why the last answer was rejected.
+        reason: String,
+    },
     /// The model gave no valid value to [extract](crate::Agent::extract), in as many attempts as
     /// the agent allows.
     #[error(
@@ -180,6 +191,7 @@ impl StopReason {
             Self::RepeatedCall { .. } => "REPEATED",
             Self::StopRequested(_) => "REQUESTED",
             Self::UnparsableReply(_) => "MISREAD",
+            Self::AnswerRejected { .. } => "ANSWER_REJECTED",
             Self::ExtractionFailed { .. } => "UNFIT",
             Self::Session(_) => "SESSION",
             Self::BelongsToSession(_) => "IN_SESSION",

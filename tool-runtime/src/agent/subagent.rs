@@ -155,7 +155,10 @@ impl Tool for SubAgent {
                 })?;
                 RunState::from(paused).resumed(&self.agent.config.limits)
             }
-            None => RunState::new(self.agent.config.turn(task(&args, &self.definition)?.into())),
+            None => {
+                let prompt = task(&args, &self.definition)?.into();
+                self.agent.config.first_state(prompt).with_metadata(ctx.metadata().clone())
+            }
         };
         let mut run = Run::new(Arc::clone(&self.agent.config), state);
         if let Some((parent, observer)) = ctx.observed_origin() {

@@ -11,7 +11,7 @@ use crate::event::{BlockReason, RunId};
 use crate::guard::{CatchPanic, Panic, catch_panic};
 use crate::message::ToolCall;
 use crate::secret::Redactor;
-use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
+use crate::tool::{Approval, Decision, RunContext, ToolDefinition, ToolError, ToolErrorKind};
 
 /// Decides whether a call may run.
 ///
@@ -22,14 +22,14 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
-/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
 /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
 ///
 /// struct SmallAmounts;
 ///
 /// #[async_trait]
 /// impl Approver for SmallAmounts {
-///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
+///     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
 ///         match request.arguments["amount"].as_u64() {
 ///             Some(0..=100) => Approval::Once,
 ///             _ => Approval::Deny("at most 100 may be paid".into()),
@@ -63,14 +63,14 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 )]
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Decides on one call.
+    /// Decides on one call, of which `ctx` tells the agent, the run and the session.
     ///
     /// Return [`Approval::Defer`] to decide later: an agent's run then pauses with
     /// [`AwaitingApproval`](crate::StopReason::AwaitingApproval).
     ///
     /// # Cancellation
     /// The future is dropped if the run is cancelled or the deadline of the batch passes.
-    async fn approve(&self, request: &ApprovalRequest) -> Approval;
+    async fn approve(&self, request: &ApprovalRequest, ctx: &RunContext<'_>) -> Approval;
 
     /// Returns the name of the approver in events and executions. Default: `approver`.
     fn name(&self) -> &str {
@@ -115,7 +115,7 @@ pub struct AskLater;
 
 #[async_trait]
 impl Approver for AskLater {
-    async fn approve(&self, _: &ApprovalRequest) -> Approval {
+    async fn approve(&self, _: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         Approval::Defer
     }
 }
@@ -126,13 +126,13 @@ impl Approver for AskLater {
 ///
 /// ```
 /// use tool_runtime::async_trait;
-/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
 ///
 /// struct Terminal;
 ///
 /// #[async_trait]
 /// impl Approver for Terminal {
-///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
+///     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
 ///         println!("{} wants {}", request.call.name, request.redacted_arguments());
 ///         Approval::Deny("the operator is away".into())
 ///     }
@@ -160,14 +160,14 @@ impl ApprovalRequest {
     /// [`Policy::secrets`](crate::Policy::secrets).
     ///
     /// ```
-    /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+    /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
     /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
     ///
     /// struct Denies;
     ///
     /// #[async_trait]
     /// impl Approver for Denies {
-    ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    ///     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
     ///         Approval::Deny(format!("no payment with {}", request.redacted_arguments()))
     ///     }
     /// }
@@ -265,11 +265,12 @@ impl Approvals {
     pub(super) async fn decide(
         &self,
         request: &ApprovalRequest,
-        run: RunId,
+        ctx: RunContext<'_>,
         decisions: &[Decision],
         on_request: impl FnOnce(),
     ) -> (Option<String>, Result<(), (BlockReason, ToolError)>) {
         let (name, full_name) = (&request.tool.name, request.tool.full_name());
+        let run = ctx.run_id();
         // A decision is bound to the exact call, tool and arguments.
         let decision = decisions.iter().find(|decision| {
             decision.call == request.call.id
@@ -293,7 +294,7 @@ impl Approvals {
             (None, Some(approver)) => {
                 on_request();
                 let failed = |Panic(_)| Approval::Deny("whoever was asked could not answer".into());
-                let approval = CatchPanic::new(|| approver.approve(request), failed).await;
+                let approval = CatchPanic::new(|| approver.approve(request, &ctx), failed).await;
                 let decided_by = catch_panic(|| approver.name().to_owned());
                 (approval, decided_by.unwrap_or_else(|Panic(_)| "approver".to_owned()))
             }

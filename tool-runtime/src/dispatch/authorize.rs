@@ -50,7 +50,8 @@ pub(super) async fn authorize(
     call.ctx.record_json(&validated.json.to_text());
     request.arguments = std::mem::take(&mut validated.value);
     let permissions = &call.batch.state.policy.permissions;
-    let for_call = catch_panic(|| permissions.for_call(permission, &request));
+    let run = call.ctx.run_context();
+    let for_call = catch_panic(|| permissions.for_call(permission, &request, run));
     let decided = decide(call, for_call.unwrap_or(Permission::Deny), &request).await;
     if let Some(validated) = &mut call.validated {
         validated.value = request.arguments;
@@ -64,7 +65,7 @@ async fn decide(
     permission: Permission,
     request: &ApprovalRequest,
 ) -> Result<(), ToolError> {
-    let CallContext { batch, entry, .. } = *call;
+    let CallContext { batch, entry, ctx, .. } = *call;
     match permission {
         Permission::Allow => Ok(()),
         // A resumed call was approved when it started.
@@ -78,8 +79,9 @@ async fn decide(
                     arguments: request.arguments.clone(),
                 });
             };
-            let (approvals, run) = (&batch.state.approvals, batch.scope.origin.run);
-            let decision = approvals.decide(request, run, &batch.decisions, on_request);
+            let approvals = &batch.state.approvals;
+            let decision =
+                approvals.decide(request, ctx.run_context(), &batch.decisions, on_request);
             let (decided_by, decision) = decision.await;
             call.record.decided_by.clone_from(&decided_by);
             decision.map_err(|blocked| call.record.block(blocked))?;

@@ -43,9 +43,12 @@ pub(super) fn run_batch(
     };
     let scope = BatchScope {
         origin: batch.origin,
+        run_info: batch.run_info,
         transcript: batch.transcript,
         clock: state.clock,
-        observers: state.observers.clone(),
+        observers: state.observers.followed_by(&batch.observers),
+        batch_observers: batch.observers,
+        extensions: batch.extensions,
         redactor: state.redactor_for(&tools),
         deadline,
         is_run_deadline,

@@ -23,6 +23,7 @@ use super::authorize::{authorize, examines_arguments, tool_permission};
 use super::call_context::CallContext;
 use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
+use super::intercept::RunChanges;
 use super::record::{emit_end, into_execution};
 use super::resolve::resolve;
 use super::stop::{until_stopped, with_certainty};
@@ -52,12 +53,14 @@ pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolE
     };
     let result = result.map_err(|error| with_certainty(batch, &ctx, error));
 
+    let metadata = ctx.changed_metadata().cloned();
     let mut execution = into_execution(batch, ctx, result, record);
     execution.started_at = batch.scope.clock.at(started);
     execution.duration = micros::truncate(started.elapsed());
     let interceptors = &batch.state.policy.interceptors;
     if !interceptors.is_empty() {
-        execution = Box::pin(interceptors.after_call(execution)).await;
+        let run = batch.run_context().with_metadata(metadata.as_deref());
+        execution = Box::pin(interceptors.after_call(execution, run)).await;
         batch.redact_result(&mut execution);
     }
     batch.abort.record(&execution);
@@ -71,8 +74,10 @@ async fn run_with_policy(
     mut call: ToolCall,
     record: &mut CallRecord,
 ) -> (ToolContext, CallResult) {
-    let intercepted = intercept(batch, &mut call, record).await;
-    let ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
+    let mut changes = RunChanges::default();
+    let intercepted = intercept(batch, &mut call, &mut changes, record).await;
+    let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
+    changes.apply_to(&mut ctx);
     let mut result = match intercepted {
         Some(result) => result,
         None => {
@@ -111,6 +116,7 @@ async fn run_stages(
 async fn intercept(
     batch: &BatchContext,
     call: &mut ToolCall,
+    changes: &mut RunChanges,
     record: &mut CallRecord,
 ) -> Option<CallResult> {
     let interceptors = &batch.state.policy.interceptors;
@@ -118,7 +124,7 @@ async fn intercept(
         return None;
     }
     record.original_call = Some(Box::new(call.clone()));
-    let action = interceptors.before_call(call, record);
+    let action = interceptors.before_call(call, batch.run_context(), changes, record);
     let result = until_stopped(batch, async { Ok(action.await) }).await;
     batch.scope.collect_secrets(call);
     result.unwrap_or_else(|error| Some(Err(error)))

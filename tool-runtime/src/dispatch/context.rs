@@ -8,7 +8,7 @@ use crate::event::{BlockReason, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, Snapshot};
 use crate::tool::dispatch_contract::BatchScope;
-use crate::tool::{Decision, Permission, SuspendedCall, ToolError, ToolErrorKind};
+use crate::tool::{Decision, Permission, RunContext, SuspendedCall, ToolError, ToolErrorKind};
 
 /// The maximum depth of nested calls.
 const MAX_DEPTH: u32 = 8;
@@ -30,6 +30,11 @@ pub(super) struct BatchContext {
 }
 
 impl BatchContext {
+    /// Returns what the calls of the batch belong to.
+    pub(super) fn run_context(&self) -> RunContext<'_> {
+        self.scope.run_context(&self.state.extensions)
+    }
+
     /// Checks the limit of nested calls, without which tools could call each other forever.
     pub(super) fn check_depth(&self) -> Result<(), (BlockReason, ToolError)> {
         if self.scope.origin.depth < MAX_DEPTH {

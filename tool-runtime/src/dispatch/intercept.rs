@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::call_record::{CallRecord, CallResult};
-use crate::event::{BlockReason, ToolExecution};
+use crate::event::{BlockReason, EffectRecord, ToolExecution};
 use crate::guard::{CatchPanic, Panic};
 use crate::message::ToolCall;
-use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Middleware around each call: it may change, answer or block the call, and change its execution.
 ///
@@ -21,7 +22,7 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
-/// use tool_runtime::dispatch::{InterceptAction, Interceptor};
+/// use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor, RunContext};
 /// use tool_runtime::{
 ///     Dispatcher, Policy, Registry, ToolCall, ToolExecution, async_trait, tool, tools,
 /// };
@@ -31,14 +32,18 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 ///
 /// #[async_trait]
 /// impl Interceptor for ReadOnly {
-///     async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
+///     async fn before_call(
+///         &self,
+///         call: &mut ToolCall,
+///         _: &mut InterceptContext<'_>,
+///     ) -> InterceptAction {
 ///         match call.name.as_str() {
 ///             "write" => InterceptAction::Block("writes are disabled".into()),
 ///             _ => InterceptAction::Run,
 ///         }
 ///     }
 ///
-///     async fn after_call(&self, execution: &mut ToolExecution) {
+///     async fn after_call(&self, execution: &mut ToolExecution, _: &RunContext<'_>) {
 ///         execution.result.text.push_str(" (read-only mode)");
 ///     }
 /// }
@@ -72,8 +77,12 @@ pub trait Interceptor: Send + Sync {
     ///
     /// The interceptor may change the call, except for its id. Whether the call is sequential is
     /// decided earlier, by the original name. Default: the call runs.
-    async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
-        let _ = call;
+    async fn before_call(
+        &self,
+        call: &mut ToolCall,
+        ctx: &mut InterceptContext<'_>,
+    ) -> InterceptAction {
+        let _ = (call, ctx);
         InterceptAction::Run
     }
 
@@ -82,8 +91,96 @@ pub trait Interceptor: Send + Sync {
     ///
     /// The run waits for this method; no timeout applies to it. Default: the execution stays
     /// unchanged.
-    async fn after_call(&self, execution: &mut ToolExecution) {
-        let _ = execution;
+    async fn after_call(&self, execution: &mut ToolExecution, ctx: &RunContext<'_>) {
+        let _ = (execution, ctx);
+    }
+}
+
+/// The context of an interceptor before a call: what the call belongs to, and what may be changed.
+///
+/// ```
+/// use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
+/// use tool_runtime::{ToolCall, async_trait};
+///
+/// /// Ends a run after a payment, and blocks a second one.
+/// struct OnePayment;
+///
+/// #[async_trait]
+/// impl Interceptor for OnePayment {
+///     async fn before_call(
+///         &self,
+///         call: &mut ToolCall,
+///         ctx: &mut InterceptContext<'_>,
+///     ) -> InterceptAction {
+///         if call.name != "pay" {
+///             return InterceptAction::Run;
+///         }
+///         if ctx.run().metadata().contains_key("paid") {
+///             return InterceptAction::Block("one payment per run".into());
+///         }
+///         ctx.set_metadata("paid", true);
+///         ctx.request_stop("the payment is made");
+///         InterceptAction::Run
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct InterceptContext<'a> {
+    run: RunContext<'a>,
+    changes: RunChanges,
+}
+
+/// The changes that the interceptors of one call make to the run.
+#[derive(Debug, Default)]
+pub(super) struct RunChanges {
+    /// All metadata of the run, once a member was changed.
+    metadata: Option<Map<String, Value>>,
+    changed: Map<String, Value>,
+    stop: Option<String>,
+}
+
+impl InterceptContext<'_> {
+    /// Returns the agent, the run and the session that the call belongs to, with the metadata as
+    /// the interceptors before this one have changed them.
+    pub fn run(&self) -> RunContext<'_> {
+        self.run.with_metadata(self.changes.metadata.as_ref())
+    }
+
+    /// Sets a member of the [metadata](RunContext::metadata) of the run; null removes it.
+    ///
+    /// The call itself and the calls that its tool makes see the change at once. The other calls of
+    /// the same reply don't; the run has it from its next step on.
+    pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+        let (key, value) = (key.into(), value.into());
+        let base = self.run.metadata();
+        let metadata = self.changes.metadata.get_or_insert_with(|| base.clone());
+        match &value {
+            Value::Null => drop(metadata.remove(&key)),
+            value => drop(metadata.insert(key.clone(), value.clone())),
+        }
+        self.changes.changed.insert(key, value);
+    }
+
+    /// Requests the end of the run, once the calls of this reply have their results.
+    ///
+    /// The run then stops with
+    /// [`StopReason::StopRequested`](crate::StopReason::StopRequested). The request does not block
+    /// the call; the first request of a reply counts.
+    pub fn request_stop(&mut self, reason: impl Into<String>) {
+        self.changes.stop.get_or_insert_with(|| reason.into());
+    }
+}
+
+impl RunChanges {
+    /// Applies the changes to the context of the call, and records them for the run.
+    pub(super) fn apply_to(self, ctx: &mut ToolContext) {
+        if let Some(metadata) = self.metadata {
+            ctx.set_metadata(metadata);
+            ctx.record(EffectRecord::MetadataChanged { changes: self.changed });
+        }
+        if let Some(reason) = self.stop {
+            ctx.record(EffectRecord::StopRequested { reason, by_interceptor: true });
+        }
     }
 }
 
@@ -125,13 +222,18 @@ impl Interceptors {
     pub(super) async fn before_call(
         &self,
         call: &mut ToolCall,
+        run: RunContext<'_>,
+        changes: &mut RunChanges,
         record: &mut CallRecord,
     ) -> Option<CallResult> {
         let id = call.id.clone();
         for interceptor in &self.0 {
             let panicked =
                 |Panic(_)| InterceptAction::Block("what looks after calls has crashed".into());
-            let action = CatchPanic::new(|| interceptor.before_call(call), panicked).await;
+            let mut ctx = InterceptContext { run, changes: std::mem::take(changes) };
+            let action =
+                CatchPanic::new(|| interceptor.before_call(call, &mut ctx), panicked).await;
+            *changes = ctx.changes;
             call.id.clone_from(&id);
             match action {
                 InterceptAction::Run => {}
@@ -147,10 +249,14 @@ impl Interceptors {
     }
 
     /// Runs the interceptors after a call, in reverse order.
-    pub(super) async fn after_call(&self, mut execution: ToolExecution) -> ToolExecution {
+    pub(super) async fn after_call(
+        &self,
+        mut execution: ToolExecution,
+        run: RunContext<'_>,
+    ) -> ToolExecution {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
-            CatchPanic::new(|| interceptor.after_call(&mut execution), |Panic(_)| ()).await;
+            CatchPanic::new(|| interceptor.after_call(&mut execution, &run), |Panic(_)| ()).await;
             execution.call.id.clone_from(&id);
             execution.result.call.clone_from(&id);
         }

@@ -59,12 +59,12 @@ pub use abort::{BatchAborted, OnBlock, OnFailure};
 pub use approve::{ApprovalRequest, Approver, AskLater};
 pub use circuits::Breakers;
 pub use concurrency::Concurrency;
-pub use intercept::{InterceptAction, Interceptor};
+pub use intercept::{InterceptAction, InterceptContext, Interceptor};
 pub use invoke::invoke;
 pub use policy::{Breaker, IntoStrings, Permissions, Policy};
 pub use rate::RateLimits;
 
-pub use crate::tool::{Approval, Batch, Decision, Dispatch, SuspendedCall};
+pub use crate::tool::{Approval, Batch, Decision, Dispatch, RunContext, RunInfo, SuspendedCall};
 
 use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExecution};
 use crate::guard::drop_guarded;

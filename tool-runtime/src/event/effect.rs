@@ -1,6 +1,6 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::message::Usage;
 
@@ -57,10 +57,19 @@ pub enum EffectRecord {
         /// The full names of the tools, best match first.
         names: Vec<String>,
     },
-    /// The tool requested the end of the run, once the other calls of the reply have their results.
+    /// The tool or an interceptor requested the end of the run, once the other calls of the reply
+    /// have their results.
     StopRequested {
         /// The reason for the request.
         reason: String,
+        /// Whether an interceptor requested it, rather than the tool.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_interceptor: bool,
+    },
+    /// An interceptor changed the metadata of the run.
+    MetadataChanged {
+        /// The members that were set. A member that is null was removed.
+        changes: Map<String, Value>,
     },
     /// The tool used a model, which counts toward the usage of the run.
     TokensSpent {
@@ -103,6 +112,21 @@ impl EffectRecord {
         data: &T,
     ) -> Result<Self, serde_json::Error> {
         Ok(Self::Other { name: name.into(), data: serde_json::to_value(data)? })
+    }
+
+    /// Creates the request of a tool to end the run.
+    ///
+    /// ```
+    /// use tool_runtime::{EffectRecord, ToolContext, tool};
+    ///
+    /// /// Hands the conversation over to a person.
+    /// #[tool]
+    /// async fn hand_over(ctx: &ToolContext) {
+    ///     ctx.record(EffectRecord::stop("a person takes over"));
+    /// }
+    /// ```
+    pub fn stop(reason: impl Into<String>) -> Self {
+        Self::StopRequested { reason: reason.into(), by_interceptor: false }
     }
 
     /// Decodes the data of an effect that was created by [`other`](Self::other) under this name.

@@ -84,6 +84,14 @@ impl Observers {
     }
 
     /// Sends a redacted event to all observers. The event is created only if there are any.
+    /// Returns these observers, followed by others.
+    #[inline]
+    pub(crate) fn followed_by(&self, others: &Self) -> Self {
+        let mut all = self.clone();
+        all.0.extend(others.0.iter().cloned());
+        all
+    }
+
     #[inline]
     pub(crate) fn emit(&self, redactor: Option<&Redactor>, event: impl FnOnce() -> Event) {
         if !self.is_empty() {

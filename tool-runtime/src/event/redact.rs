@@ -16,9 +16,10 @@ impl Redactor {
     pub(super) fn redact_event(&self, event: &mut Event) {
         match &mut event.kind {
             EventKind::Log(LogEvent::Dropped { .. }) => {}
-            EventKind::Run(RunEvent::Started { parent_run: _, agent, session }) => {
+            EventKind::Run(RunEvent::Started { parent_run: _, agent, session, metadata }) => {
                 self.redact_option(agent);
                 self.redact_option(session);
+                metadata.values_mut().for_each(|value| self.redact_value(value));
             }
             EventKind::Run(RunEvent::MessageAdded { source: _, source_name, text, images: _ }) => {
                 self.redact_option(source_name);
@@ -144,7 +145,10 @@ impl Redactor {
             EffectRecord::ToolsFound { names } => {
                 names.iter_mut().for_each(|name| self.redact(name))
             }
-            EffectRecord::StopRequested { reason } => self.redact(reason),
+            EffectRecord::StopRequested { reason, by_interceptor: _ } => self.redact(reason),
+            EffectRecord::MetadataChanged { changes } => {
+                changes.values_mut().for_each(|value| self.redact_value(value));
+            }
             EffectRecord::TokensSpent { usage: _, cost: _ } => {}
             EffectRecord::Other { name, data } => {
                 self.redact(name);

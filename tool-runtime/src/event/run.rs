@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{RunId, micros};
 use crate::message::Usage;
@@ -37,6 +38,9 @@ pub enum RunEvent {
         /// any. The run of a sub-agent belongs to none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<String>,
+        /// The [metadata](crate::agent::Prompt::metadata) of the run.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        metadata: Map<String, Value>,
     },
     /// A message was added to the conversation that is neither the model's nor a tool's: the
     /// prompt, or a message during the run.

@@ -1,7 +1,7 @@
 //! Details of a row, which the page shows when the row is opened.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::micros;
 use super::row::{Detail, Fact, Form, Note, Row, RowState, one_line};
@@ -128,7 +128,10 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
         EffectRecord::ProcessStarted { command } => ("process started", command.clone()),
         EffectRecord::RequestSent { method, url } => ("request sent", format!("{method} {url}")),
         EffectRecord::ToolsFound { names } => ("tools found", names.join(", ")),
-        EffectRecord::StopRequested { reason } => ("stop requested", reason.clone()),
+        EffectRecord::StopRequested { reason, .. } => ("stop requested", reason.clone()),
+        EffectRecord::MetadataChanged { changes } => {
+            ("metadata changed", Value::Object(changes.clone()).to_string())
+        }
         EffectRecord::TokensSpent { usage, cost } => {
             let tokens = format!("{} in, {} out", usage.input, usage.output);
             let cost =
@@ -223,9 +226,15 @@ pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     }
 }
 
-/// Adds the session of a run.
-pub(super) fn of_session(row: &mut Row, session: &str) {
-    row.details.push(Detail::Facts { facts: vec![("Session", Fact::Text(session.into()))] });
+/// Adds the session and the metadata of a run.
+pub(super) fn of_run(row: &mut Row, session: Option<&str>, metadata: &Map<String, Value>) {
+    let session = session.map(|session| ("Session", Fact::Text(session.into())));
+    let metadata = (!metadata.is_empty())
+        .then(|| ("Metadata", Fact::Text(Value::Object(metadata.clone()).to_string())));
+    let facts: Vec<_> = session.into_iter().chain(metadata).collect();
+    if !facts.is_empty() {
+        row.details.push(Detail::Facts { facts });
+    }
 }
 
 /// Adds a message to the model: the first prompt as a detail of the run, a later message as a note

@@ -181,14 +181,16 @@ impl Terminal {
     /// use tokio::task::spawn_blocking;
     /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
     /// use tool_runtime::terminal::Terminal;
-    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, async_trait, tool, tools};
+    /// use tool_runtime::{
+    ///     Agent, ChatReply, Policy, RunContext, ScriptedModel, async_trait, tool, tools,
+    /// };
     ///
     /// /// Asks the person at the terminal.
     /// struct Person(Terminal);
     ///
     /// #[async_trait]
     /// impl Approver for Person {
-    ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    ///     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
     ///         let arguments = request.redacted_arguments();
     ///         let question = format!("Allow {} {arguments}?", request.call.name);
     ///         let terminal = self.0.clone();

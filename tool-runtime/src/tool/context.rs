@@ -1,21 +1,24 @@
 mod internal;
+mod of_run;
 
 use std::any::TypeId;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::internal::ArgumentRecord;
 use super::dispatch_contract::{Batch, BatchScope, Host};
+use super::run_context::with_metadata;
 use super::work::CallWork;
 use super::{Extensions, MeteredUsage, RequiredExtension, ToolError, ToolErrorKind, UsageMeter};
 use crate::event::{EffectRecord, Progress, RunId, ToolEvent, ToolExecution};
 use crate::json::Fix;
-use crate::message::{CallId, Message, ToolCall, ToolResult};
+use crate::message::{CallId, ToolCall, ToolResult};
 
 /// The context of a call: information about the call, and what a tool can do besides its own work.
 ///
@@ -46,6 +49,8 @@ pub struct ToolContext {
     call: ToolCall,
     host: Option<Arc<dyn Host>>,
     extensions: Extensions,
+    /// The metadata of the run as an interceptor changed them for this call.
+    metadata: Option<Arc<Map<String, Value>>>,
     attempts: AtomicU32,
     arguments: OnceLock<Box<ArgumentRecord>>,
     /// Created when it is first needed: most tools start no further work.
@@ -78,6 +83,7 @@ impl ToolContext {
             call,
             host: None,
             extensions: Extensions::default(),
+            metadata: None,
             attempts: AtomicU32::new(0),
             arguments: OnceLock::new(),
             work: OnceLock::new(),
@@ -159,7 +165,11 @@ impl ToolContext {
     pub fn get<T: 'static>(&self) -> Option<&T> {
         self.extensions.get().or_else(|| {
             let host = self.host.as_ref()?;
-            host.extensions().get().or_else(|| host.get(TypeId::of::<T>())?.downcast_ref())
+            host.scope()
+                .extensions
+                .get()
+                .or_else(|| host.extensions().get())
+                .or_else(|| host.get(TypeId::of::<T>())?.downcast_ref())
         })
     }
 
@@ -181,27 +191,6 @@ impl ToolContext {
     /// Returns the repairs of the arguments, including those that the tool does not allow.
     pub fn fixes(&self) -> &[Fix] {
         self.arguments.get().map_or(&[], |record| record.fixes.as_slice())
-    }
-
-    /// Returns the id of the run that the call belongs to; 0 outside of a run.
-    pub fn run_id(&self) -> RunId {
-        self.scope().map_or_else(RunId::default, |scope| scope.origin.run)
-    }
-
-    /// Returns the number of the turn within the run; 0 outside of a run.
-    pub fn turn(&self) -> u32 {
-        self.scope().map_or(0, |scope| scope.origin.turn)
-    }
-
-    /// Returns the id of the call whose tool made this call, if it is nested.
-    pub fn parent_call(&self) -> Option<&CallId> {
-        self.scope()?.origin.parent.as_ref()
-    }
-
-    /// Returns the messages before this call; empty outside of a run.
-    pub fn transcript(&self) -> &[Message] {
-        let transcript = self.scope().and_then(|scope| scope.transcript.as_ref());
-        transcript.map_or(&[], |transcript| transcript.as_slice())
     }
 
     /// Returns the number of the current attempt, from 1.
@@ -382,7 +371,10 @@ impl ToolContext {
         let batch = Batch {
             calls,
             origin: scope.origin.nested(&self.call.id),
+            run_info: with_metadata(scope.run_info.as_ref(), self.metadata.as_ref()),
             transcript: scope.transcript.clone(),
+            extensions: scope.extensions.clone(),
+            observers: scope.batch_observers.clone(),
             deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
             is_run_deadline: scope.is_run_deadline && self.deadline() == scope.deadline,
             cancellation: Some(self.cancellation()),
@@ -431,6 +423,7 @@ impl Clone for ToolContext {
             call: self.call.clone(),
             host: self.host.clone(),
             extensions: self.extensions.clone(),
+            metadata: self.metadata.clone(),
             attempts: AtomicU32::new(self.attempts()),
             arguments: self.arguments.clone(),
             work: OnceLock::from(Arc::clone(self.work())),

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::blocking::DetachedThreads;
-use super::{Decision, Extensions, SuspendedCall, UsageMeter};
+use super::{Decision, Extensions, RunContext, RunInfo, SuspendedCall, UsageMeter};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::BoxFuture;
@@ -75,6 +75,8 @@ pub struct Batch {
     pub calls: Vec<ToolCall>,
     /// The run, the turn and the parent call that the calls belong to.
     pub origin: Origin,
+    /// The agent, the session and the metadata of the run that the calls belong to.
+    pub run_info: Option<Arc<RunInfo>>,
     /// The messages before the calls.
     pub transcript: Option<Arc<Vec<Message>>>,
     /// The time limit of all calls together.
@@ -87,6 +89,13 @@ pub struct Batch {
     pub decisions: Vec<Decision>,
     /// The calls that started before and continue from a saved state.
     pub suspended: Vec<SuspendedCall>,
+    /// The values that the tools of this batch find by their types, before those of the dispatcher.
+    ///
+    /// Use it for what belongs to one caller, such as the client of a server whose request is
+    /// executed. Nested calls find the values too.
+    pub extensions: Extensions,
+    /// The observers of this batch, which receive its events after those of the dispatcher.
+    pub observers: Observers,
     /// Counts what unfinished calls take, if the caller needs it.
     pub(crate) usage_meter: Option<UsageMeter>,
     /// Receives each execution when it ends, before all of them have ended.
@@ -106,9 +115,13 @@ impl From<Vec<ToolCall>> for Batch {
 #[derive(Debug)]
 pub(crate) struct BatchScope {
     pub(crate) origin: Origin,
+    pub(crate) run_info: Option<Arc<RunInfo>>,
     pub(crate) transcript: Option<Arc<Vec<Message>>>,
     pub(crate) clock: Clock,
+    /// The observers of the dispatcher and of the batch.
     pub(crate) observers: Observers,
+    pub(crate) batch_observers: Observers,
+    pub(crate) extensions: Extensions,
     /// `None` if there is nothing to redact.
     pub(crate) redactor: Option<Redactor>,
     pub(crate) deadline: Option<Instant>,
@@ -125,6 +138,14 @@ impl BatchScope {
         if let Some(redactor) = &self.redactor {
             redactor.collect_secrets(call);
         }
+    }
+
+    /// Returns what the calls of the batch belong to.
+    pub(crate) fn run_context<'a>(&'a self, extensions: &'a Extensions) -> RunContext<'a> {
+        let transcript = self.transcript.as_ref().map_or(&[][..], |messages| messages.as_slice());
+        RunContext::new(&self.origin, self.run_info.as_deref())
+            .with_transcript(transcript)
+            .with_extensions(&self.extensions, extensions)
     }
 
     /// Emits an event with the current time.

@@ -36,6 +36,7 @@ mod metered_usage;
 mod output;
 pub mod param;
 mod preference;
+pub(crate) mod run_context;
 mod safety;
 mod toolbox;
 mod usage_meter;
@@ -57,6 +58,7 @@ pub use error::{IntoToolError, ToolError, ToolErrorKind};
 pub use extensions::{Extensions, RequiredExtension};
 pub use output::{IntoToolOutput, ToolOutput};
 pub use preference::ToolPreference;
+pub use run_context::{RunContext, RunInfo};
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
 pub(crate) use args::type_errors;

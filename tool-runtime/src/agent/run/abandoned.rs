@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use super::Run;
 use crate::agent::StopReason;
 use crate::agent::config::AgentConfig;
@@ -13,6 +15,7 @@ use crate::registry::Registry;
 /// An unfinished run of a session that another prompt has replaced.
 pub(in crate::agent) struct AbandonedRun {
     origin: Origin,
+    metadata: Map<String, Value>,
     answered_calls: Vec<(ToolCall, ToolResult)>,
     usage: Usage,
     cost: Option<f64>,
@@ -28,6 +31,7 @@ impl AbandonedRun {
         let turn = &state.turn;
         is_open.then(|| Self {
             origin: Origin::new(state.run, turn.iterations()),
+            metadata: std::mem::take(&mut state.metadata),
             answered_calls,
             usage: turn.usage(),
             cost: turn.cost(),
@@ -49,10 +53,15 @@ impl Run {
     /// Emits start and end of the run that this one replaces, if any.
     pub(super) fn emit_abandoned(&mut self) {
         let Some(abandoned) = self.session.take_abandoned() else { return };
-        let AbandonedRun { origin, answered_calls, usage, cost } = abandoned;
+        let AbandonedRun { origin, metadata, answered_calls, usage, cost } = abandoned;
         let agent = self.agent.name.clone();
         let session = self.session.name();
-        self.dispatcher.emit(&origin, || RunEvent::Started { parent_run: None, agent, session });
+        self.dispatcher.emit(&origin, || RunEvent::Started {
+            parent_run: None,
+            agent,
+            session,
+            metadata,
+        });
         self.emit_answered(&origin, answered_calls);
         self.dispatcher.emit(&origin, || RunEvent::Finished {
             code: Some("GIVEN_UP".to_owned()),

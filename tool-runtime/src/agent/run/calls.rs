@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Run;
 use crate::agent::StopReason;
-use crate::agent::effects::apply_effects;
+use crate::agent::effects::{apply_effects, apply_metadata};
 use crate::agent::paused::{Paused, PendingCall};
 use crate::dispatch::Batch;
 use crate::event::ToolExecution;
@@ -55,6 +55,7 @@ impl Run {
         turn.clear_started();
         // Applied again in the order of the calls, whatever the order in which they ended.
         apply_effects(turn, &executions, &tools);
+        apply_metadata(&mut self.state.metadata, &executions);
         let aborting = self.dispatcher.aborted_at(&executions);
         let aborting = aborting.and_then(|index| executions.get(index)).cloned();
         let mut pending: Vec<_> = executions.iter().filter(|it| it.is_pending()).collect();
@@ -84,6 +85,7 @@ impl Run {
         let state = &self.state;
         let mut batch = Batch::from(calls);
         batch.origin = self.origin();
+        batch.run_info = Some(self.run_info());
         batch.transcript = Some(state.turn.shared_transcript());
         batch.cancellation = self.agent.cancellation.clone();
         batch.deadline = self.deadline(&self.agent).remaining();
@@ -121,6 +123,8 @@ impl Run {
         let paused = Box::new(Paused {
             run: self.state.run,
             turn: self.state.turn.clone(),
+            metadata: self.state.metadata.clone(),
+            rejected_answers: self.state.rejected_answers,
             prompt_index: self.state.prompt_index,
             window: self.state.window.clone(),
             pending,

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::Run;
 use super::calls::results;
 use crate::agent::InvalidTransition;
-use crate::agent::effects::{apply_effects, metered_usage, mutating_tools};
+use crate::agent::effects::{apply_effects, apply_metadata, metered_usage, mutating_tools};
 use crate::agent::paused::PendingCall;
 use crate::dispatch::Batch;
 use crate::event::ToolExecution;
@@ -100,6 +100,7 @@ impl Run {
         turn.add_metered(usage);
         self.state.mutating_tools.extend(mutating_tools(executions.iter().copied(), tools));
         apply_effects(turn, executions.iter().copied(), tools);
+        apply_metadata(&mut self.state.metadata, executions.iter().copied());
         for execution in pending {
             turn.mark_not_started(&execution.call.id);
             self.state.pending.retain(|pending| pending.call.id != execution.call.id);

@@ -59,6 +59,7 @@ impl Run {
             parent_run: self.events.parent,
             agent,
             session: session(),
+            metadata: self.state.metadata.clone(),
         });
     }
 

@@ -3,7 +3,8 @@
 //! A step runs in this order:
 //!
 //! 1. `steps.rs`: the run checks that it may continue and asks the turn what to do.
-//! 2. `request.rs`: if a reply is due, it is requested from the model; or
+//! 2. `request.rs`: if a reply is due, it is requested from the model, and an answer is validated
+//!    (`validate.rs`); or
 //! 3. `calls.rs`: if calls are open, the dispatcher runs them (`remote.rs`: a
 //!    [`Dispatch`](crate::dispatch::Dispatch) of the program). `early_results.rs` saves results
 //!    while other calls are in flight.
@@ -25,6 +26,7 @@ mod remote;
 mod request;
 mod session;
 mod steps;
+mod validate;
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +44,7 @@ use super::{Answer, StopReason, Stopped, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunId, ToolExecution};
 use crate::message::{CallId, Message};
-use crate::tool::UsageMeter;
+use crate::tool::{RunInfo, UsageMeter};
 use events::RunEvents;
 use request::RequestState;
 
@@ -243,6 +245,12 @@ impl Run {
     /// are in flight.
     pub(super) fn meter(&self) -> UsageMeter {
         self.meter.clone()
+    }
+
+    /// Returns what the calls of this run belong to.
+    fn run_info(&self) -> Arc<RunInfo> {
+        let (agent, metadata) = (self.agent.name.clone(), self.state.metadata.clone());
+        Arc::new(RunInfo { agent, session: self.session.name(), metadata })
     }
 
     /// Returns the run's dispatcher, which knows the secrets to redact.

@@ -19,7 +19,7 @@ use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::schema::Schema;
 use crate::span;
-use crate::tool::UsageMeter;
+use crate::tool::{RunContext, UsageMeter};
 
 /// State that the requests of a run share.
 #[derive(Default)]
@@ -44,6 +44,7 @@ impl Run {
         let offered =
             deadline.wait(select_tools(agent, &mut self.state.turn, dispatcher, &tools)).await?;
 
+        let run_info = self.run_info();
         let RunState { turn, window: window_state, prompt_index, .. } = &mut self.state;
         let origin = self.events.origin(turn.iterations() + 1);
         dispatcher.emit(&origin, || ModelEvent::Requested);
@@ -72,8 +73,14 @@ impl Run {
             meter: &self.meter,
             is_recorded: false,
         };
-        let exchange =
-            ModelExchange { agent, request, deltas, emit: &emit, budget: &mut metered.budget };
+        let context = RunContext::new(&origin, Some(&run_info))
+            .with_transcript(turn.transcript())
+            .with_extensions(
+                dispatcher.registered_extensions(),
+                dispatcher.registered_extensions(),
+            );
+        let budget = &mut metered.budget;
+        let exchange = ModelExchange { agent, context, request, deltas, emit: &emit, budget };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
         let reply = match span::instrument(span::chat(), reply, StopReason::error_type).await {
             Ok(reply) => reply,

@@ -106,6 +106,7 @@ impl Run {
         match next {
             Step::RequestModel => {
                 self.request_reply().await?;
+                self.validate_answer().await?;
                 Ok(Some(CompletedStep::Replied))
             }
             Step::RunCalls(calls) => Ok(Some(CompletedStep::Called(self.run_calls(calls).await?))),

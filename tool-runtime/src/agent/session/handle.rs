@@ -411,20 +411,21 @@ impl Session {
     /// that it replaces.
     async fn continued(
         &self,
-        prompt: Prompt,
+        mut prompt: Prompt,
     ) -> Result<(RunState, SessionWriter, Option<AbandonedRun>), Stopped> {
         let Some((state, writer)) = self.load().await.map_err(not_loaded)? else {
-            return Ok((RunState::new(self.agent.config.turn(prompt)), self.writer(0, 0), None));
+            return Ok((self.agent.config.first_state(prompt), self.writer(0, 0), None));
         };
         let stored = state.turn.shared_transcript();
         let (mut state, mut writer) = self.resumed(state, writer);
         let abandoned = AbandonedRun::take_from(&mut state, &self.agent.config);
         let RunState { turn, window, .. } = state;
         let (before, offered) = turn.into_parts();
+        let metadata = prompt.take_metadata();
         let turn = prompt.append_to(before, offered).into_turn(None);
         let turn = turn.with_limits(self.agent.config.limits.clone());
         writer.rewrite_from(turn.common_prefix_len(&stored));
-        Ok((RunState::new(turn).with_window(window), writer, abandoned))
+        Ok((RunState::new(turn).with_window(window).with_metadata(metadata), writer, abandoned))
     }
 
     /// Returns the state to resume. Messages that were repaired are saved with the next write.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use super::Granted;
 use crate::dispatch::ApprovalRequest;
 use crate::registry::Entry;
-use crate::tool::{Permission, ToolDefinition, ToolError, ToolErrorKind};
+use crate::tool::{Permission, RunContext, ToolDefinition, ToolError, ToolErrorKind};
 
-type Predicate = dyn Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync;
+type Predicate = dyn Fn(&ApprovalRequest, &RunContext<'_>) -> Option<Permission> + Send + Sync;
 
 /// Rules that override the permissions which tools declare for themselves.
 ///
@@ -35,7 +35,7 @@ type Predicate = dyn Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync;
 /// let permissions = Permissions::default()
 ///     .provider("github", Permission::Ask)
 ///     .tool("read_file", Permission::Allow)
-///     .when(|request| {
+///     .when(|request, _| {
 ///         let path = request.arguments["path"].as_str()?;
 ///         path.starts_with("/etc").then_some(Permission::Deny)
 ///     });
@@ -78,14 +78,18 @@ impl Permissions {
         self
     }
 
-    /// Adds a predicate that examines the arguments of each call that is not already denied.
+    /// Adds a predicate that examines each call that is not already denied: its arguments, and the
+    /// run that it belongs to.
     ///
     /// The predicate returns `None` to leave the permission of the tool unchanged. A predicate that
     /// panics denies the call.
     #[must_use]
     pub fn when(
         mut self,
-        predicate: impl Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync + 'static,
+        predicate: impl Fn(&ApprovalRequest, &RunContext<'_>) -> Option<Permission>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         self.predicates.push(Arc::new(predicate));
         self
@@ -124,13 +128,14 @@ impl Permissions {
         &self,
         tool_permission: Permission,
         request: &ApprovalRequest,
+        run: RunContext<'_>,
     ) -> Permission {
         let strictness = |permission: &Permission| match permission {
             Permission::Allow => 0,
             Permission::Ask => 1,
             Permission::Deny => 2,
         };
-        let matches = self.predicates.iter().filter_map(|predicate| predicate(request));
+        let matches = self.predicates.iter().filter_map(|predicate| predicate(request, &run));
         matches.max_by_key(strictness).unwrap_or(tool_permission)
     }
 }

@@ -59,10 +59,10 @@ impl Trace {
         self.events += 1;
         let (origin, at) = (&event.origin, since_1970(event.at));
         match &event.kind {
-            EventKind::Run(RunEvent::Started { parent_run, agent, session }) => {
+            EventKind::Run(RunEvent::Started { parent_run, agent, session, metadata }) => {
                 let place = self.run_started(origin, *parent_run, agent.as_deref(), at);
-                if let (Some(session), Some(row)) = (session, self.rows.get_mut(place)) {
-                    details::of_session(row, session);
+                if let Some(row) = self.rows.get_mut(place) {
+                    details::of_run(row, session.as_deref(), metadata);
                 }
             }
             EventKind::Run(RunEvent::MessageAdded { source, source_name, text, images }) => {

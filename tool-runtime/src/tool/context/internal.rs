@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 #[cfg(feature = "process")]
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -34,6 +34,16 @@ pub(crate) struct FinishedCall {
 }
 
 impl ToolContext {
+    /// Returns the metadata of the run, if an interceptor changed them for this call.
+    pub(crate) fn changed_metadata(&self) -> Option<&Arc<Map<String, Value>>> {
+        self.metadata.as_ref()
+    }
+
+    /// Sets the metadata of the run as an interceptor changed them for this call.
+    pub(crate) fn set_metadata(&mut self, metadata: Map<String, Value>) {
+        self.metadata = Some(Arc::new(metadata));
+    }
+
     /// Returns the state that the tool stored when the call was
     /// [suspended](crate::tool::ToolError::suspended).
     pub(crate) fn suspended_state(&self) -> Option<&Value> {

@@ -1,0 +1,59 @@
+//! Validators of answers: code of the program that may send an answer back to the model.
+
+use async_trait::async_trait;
+
+use crate::tool::RunContext;
+
+/// Checks the answer of a run, and sends it back to the model if it is not acceptable.
+///
+/// Add it with [`Agent::answer_validator`](crate::Agent::answer_validator). Several validators run
+/// in the order in which they were added; the first that rejects the answer decides. The value of
+/// [`Agent::extract`](crate::Agent::extract) is validated by its type instead.
+///
+/// Implement it under `#[async_trait]`, which this crate re-exports.
+///
+/// ```
+/// use tool_runtime::agent::AnswerValidator;
+/// use tool_runtime::{Agent, ChatReply, RunContext, ScriptedModel, Tools, async_trait};
+///
+/// struct NamesSource;
+///
+/// #[async_trait]
+/// impl AnswerValidator for NamesSource {
+///     async fn validate(&self, answer: &str, _: &RunContext<'_>) -> Result<(), String> {
+///         match answer.contains("Source:") {
+///             true => Ok(()),
+///             false => Err("Name your source, as `Source: …`.".into()),
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let model = ScriptedModel::new([
+///     ChatReply::text("Oslo has 700,000 people."),
+///     ChatReply::text("Oslo has 700,000 people. Source: the census."),
+/// ]);
+/// let agent = Agent::new(model, Tools::new()).answer_validator(NamesSource);
+/// let answer = agent.run("How many people live in Oslo?").await?;
+/// assert!(answer.text.ends_with("Source: the census."));
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't validate answers",
+    label = "implement `AnswerValidator` for a type of your own, under `#[async_trait]`"
+)]
+#[async_trait]
+pub trait AnswerValidator: Send + Sync {
+    /// Accepts the answer, or returns what the model should change, as a message to it.
+    ///
+    /// If the validator panics, the run stops, since the answer is not checked.
+    ///
+    /// # Errors
+    /// The message to the model, which answers again.
+    ///
+    /// # Cancellation
+    /// The future is dropped if the run is cancelled or reaches its time limit.
+    async fn validate(&self, answer: &str, ctx: &RunContext<'_>) -> Result<(), String>;
+}

@@ -1,0 +1,86 @@
+//! Validates the answer of a run, and asks for another one if it is rejected.
+
+use std::sync::Arc;
+
+use super::Run;
+use crate::agent::{Outcome, Step, StopReason};
+use crate::event::ModelEvent;
+use crate::guard::{BoxFuture, CatchPanic, Panic};
+use crate::message::{Message, UserPart};
+use crate::tool::RunContext;
+
+/// The reason of a rejection by a validator that panicked.
+const PANICKED: &str = "an answer validator panicked";
+
+impl Run {
+    /// Validates the answer that the model has just given, if it gave one.
+    ///
+    /// The transcript with an answer is saved only after this: a run that is resumed is never
+    /// answered by what a validator has not accepted.
+    pub(super) async fn validate_answer(&mut self) -> Result<(), StopReason> {
+        let is_answered = self.turn().next() == Step::Done(Outcome::Answered);
+        if !is_answered
+            || self.agent.answer_validators.is_empty()
+            || self.turn().extraction_phase().is_some()
+        {
+            return Ok(());
+        }
+        let answer = self.turn().transcript().last().map(Message::text).unwrap_or_default();
+        let Some(rejection) = self.find_rejection(&answer).await? else {
+            self.state.rejected_answers = 0;
+            return Ok(());
+        };
+        self.state.rejected_answers += 1;
+        let attempts = self.state.rejected_answers;
+        let (mut text, reason) = (answer, rejection.text().to_owned());
+        self.emit(|| {
+            let (text, reason) = (text.clone(), reason.clone());
+            ModelEvent::ValidationFailed { text, reason, attempt: attempts }
+        });
+        if matches!(rejection, Rejection::Panicked) || attempts >= self.agent.answer_attempts {
+            let mut reason = reason;
+            self.dispatcher.redact(&mut text);
+            self.dispatcher.redact(&mut reason);
+            return Err(StopReason::AnswerRejected { attempts, text, reason });
+        }
+        self.add_to_prompt(vec![UserPart::Text { text: reason }])?;
+        // The event above has the message.
+        self.emit_added_as(None);
+        Ok(())
+    }
+
+    // Exclusive, since a shared borrow of a run can't be sent between threads.
+    async fn find_rejection(&mut self, answer: &str) -> Result<Option<Rejection>, StopReason> {
+        let (agent, info, origin) = (Arc::clone(&self.agent), self.run_info(), self.origin());
+        let extensions = self.dispatcher.registered_extensions();
+        let ctx = RunContext::new(&origin, Some(&info))
+            .with_transcript(self.turn().transcript())
+            .with_extensions(extensions, extensions);
+        let deadline = self.deadline(&agent);
+        for validator in &agent.answer_validators {
+            let validate = || -> BoxFuture<'_, Result<(), Rejection>> {
+                let validation = validator.validate(answer, &ctx);
+                Box::pin(async { validation.await.map_err(Rejection::Feedback) })
+            };
+            let panicked = |Panic(_)| Err(Rejection::Panicked);
+            if let Err(rejection) = deadline.wait(CatchPanic::new(validate, panicked)).await? {
+                return Ok(Some(rejection));
+            }
+        }
+        Ok(None)
+    }
+}
+
+enum Rejection {
+    Feedback(String),
+    Panicked,
+}
+
+impl Rejection {
+    fn text(&self) -> &str {
+        match self {
+            Self::Feedback(text) => text,
+            Self::Panicked => PANICKED,
+        }
+    }
+}

@@ -23,13 +23,38 @@ use crate::tool::Batch;
 use crate::tool::dispatch_contract::BatchScope;
 
 /// Runs the calls of a batch that is nested in calls of the tools `outer_names`.
+///
+/// This is no `async fn`: its future would keep the parameters besides what is made of them.
 #[inline]
 pub(super) fn run_batch(
     tools: Snapshot,
     state: Arc<DispatchState>,
-    batch: Batch,
+    mut batch: Batch,
     outer_names: Vec<String>,
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
+    let (mut calls, early) = (std::mem::take(&mut batch.calls), batch.completed.take());
+    let batch = Arc::new(batch_context(tools, state, batch, outer_names));
+    async move {
+        if calls.len() == 1
+            && let Some(call) = calls.pop()
+        {
+            let execution = match batch.scope.observers.is_empty() {
+                true => run_call(&batch, call).await,
+                false => Box::pin(run_observed(batch, call)).await,
+            };
+            return vec![execution];
+        }
+        Box::pin(run_waves(&batch, calls, early)).await
+    }
+}
+
+#[inline]
+fn batch_context(
+    tools: Snapshot,
+    state: Arc<DispatchState>,
+    batch: Batch,
+    outer_names: Vec<String>,
+) -> BatchContext {
     let policy = &state.policy;
     let is_run_deadline = batch.is_run_deadline
         && policy.batch_deadline.is_none_or(|limit| batch.deadline.is_some_and(|run| run < limit));
@@ -56,42 +81,21 @@ pub(super) fn run_batch(
         usage_meter: batch.usage_meter,
     };
     let abort = AbortState::new(policy.on_failure, policy.on_block);
-    let Batch { decisions, suspended, calls, completed, removed_tools, .. } = batch;
-    let callable = OnceLock::new();
-    let context = BatchContext {
+    BatchContext {
         tools,
         state,
         scope,
         abort,
-        decisions,
-        suspended,
-        removed_tools,
+        decisions: batch.decisions,
+        suspended: batch.suspended,
+        removed_tools: batch.removed_tools,
         outer_names,
-        callable,
-    };
-    run_calls(Arc::new(context), calls, completed)
+        callable: OnceLock::new(),
+    }
 }
 
 /// Receives each execution as soon as it is complete, before the batch is.
 type EarlyResults = Option<UnboundedSender<ToolExecution>>;
-
-async fn run_calls(
-    batch: Arc<BatchContext>,
-    calls: Vec<ToolCall>,
-    early: EarlyResults,
-) -> Vec<ToolExecution> {
-    match <[ToolCall; 1]>::try_from(calls) {
-        Ok([call]) => {
-            let mut executions = Vec::with_capacity(1);
-            executions.push(match batch.scope.observers.is_empty() {
-                true => run_call(&batch, call).await,
-                false => Box::pin(run_observed(batch, call)).await,
-            });
-            executions
-        }
-        Err(calls) => Box::pin(run_waves(&batch, calls, early)).await,
-    }
-}
 
 async fn run_waves(
     batch: &Arc<BatchContext>,

@@ -35,62 +35,68 @@ use crate::tool::{ToolContext, ToolOutput};
 ///
 /// A call that no policy applies to skips the stages 1 to 6. Its future stays small that way: a
 /// future is moved before it runs, with space for everything that it might await, so the rarely
-/// needed stages are in a box.
-pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolExecution {
-    let started = Instant::now();
-    batch.scope.collect_secrets(&call);
-    batch.scope.emit(|| ToolEvent::Started { call: call.clone() });
-    let mut record = CallRecord::default();
-    let (ctx, result) = match batch.unrestricted_tool(&call) {
-        // The fast path.
-        Some(entry) => {
-            let ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
-            let result = run_attempt(&mut CallContext::new(batch, entry, &ctx, &mut record)).await;
-            let result = result.map_err(|error| with_availability(batch, entry, error));
-            (ctx, result)
-        }
-        None => Box::pin(run_with_policy(batch, call, &mut record)).await,
-    };
-    let result = result.map_err(|error| with_certainty(batch, &ctx, error));
+/// needed stages are in a box. For the same reason, the call is in its final place from the
+/// beginning; an `async fn` would keep its parameters twice.
+#[inline]
+pub(super) fn run_call(
+    batch: &Arc<BatchContext>,
+    call: ToolCall,
+) -> impl Future<Output = ToolExecution> + Send {
+    let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
+    async move {
+        let started = Instant::now();
+        batch.scope.collect_secrets(ctx.call());
+        batch.scope.emit(|| ToolEvent::Started { call: ctx.call().clone() });
+        let mut record = CallRecord::default();
+        let result = match batch.unrestricted_tool(ctx.call()) {
+            // The fast path.
+            Some(entry) => {
+                let mut call = CallContext::new(batch, entry, &ctx, &mut record);
+                let result = run_attempt(&mut call).await;
+                result.map_err(|error| with_availability(batch, entry, error))
+            }
+            None => Box::pin(run_with_policy(batch, &mut ctx, &mut record)).await,
+        };
+        let result = result.map_err(|error| with_certainty(batch, &ctx, error));
 
-    let metadata = ctx.changed_metadata().cloned();
-    let mut execution = into_execution(batch, ctx, result, record);
-    execution.started_at = batch.scope.clock.at(started);
-    execution.duration = micros::truncate(started.elapsed());
-    let interceptors = &batch.state.policy.interceptors;
-    if !interceptors.is_empty() {
-        let run = batch.run_context().with_metadata(metadata.as_deref());
-        execution = Box::pin(interceptors.after_call(execution, run)).await;
-        batch.redact_result(&mut execution);
+        let metadata = ctx.changed_metadata().cloned();
+        let mut execution = into_execution(batch, ctx, result, record);
+        execution.started_at = batch.scope.clock.at(started);
+        execution.duration = micros::truncate(started.elapsed());
+        let interceptors = &batch.state.policy.interceptors;
+        if !interceptors.is_empty() {
+            let run = batch.run_context().with_metadata(metadata.as_deref());
+            execution = Box::pin(interceptors.after_call(execution, run)).await;
+            batch.redact_result(&mut execution);
+        }
+        batch.abort.record(&execution);
+        emit_end(&batch.scope, &execution);
+        execution
     }
-    batch.abort.record(&execution);
-    emit_end(&batch.scope, &execution);
-    execution
 }
 
 /// Runs a call under the whole policy.
 async fn run_with_policy(
-    batch: &Arc<BatchContext>,
-    mut call: ToolCall,
+    batch: &BatchContext,
+    ctx: &mut ToolContext,
     record: &mut CallRecord,
-) -> (ToolContext, CallResult) {
+) -> CallResult {
     let mut changes = RunChanges::default();
-    let intercepted = intercept(batch, &mut call, &mut changes, record).await;
-    let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
-    changes.apply_to(&mut ctx);
+    let intercepted = intercept(batch, ctx.call_mut(), &mut changes, record).await;
+    changes.apply_to(ctx);
     let mut result = match intercepted {
         Some(result) => result,
         None => {
-            let result = until_stopped(batch, run_stages(batch, &ctx, record)).await;
+            let result = until_stopped(batch, run_stages(batch, ctx, record)).await;
             // An attempt that was dropped may have left spawned work behind.
-            end_attempt(&ctx, record).await;
+            end_attempt(ctx, record).await;
             result
         }
     };
     if ctx.attempts() == 0 {
         result = result.map_err(|error| batch.indeterminate_if_resumed(ctx.call(), error));
     }
-    (ctx, result)
+    result
 }
 
 /// Runs the stages from the name of a call to its result.

@@ -34,6 +34,11 @@ pub(crate) struct FinishedCall {
 }
 
 impl ToolContext {
+    /// Returns the call, which interceptors may change.
+    pub(crate) fn call_mut(&mut self) -> &mut ToolCall {
+        &mut self.call
+    }
+
     /// Returns the metadata of the run, if an interceptor changed them for this call.
     pub(crate) fn changed_metadata(&self) -> Option<&Arc<Map<String, Value>>> {
         self.metadata.as_ref()

@@ -97,7 +97,8 @@ impl ToolContext {
     /// Counts an attempt that begins.
     #[inline]
     pub(crate) fn begin_attempt(&self, deadline: Option<Instant>) {
-        self.attempts.fetch_add(1, Ordering::Relaxed);
+        // The attempts of a call run one after the other, so nothing else writes.
+        self.attempts.store(self.attempts() + 1, Ordering::Relaxed);
         if deadline.is_some() || self.work.get().is_some() {
             self.work().begin(deadline);
         }

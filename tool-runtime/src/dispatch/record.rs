@@ -7,10 +7,9 @@ use crate::event::{BlockReason, ToolEvent, ToolExecution};
 use crate::guard::error_chain;
 use crate::message::{ToolCall, ToolResult};
 use crate::tool::dispatch_contract::BatchScope;
-use crate::tool::{MeteredUsage, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{MeteredUsage, ToolContext, ToolError, ToolErrorKind};
 
 /// Builds the execution of a call from its result and the notes of its stages.
-#[inline]
 pub(super) fn into_execution(
     batch: &BatchContext,
     ctx: ToolContext,
@@ -22,10 +21,26 @@ pub(super) fn into_execution(
         Some(original) if *original != finished.call => (*original, Some(Box::new(finished.call))),
         _ => (finished.call, None),
     };
-    let mut execution = match result {
-        Ok(output) => success(call, output),
-        Err(error) => failure(call, error),
+    let (result, effects, error) = match result {
+        Ok(output) => {
+            let (text, images, effects) = output.into_parts();
+            let mut result = ToolResult::success(&call, text);
+            result.images = images;
+            (result, effects, None)
+        }
+        Err(error) => (failed_result(&call, &error), Vec::new(), Some(error)),
     };
+    let mut execution = ToolExecution::new(call, result);
+    execution.modified_call = modified_call;
+    execution.effects = effects;
+    execution.attempts = finished.attempts;
+    execution.is_cached = record.is_cached;
+    execution.decided_by = record.decided_by;
+    execution.blocked_by = record.blocked_by;
+    execution.has_detached_thread = record.has_detached_thread;
+    if let Some(error) = error {
+        record_error(&mut execution, error);
+    }
     if let Some(meter) = &batch.scope.usage_meter
         && !execution.effects.is_empty()
     {
@@ -41,37 +56,35 @@ pub(super) fn into_execution(
     if let Some(short) = truncate_middle(&execution.result.text, limit) {
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, short));
     }
-    execution.modified_call = modified_call;
     if let Some(decoded) = finished.arguments {
         execution.fixes = decoded.fixes;
         execution.decoded_arguments = decoded.json;
     }
-    execution.attempts = finished.attempts;
-    execution.is_cached = record.is_cached;
-    execution.decided_by = record.decided_by;
-    execution.blocked_by = record.blocked_by.or(execution.blocked_by);
-    execution.has_detached_thread = record.has_detached_thread;
     execution
 }
 
-#[inline]
-fn success(call: ToolCall, output: ToolOutput) -> ToolExecution {
-    let (text, images, effects) = output.into_parts();
-    let mut result = ToolResult::success(&call, text);
-    result.images = images;
+/// Builds the execution of a call that failed.
+pub(super) fn failure(call: ToolCall, error: ToolError) -> ToolExecution {
+    let result = failed_result(&call, &error);
     let mut execution = ToolExecution::new(call, result);
-    execution.effects = effects;
+    record_error(&mut execution, error);
     execution
 }
 
-pub(super) fn failure(call: ToolCall, mut error: ToolError) -> ToolExecution {
-    let result = ToolResult::failure(&call, error.kind().code(), error.text());
-    let mut execution = ToolExecution::new(call, result);
+#[cold]
+fn failed_result(call: &ToolCall, error: &ToolError) -> ToolResult {
+    ToolResult::failure(call, error.kind().code(), error.text())
+}
+
+/// Records what an error contains besides the result: its causes and the state of its tool.
+#[cold]
+fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
     execution.cause = error.source().map(|source| error_chain(source));
     execution.suspended_state = error.take_state();
-    execution.blocked_by = execution.suspended_state.is_some().then_some(BlockReason::Pending);
-    execution
+    if execution.suspended_state.is_some() && execution.blocked_by.is_none() {
+        execution.blocked_by = Some(BlockReason::Pending);
+    }
 }
 
 /// Returns the events at the end of a call: that it was blocked or cancelled, and its execution.

@@ -43,8 +43,12 @@ fn with_schema(name: &str, description: &str, schema: Value) -> Arc<dyn Tool> {
 }
 
 fn wrapping(program: &str) -> Arc<dyn Tool> {
+    of_kind(ToolKind::Cli(program.to_owned()))
+}
+
+fn of_kind(kind: ToolKind) -> Arc<dyn Tool> {
     let mut definition = ToolDefinition::new("wraps", "It.", json!({ "type": "object" }));
-    definition.kind = ToolKind::Cli(program.to_owned());
+    definition.kind = kind;
     Arc::new(Named(definition))
 }
 
@@ -287,6 +291,8 @@ fn oversized_and_invisible_definitions_are_rejected() {
         (wrapping("git"), true),
         (wrapping(&"git".repeat(100_000)), false),
         (wrapping("git\n\u{1b}[2J"), false),
+        (of_kind(ToolKind::Remote("tickets".into())), true),
+        (of_kind(ToolKind::Remote("\u{1b}[2J".into())), false),
         (named("line\nbreak", "It."), false),
         (named(&"n".repeat(1 << 20), "It."), false),
         (with_schema("deep", "It.", nested(10_000)), false),

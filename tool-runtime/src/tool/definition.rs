@@ -249,14 +249,16 @@ impl ToolDefinition {
         if self.description.trim().is_empty() {
             return Err(DefinitionError::MissingDescription { name: name() });
         }
-        let program = match &self.kind {
-            ToolKind::Cli(program) => Some(program),
-            ToolKind::Function => None,
+        let (program, server) = match &self.kind {
+            ToolKind::Cli(program) => (Some(program), None),
+            ToolKind::Remote(server) => (None, Some(server)),
+            ToolKind::Function => (None, None),
         };
         let texts = [
             ("description", Some(&self.description)),
             ("title", self.title.as_ref()),
             ("executable name", program),
+            ("server name", server),
         ];
         for (field, text) in texts {
             let Some(text) = text else { continue };

@@ -183,4 +183,6 @@ pub enum ToolKind {
     Function,
     /// An executable of this name, which must be on `PATH`.
     Cli(String),
+    /// A tool that the server of this name runs.
+    Remote(String),
 }

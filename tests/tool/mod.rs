@@ -15,6 +15,7 @@ use tool_runtime::{
 mod arguments;
 mod attribute_words;
 mod definition;
+mod error_codes;
 mod extensions;
 mod formats;
 mod nested;

@@ -90,6 +90,33 @@ pub enum ToolErrorKind {
 }
 
 impl ToolErrorKind {
+    const ALL: [Self; 11] = [
+        Self::Validation,
+        Self::NotFound,
+        Self::Transient,
+        Self::Failed,
+        Self::Denied,
+        Self::Pending,
+        Self::Unavailable,
+        Self::Timeout,
+        Self::Cancelled,
+        Self::Panicked,
+        Self::Indeterminate,
+    ];
+
+    /// Returns the kind with this [code](Self::code). `None` if the code is unknown, such as that
+    /// of a newer version.
+    ///
+    /// ```
+    /// use tool_runtime::ToolErrorKind;
+    ///
+    /// assert_eq!(ToolErrorKind::from_code("TOOL_TIMEOUT"), Some(ToolErrorKind::Timeout));
+    /// assert_eq!(ToolErrorKind::from_code("timeout"), None);
+    /// ```
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
     /// Returns the stable code that results and events carry.
     pub fn code(self) -> &'static str {
         match self {

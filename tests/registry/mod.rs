@@ -144,6 +144,7 @@ fn availability_is_queried_for_each_snapshot() {
         .collect();
     assert_eq!(available, [("always", true), ("sunbathe", false), ("wrapped", false)]);
     assert_eq!(states[1].availability, Availability::Unavailable("it is dark".into()));
+    assert_eq!(states[1].description, "Is there by day.");
     DAY.store(true, Ordering::Relaxed);
     assert_eq!(offered(), ["always", "sunbathe"]);
 }

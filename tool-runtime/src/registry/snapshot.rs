@@ -56,6 +56,8 @@ pub struct Snapshot {
 pub struct ToolStatus {
     /// The name by which models call the tool.
     pub name: String,
+    /// The description of the tool for the model.
+    pub description: String,
     /// How the tool is implemented.
     pub kind: ToolKind,
     /// Whether the tool can run now.
@@ -141,6 +143,7 @@ impl Snapshot {
     pub fn check_availability(&self) -> Vec<ToolStatus> {
         let status = |entry: &Entry| ToolStatus {
             name: entry.name().to_owned(),
+            description: entry.definition().description.clone(),
             kind: entry.definition().kind.clone(),
             availability: entry.availability(),
         };

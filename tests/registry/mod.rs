@@ -2,6 +2,7 @@
 
 mod concurrent_changes;
 mod naming;
+mod preferences;
 mod reentrancy;
 mod reference_model;
 #[cfg(feature = "search")]

@@ -129,6 +129,23 @@ impl Contents {
         next
     }
 
+    /// Returns the preferences that were set, by full name.
+    pub(super) fn preferences(&self) -> &BTreeMap<String, Arc<ToolPreference>> {
+        &self.preferences
+    }
+
+    /// Returns contents with these preferences, by full name, instead of all current ones.
+    pub(super) fn with_preferences(
+        &self,
+        preferences: &Arc<BTreeMap<String, Arc<ToolPreference>>>,
+    ) -> Self {
+        let mut next = Self { preferences: Arc::clone(preferences), ..self.clone() };
+        for own_name in self.iter().map(|tool| tool.own_name()).collect::<BTreeSet<_>>() {
+            next.edit(own_name, |_| ());
+        }
+        next
+    }
+
     /// Returns contents with another source of descriptions, which was not queried yet.
     pub(super) fn with_source(&self, source: &DescriptionSource) -> Self {
         Self { descriptions: source.clone(), ..self.clone() }

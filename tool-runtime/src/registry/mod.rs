@@ -33,6 +33,7 @@
 // - `naming.rs`: under which name models call a tool.
 // - `descriptions.rs`, `description_source.rs`: descriptions that replace those of the tools.
 // - `filter.rs`: views. `provider.rs`: groups of tools that are registered together.
+// - `preferences.rs`: preferences that are set, saved and loaded.
 // - `nearest.rs`: suggestions for a model that calls an unknown tool.
 // - `select/`: which tools are offered on a turn.
 
@@ -46,6 +47,7 @@ mod into_registry;
 mod namesakes;
 mod naming;
 mod nearest;
+mod preferences;
 mod provider;
 mod select;
 mod shared;
@@ -71,7 +73,7 @@ pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
 
 use crate::schema::Dialect;
-use crate::tool::{Tool, ToolPreference};
+use crate::tool::Tool;
 use contents::Contents;
 use description_source::DescriptionSource;
 use filter::Filter;
@@ -180,48 +182,6 @@ impl Registry {
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let entry = self.find(name)?;
         self.remove(&[entry]).first().map(|entry| Arc::clone(entry.tool()))
-    }
-
-    /// Sets the preference of all current tools of this view that
-    /// [have this name](crate::registry#tool-names). Returns whether there are any.
-    ///
-    /// The preference replaces the one in the definition. It remains when the tool is registered
-    /// again, such as after a reconnect, and until a later `prefer` replaces it.
-    ///
-    /// # Errors
-    /// The weight is not finite, or the overrides are too large. Then nothing is changed.
-    ///
-    /// ```
-    /// use tool_runtime::{Registry, ToolPreference, tool, tools};
-    ///
-    /// /// Finds issues.
-    /// #[tool(effect = "read")]
-    /// async fn find(query: String) -> String {
-    ///     query
-    /// }
-    ///
-    /// let registry = Registry::new();
-    /// registry.register_all_from("github", tools![find])?;
-    /// registry.register_all_from("jira", tools![find])?;
-    /// registry.prefer("find", ToolPreference::default().hidden())?;
-    /// registry.prefer("jira__find", ToolPreference::default().weight(2.0))?;
-    ///
-    /// let tools = registry.snapshot();
-    /// let hidden = |name| tools.definition(name).map(|tool| tool.preference.hidden);
-    /// assert_eq!((hidden("github__find"), hidden("jira__find")), (Some(true), Some(false)));
-    /// # Ok::<(), tool_runtime::RegistryError>(())
-    /// ```
-    pub fn prefer(&self, name: &str, preference: ToolPreference) -> Result<bool, RegistryError> {
-        let entries = self.entries_where(|entry| entry.definition().has_name(name));
-        for entry in &entries {
-            entry.definition().clone().preference(preference.clone()).validate()?;
-        }
-        if entries.is_empty() {
-            return Ok(false);
-        }
-        let preference = Arc::new(preference);
-        self.change(|contents| (contents.with_preference(&entries, &preference), ()));
-        Ok(true)
     }
 
     /// Returns the current contents, without a lock.

@@ -71,3 +71,40 @@ async fn call_never_reaches_a_tool_of_another_name() {
     writers.into_iter().for_each(|writer| writer.join().unwrap());
     assert_eq!(names(&registry), ["stays"]);
 }
+
+/// Two writers replace the tools of one provider. A reader finds the tools of one list: never none,
+/// and never a mixture.
+#[test]
+fn replaced_provider_is_never_empty_or_mixed() {
+    let list = |writer: &str, round: usize| -> Tools {
+        let count = 1 + round % 3;
+        (0..count).map(|n| named(&format!("{writer}_{n}_of_{count}"), "It.")).collect()
+    };
+    let registry = Registry::new();
+    registry.register_all_from("p", list("first", 0)).unwrap();
+    registry.register(named("stays", "It.")).unwrap();
+    let view = registry.only_from(["p"]);
+    thread::scope(|threads| {
+        let writers = ["a", "b"].map(|writer| {
+            let registry = &registry;
+            threads.spawn(move || {
+                for round in 0..ROUNDS {
+                    if round % 2 == 0 {
+                        let removed = registry.replace_all_from("p", list(writer, round)).unwrap();
+                        assert!(!removed.is_empty());
+                    } else {
+                        registry.replace_valid_from("p", list(writer, round)).unwrap();
+                    }
+                }
+            })
+        });
+        while !writers.iter().all(|writer| writer.is_finished()) {
+            let names = names(&view);
+            let (writer, count) = names[0].split_once("_0_of_").expect("the first of a list");
+            let count: usize = count.parse().unwrap();
+            let expected: Vec<_> = (0..count).map(|n| format!("{writer}_{n}_of_{count}")).collect();
+            assert_eq!(names, expected);
+        }
+    });
+    assert!(registry.snapshot().get("stays").is_some());
+}

@@ -1,12 +1,14 @@
 //! The registry: registration, views, preferences, descriptions and changes during a run.
 
 mod concurrent_changes;
+mod labels;
 mod naming;
 mod preferences;
 mod reentrancy;
 mod reference_model;
 #[cfg(feature = "search")]
 mod search;
+mod valid_tools;
 mod wire_names;
 
 use std::sync::Arc;

@@ -199,6 +199,39 @@ fn description_of_full_name_takes_precedence() {
     assert_eq!([description_of("a__find"), description_of("b__find")], ["By a.", "By b."]);
 }
 
+#[test]
+fn always_prefixed_tools_do_not_rename_others() {
+    let find = || -> Tools { [named("find", "Prefixed.")].into_iter().collect() };
+    let registry = Registry::new();
+    registry.register_all_from("a", find().always_prefixed()).unwrap();
+    assert_eq!(names(&registry), ["a__find"]);
+    assert!(registry.snapshot().get("find").is_none() && registry.unregister("find").is_none());
+    assert_eq!(registry.snapshot().nearest("find"), ["a__find"]);
+    // Another tool keeps its own name, wherever its provider is in the order.
+    for provider in ["0", "z", ""] {
+        register(&registry, provider, "find").unwrap();
+        assert_eq!(names(&registry), ["a__find", "find"], "{provider}");
+        assert_eq!(description(&registry, "find").unwrap(), format!("By {provider}."));
+        let removed = registry.unregister("find").unwrap();
+        assert_eq!(removed.definition().description, format!("By {provider}."));
+    }
+    // Two others rename each other.
+    register(&registry, "y", "find").unwrap();
+    register(&registry, "z", "find").unwrap();
+    assert_eq!(names(&registry), ["a__find", "y__find", "z__find"]);
+    // A setting for the own name applies to it.
+    assert!(names(&registry.without(["find"])).is_empty());
+    // The tool keeps its name when it is restored, and loses it when it is registered without.
+    let removed = registry.unregister_provider("a");
+    registry.restore(removed).unwrap();
+    drop((registry.unregister_provider("y"), registry.unregister_provider("z")));
+    assert_eq!(names(&registry), ["a__find"]);
+    register(&registry, "a", "find").unwrap();
+    assert_eq!(names(&registry), ["find"]);
+    // Without a provider there is no prefix.
+    assert_eq!(names(&Registry::try_from(find().always_prefixed()).unwrap()), ["find"]);
+}
+
 /// A lookup finds the tool that models call by the name, or the one with that full name.
 #[test]
 fn lookup_finds_at_most_one_tool() {

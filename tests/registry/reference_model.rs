@@ -13,7 +13,11 @@ type Key = (Option<&'static str>, &'static str);
 #[derive(Clone, Debug)]
 enum Change {
     Register(Key, u8),
-    RegisterAll(Option<&'static str>, Vec<(&'static str, u8)>),
+    RegisterAll(Option<&'static str>, Vec<(&'static str, u8)>, bool),
+    /// Replaces the tools of a provider.
+    ReplaceAll(&'static str, Vec<(&'static str, u8)>, bool),
+    /// The same with the valid tools of the list only.
+    ReplaceValid(&'static str, Vec<(&'static str, u8)>),
     Unregister(&'static str),
     /// Uses a view without the tools of this name.
     Withdraw(&'static str, &'static str),
@@ -32,11 +36,15 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         prop_oneof![own_name(), prop::sample::select(full.to_vec())]
     };
     let key = (prop::option::of(provider()), own_name());
-    let several = prop::collection::vec((own_name(), any::<u8>()), 0..4);
+    let several = || prop::collection::vec((own_name(), any::<u8>()), 0..4);
     let change = prop_oneof![
         6 => (key, any::<u8>()).prop_map(|(key, mark)| Change::Register(key, mark)),
-        1 => (prop::option::of(provider()), several)
-            .prop_map(|(provider, tools)| Change::RegisterAll(provider, tools)),
+        1 => (prop::option::of(provider()), several(), any::<bool>())
+            .prop_map(|(provider, tools, flag)| Change::RegisterAll(provider, tools, flag)),
+        1 => (provider(), several(), any::<bool>())
+            .prop_map(|(provider, tools, flag)| Change::ReplaceAll(provider, tools, flag)),
+        1 => (provider(), several())
+            .prop_map(|(provider, tools)| Change::ReplaceValid(provider, tools)),
         2 => name().prop_map(Change::Unregister),
         1 => (provider(), own_name()).prop_map(|(provider, hidden)| Change::Withdraw(provider, hidden)),
         1 => Just(Change::Restore),
@@ -47,9 +55,12 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::vec(change, 0..40)
 }
 
+/// A registered tool: the number in its description, and whether its name is always prefixed.
+type Registered = (u8, bool);
+
 #[derive(Clone, Default)]
 struct Model {
-    tools: BTreeMap<Key, u8>,
+    tools: BTreeMap<Key, Registered>,
     /// The preferences by full name.
     described: BTreeMap<&'static str, u8>,
     preferred: BTreeMap<String, u8>,
@@ -67,8 +78,11 @@ fn has_name(key: Key, name: &str) -> bool {
 impl Model {
     /// Returns the name by which models call a tool.
     fn name_of(&self, key: Key) -> String {
-        let bearers = self.tools.keys().filter(|(_, other)| *other == key.1).count();
-        let is_bare = bearers == 1 && !key.1.contains("__");
+        let is_prefixed = |key: &Key, (_, flag): &Registered| *flag && key.0.is_some();
+        let bearers =
+            self.tools.iter().filter(|(it, tool)| it.1 == key.1 && !is_prefixed(it, tool));
+        let is_bare =
+            bearers.count() == 1 && !key.1.contains("__") && !is_prefixed(&key, &self.tools[&key]);
         if is_bare { key.1.to_owned() } else { full(key) }
     }
 
@@ -83,9 +97,16 @@ impl Model {
         self.tools.keys().any(is_rival)
     }
 
+    /// Removes the tools of a provider.
+    fn without_provider(&self, provider: &str) -> Self {
+        let mut rest = self.clone();
+        rest.tools.retain(|key, _| key.0 != Some(provider));
+        rest
+    }
+
     fn contents(&self, is_visible: impl Fn(Key) -> bool) -> Vec<(String, String, f64)> {
         let visible = self.tools.iter().filter(|(key, _)| is_visible(**key));
-        let contents = visible.map(|(key, mark)| {
+        let contents = visible.map(|(key, (mark, _))| {
             let full = full(*key);
             let of_own = || self.described.get(key.1).filter(|_| has_name(*key, key.1));
             let mark = self.described.get(full.as_str()).or_else(of_own).unwrap_or(mark);
@@ -113,6 +134,11 @@ fn numbered(name: &str, mark: u8) -> Arc<dyn Tool> {
     named(name, &format!("Number {mark}."))
 }
 
+fn list(tools: &[(&str, u8)], is_prefixed: bool) -> Tools {
+    let list: Tools = tools.iter().map(|(own_name, mark)| numbered(own_name, *mark)).collect();
+    if is_prefixed { list.always_prefixed() } else { list }
+}
+
 fn marks(displaced: impl IntoIterator<Item = Arc<dyn Tool>>) -> Vec<String> {
     let mut marks: Vec<_> =
         displaced.into_iter().map(|tool| tool.definition().description.clone()).collect();
@@ -138,7 +164,7 @@ proptest! {
             |key| key.0 == Some("p"),
         ];
         let mut model = Model::default();
-        let mut withdrawal: Option<(RemovedTools, BTreeMap<Key, u8>)> = None;
+        let mut withdrawal: Option<(RemovedTools, BTreeMap<Key, Registered>)> = None;
         let mut snapshots = Vec::new();
         for change in changes {
             match change {
@@ -150,15 +176,15 @@ proptest! {
                     };
                     prop_assert_eq!(displaced.is_err(), model.is_blocked(key));
                     if let Ok(displaced) = displaced {
-                        let before = model.tools.insert(key, mark);
+                        let before = model.tools.insert(key, (mark, false));
                         prop_assert_eq!(
                             marks(displaced),
-                            before.map(|mark| format!("Number {mark}.")).into_iter().collect::<Vec<_>>()
+                            before.map(|(mark, _)| format!("Number {mark}.")).into_iter().collect::<Vec<_>>()
                         );
                     }
                 }
-                Change::RegisterAll(provider, tools) => {
-                    let list = tools.iter().map(|(own_name, mark)| numbered(own_name, *mark)).collect();
+                Change::RegisterAll(provider, tools, is_prefixed) => {
+                    let list = list(&tools, is_prefixed);
                     let displaced = match provider {
                         None => registry.register_all(list),
                         Some(provider) => registry.register_all_from(provider, list),
@@ -169,18 +195,52 @@ proptest! {
                     if let Ok(displaced) = displaced {
                         let before = tools
                             .iter()
-                            .filter_map(|(own_name, mark)| model.tools.insert((provider, own_name), *mark));
+                            .filter_map(|(own_name, mark)| {
+                                model.tools.insert((provider, own_name), (*mark, is_prefixed))
+                            });
                         let mut before: Vec<_> =
-                            before.map(|mark| format!("Number {mark}.")).collect();
+                            before.map(|(mark, _)| format!("Number {mark}.")).collect();
                         before.sort();
                         prop_assert_eq!(marks(displaced), before);
                     }
+                }
+                Change::ReplaceAll(provider, tools, is_prefixed) => {
+                    let old = model.tools.keys().filter(|key| key.0 == Some(provider)).count();
+                    let replaced = registry.replace_all_from(provider, list(&tools, is_prefixed));
+                    let mut rest = model.without_provider(provider);
+                    let names = tools.iter().map(|(own_name, _)| own_name).collect::<BTreeSet<_>>().len();
+                    let is_blocked =
+                        tools.iter().any(|(own_name, _)| rest.is_blocked((Some(provider), own_name)));
+                    prop_assert_eq!(replaced.is_err(), names < tools.len() || is_blocked);
+                    if let Ok(replaced) = replaced {
+                        prop_assert_eq!(replaced.len(), old);
+                        rest.tools.extend(tools.iter().map(|(own_name, mark)| {
+                            ((Some(provider), *own_name), (*mark, is_prefixed))
+                        }));
+                        model = rest;
+                    }
+                }
+                Change::ReplaceValid(provider, tools) => {
+                    let report = registry.replace_valid_from(provider, list(&tools, false)).unwrap();
+                    model = model.without_provider(provider);
+                    let (mut skipped, mut registered) = (Vec::new(), Vec::new());
+                    for (index, (own_name, mark)) in tools.into_iter().enumerate() {
+                        let key = (Some(provider), own_name);
+                        if model.is_blocked(key) || model.tools.contains_key(&key) {
+                            skipped.push(index);
+                        } else {
+                            model.tools.insert(key, (mark, false));
+                            registered.push(full(key));
+                        }
+                    }
+                    prop_assert_eq!(report.registered, registered);
+                    prop_assert!(report.skipped.iter().map(|tool| tool.index).eq(skipped));
                 }
                 Change::Unregister(name) => {
                     let found = model.named(name);
                     let removed = registry.unregister(name);
                     let mark = found.and_then(|key| model.tools.remove(&key));
-                    let mark = mark.map(|mark| format!("Number {mark}."));
+                    let mark = mark.map(|(mark, _)| format!("Number {mark}."));
                     prop_assert_eq!(marks(removed), mark.into_iter().collect::<Vec<_>>());
                 }
                 Change::Withdraw(provider, hidden) => {

@@ -79,18 +79,34 @@ impl Contents {
     ) -> Result<(Self, Vec<Arc<Entry>>), RegistryError> {
         let (mut next, mut replaced) = (self.clone(), Vec::new());
         for entry in new {
-            let entry = &Entry::in_dialect(entry, self.dialect)?;
-            if let Some((provider, own_name)) = naming::rival(entry.provider(), entry.own_name())
-                && let Some(rival) = next.of_provider(provider.as_deref(), &own_name)
-            {
-                return Err(RegistryError::name_conflict(entry, rival));
-            }
-            next.edit(entry.own_name(), |tools| {
-                replaced.extend(namesakes::insert(tools, Arc::clone(entry)));
-            });
+            replaced.extend(next.insert_one(entry)?);
         }
-        next.descriptions = self.descriptions.merged_with(source);
+        next.add_source(source);
         Ok((next, replaced))
+    }
+
+    /// Records that some tools have descriptions of this source.
+    pub(super) fn add_source(&mut self, source: &DescriptionSource) {
+        self.descriptions = self.descriptions.merged_with(source);
+    }
+
+    /// Inserts a tool and returns the one that it replaces.
+    ///
+    /// # Errors
+    /// The dialect can't express the tool, or its name is taken. Then nothing is changed.
+    pub(super) fn insert_one(
+        &mut self,
+        entry: &Arc<Entry>,
+    ) -> Result<Option<Arc<Entry>>, RegistryError> {
+        let entry = Entry::in_dialect(entry, self.dialect)?;
+        if let Some((provider, own_name)) = naming::rival(entry.provider(), entry.own_name())
+            && let Some(rival) = self.of_provider(provider.as_deref(), &own_name)
+        {
+            return Err(RegistryError::name_conflict(&entry, rival));
+        }
+        let (own_name, mut replaced) = (entry.own_name().to_owned(), None);
+        self.edit(&own_name, |tools| replaced = namesakes::insert(tools, entry));
+        Ok(replaced)
     }
 
     /// Returns contents in which the schemas are expressed in this dialect.
@@ -198,9 +214,10 @@ impl Contents {
             self.secret_count -= secret_count(tools);
             edit(tools);
             self.secret_count += secret_count(tools);
-            let count = tools.len();
+            let count = tools.iter().filter(|tool| !tool.is_always_prefixed()).count();
             for tool in tools {
-                let is_own_name = naming::is_called_by_own_name(tool.provider(), own_name, count);
+                let is_own_name = !tool.is_always_prefixed()
+                    && naming::is_called_by_own_name(tool.provider(), own_name, count);
                 let preference = self.preferences.get(tool.full_name());
                 Entry::update(tool, is_own_name, preference.map(AsRef::as_ref));
             }

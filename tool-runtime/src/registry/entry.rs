@@ -1,7 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{RegistryError, naming};
+use super::tools::Marks;
+use super::{RegistryError, labels, naming};
 use crate::guard::catch_panic;
 use crate::schema::SchemaConversion;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
@@ -32,6 +33,7 @@ use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
 pub struct Entry {
     tool: Arc<dyn Tool>,
     provider: Option<Arc<str>>,
+    marks: Marks,
     /// The definition of the tool itself.
     registered: Arc<ToolDefinition>,
     /// The description in the store.
@@ -47,6 +49,7 @@ impl Entry {
     pub(super) fn new(
         tool: Arc<dyn Tool>,
         provider: Option<Arc<str>>,
+        marks: Marks,
     ) -> Result<Self, RegistryError> {
         let provider_name = provider.as_deref();
         // Validated before it is cloned, because it may be arbitrarily large.
@@ -62,10 +65,12 @@ impl Entry {
             naming::check_length(provider, &registered.name)?;
         }
         let registered = Arc::new(registered.with_provider(provider_name));
+        labels::check(registered.full_name(), &marks.labels)?;
         let effective = Arc::clone(&registered);
         Ok(Self {
             tool,
             provider,
+            marks,
             registered,
             description: None,
             effective,
@@ -108,6 +113,16 @@ impl Entry {
         self.provider.as_deref()
     }
 
+    /// Returns the labels with which the tool is registered, sorted.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.marks.labels.iter().map(AsRef::as_ref)
+    }
+
+    /// Returns `true` if the tool is registered with this label.
+    pub fn has_label(&self, label: &str) -> bool {
+        self.marks.labels.contains(label)
+    }
+
     /// Returns the name by which models call the tool. It can change when other tools are added or
     /// removed.
     pub fn name(&self) -> &str {
@@ -141,6 +156,11 @@ impl Entry {
     #[inline]
     pub(super) fn is_called_by_own_name(&self) -> bool {
         self.is_called_by_own_name
+    }
+
+    /// Whether the tool is called by its full name, whatever other tools there are.
+    pub(super) fn is_always_prefixed(&self) -> bool {
+        self.marks.is_always_prefixed && self.provider.is_some()
     }
 
     /// Whether both entries stem from the same registration.

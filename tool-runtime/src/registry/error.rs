@@ -1,4 +1,5 @@
 use super::Entry;
+use super::labels::{MAX_LABEL_BYTES, MAX_LABELS};
 use crate::tool::DefinitionError;
 
 /// The maximum number of characters of a panic message in an error.
@@ -69,6 +70,26 @@ pub enum RegistryError {
     ProviderName {
         /// The name of the provider. A long name is truncated.
         name: String,
+    },
+    /// A label of a tool is empty, too long, or contains characters that people can't see.
+    #[error(
+        "invalid label `{}` of tool `{name}`: expected 1 to {MAX_LABEL_BYTES} bytes of visible \
+         characters",
+        label.escape_debug()
+    )]
+    Label {
+        /// The full name of the tool.
+        name: String,
+        /// The label that was given. A long label is truncated.
+        label: String,
+    },
+    /// A tool has too many labels.
+    #[error("tool `{name}` has {count} labels, at most {MAX_LABELS}")]
+    TooManyLabels {
+        /// The full name of the tool.
+        name: String,
+        /// The number of labels.
+        count: usize,
     },
     /// The full name of a provider's tool is too long.
     #[error(

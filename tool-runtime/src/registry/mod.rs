@@ -23,6 +23,9 @@
 //! - A lookup finds one tool: the tool that models currently call by the name, or the tool with
 //!   that full name. This is the rule of calls, [`Snapshot::get`] and [`Registry::unregister`].
 //!
+//! The tools of a list that is [always prefixed](Tools::always_prefixed) are called by their full
+//! names only, and do not change the names of others.
+//!
 //! An own name that contains `__` could be mistaken for the full name of another tool. A provider's
 //! tool with such a name is known by its full name only.
 
@@ -32,11 +35,16 @@
 // - `entry.rs`: one registered tool. `namesakes.rs`: tools with the same own name.
 // - `naming.rs`: under which name models call a tool.
 // - `descriptions.rs`, `description_source.rs`: descriptions that replace those of the tools.
-// - `filter.rs`: views. `provider.rs`: groups of tools that are registered together.
+// - `filter.rs`: views.
+// - `candidates.rs`: tools that are checked before they are registered.
+// - `provider.rs`, `labels.rs`: groups of tools.
+// - `replace.rs`: a group that is replaced in one change.
+// - `valid_tools.rs`: lists from outside, of which the invalid tools are skipped.
 // - `preferences.rs`: preferences that are set, saved and loaded.
 // - `nearest.rs`: suggestions for a model that calls an unknown tool.
 // - `select/`: which tools are offered on a turn.
 
+mod candidates;
 mod contents;
 mod description_source;
 mod descriptions;
@@ -44,16 +52,19 @@ mod entry;
 mod error;
 mod filter;
 mod into_registry;
+mod labels;
 mod namesakes;
 mod naming;
 mod nearest;
 mod preferences;
 mod provider;
+mod replace;
 mod select;
 mod shared;
 mod snapshot;
 mod table;
 mod tools;
+mod valid_tools;
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -71,9 +82,11 @@ pub use select::{AllTools, ByWeight, CallableTools, Selector, SelectorInput, def
 pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
+pub use valid_tools::{RegistrationReport, SkippedTool};
 
 use crate::schema::Dialect;
 use crate::tool::Tool;
+use candidates::candidates;
 use contents::Contents;
 use description_source::DescriptionSource;
 use filter::Filter;
@@ -305,25 +318,21 @@ impl Registry {
         tools: Tools,
         provider: Option<&str>,
     ) -> Result<Vec<Arc<dyn Tool>>, RegistryError> {
-        provider.map_or(Ok(()), naming::check_provider)?;
-        let provider = provider.map(Arc::from);
-        let (mut new, mut names) = (Vec::new(), HashSet::new());
-        for tool in tools {
-            let entry = Entry::new(tool, provider.clone())?;
-            if !names.insert(entry.full_name().to_owned()) {
-                return Err(RegistryError::Duplicate { name: entry.full_name().to_owned() });
-            }
-            new.push(Arc::new(entry));
-        }
-        let replaced = self.insert(new)?;
+        let replaced = self.insert(candidates(tools, provider)?.into_all()?)?;
         Ok(replaced.iter().map(|entry| Arc::clone(entry.tool())).collect())
     }
 
     /// Inserts entries and returns those that they replace.
     fn insert(&self, new: Vec<Arc<Entry>>) -> Result<Vec<Arc<Entry>>, RegistryError> {
-        let source = self.contents.load().descriptions().at_current_version();
-        let new: Vec<_> = new.into_iter().map(|entry| Arc::new(source.describe(&entry))).collect();
+        let (new, source) = self.described(new);
         Ok(self.contents.change(|contents| contents.insert(&new, &source))?.1)
+    }
+
+    /// Returns entries with the descriptions in the store, and the source of these.
+    fn described(&self, new: Vec<Arc<Entry>>) -> (Vec<Arc<Entry>>, DescriptionSource) {
+        let source = self.contents.load().descriptions().at_current_version();
+        let new = new.into_iter().map(|entry| Arc::new(source.describe(&entry))).collect();
+        (new, source)
     }
 
     /// Removes and returns the current entries of these names and providers.

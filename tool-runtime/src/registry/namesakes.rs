@@ -27,7 +27,7 @@ impl Namesakes {
     /// Returns the tool that models call by its own name.
     #[inline]
     pub(super) fn called_by_own_name(&self) -> Option<&Arc<Entry>> {
-        self.first.is_called_by_own_name().then_some(&self.first)
+        self.iter().find(|tool| tool.is_called_by_own_name())
     }
 
     /// Returns the tool of this provider, or the one without a provider.

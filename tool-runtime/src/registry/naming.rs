@@ -3,6 +3,8 @@
 //! - A tool without a provider is called by its own name.
 //! - The tool of a provider is called by its own name as long as no other tool has that name, and
 //!   by its [full name](crate::tool::full_name) otherwise.
+//! - An always prefixed tool is called by its full name, and does not count for the names of
+//!   others.
 //! - If the own name of a provider's tool contains the separator, the tool is always called by its
 //!   full name. So a provider can't claim the full name of another provider's tool.
 //!
@@ -20,7 +22,8 @@ const MAX_PROVIDER_LENGTH: usize = 32;
 /// The maximum length of a full name.
 const MAX_LENGTH: usize = 128;
 
-/// Whether a tool is called by its own name, if `namesakes` tools have that name.
+/// Whether a tool that is not always prefixed is called by its own name, if `namesakes` such tools
+/// have that name.
 pub(super) fn is_called_by_own_name(
     provider: Option<&str>,
     own_name: &str,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Entry, Registry, RegistryError};
 use crate::tool::Tool;
 
-/// The tools of a provider that were removed from a registry, for [`Registry::restore`].
+/// Tools that were removed from a registry together, for [`Registry::restore`].
 ///
 /// ```
 /// use tool_runtime::{Registry, tool, tools};
@@ -24,7 +24,6 @@ use crate::tool::Tool;
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone)]
-#[must_use = "if this is dropped, the tools can't be restored"]
 pub struct RemovedTools(pub(super) Vec<Arc<Entry>>);
 
 impl RemovedTools {
@@ -125,13 +124,14 @@ impl Registry {
     }
 
     /// Removes all tools of a provider that this view contains, and returns them.
+    #[must_use = "if this is dropped, the tools can't be restored"]
     pub fn unregister_provider(&self, provider: &str) -> RemovedTools {
         let entries = self.entries_where(|entry| entry.provider() == Some(provider));
         RemovedTools(self.remove(&entries))
     }
 
-    /// Registers the removed tools of a provider again. They replace tools of the same names that
-    /// the provider has registered in the meantime.
+    /// Registers removed tools again, with their providers and labels. They replace tools of the
+    /// same full names that have been registered in the meantime.
     ///
     /// # Errors
     /// A tool without a provider has been registered with the name `provider__name` of one of them.

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,7 +25,14 @@ use crate::tool::function::Function;
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Tools(Vec<Arc<dyn Tool>>);
+pub struct Tools(Vec<(Arc<dyn Tool>, Marks)>);
+
+/// Labels and naming rule that a list adds to the registration of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    pub(super) labels: BTreeSet<Arc<str>>,
+    pub(super) is_always_prefixed: bool,
+}
 
 impl Tools {
     /// Creates an empty list.
@@ -42,7 +50,7 @@ impl Tools {
     /// Adds a tool to the list.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Self {
-        self.0.push(Arc::new(tool));
+        self.0.push((Arc::new(tool), Marks::default()));
         self
     }
 
@@ -76,6 +84,66 @@ impl Tools {
         self
     }
 
+    /// Adds labels to all tools that the list contains now.
+    ///
+    /// A label groups tools independently of their provider, such as `remote` or `beta`. A tool can
+    /// have several. See [`Registry::only_labelled`] and [`Registry::unregister_labelled`].
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Tells the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// let registry = Registry::try_from(tools![now].labelled(["clock", "beta"]))?;
+    /// let tools = registry.snapshot();
+    /// assert!(tools.entry("now").unwrap().labels().eq(["beta", "clock"]));
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn labelled<L: Into<String>>(mut self, labels: impl IntoIterator<Item = L>) -> Self {
+        let labels: Vec<Arc<str>> = labels.into_iter().map(|it| it.into().into()).collect();
+        for (_, marks) in &mut self.0 {
+            marks.labels.extend(labels.iter().cloned());
+        }
+        self
+    }
+
+    /// Gives all tools that the list contains now the name `provider__name`, even while no other
+    /// tool has the same own name.
+    ///
+    /// Models call such a tool by this name only, and it does not change the names of other tools.
+    /// Without a provider it keeps its own name.
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Finds issues.
+    /// #[tool(effect = "read")]
+    /// async fn find(query: String) -> String {
+    ///     query
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// registry.register_all_from("github", tools![find].always_prefixed())?;
+    /// assert!(registry.snapshot().get("find").is_none());
+    /// assert!(registry.snapshot().get("github__find").is_some());
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn always_prefixed(mut self) -> Self {
+        self.0.iter_mut().for_each(|(_, marks)| marks.is_always_prefixed = true);
+        self
+    }
+
+    /// Returns the tools with what the list adds to their registration.
+    pub(super) fn into_marked(self) -> impl Iterator<Item = (Arc<dyn Tool>, Marks)> {
+        self.0.into_iter()
+    }
+
     /// Creates a registry of these tools with the dialect of a model provider: see
     /// [`Registry::dialect`].
     ///
@@ -98,19 +166,19 @@ impl IntoIterator for Tools {
     type IntoIter = std::vec::IntoIter<Arc<dyn Tool>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        self.0.into_iter().map(|(tool, _)| tool).collect::<Vec<_>>().into_iter()
     }
 }
 
 impl FromIterator<Arc<dyn Tool>> for Tools {
     fn from_iter<I: IntoIterator<Item = Arc<dyn Tool>>>(tools: I) -> Self {
-        Self(tools.into_iter().collect())
+        Self(tools.into_iter().map(|tool| (tool, Marks::default())).collect())
     }
 }
 
 impl fmt::Debug for Tools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |tool: &Arc<dyn Tool>| catch_panic(|| tool.definition().name.clone()).ok();
-        f.debug_list().entries(self.0.iter().map(name)).finish()
+        f.debug_list().entries(self.0.iter().map(|(tool, _)| name(tool))).finish()
     }
 }

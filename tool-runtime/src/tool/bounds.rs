@@ -16,7 +16,7 @@ pub(super) const MAX_CAPABILITIES: usize = 128;
 pub(super) const MAX_SCHEMA_SIZE: usize = 512 << 10;
 
 /// Returns whether a text contains only characters that people can see.
-pub(super) fn is_plain(text: &str) -> bool {
+pub(crate) fn is_plain(text: &str) -> bool {
     invisible_character(text).is_none()
 }
 

@@ -18,7 +18,7 @@
 mod approval;
 pub mod args;
 mod blocking;
-mod bounds;
+pub(crate) mod bounds;
 #[cfg(feature = "process")]
 mod capture;
 mod cli;

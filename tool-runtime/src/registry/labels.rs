@@ -1,0 +1,94 @@
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::replace::Group;
+use super::{Registry, RegistryError, RemovedTools, Tools};
+use crate::tool::bounds::is_plain;
+
+/// The maximum number of labels of a tool.
+pub(super) const MAX_LABELS: usize = 128;
+
+/// The maximum length of a label in bytes.
+pub(super) const MAX_LABEL_BYTES: usize = 128;
+
+/// The number of characters of a label that errors quote.
+const MAX_QUOTED_CHARS: usize = 80;
+
+/// Checks the labels of a tool.
+///
+/// # Errors
+/// There are too many, or one is empty, too long or contains characters that people can't see.
+pub(super) fn check(full_name: &str, labels: &BTreeSet<Arc<str>>) -> Result<(), RegistryError> {
+    if labels.len() > MAX_LABELS {
+        let (name, count) = (full_name.to_owned(), labels.len());
+        return Err(RegistryError::TooManyLabels { name, count });
+    }
+    let is_valid =
+        |label: &Arc<str>| (1..=MAX_LABEL_BYTES).contains(&label.len()) && is_plain(label);
+    match labels.iter().find(|label| !is_valid(label)) {
+        None => Ok(()),
+        Some(label) => Err(RegistryError::Label {
+            name: full_name.to_owned(),
+            label: label.chars().take(MAX_QUOTED_CHARS).collect(),
+        }),
+    }
+}
+
+/// Tools that have a label, which groups them independently of their providers.
+///
+/// A tool can have several labels: [`Tools::labelled`] gives them to the tools of a list.
+impl Registry {
+    /// Creates a view that contains only the tools that have at least one of these labels, now or
+    /// later.
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Finds issues.
+    /// #[tool(effect = "read")]
+    /// async fn find(query: String) -> String {
+    ///     query
+    /// }
+    ///
+    /// /// Tells the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// let registry = Registry::try_from(tools![now])?;
+    /// registry.register_all_from("jira", tools![find].labelled(["remote"]))?;
+    /// let remote = registry.only_labelled(["remote"]);
+    /// assert!(remote.snapshot().get("find").is_some());
+    /// assert!(remote.snapshot().get("now").is_none());
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn only_labelled<L: Into<String>>(&self, labels: impl IntoIterator<Item = L>) -> Self {
+        let labels: HashSet<String> = labels.into_iter().map(Into::into).collect();
+        self.filter(move |entry| entry.labels().any(|label| labels.contains(label)))
+    }
+
+    /// Removes all tools of this view that have the label, and returns them.
+    #[must_use = "if this is dropped, the tools can't be restored"]
+    pub fn unregister_labelled(&self, label: &str) -> RemovedTools {
+        let entries = self.entries_where(|entry| entry.has_label(label));
+        RemovedTools(self.remove(&entries))
+    }
+
+    /// Replaces all tools that have a label by these tools, in one atomic change, and returns the
+    /// tools that were removed or replaced.
+    ///
+    /// The new tools have the label, in addition to those of the list, and no provider. The call
+    /// affects all views, like a registration.
+    ///
+    /// # Errors
+    /// The errors of [`register_all`](Self::register_all). Then nothing is changed.
+    pub fn replace_all_labelled(
+        &self,
+        label: &str,
+        tools: Tools,
+    ) -> Result<RemovedTools, RegistryError> {
+        self.replace_group(&Group::Label(label), tools.labelled([label]), None)
+    }
+}

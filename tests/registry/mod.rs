@@ -1,5 +1,6 @@
 //! The registry: registration, views, preferences, descriptions and changes during a run.
 
+mod changes;
 mod concurrent_changes;
 mod labels;
 mod naming;

@@ -35,7 +35,7 @@
 // - `entry.rs`: one registered tool. `namesakes.rs`: tools with the same own name.
 // - `naming.rs`: under which name models call a tool.
 // - `descriptions.rs`, `description_source.rs`: descriptions that replace those of the tools.
-// - `filter.rs`: views.
+// - `filter.rs`: views. `changes.rs`: the signal that the tools of a view changed.
 // - `candidates.rs`: tools that are checked before they are registered.
 // - `provider.rs`, `labels.rs`: groups of tools.
 // - `replace.rs`: a group that is replaced in one change.
@@ -45,6 +45,7 @@
 // - `select/`: which tools are offered on a turn.
 
 mod candidates;
+mod changes;
 mod contents;
 mod description_source;
 mod descriptions;
@@ -71,6 +72,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
+pub use changes::RegistryChanges;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use entry::Entry;
 pub use error::RegistryError;

@@ -15,18 +15,30 @@ use scheduled::ArcSwap;
 use shuttle::sync::Mutex;
 #[cfg(shuttle)]
 use std::sync::PoisonError;
+use tokio::sync::watch;
 
 /// A shared value that is replaced as a whole.
 #[derive(Default)]
 pub(super) struct SharedContents<T> {
     current: ArcSwap<T>,
     writing: Mutex<()>,
+    signal: watch::Sender<()>,
 }
 
 impl<T> SharedContents<T> {
     /// Returns the current value.
     pub(super) fn load(&self) -> Arc<T> {
         self.current.load_full()
+    }
+
+    /// Returns a receiver of the signal that the value was replaced.
+    pub(super) fn subscribe(&self) -> watch::Receiver<()> {
+        self.signal.subscribe()
+    }
+
+    /// Wakes the receivers of the signal.
+    pub(super) fn notify(&self) {
+        self.signal.send_replace(());
     }
 
     /// Replaces the value with the result of `change`, unless that fails. Returns the new value.
@@ -40,11 +52,14 @@ impl<T> SharedContents<T> {
     ) -> Result<(Arc<T>, R), E> {
         let current;
         // A writer that panicked under the lock has replaced nothing.
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         current = self.load();
         let (next, result) = change(&current)?;
         let next = Arc::new(next);
         self.current.store(Arc::clone(&next));
+        // Wakers are foreign code.
+        drop(writing);
+        self.notify();
         Ok((next, result))
     }
 }
@@ -113,6 +128,29 @@ mod tests {
                 let first = reader.join().unwrap();
                 // A loaded value does not change.
                 assert!(shared.load().starts_with(&first) && shared.load().len() == 6);
+            },
+            SCHEDULES,
+        );
+    }
+
+    /// A receiver without a signal has the last value.
+    #[test]
+    fn no_signal_is_lost() {
+        shuttle::check_random(
+            || {
+                let shared: Arc<SharedContents<u32>> = Arc::default();
+                let mut signal = shared.subscribe();
+                let add = || {
+                    let shared = Arc::clone(&shared);
+                    thread::spawn(move || {
+                        shared.change(|old| Ok::<_, Infallible>((old + 1, ()))).map(drop).unwrap();
+                    })
+                };
+                let writers = [add(), add()];
+                signal.mark_unchanged();
+                let found = *shared.load();
+                writers.into_iter().for_each(|writer| writer.join().unwrap());
+                assert!(found == 2 || signal.has_changed().unwrap(), "{found}");
             },
             SCHEDULES,
         );

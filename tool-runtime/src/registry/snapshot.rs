@@ -105,8 +105,11 @@ impl Snapshot {
 
     /// Returns all tools, sorted by name.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let entries = self.contents.sorted().iter().map(AsRef::as_ref);
-        entries.filter(|entry| self.holds(entry))
+        self.shared_entries().map(AsRef::as_ref)
+    }
+
+    pub(super) fn shared_entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.contents.sorted().iter().filter(|entry| self.holds(entry))
     }
 
     /// Returns the [disabled](crate::ToolPreference::disabled) tools, sorted by name. No other

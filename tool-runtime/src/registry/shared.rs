@@ -147,6 +147,7 @@ mod tests {
                     })
                 };
                 let writers = [add(), add()];
+                thread::yield_now();
                 signal.mark_unchanged();
                 let found = *shared.load();
                 writers.into_iter().for_each(|writer| writer.join().unwrap());

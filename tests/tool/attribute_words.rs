@@ -1,4 +1,6 @@
-use tool_runtime::{Availability, DefinitionError, Permission, RateLimit, Repair, ToolKind};
+use tool_runtime::{
+    Availability, DefinitionError, Permission, RateLimit, Repair, ToolKind, ToolPreference,
+};
 
 use super::*;
 
@@ -20,9 +22,16 @@ fn offline() -> Availability {
     requires("filesystem", "network"),
     repair = "lossless",
     cli = "sh",
-    available = offline
+    available = offline,
+    weight = -2.5,
+    always,
+    overrides(group = "files", rank = -3, r#type = true, share = 0.5, large = 5_000_000_000)
 )]
 async fn all_words() {}
+
+/// Is there for other tools.
+#[tool(hidden)]
+async fn hidden_for_others() {}
 
 /// Says empty.
 #[tool]
@@ -50,6 +59,15 @@ fn each_attribute_word_is_in_the_definition() {
     assert_eq!(definition.requires, ["filesystem", "network"]);
     assert_eq!(definition.repair, Repair::Lossless);
     assert_eq!(definition.kind, ToolKind::Cli("sh".into()));
+    assert_eq!(definition.preference.weight, -2.5);
+    assert!(definition.preference.always && !definition.preference.hidden);
+    let overrides = json!({
+        "group": "files", "rank": -3, "type": true, "share": 0.5, "large": 5_000_000_000_i64,
+    });
+    assert_eq!(Value::Object(definition.preference.overrides), overrides);
+    assert!(definition.preference.enabled);
+    let hidden = ToolPreference::default().hidden();
+    assert_eq!(hidden_for_others {}.definition().preference, hidden);
 }
 
 #[test]
@@ -63,6 +81,7 @@ fn unannotated_tool_gets_careful_defaults() {
     assert!(definition.requires.is_empty());
     assert_eq!(definition.repair, Repair::Inferred);
     assert_eq!(definition.kind, ToolKind::Function);
+    assert_eq!(definition.preference, ToolPreference::default());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The grammar of `#[tool(…)]` and of `#[arg(…)]`.
 
 mod arg;
+mod literal;
 mod tool;
 mod value;
 mod words;

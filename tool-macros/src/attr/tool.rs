@@ -1,5 +1,5 @@
 use proc_macro2::TokenStream;
-use syn::{LitStr, Meta, Path, Type};
+use syn::{Expr, Ident, LitStr, Meta, Path, Type};
 
 use super::value;
 use super::words::{EFFECTS, parse_words};
@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::path::Runtime;
 
 /// All words, in the order in which error messages list them.
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 22] = [
     "name",
     "title",
     "description",
@@ -25,6 +25,10 @@ const WORDS: [&str; 18] = [
     "repair",
     "cli",
     "available",
+    "weight",
+    "hidden",
+    "always",
+    "overrides",
     "crate",
 ];
 
@@ -56,6 +60,11 @@ pub(crate) struct ToolAttr {
     pub(crate) repair: Option<Word<&'static str>>,
     pub(crate) cli: Option<Word<LitStr>>,
     pub(crate) available: Option<Word<Path>>,
+    pub(crate) weight: Option<Word<f64>>,
+    pub(crate) hidden: Option<Word<()>>,
+    pub(crate) always: Option<Word<()>>,
+    /// The names and the literals.
+    pub(crate) overrides: Option<Word<Vec<(Ident, Expr)>>>,
     pub(crate) runtime: Runtime,
 }
 
@@ -121,6 +130,16 @@ impl ToolAttr {
             "available" => {
                 self.available = value::path(word, "available = is_online", errors)
                     .map(|value| Word { at: at(), value });
+            }
+            "weight" => {
+                self.weight = value::number(word, "weight = 2.5", errors)
+                    .map(|value| Word { at: at(), value });
+            }
+            "hidden" => self.hidden = flag(),
+            "always" => self.always = flag(),
+            "overrides" => {
+                let value = value::literals(word, "overrides(group = \"files\", rank = 3)", errors);
+                self.overrides = Some(Word { at: at(), value });
             }
             _ => {
                 if let Some(path) = value::path(word, "crate = my::tool_runtime", errors) {

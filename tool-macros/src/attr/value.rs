@@ -1,8 +1,9 @@
 //! Parses the value of a word. Each function reports an error at the word or its value.
 
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprLit, ExprPath, Lit, LitStr, Meta, Path, Token, Type};
+use syn::{Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, MetaNameValue, Path, Token, Type};
 
+use super::literal::{self, number_of};
 use super::words::nearest;
 use crate::errors::Errors;
 
@@ -54,6 +55,47 @@ pub(super) fn count(word: &Meta, example: &str, errors: &Errors) -> Option<u32> 
     let name = name_of(word);
     errors.at(word, format!("`{name}` takes a whole number above 0: write `{example}`"));
     None
+}
+
+/// Parses `word = -2.5`.
+pub(super) fn number(word: &Meta, example: &str, errors: &Errors) -> Option<f64> {
+    let number = value_of(word).and_then(number_of).filter(|number| number.is_finite());
+    if number.is_none() {
+        errors.at(word, format!("`{}` takes a number: write `{example}`", name_of(word)));
+    }
+    number
+}
+
+/// Parses `word(name = "text", other = 3)`. The values are texts, numbers and `true` or `false`.
+pub(super) fn literals(word: &Meta, example: &str, errors: &Errors) -> Vec<(Ident, Expr)> {
+    let is_literal = |expr: &Expr| {
+        let is_text = matches!(expr, Expr::Lit(ExprLit { lit: Lit::Str(_) | Lit::Bool(_), .. }));
+        is_text || number_of(expr).is_some_and(f64::is_finite)
+    };
+    let literal = |pair: MetaNameValue| {
+        let name = pair.path.get_ident()?.clone();
+        is_literal(&pair.value).then(|| (name, literal::widened(pair.value)))
+    };
+    let pairs = pairs(word).into_iter().map(literal).collect::<Option<Vec<_>>>();
+    let pairs = pairs.unwrap_or_default();
+    if pairs.is_empty() {
+        let name = name_of(word);
+        errors.at(word, format!("`{name}` takes names with literal values: write `{example}`"));
+    }
+    for (index, (name, _)) in pairs.iter().enumerate() {
+        if pairs.iter().take(index).any(|(earlier, _)| earlier == name) {
+            errors.at(name, format!("duplicate name `{name}`: keep one of them"));
+        }
+    }
+    pairs
+}
+
+/// Returns the members of `word(name = value, …)`; none if the word is written differently.
+pub(super) fn pairs(word: &Meta) -> Vec<MetaNameValue> {
+    let Meta::List(list) = word else { return Vec::new() };
+    list.parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated)
+        .map(|pairs| pairs.into_iter().collect())
+        .unwrap_or_default()
 }
 
 /// Parses `word = path::to::item`.

@@ -8,6 +8,7 @@ pub(super) fn check(function: &ToolFn, errors: &Errors) {
     check_retries(function, errors);
     check_requires(function, errors);
     check_denied(function, errors);
+    check_offered(function, errors);
 }
 
 /// The output of a `pure` tool is cached, so a cached call would not have its effect.
@@ -60,10 +61,28 @@ fn check_denied(function: &ToolFn, errors: &Errors) {
     }
     let retries = attr.retries.as_ref().map(|word| ("retries", &word.at));
     let rate_limit = attr.rate_limit.as_ref().map(|word| ("rate_limit", &word.at));
-    if let Some((name, at)) = retries.or(rate_limit) {
+    let always = attr.always.as_ref().map(|word| ("always", &word.at));
+    if let Some((name, at)) = retries.or(rate_limit).or(always) {
         let text = format!(
             "`{name}` and `permission = \"deny\"` contradict each other: \
              a denied tool never runs, so remove one of them"
+        );
+        errors.at(at, text);
+    }
+}
+
+/// A hidden tool is never offered, so words about how readily it is offered have no meaning.
+fn check_offered(function: &ToolFn, errors: &Errors) {
+    let attr = &function.attr;
+    if attr.hidden.is_none() {
+        return;
+    }
+    let always = attr.always.as_ref().map(|word| ("always", &word.at));
+    let weight = attr.weight.as_ref().map(|word| ("weight", &word.at));
+    if let Some((name, at)) = always.or(weight) {
+        let text = format!(
+            "`{name}` and `hidden` contradict each other: \
+             a hidden tool is never offered, so remove one of them"
         );
         errors.at(at, text);
     }

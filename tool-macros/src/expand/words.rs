@@ -3,6 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Ident;
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 use crate::attr::ToolAttr;
@@ -62,10 +63,23 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
         let private = attr.runtime.private_at(path.span());
         quote_spanned!(path.span()=> .available(|| -> #private::Availability { #path() }))
     });
+    let weight = attr.weight.as_ref().map(|word| {
+        let weight = word.value;
+        quote!(.weight(#weight))
+    });
+    let hidden = attr.hidden.as_ref().map(|_| quote!(.hidden()));
+    let always = attr.always.as_ref().map(|_| quote!(.always()));
+    let overrides = attr.overrides.as_ref().map(|word| {
+        let overrides = word.value.iter().map(|(name, value)| {
+            let name = name.unraw().to_string();
+            quote!(.with_override(#name, #value))
+        });
+        quote!(#(#overrides)*)
+    });
     // `pure` sets an effect, which `effect` replaces, so it comes first.
     quote! {
         #title #pure #effect #idempotent #sequential #blocking #timeout #retries #rate_limit #permission
-        #requires #extensions #repair #cli #available
+        #requires #extensions #repair #cli #available #weight #hidden #always #overrides
     }
 }
 

@@ -190,6 +190,34 @@ impl Function {
         self
     }
 
+    /// Applies `#[tool(weight)]`.
+    #[must_use]
+    pub fn weight(mut self, weight: f64) -> Self {
+        self.definition.preference.weight = weight;
+        self
+    }
+
+    /// Applies `#[tool(hidden)]`.
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
+        self.definition.preference.hidden = true;
+        self
+    }
+
+    /// Applies `#[tool(always)]`.
+    #[must_use]
+    pub fn always(mut self) -> Self {
+        self.definition.preference.always = true;
+        self
+    }
+
+    /// Applies one value of `#[tool(overrides)]`.
+    #[must_use]
+    pub fn with_override(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.definition.preference.overrides.insert(name.into(), value.into());
+        self
+    }
+
     fn availability(&self) -> Availability {
         if let ToolKind::Cli(binary) = &self.definition.kind
             && let missing @ Availability::Unavailable(_) = cli::availability(binary)

@@ -173,13 +173,17 @@ async fn configured_secret_is_redacted_in_quoted_arguments() {
     }
 }
 
-/// A hand-written tool that returns its arguments.
+/// A hand-written tool that returns its arguments as the model wrote them.
 struct Echo(ToolDefinition);
 
 #[async_trait]
 impl Tool for Echo {
     fn definition(&self) -> &ToolDefinition {
         &self.0
+    }
+
+    fn decodes_arguments(&self) -> bool {
+        true
     }
 
     async fn call(&self, args: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {

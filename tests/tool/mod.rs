@@ -18,6 +18,7 @@ mod definition;
 mod error_codes;
 mod extensions;
 mod formats;
+mod hand_written;
 mod nested;
 mod output;
 mod repairs;

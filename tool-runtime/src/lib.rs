@@ -115,7 +115,7 @@ pub use tool::{
     Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolError,
     IntoToolOutput, Permission, RateLimit, Repair, RequiredExtension, RunContext, Tool,
     ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference,
-    Toolbox,
+    Toolbox, ValidatedArguments,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

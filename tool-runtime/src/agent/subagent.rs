@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::Deserialize as _;
+use serde::Deserialize;
 use serde_json::json;
 
 use super::run::Run;
@@ -156,7 +156,8 @@ impl Tool for SubAgent {
                 RunState::from(paused).resumed(&self.agent.config.limits)
             }
             None => {
-                let prompt = task(&args, &self.definition)?.into();
+                let Task { task } = self.definition.decode_arguments(&args, ctx)?;
+                let prompt = task.into();
                 self.agent.config.first_state(prompt).with_metadata(ctx.metadata().clone())
             }
         };
@@ -293,19 +294,8 @@ fn limit_text(reason: &StopReason) -> Option<String> {
     Some(text)
 }
 
-/// Extracts the task from the arguments of a call.
-fn task(args: &Arguments, definition: &ToolDefinition) -> Result<String, ToolError> {
-    let text = args.to_text();
-    let schema = definition.parameters.as_value();
-    let parsed = crate::json::parse_as(&text, schema)
-        .map_err(|error| ToolError::new(ToolErrorKind::Validation, error.to_string()))?;
-    match definition.parameters.check(&parsed.value).first() {
-        Some(mismatch) => Err(ToolError::new(ToolErrorKind::Validation, format!("{mismatch}"))),
-        None => Ok(parsed
-            .value
-            .get("task")
-            .and_then(|task| task.as_str())
-            .unwrap_or_default()
-            .to_owned()),
-    }
+/// The arguments of a sub-agent.
+#[derive(Deserialize)]
+struct Task {
+    task: String,
 }

@@ -75,6 +75,7 @@ fn operator_text(error: &ToolError) -> String {
 /// Invokes a tool once, and ends the work that the attempt has spawned.
 #[inline]
 pub(super) async fn run_attempt(call: &mut CallContext<'_>) -> CallResult {
+    call.ensure_validated()?;
     let CallContext { entry, ctx, .. } = *call;
     let _end_work = ctx.end_work_on_drop();
     let result = match entry.definition().timeout {

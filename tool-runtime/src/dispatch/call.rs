@@ -2,8 +2,8 @@
 //!
 //! 1. **Intercept**: interceptors see the call and may answer or block it (`intercept.rs`).
 //! 2. **Resolve**: the name is resolved to a tool of the snapshot (`resolve.rs`).
-//! 3. **Decode and validate**: if a stage before the tool examines the arguments, they are repaired
-//!    and validated now (`call_context.rs`). Otherwise, the tool does so as it decodes them.
+//! 3. **Decode and validate**: the arguments are repaired and validated (`call_context.rs`). A tool
+//!    that decodes its arguments itself does so in stage 7, unless a stage before it examines them.
 //! 4. **Authorize**: capabilities, permission, approval (`authorize.rs`).
 //! 5. **Memoize**: the output of a pure tool is taken from the memo (`memo.rs`).
 //! 6. **Admit**: breaker, rate limits, concurrency limits (`admission.rs`).
@@ -108,8 +108,9 @@ async fn run_stages(
     let entry = resolve(batch, ctx.call(), record)?;
     let mut call = CallContext::new(batch, entry, ctx, record);
     let permission = tool_permission(&mut call)?;
-    if entry.definition().pure || examines_arguments(batch, permission) {
-        call.validate()?;
+    match entry.definition().pure || examines_arguments(batch, permission) {
+        true => call.validate()?,
+        false => call.ensure_validated()?,
     }
     authorize(&mut call, permission).await?;
     match entry.definition().pure {

@@ -1,13 +1,10 @@
 //! The context of one call, which the stages of `call.rs` receive.
 
-use serde_json::Value;
-
 use super::call_record::CallRecord;
 use super::context::BatchContext;
 use crate::message::Arguments;
 use crate::registry::Entry;
-use crate::tool::args::validated_arguments;
-use crate::tool::{ToolContext, ToolError};
+use crate::tool::{ToolContext, ToolError, ValidatedArguments};
 
 /// A call whose name is resolved to a tool.
 pub(super) struct CallContext<'c> {
@@ -17,13 +14,6 @@ pub(super) struct CallContext<'c> {
     pub(super) record: &'c mut CallRecord,
     /// The validated arguments, if a stage before the tool needs them.
     pub(super) validated: Option<Box<ValidatedArguments>>,
-}
-
-/// The repaired and validated arguments of a call.
-pub(super) struct ValidatedArguments {
-    pub(super) value: Value,
-    /// The JSON that the tool receives, exactly as it was approved.
-    pub(super) json: Arguments,
 }
 
 impl<'c> CallContext<'c> {
@@ -39,10 +29,19 @@ impl<'c> CallContext<'c> {
 
     /// Repairs and validates the arguments before the tool is invoked.
     pub(super) fn validate(&mut self) -> Result<(), ToolError> {
-        let definition = self.entry.definition();
-        let (value, json) = validated_arguments(definition, &self.ctx.call().arguments, self.ctx)?;
-        self.validated = Some(Box::new(ValidatedArguments { value, json: json.into() }));
+        let arguments = &self.ctx.call().arguments;
+        let validated = self.entry.definition().validate_arguments(arguments, self.ctx)?;
+        self.validated = Some(Box::new(validated));
         Ok(())
+    }
+
+    /// Repairs and validates the arguments, unless that is done or the tool does it itself.
+    #[inline]
+    pub(super) fn ensure_validated(&mut self) -> Result<(), ToolError> {
+        match self.validated.is_some() || self.entry.decodes_arguments() {
+            true => Ok(()),
+            false => self.validate(),
+        }
     }
 
     /// Returns the arguments for the tool: the validated ones, or else those of the model, which

@@ -41,7 +41,13 @@ pub fn invoke<'a>(
     arguments: &'a Arguments,
     ctx: &'a ToolContext,
 ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
-    CatchPanic::new(|| tool.call_with(arguments, ctx), |panic| Err(panicked(panic)))
+    let decode_and_call = || {
+        let call = tool.call_with(arguments, ctx);
+        // The code of the tool runs when the future is polled.
+        ctx.end_decoding();
+        call
+    };
+    CatchPanic::new(decode_and_call, |panic| Err(panicked(panic)))
 }
 
 /// Converts a panic. Its message is for the operator alone.

@@ -42,6 +42,7 @@ pub struct Entry {
     /// the preference that was set.
     effective: Arc<ToolDefinition>,
     is_called_by_own_name: bool,
+    decodes_arguments: bool,
 }
 
 impl Entry {
@@ -55,11 +56,12 @@ impl Entry {
         // Validated before it is cloned, because it may be arbitrarily large.
         let validated = || {
             let definition = tool.definition();
-            definition.validate().map(|()| definition.clone())
+            let decodes_arguments = tool.decodes_arguments();
+            definition.validate().map(|()| (definition.clone(), decodes_arguments))
         };
         let registered = catch_panic(validated)
             .map_err(|panic| RegistryError::panicked(provider_name, &panic.to_string()))?;
-        let registered =
+        let (registered, decodes_arguments) =
             registered.map_err(|error| RegistryError::definition(provider_name, error))?;
         if let Some(provider) = provider_name {
             naming::check_length(provider, &registered.name)?;
@@ -75,6 +77,7 @@ impl Entry {
             description: None,
             effective,
             is_called_by_own_name: true,
+            decodes_arguments,
         })
     }
 
@@ -96,6 +99,12 @@ impl Entry {
     /// Returns the implementation of the tool.
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
+    }
+
+    /// Returns whether the tool repairs, validates and decodes its arguments itself.
+    #[inline]
+    pub(crate) fn decodes_arguments(&self) -> bool {
+        self.decodes_arguments
     }
 
     /// Returns the definition that models receive.

@@ -24,6 +24,7 @@ mod location;
 mod raw;
 mod repair;
 mod type_error;
+mod validated;
 pub(crate) mod value_end;
 
 use std::borrow::Cow;
@@ -32,13 +33,13 @@ use std::future::ready;
 
 use serde_json::Value;
 
-use self::duplicate_keys::has_duplicate_keys;
 use self::location::{ValueLocation, locate};
 pub use self::raw::RawArguments;
 use self::raw::SplitError;
 use self::repair::repair;
 pub(crate) use self::type_error::type_errors;
 use self::type_error::{TypeError, describe_type_errors};
+pub use self::validated::ValidatedArguments;
 use super::layout::Layout;
 use super::param::Parameter;
 use super::{ToolContext, ToolDefinition, ToolError, ToolFuture};
@@ -138,7 +139,10 @@ impl Decoder {
             return call;
         }
         let call = self.decode_validated(definition, text, ctx);
-        call.unwrap_or_else(|error| Box::pin(ready(Err(error))))
+        call.unwrap_or_else(|error| {
+            ctx.refuse_arguments();
+            Box::pin(ready(Err(error)))
+        })
     }
 
     #[inline]
@@ -240,9 +244,7 @@ impl Decoder {
         match error {
             SplitError::NotAnObject => "expected an object".to_owned(),
             SplitError::Unknown(name) => format!("`{name}` is not known here"),
-            SplitError::Duplicate(index) => {
-                format!("`{}` came twice: send it once", self.name(*index))
-            }
+            SplitError::Duplicate(index) => came_twice(self.name(*index)),
         }
     }
 
@@ -273,6 +275,11 @@ impl Decoder {
     }
 }
 
+/// Describes a member that an object has twice.
+fn came_twice(name: &str) -> String {
+    format!("`{name}` came twice: send it once")
+}
+
 fn text_of(arguments: &Arguments) -> Cow<'_, str> {
     match arguments {
         Arguments::Text(text) => Cow::Borrowed(text.as_ref()),
@@ -289,44 +296,10 @@ fn is_object(text: &str) -> bool {
     text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
 }
 
-/// Returns the repaired and validated arguments of any tool, as a value and as JSON.
-///
-/// The tool receives exactly this JSON, so what was approved is what runs.
-pub(crate) fn validated_arguments(
-    definition: &ToolDefinition,
-    arguments: &Arguments,
-    ctx: &ToolContext,
-) -> Result<(Value, String), ToolError> {
-    let (value, json) = repair(definition, &text_of(arguments), ctx)?;
-    if has_duplicate_keys(&json, &value) {
-        let problem = "a member came twice: send each once".into();
-        return Err(invalid_arguments(definition, &[problem]));
-    }
-    match definition.parameters.check(&value).as_slice() {
-        [] => Ok((value, json)),
-        mismatches => {
-            let is_secret = holds_secrets(definition, &json, ctx);
-            Err(mismatch_error(definition, mismatches, is_secret))
-        }
-    }
-}
-
 /// Whether the arguments may contain secrets.
 #[cold]
 fn holds_secrets(definition: &ToolDefinition, text: &str, ctx: &ToolContext) -> bool {
     definition.parameters.has_secrets() || ctx.contains_secret(text)
-}
-
-/// Decodes the arguments of a tool that is not a `#[tool]` function.
-#[cfg(feature = "search")]
-pub(crate) fn decode_arguments<T: serde::de::DeserializeOwned>(
-    definition: &ToolDefinition,
-    arguments: &Arguments,
-    ctx: &ToolContext,
-) -> Result<T, ToolError> {
-    let (value, _) = validated_arguments(definition, arguments, ctx)?;
-    let decoded = T::deserialize(value);
-    decoded.map_err(|error| invalid_arguments(definition, &[error.to_string()]).with_source(error))
 }
 
 /// Whether the cause of a mismatch may be an array in place of a struct: at the path of the

@@ -3,7 +3,7 @@ mod of_run;
 
 use std::any::TypeId;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
@@ -52,6 +52,8 @@ pub struct ToolContext {
     /// The metadata of the run as an interceptor changed them for this call.
     metadata: Option<Arc<Map<String, Value>>>,
     attempts: AtomicU32,
+    /// Whether the tool refused its arguments before its own code ran.
+    has_refused_arguments: AtomicBool,
     arguments: OnceLock<Box<ArgumentRecord>>,
     /// Created when it is first needed: most tools start no further work.
     work: OnceLock<Arc<CallWork>>,
@@ -85,6 +87,7 @@ impl ToolContext {
             extensions: Extensions::default(),
             metadata: None,
             attempts: AtomicU32::new(0),
+            has_refused_arguments: AtomicBool::new(false),
             arguments: OnceLock::new(),
             work: OnceLock::new(),
         }
@@ -425,6 +428,7 @@ impl Clone for ToolContext {
             extensions: self.extensions.clone(),
             metadata: self.metadata.clone(),
             attempts: AtomicU32::new(self.attempts()),
+            has_refused_arguments: AtomicBool::new(self.has_refused_arguments()),
             arguments: self.arguments.clone(),
             work: OnceLock::from(Arc::clone(self.work())),
         }

@@ -248,6 +248,10 @@ macro_rules! tool_of_function {
             function.availability()
         }
 
+        fn decodes_arguments(&$self) -> bool {
+            true
+        }
+
         #[inline]
         fn call<'a, 'c, 'async_trait>(
             &'a $self,

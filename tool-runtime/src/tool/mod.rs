@@ -61,6 +61,7 @@ pub use preference::ToolPreference;
 pub use run_context::{RunContext, RunInfo};
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
+pub use args::ValidatedArguments;
 pub(crate) use args::type_errors;
 pub(crate) use blocking::DetachedThreads;
 pub use blocking::on_blocking_thread;
@@ -124,6 +125,17 @@ pub trait Tool: Send + Sync {
     /// [`Availability`]. Default: available.
     fn availability(&self) -> Availability {
         Availability::Available
+    }
+
+    /// Returns whether the tool repairs, validates and decodes its arguments itself. Default:
+    /// `false`.  If it does not, the dispatcher [validates](ToolDefinition::validate_arguments) the
+    /// arguments, and the tool receives valid JSON that matches its schema, however the model wrote
+    /// it. A call with invalid arguments does not reach the tool. A `#[tool]` function decodes its
+    /// arguments itself by the same rules, in one pass.
+    ///
+    /// It is called once, when the tool is registered.
+    fn decodes_arguments(&self) -> bool {
+        false
     }
 
     /// Runs the tool for one call.

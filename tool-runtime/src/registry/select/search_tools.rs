@@ -15,7 +15,6 @@ use crate::event::EffectRecord;
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::schema::Schema;
-use crate::tool::args::decode_arguments;
 use crate::tool::{
     Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, on_blocking_thread,
 };
@@ -128,7 +127,7 @@ impl Tool for SearchTools {
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let query: Query = decode_arguments(&self.definition, &args, ctx)?;
+        let query: Query = self.definition.decode_arguments(&args, ctx)?;
         if query.query.trim().is_empty() {
             return Err(ToolError::validation("`query` is empty: say what you want to do."));
         }

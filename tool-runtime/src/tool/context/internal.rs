@@ -39,6 +39,24 @@ impl ToolContext {
         &mut self.call
     }
 
+    /// Notes that a function refuses its arguments, so that its code does not run.
+    #[cold]
+    pub(in crate::tool) fn refuse_arguments(&self) {
+        self.has_refused_arguments.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the decoding of the arguments. If they were refused, this was no attempt.
+    #[inline]
+    pub(crate) fn end_decoding(&self) {
+        if self.has_refused_arguments() {
+            self.attempts.store(self.attempts().saturating_sub(1), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn has_refused_arguments(&self) -> bool {
+        self.has_refused_arguments.load(Ordering::Relaxed)
+    }
+
     /// Returns the metadata of the run, if an interceptor changed them for this call.
     pub(crate) fn changed_metadata(&self) -> Option<&Arc<Map<String, Value>>> {
         self.metadata.as_ref()
@@ -98,7 +116,12 @@ impl ToolContext {
     #[inline]
     pub(crate) fn begin_attempt(&self, deadline: Option<Instant>) {
         // The attempts of a call run one after the other, so nothing else writes.
-        self.attempts.store(self.attempts() + 1, Ordering::Relaxed);
+        let before = self.attempts();
+        self.attempts.store(before + 1, Ordering::Relaxed);
+        if before > 0 {
+            // The tool may have called a function that refused other arguments.
+            self.has_refused_arguments.store(false, Ordering::Relaxed);
+        }
         if deadline.is_some() || self.work.get().is_some() {
             self.work().begin(deadline);
         }

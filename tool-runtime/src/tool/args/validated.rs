@@ -1,0 +1,136 @@
+//! Validates the arguments of a tool that does not decode them itself.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::duplicate_keys::duplicate_key;
+use super::repair::repair;
+use super::type_error::type_errors;
+use super::{came_twice, holds_secrets, invalid_arguments, mismatch_error, text_of};
+use crate::message::Arguments;
+use crate::tool::{ToolContext, ToolDefinition, ToolError};
+
+/// The arguments of a call after repair and validation.
+///
+/// [`ToolDefinition::validate_arguments`] creates it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValidatedArguments {
+    pub(crate) value: Value,
+    pub(crate) json: Arguments,
+}
+
+impl ValidatedArguments {
+    /// Returns the arguments as a value. Digits beyond 64 bits are lost in it; the
+    /// [`json`](Self::json) has them.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Returns the arguments as the exact JSON text that the tool receives.
+    pub fn json(&self) -> &Arguments {
+        &self.json
+    }
+}
+
+impl ToolDefinition {
+    /// Repairs the arguments of a call as far as the tool [allows](Self::repair), and validates
+    /// them against its schema.
+    ///
+    /// The dispatcher does this for every tool before it calls it, unless the tool
+    /// [decodes its arguments itself](crate::Tool::decodes_arguments). Call it where calls do not
+    /// pass through a dispatcher, such as in a worker of your own. The fixes are recorded in `ctx`.
+    ///
+    /// # Errors
+    /// [`TOOL_INVALID_ARGUMENTS`](crate::ToolErrorKind::Validation) with a text for the model that
+    /// lists all wrong arguments.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::{ToolContext, ToolDefinition};
+    ///
+    /// let schema = json!({
+    ///     "type": "object",
+    ///     "properties": { "path": { "type": "string" }, "lines": { "type": "integer" } },
+    ///     "required": ["path"],
+    /// });
+    /// let definition = ToolDefinition::new("read", "Reads a file.", schema);
+    /// let ctx = ToolContext::default();
+    /// let valid = definition.validate_arguments(&"{path: 'a.txt',}".into(), &ctx).unwrap();
+    /// assert_eq!(valid.value(), &json!({ "path": "a.txt" }));
+    ///
+    /// let error = definition.validate_arguments(&r#"{"lines": "all"}"#.into(), &ctx).unwrap_err();
+    /// assert_eq!(error.text().lines().filter(|line| line.starts_with('-')).count(), 2);
+    /// ```
+    pub fn validate_arguments(
+        &self,
+        arguments: &Arguments,
+        ctx: &ToolContext,
+    ) -> Result<ValidatedArguments, ToolError> {
+        let (value, json) = repair(self, &text_of(arguments), ctx)?;
+        if let Some(key) = duplicate_key(&json, &value) {
+            return Err(invalid_arguments(self, &[came_twice(&key)]));
+        }
+        match self.parameters.check(&value).as_slice() {
+            [] => Ok(ValidatedArguments { value, json: json.into() }),
+            mismatches => {
+                let is_secret = holds_secrets(self, &json, ctx);
+                Err(mismatch_error(self, mismatches, is_secret))
+            }
+        }
+    }
+
+    /// Repairs and validates the arguments of a call, and decodes them into `T`.
+    ///
+    /// Use it in a tool that you implement by hand.
+    ///
+    /// # Errors
+    /// Returns the errors of [`validate_arguments`](Self::validate_arguments), and the same error
+    /// if the type rejects a value that matches the schema.
+    ///
+    /// ```
+    /// use tool_runtime::schema::Schema;
+    /// use tool_runtime::{Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
+    /// use tool_runtime::{args, async_trait};
+    ///
+    /// /// The arguments of the tool.
+    /// #[args]
+    /// struct Add {
+    ///     a: i64,
+    ///     b: i64,
+    /// }
+    ///
+    /// struct Adder(ToolDefinition);
+    ///
+    /// #[async_trait]
+    /// impl Tool for Adder {
+    ///     fn definition(&self) -> &ToolDefinition {
+    ///         &self.0
+    ///     }
+    ///
+    ///     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput,
+    ///     ToolError> { let Add { a, b } = self.0.decode_arguments(&args, ctx)?;
+    ///     Ok(ToolOutput::text((a + b).to_string())) } }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let adder = Adder(ToolDefinition::new("add", "Adds two numbers.", Schema::of::<Add>()));
+    /// let output = adder.call("{a: 2, b: 3}".into(), &ToolContext::default()).await.unwrap();
+    /// assert_eq!(output.as_text(), "5");
+    /// # }
+    /// ```
+    pub fn decode_arguments<T: DeserializeOwned>(
+        &self,
+        arguments: &Arguments,
+        ctx: &ToolContext,
+    ) -> Result<T, ToolError> {
+        let ValidatedArguments { value, json } = self.validate_arguments(arguments, ctx)?;
+        let json = json.to_text();
+        // From the text, not the value, which has lost the digits beyond 64 bits.
+        serde_json::from_str(&json).map_err(|error| match holds_secrets(self, &json, ctx) {
+            // A type may quote the value that it rejects.
+            true => invalid_arguments(self, &["a value is not accepted".to_owned()]),
+            false => {
+                invalid_arguments(self, &type_errors::<T>(&self.parameters, &value, &json, error))
+            }
+        })
+    }
+}

@@ -83,7 +83,6 @@ impl Observers {
         self.0.is_empty()
     }
 
-    /// Sends a redacted event to all observers. The event is created only if there are any.
     /// Returns these observers, followed by others.
     #[inline]
     pub(crate) fn followed_by(&self, others: &Self) -> Self {
@@ -92,6 +91,7 @@ impl Observers {
         all
     }
 
+    /// Sends a redacted event to all observers. The event is created only if there are any.
     #[inline]
     pub(crate) fn emit(&self, redactor: Option<&Redactor>, event: impl FnOnce() -> Event) {
         if !self.is_empty() {

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 use tool_runtime::agent::{Limits, Prices, Steering};
-use tool_runtime::event::{Progress, Recorder};
+use tool_runtime::event::{NetworkRequest, Progress, Recorder};
 use tool_runtime::report::RunReport;
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, ScriptedModel, ToolCall,
-    ToolContext, ToolError, Usage, async_trait, tool, tools,
+    Agent, ChatModel, ChatReply, ChatRequest, ModelError, ScriptedModel, ToolCall, ToolContext,
+    ToolError, Usage, async_trait, tool, tools,
 };
 
 /// Returns the weather forecast for a city.
@@ -65,10 +65,7 @@ async fn price(city: String, hotel: String) -> Result<String, ToolError> {
 #[tool(effect = "write")]
 async fn book(train: String, hotel: String, ctx: &ToolContext) -> Result<String, ToolError> {
     sleep(Duration::from_millis(120)).await;
-    ctx.record(EffectRecord::RequestSent {
-        method: "POST".into(),
-        url: "https://rail.example/seats".into(),
-    });
+    ctx.record(NetworkRequest::new("POST", "https://rail.example/seats").status(201));
     Ok(format!("A seat at {train}, a room at {hotel}."))
 }
 

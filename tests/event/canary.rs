@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use serde_json::json;
 use tool_runtime::agent::{Limits, Steering};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
-use tool_runtime::event::{JsonLines, Progress, Recorder};
+use tool_runtime::event::{
+    FileChange, FileOp, JsonLines, NetworkRequest, ProcessStart, Progress, Recorder,
+};
 use tool_runtime::{
     Agent, ChatReply, EffectRecord, Message, Policy, RunContext, ScriptedModel, StopReason,
     ToolCall, ToolContext, ToolError, ToolOutput, args, async_trait, tool, tools,
@@ -45,7 +47,10 @@ async fn leak(
     let json = serde_json::to_string(&json!({ "all": all, "word": word, "key": key })).unwrap();
     let reserialized = serde_json::to_string(&json).unwrap();
     ctx.progress(Progress { message: Some(all.clone()), ..Progress::default() });
-    ctx.record(EffectRecord::FileWritten { path: format!("notes/{word}/{key}") });
+    let renamed = FileOp::Rename { to: format!("{key}/{word}") };
+    ctx.record(FileChange::new(format!("notes/{word}/{key}"), renamed).digest(key));
+    ctx.record(ProcessStart::new(format!("sign {word} {key}")));
+    ctx.record(NetworkRequest::new("GET", format!("https://h/{word}?a={key}")));
     ctx.record(EffectRecord::other(
         "leak",
         &json!({ word.as_str(): [all, {"again": reserialized}] }),

@@ -1,4 +1,4 @@
-use tool_runtime::event::Recorder;
+use tool_runtime::event::{FileChange, FileOp, ProcessStart, Recorder};
 use tool_runtime::{
     Agent, ChatReply, EffectRecord, ScriptedModel, ToolCall, ToolContext, ToolError, ToolOutput,
     args, tool, tools,
@@ -21,14 +21,14 @@ async fn pay(args: Paid, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
     if args.amount == 0 {
         return Err(ToolError::failed("nothing to pay"));
     }
-    Ok(ToolOutput::text("ok").with_effect(EffectRecord::FileWritten { path: "book".into() }))
+    Ok(ToolOutput::text("ok").with_effect(FileChange::new("book", FileOp::Append)))
 }
 
 /// Makes two payments.
 #[tool]
 async fn pay_both(ctx: &ToolContext) -> usize {
     let call = |to| ToolCall::new("", "pay", serde_json::json!({"to": to, "amount": 1}));
-    ctx.record(EffectRecord::ProcessStarted { command: "both".into() });
+    ctx.record(ProcessStart::new("both").pid(7).in_background());
     ctx.dispatch(vec![call("Ada"), call("Grace")]).await.len()
 }
 
@@ -60,7 +60,7 @@ async fn recorder_collects_effects_by_turn() {
     assert_eq!(paid.map(|paid| paid.to).collect::<std::collections::BTreeSet<_>>().len(), 2);
     // The outer call ends last.
     assert_eq!(second.len(), 5);
-    assert_eq!(second[4], EffectRecord::ProcessStarted { command: "both".into() });
+    assert_eq!(second[4], ProcessStart::new("both").pid(7).in_background().into());
     let json = serde_json::to_string(second).unwrap();
     assert_eq!(serde_json::from_str::<Vec<EffectRecord>>(&json).unwrap(), *second);
 }

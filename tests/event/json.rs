@@ -5,13 +5,13 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::{Map, Value, json};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{
-    BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress, Recorder,
-    RunEvent, RunId, ToolEvent,
+    BlockReason, EventKind, FileChange, FileOp, LogEvent, MessageSource, ModelEvent, Origin,
+    Progress, Recorder, RunEvent, RunId, ToolEvent,
 };
 use tool_runtime::json::parse;
 use tool_runtime::{
-    Agent, CancellationToken, ChatReply, EffectRecord, Event, Policy, RunContext, ScriptedModel,
-    ToolCall, ToolContext, ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
+    Agent, CancellationToken, ChatReply, Event, Policy, RunContext, ScriptedModel, ToolCall,
+    ToolContext, ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
 };
 
 fn execution() -> ToolExecution {
@@ -27,7 +27,7 @@ fn execution() -> ToolExecution {
     execution.is_cached = true;
     execution.decided_by = Some("Ada".into());
     execution.blocked_by = Some(BlockReason::Batch);
-    execution.effects = vec![EffectRecord::FileWritten { path: "a".into() }];
+    execution.effects = vec![FileChange::new("a", FileOp::Delete).into()];
     execution.has_detached_thread = true;
     execution.started_at = UNIX_EPOCH + Duration::from_micros(7);
     execution.duration = Duration::from_micros(8);
@@ -199,7 +199,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 "remembered": true,
                 "decided_by": "Ada",
                 "blocked_by": "batch",
-                "effects": [{"kind": "file_written", "path": "a"}],
+                "effects": [{"kind": "file_changed", "path": "a", "op": "delete"}],
                 "left_running": true,
                 "started": 7,
                 "took": 8,

@@ -2,6 +2,7 @@
 
 mod canary;
 mod effects;
+mod golden;
 mod json;
 mod observers;
 mod secrets;

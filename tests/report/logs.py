@@ -50,7 +50,7 @@ def hostile():
         progress = {"done": 1.0, "message": text}
         yield line(1, place + 1, at + 2_000, "tool", "progress", call=call["id"], progress=progress)
         yield line(1, place + 1, at + 3_000, "tool", "retried", call=call["id"], attempt=1, error=text, text=text, pause=10)
-        effects = [{"kind": "file_written", "path": text}, {"kind": "other", "name": text, "data": {text: text}}]
+        effects = [{"kind": "file_changed", "path": text, "op": {"rename": {"to": text}}}, {"kind": "other", "name": text, "data": {text: text}}]
         fix = {"kind": "prose", "span": {"start": 0, "end": 3}, "level": "wrapping", "risk": "inferred"}
         told = ended(
             call, at + 9_000, 8_000, text, error=text, cause=text, decoded=json.dumps({text: text}), attempts=2,

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tool_runtime::agent::{Limits, Prices, Steering};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::drivers::Text;
-use tool_runtime::event::{JsonLines, Recorder};
+use tool_runtime::event::{FileChange, FileOp, JsonLines, Recorder};
 use tool_runtime::report::RunReport;
 use tool_runtime::{
     Agent, ChatReply, Message, Policy, ScriptedModel, StopReason, ToolCall, ToolContext, ToolError,
@@ -217,7 +217,7 @@ async fn run_data_never_becomes_markup() {
     /// Returns, records or fails with its argument.
     #[tool(effect = "read")]
     async fn echo(text: String, ctx: &ToolContext) -> Result<String, ToolError> {
-        ctx.record(tool_runtime::EffectRecord::FileWritten { path: text.clone() });
+        ctx.record(FileChange::new(text.clone(), FileOp::Write));
         if ctx.attempt() == 1 { Err(ToolError::failed(text)) } else { Ok(text) }
     }
 

@@ -73,7 +73,7 @@ async fn processes_end_with_their_call() {
             Dispatch::dispatch(&dispatcher().extension(tree_started), batch).await.remove(0);
         assert_eq!(execution.result.error.as_deref(), code, "{}", execution.result.text);
         assert!(!execution.has_detached_thread);
-        let started = |effect: &&EffectRecord| matches!(effect, EffectRecord::ProcessStarted { command } if command.contains("sleep"));
+        let started = |effect: &&EffectRecord| matches!(effect, EffectRecord::ProcessStarted(started) if started.command.contains("sleep"));
         assert_eq!(execution.effects.iter().filter(started).count(), 2);
         wait_until("no process is left", || marked(&marker) == 0).await;
     }
@@ -85,7 +85,13 @@ async fn processes_end_at_the_deadline() {
     let call = ToolCall::new("c", "grow_in_a_second", json!({ "marker": marker }));
     let execution = dispatcher().dispatch(vec![call]).await.remove(0);
     assert_eq!(execution.result.error.as_deref(), Some("TOOL_TIMEOUT"));
-    assert_eq!(execution.effects.len(), 1);
+    let [EffectRecord::ProcessStarted(started), EffectRecord::ProcessEnded(ended)] =
+        &execution.effects[..]
+    else {
+        panic!("{:?}", execution.effects)
+    };
+    assert!(started.pid.is_some() && !started.background);
+    assert_eq!((ended.pid, ended.code, ended.signal), (started.pid, None, Some(9)));
     assert!(!execution.has_detached_thread);
     wait_until("no process is left", || marked(&marker) == 0).await;
 }
@@ -171,8 +177,13 @@ async fn environment_of_a_command_is_not_recorded() {
 
     let dispatcher = Dispatcher::new(Registry::try_from(tools![pull]).unwrap());
     let execution = dispatcher.dispatch(vec![ToolCall::new("c", "pull", "{}")]).await.remove(0);
-    let command = r#""echo" "a word""#.to_owned();
-    assert_eq!(execution.effects, [EffectRecord::ProcessStarted { command }]);
+    let [EffectRecord::ProcessStarted(started), EffectRecord::ProcessEnded(ended)] =
+        &execution.effects[..]
+    else {
+        panic!("{:?}", execution.effects)
+    };
+    assert_eq!(started.command, r#""echo" "a word""#);
+    assert_eq!((ended.pid, ended.code, ended.signal), (started.pid, Some(0), None));
     assert!(!serde_json::to_string(&execution).unwrap().contains("k3y"));
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tool_runtime::event::{Progress, RunId, ToolEvent};
+use tool_runtime::event::{FileChange, FileOp, Progress, RunId, ToolEvent};
 use tool_runtime::{Event, Message, Policy};
 
 use super::*;
@@ -83,7 +83,7 @@ async fn inform(ctx: &ToolContext) -> Result<(), ToolError> {
     note(ctx, format!("{} {} {} {left:?} {transcript}", ctx.turn(), ctx.attempt(), ctx.call_id()));
     note(ctx, ctx.idempotency_key());
     ctx.progress(Progress { done: 1.0, total: Some(2.0), message: None });
-    ctx.record(EffectRecord::FileWritten { path: format!("{}", ctx.attempt()) });
+    ctx.record(FileChange::new(format!("{}", ctx.attempt()), FileOp::Write));
     match ctx.attempt() {
         1 => Err(ToolError::transient("once more").with_source("the line is busy")),
         _ => Ok(()),
@@ -116,7 +116,7 @@ async fn context_describes_the_call() {
             if error == "TOOL_TRANSIENT_FAILURE" && text == "once more: the line is busy"));
     let ToolEvent::Finished(execution) = tool[4] else { panic!("{:?}", tool[4]) };
     // The effects of the first attempt are kept, though it failed.
-    let written = |path: &str| EffectRecord::FileWritten { path: path.into() };
+    let written = |path: &str| FileChange::new(path, FileOp::Write).into();
     assert_eq!(execution.effects, [written("1"), written("2")]);
     assert!(execution.was_retried() && execution.finished_at() > execution.started_at);
 }

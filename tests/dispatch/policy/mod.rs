@@ -22,6 +22,7 @@ use std::time::Duration;
 use serde_json::json;
 use support::conversation::{assert_complete, results};
 use tokio::time::Instant;
+use tool_runtime::event::{FileChange, FileOp};
 use tool_runtime::{
     Agent, ChatReply, Dispatcher, EffectRecord, Extensions, Image, Policy, Registry, ScriptedModel,
     ScriptedTurn, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolExecution, ToolOutput,
@@ -261,7 +262,7 @@ async fn chart(ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let folder: &String = ctx.get().ok_or("there is no folder")?;
     Ok(ToolOutput::text("drawn")
         .with_image(Image { media_type: "image/png".into(), base64: "AAAA".into() })
-        .with_effect(EffectRecord::FileWritten { path: format!("{folder}/chart.png") })
+        .with_effect(FileChange::new(format!("{folder}/chart.png"), FileOp::Create))
         .with_effect(EffectRecord::Other { name: "cost".into(), data: json!(3) }))
 }
 
@@ -286,7 +287,7 @@ async fn agent_provides_extensions_and_keeps_images_and_effects() {
         assert_eq!(result.images[0].media_type, "image/png");
     }
     let effects = [
-        EffectRecord::FileWritten { path: "out/chart.png".into() },
+        FileChange::new("out/chart.png", FileOp::Create).into(),
         EffectRecord::Other { name: "cost".into(), data: json!(3) },
     ];
     let executions = executions.lock().unwrap();

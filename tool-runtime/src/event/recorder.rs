@@ -10,13 +10,13 @@ use crate::message::CallId;
 /// Clones share the events: give one to the agent, and query another.
 ///
 /// ```
-/// use tool_runtime::event::Recorder;
-/// use tool_runtime::{Agent, ChatReply, EffectRecord, ScriptedModel, ToolContext, tool, tools};
+/// use tool_runtime::event::{FileChange, FileOp, Recorder};
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, ToolContext, tool, tools};
 ///
 /// /// Writes a file.
 /// #[tool(effect = "write")]
 /// async fn write(path: String, ctx: &ToolContext) {
-///     ctx.record(EffectRecord::FileWritten { path });
+///     ctx.record(FileChange::new(path, FileOp::Write));
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]

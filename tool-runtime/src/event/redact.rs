@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::{
-    EffectRecord, Event, EventKind, LogEvent, ModelEvent, Progress, RunEvent, ToolEvent,
-    ToolExecution,
+    EffectRecord, Event, EventKind, FileChange, FileOp, LogEvent, ModelEvent, NetworkRequest,
+    ProcessEnd, ProcessStart, Progress, RunEvent, ToolEvent, ToolExecution,
 };
 use crate::message::ToolResult;
 use crate::secret::{REDACTED, Redactor};
@@ -136,9 +136,19 @@ impl Redactor {
 
     fn redact_effect(&self, effect: &mut EffectRecord) {
         match effect {
-            EffectRecord::FileWritten { path } => self.redact(path),
-            EffectRecord::ProcessStarted { command } => self.redact(command),
-            EffectRecord::RequestSent { method, url } => {
+            EffectRecord::FileChanged(change) => {
+                let FileChange { path, op, bytes_before: _, bytes_after: _, digest } = change;
+                self.redact(path);
+                if let FileOp::Rename { to } = op {
+                    self.redact(to);
+                }
+                self.redact_option(digest);
+            }
+            EffectRecord::ProcessStarted(ProcessStart { command, pid: _, background: _ }) => {
+                self.redact(command);
+            }
+            EffectRecord::ProcessEnded(ProcessEnd { pid: _, code: _, signal: _ }) => {}
+            EffectRecord::RequestSent(NetworkRequest { method, url, status: _ }) => {
                 self.redact(method);
                 self.redact(url);
             }

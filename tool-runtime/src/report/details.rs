@@ -7,8 +7,8 @@ use super::micros;
 use super::row::{Detail, Fact, Form, Note, Row, RowState, one_line};
 use crate::event::money::format_amount;
 use crate::event::{
-    EffectRecord, Event, EventKind, MessageSource, ModelEvent, Origin, RunId, ToolEvent,
-    ToolExecution,
+    EffectRecord, Event, EventKind, FileChange, FileOp, MessageSource, ModelEvent, NetworkRequest,
+    Origin, ProcessEnd, ProcessStart, RunId, ToolEvent, ToolExecution,
 };
 use crate::json::Fix;
 use crate::message::{Arguments, Image, ToolCall, Usage};
@@ -124,9 +124,17 @@ fn result(row: &mut Row, execution: &ToolExecution) {
 
 fn effect(effect: &EffectRecord) -> Vec<String> {
     let (kind, target) = match effect {
-        EffectRecord::FileWritten { path } => ("file written", path.clone()),
-        EffectRecord::ProcessStarted { command } => ("process started", command.clone()),
-        EffectRecord::RequestSent { method, url } => ("request sent", format!("{method} {url}")),
+        EffectRecord::FileChanged(change) => file_change(change),
+        EffectRecord::ProcessStarted(ProcessStart { command, pid, background }) => {
+            let pid = pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
+            let background = if *background { ", in the background" } else { "" };
+            ("process started", format!("{command}{pid}{background}"))
+        }
+        EffectRecord::ProcessEnded(ended) => ("process ended", process_end(ended)),
+        EffectRecord::RequestSent(NetworkRequest { method, url, status }) => {
+            let status = status.map(|status| format!(" → {status}")).unwrap_or_default();
+            ("request sent", format!("{method} {url}{status}"))
+        }
         EffectRecord::ToolsFound { names } => ("tools found", names.join(", ")),
         EffectRecord::StopRequested { reason, .. } => ("stop requested", reason.clone()),
         EffectRecord::MetadataChanged { changes } => {
@@ -141,6 +149,35 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
         EffectRecord::Other { name, data } => (name.as_str(), data.to_string()),
     };
     vec![kind.into(), target]
+}
+
+fn file_change(change: &FileChange) -> (&'static str, String) {
+    let FileChange { path, op, bytes_before, bytes_after, digest } = change;
+    let (kind, target) = match op {
+        FileOp::Create => ("file created", path.clone()),
+        FileOp::Write => ("file written", path.clone()),
+        FileOp::Append => ("file appended to", path.clone()),
+        FileOp::Delete => ("file deleted", path.clone()),
+        FileOp::Rename { to } => ("file renamed", format!("{path} → {to}")),
+    };
+    let size = match (bytes_before, bytes_after) {
+        (Some(before), Some(after)) => format!(", {before} → {after} bytes"),
+        (Some(before), None) => format!(", {before} bytes before"),
+        (None, Some(after)) => format!(", {after} bytes"),
+        (None, None) => String::new(),
+    };
+    let digest = digest.as_ref().map(|digest| format!(", {digest}")).unwrap_or_default();
+    (kind, format!("{target}{size}{digest}"))
+}
+
+fn process_end(ended: &ProcessEnd) -> String {
+    let ProcessEnd { pid, code, signal } = ended;
+    let facts = [
+        pid.map(|pid| format!("process {pid}")),
+        code.map(|code| format!("code {code}")),
+        signal.map(|signal| format!("signal {signal}")),
+    ];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Adds the reply of a model.

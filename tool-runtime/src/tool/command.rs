@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 use super::{ToolContext, ToolError, ToolErrorKind};
-use crate::event::EffectRecord;
+use crate::event::{ProcessEnd, ProcessStart};
 use crate::guard::catch_panic;
 
 /// The default limit of the captured output of one stream, in bytes.
@@ -31,6 +31,9 @@ impl ToolContext {
     /// call ends, whether by its result, a timeout, a cancellation, a panic or a dropped future.
     /// What is killed is the process group (on Windows the job), so a process that leaves the
     /// group, as a daemon does, survives.
+    ///
+    /// The execution records the start and the end of the program, with its process id, exit code
+    /// and signal, as [effects](crate::EffectRecord::ProcessStarted).
     ///
     /// ```
     /// use tool_runtime::{ToolContext, ToolError, tool};
@@ -148,15 +151,24 @@ impl Command<'_> {
         let command_line = command_line(command.as_std());
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let group = Group::spawn(command).map_err(|error| not_started(&program, error))?;
-        ctx.record(EffectRecord::ProcessStarted { command: command_line });
+        let pid = group.leader.id();
+        ctx.record(ProcessStart { pid, ..ProcessStart::new(command_line) });
         let _guard = cancellation.clone().drop_guard();
         let input = input.unwrap_or_default();
-        let run = ctx.spawn_until_end(drive(group, input, output_limit, cancellation));
-        let ended = run.await.map_err(|_| stopped())?;
-        let ended = ended.map_err(|error| {
+        let recorder = ctx.clone();
+        // The task records the end, because this future may be dropped before it.
+        let run = ctx.spawn_until_end(async move {
+            let ended = drive(group, input, output_limit, cancellation).await;
+            if let Ok(status) = ended.status {
+                recorder.record(ProcessEnd { pid, ..ProcessEnd::from(status) });
+            }
+            ended
+        });
+        let Ended { status, output } = run.await.map_err(|_| stopped())?;
+        let [stdout, stderr] = output.ok_or_else(stopped)?;
+        let status = status.map_err(|error| {
             ToolError::failed(format!("`{program}` was lost sight of.")).with_source(error)
         })?;
-        let (status, [stdout, stderr]) = ended.ok_or_else(stopped)?;
         let [stdout, stderr] =
             [stdout, stderr].map(|it| it.into_text(|text| ctx.secret_ranges(text)));
         Ok(CommandOutput { status, stdout, stderr })
@@ -248,14 +260,16 @@ impl Group {
     /// Waits for the leader and kills what it left behind.
     async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.leader.inner_mut().wait().await;
-        self.end().await;
+        let _ = self.end().await;
         status
     }
 
-    async fn end(&mut self) {
+    /// Kills all processes and returns the status of the leader.
+    async fn end(&mut self) -> io::Result<ExitStatus> {
         self.kill();
-        let _ = self.leader.wait().await;
+        let status = self.leader.wait().await;
         self.has_ended = true;
+        status
     }
 
     fn kill(&mut self) {
@@ -272,13 +286,20 @@ impl Drop for Group {
     }
 }
 
-/// Runs a process group to its end; returns `None` if it was cancelled.
+/// How a process group ended.
+struct Ended {
+    status: io::Result<ExitStatus>,
+    /// The standard output and error; `None` if the group was killed by a cancellation.
+    output: Option<[Capture; 2]>,
+}
+
+/// Runs a process group to its end.
 async fn drive(
     mut group: Group,
     input: Vec<u8>,
     limit: usize,
     cancellation: CancellationToken,
-) -> io::Result<Option<(ExitStatus, [Capture; 2])>> {
+) -> Ended {
     let stdin = group.leader.stdin().take();
     let (stdout, stderr) = (group.leader.stdout().take(), group.leader.stderr().take());
     let (mut out, mut err) = (Capture::new(limit), Capture::new(limit));
@@ -302,9 +323,8 @@ async fn drive(
         };
         cancellation.run_until_cancelled(run).await
     };
-    let Some(status) = status else {
-        group.end().await;
-        return Ok(None);
-    };
-    Ok(Some((status?, [out, err])))
+    match status {
+        Some(status) => Ended { status, output: Some([out, err]) },
+        None => Ended { status: group.end().await, output: None },
+    }
 }

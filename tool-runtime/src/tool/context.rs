@@ -301,15 +301,17 @@ impl ToolContext {
     /// [`ToolOutput`](crate::ToolOutput::with_effect).
     ///
     /// ```
-    /// use tool_runtime::{EffectRecord, ToolContext, tool};
+    /// use tool_runtime::event::NetworkRequest;
+    /// use tool_runtime::{ToolContext, tool};
     ///
-    /// /// Starts the server.
-    /// #[tool]
-    /// async fn start_server(ctx: &ToolContext) {
-    ///     ctx.record(EffectRecord::ProcessStarted { command: "server".into() });
+    /// /// Deploys the service.
+    /// #[tool(effect = "external")]
+    /// async fn deploy(ctx: &ToolContext) {
+    ///     ctx.record(NetworkRequest::new("POST", "https://ci.example/deploy").status(202));
     /// }
     /// ```
-    pub fn record(&self, effect: EffectRecord) {
+    pub fn record(&self, effect: impl Into<EffectRecord>) {
+        let effect = effect.into();
         if let Some(meter) = self.scope().and_then(|scope| scope.usage_meter.as_ref()) {
             meter.add(MeteredUsage::of_effects([&effect]));
         }

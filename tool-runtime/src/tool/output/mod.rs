@@ -64,8 +64,8 @@ impl ToolOutput {
     /// Records an observed effect. It appears in the execution and in events; the model does not
     /// see it.
     #[must_use]
-    pub fn with_effect(mut self, effect: EffectRecord) -> Self {
-        self.attachments.get_or_insert_default().effects.push(effect);
+    pub fn with_effect(mut self, effect: impl Into<EffectRecord>) -> Self {
+        self.attachments.get_or_insert_default().effects.push(effect.into());
         self
     }
 

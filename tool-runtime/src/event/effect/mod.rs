@@ -1,8 +1,16 @@
+mod file_change;
+mod network_request;
+mod process;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::message::Usage;
+
+pub use file_change::{FileChange, FileOp};
+pub use network_request::NetworkRequest;
+pub use process::{ProcessEnd, ProcessStart};
 
 /// Report of a tool about a call: a mutation that it made, or a signal to the run.
 ///
@@ -12,13 +20,17 @@ use crate::message::Usage;
 /// Both are in [`ToolExecution::effects`](crate::ToolExecution::effects), and a
 /// [`Recorder`](super::Recorder) collects them by turn. The model does not receive them.
 ///
+/// The data of most kinds is a struct with a constructor and setters, and converts into the record:
+/// [`FileChange`], [`ProcessStart`], [`ProcessEnd`], [`NetworkRequest`].
+///
 /// ```
-/// use tool_runtime::{Dispatcher, EffectRecord, Registry, ToolCall, ToolContext, tool, tools};
+/// use tool_runtime::event::{FileChange, FileOp};
+/// use tool_runtime::{Dispatcher, Registry, ToolCall, ToolContext, tool, tools};
 ///
 /// /// Saves a note.
 /// #[tool(effect = "write")]
 /// async fn save(path: String, ctx: &ToolContext) {
-///     ctx.record(EffectRecord::FileWritten { path });
+///     ctx.record(FileChange::new(path, FileOp::Create).bytes_after(12));
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -26,8 +38,8 @@ use crate::message::Usage;
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![save])?);
 /// let call = ToolCall::new("1", "save", r#"{"path": "notes.txt"}"#);
 /// let executions = dispatcher.dispatch(vec![call]).await;
-/// let written = EffectRecord::FileWritten { path: "notes.txt".into() };
-/// assert_eq!(executions[0].effects, [written]);
+/// let created = FileChange::new("notes.txt", FileOp::Create).bytes_after(12);
+/// assert_eq!(executions[0].effects, [created.into()]);
 /// # Ok(())
 /// # }
 /// ```
@@ -35,23 +47,15 @@ use crate::message::Usage;
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EffectRecord {
-    /// A file was written.
-    FileWritten {
-        /// The path of the file.
-        path: String,
-    },
+    /// A file was created, written, removed or renamed.
+    #[serde(alias = "file_written")]
+    FileChanged(FileChange),
     /// A process was started.
-    ProcessStarted {
-        /// The command line, without the environment, which often holds keys.
-        command: String,
-    },
-    /// A request was sent.
-    RequestSent {
-        /// The method, such as `POST`.
-        method: String,
-        /// The URL of the request.
-        url: String,
-    },
+    ProcessStarted(ProcessStart),
+    /// A process that the tool had started ended.
+    ProcessEnded(ProcessEnd),
+    /// A request was sent over the network.
+    RequestSent(NetworkRequest),
     /// Tools were found that the model is offered from now on.
     ToolsFound {
         /// The full names of the tools, best match first.
@@ -140,4 +144,21 @@ impl EffectRecord {
             _ => None,
         }
     }
+}
+
+macro_rules! from_data {
+    ($($variant:ident($data:ty)),*) => {$(
+        impl From<$data> for EffectRecord {
+            fn from(data: $data) -> Self {
+                Self::$variant(data)
+            }
+        }
+    )*};
+}
+
+from_data! {
+    FileChanged(FileChange),
+    ProcessStarted(ProcessStart),
+    ProcessEnded(ProcessEnd),
+    RequestSent(NetworkRequest)
 }

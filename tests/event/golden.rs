@@ -1,0 +1,32 @@
+//! Events that earlier versions wrote are read.
+
+use tool_runtime::event::{FileChange, FileOp, NetworkRequest, ProcessStart};
+use tool_runtime::report::RunReport;
+use tool_runtime::{EffectRecord, Event};
+
+/// One `tool finished` event for each kind of effect, before effects carried data.
+const EFFECTS: &str = include_str!("../golden/event/effects.jsonl");
+
+#[test]
+fn effects_of_earlier_versions_deserialize() {
+    let effects: Vec<_> = EFFECTS
+        .lines()
+        .map(|line| {
+            let event: Event = serde_json::from_str(line).unwrap();
+            let [effect] = &event.execution().unwrap().effects[..] else { panic!("{line}") };
+            effect.clone()
+        })
+        .collect();
+    let known: [EffectRecord; 3] = [
+        FileChange::new("notes/a.txt", FileOp::Write).into(),
+        ProcessStart::new(r#""git" "push""#).into(),
+        NetworkRequest::new("POST", "https://rail.example/seats?from=Oslo").into(),
+    ];
+    assert_eq!(effects[..3], known);
+    // The other kinds are written as before.
+    for (line, effect) in EFFECTS.lines().zip(&effects).skip(3) {
+        assert!(line.contains(&serde_json::to_string(effect).unwrap()), "{line}");
+    }
+    assert_eq!(effects.len(), 9);
+    RunReport::from_json_lines(EFFECTS.as_bytes()).unwrap();
+}

@@ -80,8 +80,9 @@ impl Node {
             Tree::String { text, .. } => Value::String(text.clone()),
             Tree::Array(items) => items.iter().map(Self::to_value).collect(),
             Tree::Object(members) => {
-                let pair = |member: &Member| (member.key.clone(), member.value.to_value());
-                Value::Object(members.iter().map(pair).collect::<Map<_, _>>())
+                let mut object = Map::new();
+                object.extend(members.iter().map(|it| (it.key.clone(), it.value.to_value())));
+                Value::Object(object)
             }
         }
     }
@@ -91,8 +92,10 @@ impl Node {
             Tree::String { text, .. } => Value::String(text),
             Tree::Array(items) => items.into_iter().map(Self::into_value).collect(),
             Tree::Object(members) => {
-                let pair = |member: Member| (member.key, member.value.into_value());
-                Value::Object(members.into_iter().map(pair).collect::<Map<_, _>>())
+                // Without the sort of `collect`, which would be compiled for this iterator alone.
+                let mut object = Map::new();
+                object.extend(members.into_iter().map(|it| (it.key, it.value.into_value())));
+                Value::Object(object)
             }
             _ => self.to_value(),
         }

@@ -102,8 +102,13 @@ fn nearest_names<'a, T: Copy>(
         let similarity = best_similarity(name, similarity);
         if similarity >= MIN_SIMILARITY {
             let of_full_name = best_similarity(full, normalized_damerau_levenshtein);
-            ranked.push((similarity, of_full_name, full, item));
-            ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(b.2)));
+            let is_before = |other: &(f64, f64, &str, T)| {
+                let by_similarity = other.0.total_cmp(&similarity).reverse();
+                let by_full_name = other.1.total_cmp(&of_full_name).reverse();
+                by_similarity.then(by_full_name).then(other.2.cmp(full)).is_le()
+            };
+            let index = ranked.partition_point(is_before);
+            ranked.insert(index, (similarity, of_full_name, full, item));
             ranked.truncate(MAX_SUGGESTIONS);
         }
     }

@@ -168,14 +168,11 @@ impl Redactor {
             Value::String(text) => self.redact(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
             Value::Object(members) => {
-                *members = std::mem::take(members)
-                    .into_iter()
-                    .map(|(mut name, mut member)| {
-                        self.redact(&mut name);
-                        self.redact_value(&mut member);
-                        (name, member)
-                    })
-                    .collect();
+                for (mut name, mut member) in std::mem::take(members) {
+                    self.redact(&mut name);
+                    self.redact_value(&mut member);
+                    members.insert(name, member);
+                }
             }
             Value::Number(number) => {
                 let mut text = number.to_string();

@@ -92,11 +92,14 @@ impl Schema {
     pub(crate) fn with_keyword(&self, member: &str, keyword: &str, value: Value) -> Self {
         let mut document = Value::clone(&self.document);
         let described = document.get_mut("properties").and_then(|members| members.get_mut(member));
-        match described {
-            Some(Value::Object(described)) => _ = described.insert(keyword.into(), value),
+        if let Some(described) = described {
             // The schema `true` of a type that takes anything.
-            Some(any_value) => *any_value = Map::from_iter([(keyword.to_owned(), value)]).into(),
-            None => {}
+            if !described.is_object() {
+                *described = Map::new().into();
+            }
+            if let Value::Object(keywords) = described {
+                keywords.insert(keyword.into(), value);
+            }
         }
         Self::new(document, self.is_constrained)
     }

@@ -81,11 +81,12 @@ fn with_description(schema: Value, description: &str) -> Value {
     if description.is_empty() {
         return schema;
     }
-    let mut members = match schema {
-        Value::Object(members) => members,
-        Value::Bool(false) => Map::from_iter([("not".into(), json!({}))]),
-        _ => Map::new(),
-    };
+    let mut members = Map::new();
+    match schema {
+        Value::Object(keywords) => members = keywords,
+        Value::Bool(false) => _ = members.insert("not".into(), json!({})),
+        _ => {}
+    }
     members.insert("description".into(), description.into());
     Value::Object(members)
 }

@@ -5,10 +5,10 @@ mod words;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Ident, ReturnType, Type};
+use syn::{Attribute, Expr, Ident, ReturnType, Type};
 
 use self::words::words;
-use crate::attr::LoneParameter;
+use crate::attr::{Bounds, LoneParameter};
 use crate::model::{Param, Passing, ToolFn, Toolbox};
 use crate::path::Runtime;
 
@@ -143,6 +143,7 @@ fn function_value(function: &ToolFn, private: &TokenStream, state: Option<&Ident
         let name = param.argument_name();
         quote!(.secret(#name))
     });
+    let rules = function.params.iter().map(|param| rules(param, &attr.runtime));
     let words = words(attr, private);
     let output = output(function, private);
     quote! {{
@@ -154,8 +155,32 @@ fn function_value(function: &ToolFn, private: &TokenStream, state: Option<&Ident
         #defaults
         #private::Function::new(
             #name, #description, &[#(#parameters),*], #private::LoneParameter::#lone, #call,
-        )#default_values #(#secrets)* #words #output
+        )#default_values #(#rules)* #(#secrets)* #words #output
     }}
+}
+
+/// Generates the calls that add the rules of an argument to its schema. A bound of another type is
+/// reported at the bound.
+fn rules(param: &Param, runtime: &Runtime) -> TokenStream {
+    let name = param.argument_name();
+    let private = runtime.private();
+    let bound = |bound: &Option<Expr>, is_count: bool| match bound {
+        None => quote!(#private::None),
+        Some(bound) if is_count => quote!(#private::Some(#bound)),
+        Some(bound) => {
+            let private = runtime.private_at(bound.span());
+            let bound = quote_spanned!(bound.span()=> #private::range_bound(#bound));
+            quote!(#private::Some(#bound))
+        }
+    };
+    let call = |method: &str, bounds: &Bounds, is_count| {
+        let method = Ident::new(method, Span::call_site());
+        let (min, max) = (bound(&bounds.min, is_count), bound(&bounds.max, is_count));
+        quote!(.#method(#name, &[#min, #max]))
+    };
+    let range = param.attr.range.as_ref().map(|bounds| call("range", bounds, false));
+    let length = param.attr.length.as_ref().map(|bounds| call("length", bounds, true));
+    quote!(#range #length)
 }
 
 /// Returns the variable that holds the kind of the parameter at `index`, a value without size.
@@ -272,7 +297,7 @@ fn default_value(param: &Param, private: &Runtime) -> Option<TokenStream> {
             let (Passing::Owned(ty) | Passing::Borrowed(ty)) = &param.passing;
             quote_spanned!(ty.span()=> ::core::default::Default::default())
         }
-        Some(expr @ syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(_), .. })) => {
+        Some(expr @ Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(_), .. })) => {
             let private = private.private_at(expr.span());
             quote_spanned!(expr.span()=> #private::FromStaticStr::from_static_str(#expr))
         }

@@ -4,6 +4,7 @@
 pub use std::borrow::ToOwned;
 pub use std::boxed::Box;
 pub use std::marker::{Send, Sync};
+pub use std::option::Option::{None, Some};
 pub use std::result::Result::{Err, Ok};
 pub use std::sync::{Arc, LazyLock};
 pub use std::vec::Vec;
@@ -17,7 +18,8 @@ pub use crate::tool::function::{Function, ToolFunction};
 pub use crate::tool::layout::LoneParameter;
 pub use crate::tool::param::{
     Argument, BorrowedArgument, BorrowedParam, DefaultValue, FromStaticStr, NotSerializable,
-    OwnedArgument, OwnedParam, Param, SelectBorrowed, SelectOwned, with_default,
+    OwnedArgument, OwnedParam, Param, RangeBound, SelectBorrowed, SelectOwned, range_bound,
+    with_default,
 };
 pub use crate::tool::{
     Availability, Effect, IntoToolError, IntoToolOutput, NoSchema, NotResult, Permission, Repair,

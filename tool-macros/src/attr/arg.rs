@@ -1,10 +1,12 @@
 use syn::{Attribute, Expr, LitStr, Meta, Path};
 
+use super::bounds::{BoundKind, Bounds};
 use super::value;
 use super::words::parse_words;
 use crate::errors::Errors;
 
-const WORDS: [&str; 6] = ["rename", "description", "default", "secret", "flatten", "named"];
+const WORDS: [&str; 8] =
+    ["rename", "description", "default", "range", "length", "secret", "flatten", "named"];
 
 /// The parsed `#[arg(…)]` of a parameter.
 #[derive(Default)]
@@ -13,6 +15,8 @@ pub(crate) struct ArgAttr {
     pub(crate) description: Option<LitStr>,
     /// The default: `Some(None)` is that of the type.
     pub(crate) default: Option<Option<Expr>>,
+    pub(crate) range: Option<Bounds>,
+    pub(crate) length: Option<Bounds>,
     pub(crate) secret: bool,
     pub(crate) lone: Option<(Path, LoneParameter)>,
 }
@@ -60,7 +64,8 @@ impl ArgAttr {
             errors.at(
                 attr,
                 "a field only takes `#[arg(secret)]`: write `#[serde(rename = \"…\")]` for a name, \
-                 `#[serde(default)]` for a default, and a doc comment for a description",
+                 `#[serde(default)]` for a default, `#[schemars(range(min = 1))]` for a rule, and a \
+                 doc comment for a description",
             );
         }
         is_secret
@@ -68,8 +73,9 @@ impl ArgAttr {
 
     /// Whether it has a word that describes a single argument.
     pub(crate) fn describes_argument(&self) -> bool {
-        let Self { rename, description, default, secret, lone: _ } = self;
-        rename.is_some() || description.is_some() || default.is_some() || *secret
+        let Self { rename, description, default, range, length, secret, lone: _ } = self;
+        let has_rule = range.is_some() || length.is_some();
+        rename.is_some() || description.is_some() || default.is_some() || has_rule || *secret
     }
 
     fn set(&mut self, name: &str, word: &Meta, errors: &Errors) {
@@ -85,6 +91,8 @@ impl ArgAttr {
                     errors.at(word, "`default` takes no list: write `default`, or `default = 3`");
                 }
             },
+            "range" => self.range = Bounds::parse(word, BoundKind::Number, errors),
+            "length" => self.length = Bounds::parse(word, BoundKind::Count, errors),
             "secret" => {
                 value::flag(word, errors);
                 self.secret = true;

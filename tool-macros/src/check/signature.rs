@@ -164,7 +164,7 @@ fn check_attributes(function: &ToolFn, errors: &Errors) {
             attr,
             format!(
                 "a parameter can't have `#[{name}]`: put it on {target}, or write \
-                 `#[arg(default = …, rename = \"…\")]`"
+                 `#[arg(default = …, range(min = 1), length(max = 80))]`"
             ),
         );
     }

@@ -104,6 +104,14 @@ impl Schema {
         Self::new(document, self.is_constrained)
     }
 
+    /// Returns this schema with one more rule for a member, which decoding into its type does not
+    /// enforce.
+    pub(crate) fn with_rule(&self, member: &str, keyword: &str, value: Value) -> Self {
+        let mut next = self.with_keyword(member, keyword, value);
+        next.is_constrained = true;
+        next
+    }
+
     /// Returns the schema as a JSON document.
     pub fn as_value(&self) -> &Value {
         &self.document

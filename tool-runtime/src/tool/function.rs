@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::ToolFuture;
 use super::args::{DecodeAndCall, Decoder};
+use super::argument_rule::{ArgumentRule, LENGTH, RANGE};
 use super::layout::{LoneParameter, lay_out};
 use super::param::Parameter;
 use super::{
@@ -65,6 +66,34 @@ impl Function {
         if let Some(value) = value {
             let parameters = &self.definition.parameters;
             self.definition.parameters = parameters.with_keyword(argument, "default", value);
+        }
+        self
+    }
+
+    /// Applies `#[arg(range)]` to an argument: the minimum and the maximum.
+    #[must_use]
+    pub fn range(self, argument: &str, bounds: &[Option<Value>; 2]) -> Self {
+        self.rule(&RANGE, argument, bounds)
+    }
+
+    /// Applies `#[arg(length)]` to an argument: the minimum and the maximum.
+    #[must_use]
+    pub fn length(self, argument: &str, bounds: &[Option<usize>; 2]) -> Self {
+        self.rule(&LENGTH, argument, &bounds.map(|bound| bound.map(Value::from)))
+    }
+
+    fn rule(mut self, rule: &ArgumentRule, argument: &str, bounds: &[Option<Value>; 2]) -> Self {
+        let definition = &mut self.definition;
+        match rule.apply(&definition.parameters, argument, bounds) {
+            Some(parameters) => definition.parameters = parameters,
+            None if definition.error.is_some() => {}
+            None => {
+                definition.error = Some(DefinitionError::RuleWithoutEffect {
+                    name: definition.name.clone(),
+                    argument: argument.into(),
+                    rule: rule.name,
+                });
+            }
         }
         self
     }

@@ -17,6 +17,7 @@
 
 mod approval;
 pub mod args;
+mod argument_rule;
 mod blocking;
 pub(crate) mod bounds;
 #[cfg(feature = "process")]

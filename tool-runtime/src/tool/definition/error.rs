@@ -1,4 +1,5 @@
 use crate::schema::DialectError;
+use crate::tool::argument_rule::expected_type;
 use crate::tool::bounds::{MAX_CAPABILITIES, MAX_DEPTH, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES};
 
 /// Reports why a definition can't be sent to a model provider.
@@ -38,6 +39,19 @@ pub enum DefinitionError {
         field: &'static str,
         /// The length of the text in bytes.
         bytes: usize,
+    },
+    /// A rule of an argument applies to no value of its type.
+    #[error(
+        "`#[arg({rule})]` has no effect on argument `{argument}` of tool `{name}`: expected {}",
+        expected_type(rule)
+    )]
+    RuleWithoutEffect {
+        /// The name of the tool.
+        name: String,
+        /// The name of the argument.
+        argument: String,
+        /// The rule: `range` or `length`.
+        rule: &'static str,
     },
     /// A text, possibly in a schema, contains control characters or invisible characters.
     #[error(

@@ -13,11 +13,13 @@
 mod check;
 mod kind;
 mod parameter;
+mod range_bound;
 mod select;
 
 pub use check::{Argument, BorrowedArgument, OwnedArgument};
 pub use kind::{Borrowed, Context, Defaulted, Never, UnsupportedParam, Value, with_default};
 pub use parameter::{ArgumentSlot, Param, Parameter, PassByReference, PassByValue};
+pub use range_bound::{RangeBound, range_bound};
 pub use select::{
     BorrowedParam, DefaultValue, FromStaticStr, Lendable, NotSerializable, OwnedParam,
     SelectBorrowed, SelectOwned,

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Measures the compile time of tools: 100 tools with three arguments each, written in four ways.
+"""Measures the compile time of tools: 100 tools with three arguments each, written in five ways.
 
   structs   types with Deserialize and JsonSchema, and async functions with these arguments
   registry  as structs, with hand-written schemas and boxed calls from text to text, in a HashMap
+  tools     as structs, with hand-written implementations of Tool
   args      #[args] structs and #[tool] functions, in tools![…]
   params    #[tool] functions of three named arguments, in tools![…]
 
 Rebuilds each crate alone, with built dependencies and without incremental compilation. The rounds are
 interleaved. The figure of a crate is the least CPU time of its rounds (user and system time of all
-children of cargo). `--rounds` sets the number of rounds. Default: 5.
+children of cargo). `--rounds` sets the number of rounds. Default: 5. `--check` measures `cargo check`
+instead of `cargo build`.
 """
 
 import argparse
@@ -80,6 +82,35 @@ pub fn registry() -> HashMap<&'static str, Entry> {
     ) + "\n    registry\n}\n"
 
 
+def by_hand():
+    """Returns hand-written implementations of Tool."""
+    one = """
+pub struct Describe{n}(tool_runtime::ToolDefinition);
+impl Describe{n} {{
+    pub fn new() -> Self {{
+        let schema = schemars::schema_for!(Args{n}).to_value();
+        Self(tool_runtime::ToolDefinition::new("describe{n}", "Describes.", schema))
+    }}
+}}
+#[tool_runtime::async_trait]
+impl tool_runtime::Tool for Describe{n} {{
+    fn definition(&self) -> &tool_runtime::ToolDefinition {{
+        &self.0
+    }}
+    async fn call(
+        &self, args: tool_runtime::Arguments, _: &tool_runtime::ToolContext,
+    ) -> Result<tool_runtime::ToolOutput, tool_runtime::ToolError> {{
+        let args: Args{n} = serde_json::from_str(&args.to_text())
+            .map_err(|error| tool_runtime::ToolError::validation(error.to_string()))?;
+        Ok(tool_runtime::ToolOutput::text(describe{n}(args).await))
+    }}
+}}
+"""
+    entries = "".join(f".with(Describe{n}::new())" for n in range(TOOLS))
+    collect = f"pub fn all() -> tool_runtime::Tools {{ tool_runtime::Tools::new(){entries} }}\n"
+    return "".join(one.format(n=n) for n in range(TOOLS)) + collect
+
+
 def list_of_tools():
     names = ", ".join(f"describe{n}" for n in range(TOOLS))
     return f"pub fn all() -> tool_runtime::Tools {{ tool_runtime::tools![{names}] }}\n"
@@ -89,6 +120,7 @@ TOOL = "/// Describes.\n#[tool_runtime::tool]\n"
 CRATES = {
     "structs": lambda: structs(DERIVE),
     "registry": lambda: structs(DERIVE) + registry(),
+    "tools": lambda: structs(DERIVE) + by_hand(),
     "args": lambda: structs("#[tool_runtime::args]", TOOL) + list_of_tools(),
     "params": lambda: params() + list_of_tools(),
 }
@@ -101,11 +133,11 @@ def cargo(folder, *arguments, **variables):
     )
 
 
-def cpu_seconds(folder, name):
+def cpu_seconds(folder, name, command):
     """Returns the CPU seconds of rebuilding one crate."""
     (folder / name / "src/lib.rs").touch()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cargo(folder, "build", "--quiet", "--offline", "-p", name)
+    cargo(folder, command, "--quiet", "--offline", "-p", name)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
@@ -114,7 +146,7 @@ def generate(folder):
     members = ", ".join(f'"{name}"' for name in CRATES)
     (folder / "Cargo.toml").write_text(f'[workspace]\nresolver = "3"\nmembers = [{members}]\n')
     for name, source in CRATES.items():
-        (folder / name / "src").mkdir(parents=True)
+        (folder / name / "src").mkdir(parents=True, exist_ok=True)
         (folder / name / "src/lib.rs").write_text(source())
         (folder / name / "Cargo.toml").write_text(f"""
 [package]
@@ -143,15 +175,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--keep", type=pathlib.Path, help="generate the crates in this folder and keep them")
+    parser.add_argument("--check", action="store_true", help="measure `cargo check`")
     options = parser.parse_args()
+    command = "check" if options.check else "build"
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
         generate(folder)
-        cargo(folder, "build", "--quiet")
+        cargo(folder, command, "--quiet")
         least = dict.fromkeys(CRATES, float("inf"))
         for _ in range(options.rounds):
             for name in CRATES:
-                least[name] = min(least[name], cpu_seconds(folder, name))
+                least[name] = min(least[name], cpu_seconds(folder, name, command))
         print(f"{'crate':<10} CPU s  × registry  expanded lines, bytes per tool")
         for name, seconds in least.items():
             text = expanded_bytes(folder, name)

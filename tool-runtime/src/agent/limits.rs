@@ -47,7 +47,8 @@ pub struct Limits {
     /// Maximum number of times in a row that the model may make the same call with the same
     /// arguments. Default: 4.
     ///
-    /// The last allowed call returns a warning with its result. The next one stops the run.
+    /// The last allowed call returns a warning with its result. The next one stops the run. A call
+    /// whose output is [cached](crate::ToolExecution) does not count.
     pub repeats: Option<u32>,
 }
 

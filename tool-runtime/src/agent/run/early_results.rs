@@ -94,6 +94,9 @@ impl Run {
         let (pending, finished): (Vec<_>, Vec<_>) =
             executions.iter().copied().partition(|execution| execution.is_pending());
         let turn = &mut self.state.turn;
+        for cached in finished.iter().filter(|execution| execution.is_cached) {
+            turn.discount_repeat(&cached.call.id);
+        }
         turn.on_partial_results(results(finished))?;
         let usage = metered_usage(executions.iter().copied());
         self.meter.subtract(usage);

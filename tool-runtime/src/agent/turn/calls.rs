@@ -122,6 +122,29 @@ impl Turn {
         self.on_partial_results(results)
     }
 
+    /// Records that a call of the last reply did not run because its output was cached, so that it
+    /// does not count towards the [repeat limit](super::super::Limits::repeats).
+    ///
+    /// Call this before the result of the call is recorded. A [`Run`](super::super::Run) does this
+    /// for you if [`ToolExecution::is_cached`](crate::ToolExecution) is set.
+    ///
+    /// ```
+    /// use tool_runtime::agent::{Step, Turn};
+    /// use tool_runtime::{ChatReply, Message, ToolResult};
+    ///
+    /// let mut turn = Turn::new(vec![Message::user("What is 7 * 6?")], 20);
+    /// for _ in 0..10 {
+    ///     turn.on_reply(ChatReply::default().call("multiply", r#"{"a": 7, "b": 6}"#))?;
+    ///     let Step::RunCalls(calls) = turn.next() else { panic!() };
+    ///     turn.discount_repeat(&calls[0].id);
+    ///     turn.on_results(vec![ToolResult::success(&calls[0], "42")])?;
+    /// }
+    /// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+    /// ```
+    pub fn discount_repeat(&mut self, call: &CallId) {
+        self.repeated_calls.discount(call);
+    }
+
     /// Records the results of some open calls. The other calls stay open.
     ///
     /// # Errors

@@ -32,6 +32,13 @@ impl RepeatedCalls {
         self.0 = counted.collect();
     }
 
+    /// Does not count a call of the last reply as one more repetition.
+    pub(super) fn discount(&mut self, call: &CallId) {
+        if let Some(known) = self.0.iter_mut().find(|known| known.call == *call) {
+            known.count = known.count.saturating_sub(1);
+        }
+    }
+
     /// Returns how many replies in a row made this call; 0 if the last reply did not.
     pub(super) fn count(&self, call: &CallId) -> u32 {
         self.0.iter().find(|known| known.call == *call).map_or(0, |known| known.count)

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use tool_runtime::dispatch::Batch;
+use tool_runtime::event::Origin;
 use tool_runtime::{Policy, Usage};
 
 use super::*;
@@ -29,6 +31,13 @@ fn squares(numbers: &[&str]) -> Vec<ToolCall> {
     numbers.iter().enumerate().map(call).collect()
 }
 
+/// Dispatches calls that belong to one and the same run.
+async fn in_run(dispatcher: &Dispatcher, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+    let mut batch = Batch::from(calls);
+    batch.origin = Origin::new("7".parse().unwrap(), 1);
+    dispatcher.dispatch_on(&dispatcher.registry().snapshot(), batch).await
+}
+
 #[tokio::test(start_paused = true)]
 async fn pure_tool_runs_once_for_the_same_arguments() {
     let dispatcher = dispatcher(tools![square]);
@@ -40,14 +49,15 @@ async fn pure_tool_runs_once_for_the_same_arguments() {
         executions.iter().map(|execution| (execution.is_cached, execution.attempts)).collect();
     assert_eq!(cached.iter().filter(|it| **it == (true, 0)).count(), 2);
 
-    let executions = dispatcher.dispatch(squares(&["7"])).await;
+    let executions = in_run(&dispatcher, squares(&["7"])).await;
+    assert_eq!((RUNS.replace(0), executions[0].is_cached), (1, false));
+    let executions = in_run(&dispatcher, squares(&["7"])).await;
     assert_eq!((RUNS.replace(0), executions[0].is_cached), (0, true));
 
-    // Errors are not memoized, and each run has its own memo.
-    dispatcher.dispatch(squares(&["-1"])).await;
-    dispatcher.dispatch(squares(&["-1"])).await;
-    super::dispatcher(tools![square]).dispatch(squares(&["7"])).await;
-    assert_eq!(RUNS.replace(0), 3);
+    // Errors are not memoized.
+    in_run(&dispatcher, squares(&["-1"])).await;
+    in_run(&dispatcher, squares(&["-1"])).await;
+    assert_eq!(RUNS.replace(0), 2);
 }
 
 /// Calls itself with the same arguments.
@@ -125,16 +135,16 @@ async fn waiting_call_runs_when_the_first_has_no_output() {
     let call = |crashes: bool| vec![ToolCall::new("c", "slow", json!({ "crashes": crashes }))];
     for crashes in [false, true] {
         let (first, next) = (dispatcher.clone(), dispatcher.clone());
-        let first = tokio::spawn(async move { first.dispatch(call(crashes)).await });
+        let first = tokio::spawn(async move { in_run(&first, call(crashes)).await });
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let next = tokio::spawn(async move { next.dispatch(call(crashes)).await });
+        let next = tokio::spawn(async move { in_run(&next, call(crashes)).await });
         tokio::time::sleep(Duration::from_secs(1)).await;
         if !crashes {
             first.abort();
         }
         let next = next.await.unwrap().remove(0);
         assert!(next.is_success() && !next.is_cached && next.attempts == 1, "{next:?}");
-        assert!(dispatcher.dispatch(call(crashes)).await[0].is_cached);
+        assert!(in_run(&dispatcher, call(crashes)).await[0].is_cached);
         SLOW_CALLS.store(0, Ordering::SeqCst);
     }
 }

@@ -10,6 +10,7 @@ mod context;
 mod deferred;
 mod interceptors;
 mod memoization;
+mod memoized_reads;
 mod output;
 mod rate_limits;
 mod remote;

@@ -25,6 +25,7 @@ pub(super) async fn run_attempts(
     mut admission: Option<Box<Admission<'_>>>,
 ) -> CallResult {
     let CallContext { batch, entry, ctx, .. } = *call;
+    call.record.write = batch.begin_write(entry);
     loop {
         let result = run_attempt(call).await;
         let delay = result.as_ref().err().and_then(|error| {

@@ -15,14 +15,15 @@ use super::plan::waves;
 use super::state::DispatchState;
 #[cfg(feature = "tracing")]
 use super::traced::run_call;
-use crate::event::ToolExecution;
+use crate::event::{RunId, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::Snapshot;
 use crate::span;
 use crate::tool::Batch;
 use crate::tool::dispatch_contract::BatchScope;
 
-/// Runs the calls of a batch that is nested in calls of the tools `outer_names`.
+/// Runs the calls of a batch that is nested in calls of the tools `outer_names`, which belong to
+/// `own_run` if they belong to no run.
 ///
 /// This is no `async fn`: its future would keep the parameters besides what is made of them.
 #[inline]
@@ -31,9 +32,10 @@ pub(super) fn run_batch(
     state: Arc<DispatchState>,
     mut batch: Batch,
     outer_names: Vec<String>,
+    own_run: OnceLock<RunId>,
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
     let (mut calls, early) = (std::mem::take(&mut batch.calls), batch.completed.take());
-    let batch = Arc::new(batch_context(tools, state, batch, outer_names));
+    let batch = Arc::new(batch_context(tools, state, batch, outer_names, own_run));
     async move {
         if calls.len() == 1
             && let Some(call) = calls.pop()
@@ -54,6 +56,7 @@ fn batch_context(
     state: Arc<DispatchState>,
     batch: Batch,
     outer_names: Vec<String>,
+    own_run: OnceLock<RunId>,
 ) -> BatchContext {
     let policy = &state.policy;
     let is_run_deadline = batch.is_run_deadline
@@ -91,6 +94,7 @@ fn batch_context(
         removed_tools: batch.removed_tools,
         outer_names,
         callable: OnceLock::new(),
+        own_run,
     }
 }
 

@@ -24,6 +24,7 @@ use super::call_context::CallContext;
 use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
 use super::intercept::RunChanges;
+use super::memo::{MemoKey, is_memoized};
 use super::record::{emit_end, into_execution};
 use super::resolve::resolve;
 use super::stop::{until_stopped, with_certainty};
@@ -108,12 +109,13 @@ async fn run_stages(
     let entry = resolve(batch, ctx.call(), record)?;
     let mut call = CallContext::new(batch, entry, ctx, record);
     let permission = tool_permission(&mut call)?;
-    match entry.definition().pure || examines_arguments(batch, permission) {
+    let is_memoized = is_memoized(entry.definition());
+    match is_memoized || examines_arguments(batch, permission) {
         true => call.validate()?,
         false => call.ensure_validated()?,
     }
     authorize(&mut call, permission).await?;
-    match entry.definition().pure {
+    match is_memoized {
         true => memoize(&mut call).await,
         false => admit_and_execute(&mut call).await,
     }
@@ -141,11 +143,10 @@ async fn intercept(
 async fn memoize(call: &mut CallContext<'_>) -> CallResult {
     let CallContext { batch, entry, .. } = *call;
     let Some(validated) = &call.validated else { return admit_and_execute(call).await };
-    let key = validated.value.to_string();
-    let may_wait = batch.is_outermost();
+    let arguments = validated.value.to_string();
+    let key = MemoKey { run: batch.memo_run(), entry, arguments, may_wait: batch.is_outermost() };
     let run = admit_and_execute(call);
-    let memo = &batch.state.memo;
-    let (result, is_cached) = memo.get_or_run(entry, key, may_wait, run).await;
+    let (result, is_cached) = batch.state.memo.get_or_run(key, run).await;
     call.record.is_cached = is_cached;
     if is_cached { result.map(ToolOutput::without_usage) } else { result }
 }

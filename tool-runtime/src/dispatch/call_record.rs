@@ -1,5 +1,6 @@
 //! The notes of one call, which become its execution.
 
+use super::memo::WriteGuard;
 use crate::event::BlockReason;
 use crate::message::ToolCall;
 use crate::tool::{ToolError, ToolOutput};
@@ -16,6 +17,8 @@ pub(super) struct CallRecord {
     pub(super) decided_by: Option<String>,
     pub(super) blocked_by: Option<BlockReason>,
     pub(super) has_detached_thread: bool,
+    /// Lives while the tool runs, if it may change what other tools read.
+    pub(super) write: Option<WriteGuard>,
 }
 
 impl CallRecord {

@@ -3,12 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use super::abort::AbortState;
+use super::memo::{WriteGuard, is_mutating};
 use super::state::DispatchState;
-use crate::event::{BlockReason, ToolExecution};
+use crate::event::{BlockReason, RunId, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, Snapshot};
 use crate::tool::dispatch_contract::BatchScope;
-use crate::tool::{Decision, Permission, RunContext, SuspendedCall, ToolError, ToolErrorKind};
+use crate::tool::{
+    Decision, Permission, RunContext, SuspendedCall, ToolDefinition, ToolError, ToolErrorKind,
+};
 
 /// The maximum depth of nested calls.
 const MAX_DEPTH: u32 = 8;
@@ -27,6 +30,9 @@ pub(super) struct BatchContext {
     pub(super) outer_names: Vec<String>,
     /// Created for the first tool that asks for it.
     pub(super) callable: OnceLock<CallableTools>,
+    /// The run that memoized outputs belong to, if the calls belong to none: the id of a run
+    /// that consists of the outermost batch.
+    pub(super) own_run: OnceLock<RunId>,
 }
 
 impl BatchContext {
@@ -65,8 +71,30 @@ impl BatchContext {
             && tool.timeout.is_none()
             && tool.retries == 0
             && !tool.pure
+            && !self.invalidates_reads(tool)
             && !state.rates.apply_to(entry);
         is_unrestricted.then_some(entry)
+    }
+
+    /// Whether a call of this tool may change what the memo holds.
+    #[inline]
+    fn invalidates_reads(&self, tool: &ToolDefinition) -> bool {
+        (self.tools.has_memoized_reads() || self.state.memo.has_reads()) && is_mutating(tool)
+    }
+
+    /// Records that a tool is about to run, if the memo has to know.
+    pub(super) fn begin_write(&self, entry: &Entry) -> Option<WriteGuard> {
+        let tool = entry.definition();
+        let is_needed = self.invalidates_reads(tool);
+        is_needed.then(|| self.state.memo.begin_write(self.memo_run(), tool))
+    }
+
+    /// Returns the run that memoized outputs belong to.
+    pub(super) fn memo_run(&self) -> RunId {
+        match self.scope.origin.run {
+            run if run == RunId::default() => *self.own_run.get_or_init(RunId::random),
+            run => run,
+        }
     }
 
     /// Returns the tools that a model may call.
@@ -98,5 +126,16 @@ impl BatchContext {
     /// Returns the tools whose calls this batch is nested in.
     pub(super) fn outer_tools(&self) -> Vec<&Entry> {
         self.outer_names.iter().filter_map(|name| self.tools.entry(name)).collect()
+    }
+}
+
+/// The outputs of a batch that belongs to no run end with it.
+impl Drop for BatchContext {
+    fn drop(&mut self) {
+        if self.is_outermost()
+            && let Some(run) = self.own_run.get()
+        {
+            self.state.memo.end_run(*run);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The dispatcher as the context of a running tool sees it: shared values and nested calls.
 
 use std::any::{Any, TypeId};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -44,6 +44,8 @@ impl Host for BatchContext {
         let mut outer_names = self.outer_names.clone();
         outer_names.push(parent.name.clone());
         // Boxed, since a call may contain calls of the same kind.
-        Box::pin(run_batch(self.tools.clone(), Arc::clone(&self.state), batch, outer_names))
+        let (tools, state) = (self.tools.clone(), Arc::clone(&self.state));
+        let own_run = OnceLock::from(self.memo_run());
+        Box::pin(run_batch(tools, state, batch, outer_names, own_run))
     }
 }

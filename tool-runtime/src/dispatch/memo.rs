@@ -1,66 +1,71 @@
 //! The memo of pure tools: the same arguments give the same output, so the tool runs only once.
+//!
+//! Outputs belong to a run and are not shared with others. `entries.rs` holds them and bounds their
+//! number and size over all runs.
+//!
+//! # Invariants
+//! - What a tool with [`Effect::Read`] returned is used until a call with [`Effect::Write`] or
+//!   [`Effect::External`] of the same run starts. While such a call runs, nothing that is read is
+//!   stored or shared.
+//! - The output of a tool without an effect depends on its arguments alone: it is kept.
+//! - A tool that changes something is never memoized, even if its definition says that it is pure.
 
-use std::collections::{HashMap, VecDeque};
+mod entries;
+
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
 use super::call_record::CallResult;
+use crate::event::RunId;
 use crate::registry::Entry;
-use crate::tool::{Tool, ToolOutput};
-
-/// The maximum number of outputs in a memo; beyond it the oldest is evicted.
-const MAX_ENTRIES: usize = 1_000;
-
-/// The maximum size of all arguments and outputs in a memo together.
-const MAX_BYTES: usize = 32 << 20;
-
-/// The full name of a tool, and its arguments with sorted members.
-type Key = Arc<(String, String)>;
+use crate::tool::{Effect, ToolDefinition, ToolOutput};
+use entries::{Key, MemoEntries};
 
 /// The outputs of the pure tools of one dispatcher, or of one run of an agent. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Memo(Arc<Mutex<MemoEntries>>);
+pub(super) struct Memo(Arc<Shared>);
 
 #[derive(Default)]
-struct MemoEntries {
-    outputs: HashMap<Key, Cell>,
-    /// The keys of the outputs, oldest first.
-    order: VecDeque<Key>,
-    bytes: usize,
+struct Shared {
+    entries: Mutex<MemoEntries>,
+    /// Whether an output of a tool that reads was ever stored.
+    has_reads: AtomicBool,
 }
 
-/// The output of one call.
-struct Cell {
-    /// The tool that produced it: another one may have the name by now.
-    tool: Weak<dyn Tool>,
-    output: Arc<OnceCell<ToolOutput>>,
-    /// The size of the arguments, and of the output once it is there.
-    bytes: usize,
+/// A call whose output may be memoized.
+pub(super) struct MemoKey<'e> {
+    pub(super) run: RunId,
+    pub(super) entry: &'e Entry,
+    /// JSON with sorted members.
+    pub(super) arguments: String,
+    /// Whether the call waits for an earlier one with the same arguments that still runs.
+    ///
+    /// Nested calls must not: the earlier one may be waiting for the tool that makes the nested
+    /// call, or be that tool. They run beside it.
+    pub(super) may_wait: bool,
 }
 
 impl Memo {
-    /// Returns the memoized output of a tool for these arguments, or else runs `run`; and whether
-    /// the output was memoized. `arguments` are JSON with sorted members.
+    /// Returns the memoized output of a call, or else runs `run`; and whether the output was
+    /// memoized.
     ///
     /// Concurrent calls with the same arguments wait for the first. Errors are not memoized: the
     /// next call runs again.
-    ///
-    /// A call that may not wait runs beside the first. That is so for nested calls: the first may
-    /// be waiting for the tool that makes the nested call, or be that tool.
-    pub(super) async fn get_or_run<F>(
-        &self,
-        entry: &Entry,
-        arguments: String,
-        may_wait: bool,
-        run: F,
-    ) -> (CallResult, bool)
+    pub(super) async fn get_or_run<F>(&self, call: MemoKey<'_>, run: F) -> (CallResult, bool)
     where
         F: Future<Output = CallResult>,
     {
-        let key = Arc::new((entry.full_name().to_owned(), arguments));
-        let cell = self.cell(entry, &key);
+        let MemoKey { run: run_id, entry, arguments, may_wait } = call;
+        let is_read = entry.definition().effect == Effect::Read;
+        if is_read {
+            self.0.has_reads.store(true, Ordering::Relaxed);
+        }
+        let key = Arc::new(Key { run: run_id, tool: entry.full_name().to_owned(), arguments });
+        let cell = self.lock().cell(entry.tool(), &key, is_read);
+        let Some(cell) = cell else { return (run.await, false) };
         if !may_wait {
             if let Some(output) = cell.get() {
                 return (Ok(output.clone()), true);
@@ -70,7 +75,7 @@ impl Memo {
             if let Ok(output) = &result
                 && cell.set(output.clone()).is_ok()
             {
-                self.add_output(&key, &cell, size_of(output));
+                self.add_output(&key, &cell, output);
             }
             return (result, false);
         }
@@ -83,61 +88,70 @@ impl Memo {
             .await
             .cloned();
         if has_run && let Ok(output) = &result {
-            self.add_output(&key, &cell, size_of(output));
+            self.add_output(&key, &cell, output);
         }
         (result, !has_run)
     }
 
-    fn cell(&self, entry: &Entry, key: &Key) -> Arc<OnceCell<ToolOutput>> {
-        let tool = Arc::downgrade(entry.tool());
-        let mut entries = self.lock();
-        if let Some(cell) = entries.outputs.get(key)
-            && cell.tool.ptr_eq(&tool)
-        {
-            return Arc::clone(&cell.output);
-        }
-        if entries.order.len() >= MAX_ENTRIES {
-            entries.evict_oldest();
-        }
-        let (output, bytes) = (Arc::default(), key.1.len());
-        let cell = Cell { tool, output: Arc::clone(&output), bytes };
-        match entries.outputs.insert(Arc::clone(key), cell) {
-            Some(replaced) => entries.bytes -= replaced.bytes,
-            None => entries.order.push_back(Arc::clone(key)),
-        }
-        entries.add_bytes(bytes);
-        output
+    /// Whether an output may be stored that a call which changes something invalidates.
+    #[inline]
+    pub(super) fn has_reads(&self) -> bool {
+        self.0.has_reads.load(Ordering::Relaxed)
     }
 
-    /// Counts the size of a new output.
-    fn add_output(&self, key: &Key, output: &Arc<OnceCell<ToolOutput>>, bytes: usize) {
-        let mut entries = self.lock();
-        // The cell may have been evicted meanwhile.
-        let is_same = |cell: &&mut Cell| Arc::ptr_eq(&cell.output, output);
-        if let Some(cell) = entries.outputs.get_mut(key).filter(is_same) {
-            cell.bytes += bytes;
-            entries.add_bytes(bytes);
-        }
+    /// Evicts what the run has read, as a call of this tool is about to start. Nothing that is read
+    /// is stored until the guard is dropped.
+    pub(super) fn begin_write(&self, run: RunId, tool: &ToolDefinition) -> WriteGuard {
+        self.lock().begin_write(run);
+        // If the call is dropped, it is unknown whether its thread still runs.
+        WriteGuard { memo: self.clone(), run, is_endless: tool.blocking }
+    }
+
+    /// Evicts all outputs of a run.
+    pub(super) fn end_run(&self, run: RunId) {
+        self.lock().end_run(run);
+    }
+
+    fn add_output(&self, key: &Arc<Key>, cell: &Arc<OnceCell<ToolOutput>>, output: &ToolOutput) {
+        self.lock().add_output(key, cell, size_of(output));
     }
 
     fn lock(&self) -> MutexGuard<'_, MemoEntries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl MemoEntries {
-    /// Adds to the total size, and evicts the oldest outputs until it is within the limit.
-    fn add_bytes(&mut self, bytes: usize) {
-        self.bytes += bytes;
-        while self.bytes > MAX_BYTES && self.evict_oldest() {}
-    }
+/// Whether outputs of this tool are memoized.
+pub(super) fn is_memoized(tool: &ToolDefinition) -> bool {
+    tool.pure && !is_mutating(tool)
+}
 
-    /// Evicts the oldest output. Returns false if there is none.
-    fn evict_oldest(&mut self) -> bool {
-        let oldest = self.order.pop_front();
-        let evicted = oldest.as_ref().and_then(|oldest| self.outputs.remove(oldest));
-        self.bytes -= evicted.map_or(0, |cell| cell.bytes);
-        oldest.is_some()
+/// Whether a call of this tool invalidates what was read before.
+#[inline]
+pub(super) fn is_mutating(tool: &ToolDefinition) -> bool {
+    matches!(tool.effect, Effect::Write | Effect::External)
+}
+
+/// A call that runs and may change what other tools read.
+pub(super) struct WriteGuard {
+    memo: Memo,
+    run: RunId,
+    is_endless: bool,
+}
+
+impl WriteGuard {
+    /// Ends the change with its call, unless a thread still runs: then the run stores nothing that
+    /// it reads from now on.
+    pub(super) fn end(mut self, has_detached_thread: bool) {
+        self.is_endless = has_detached_thread;
+    }
+}
+
+impl Drop for WriteGuard {
+    fn drop(&mut self) {
+        if !self.is_endless {
+            self.memo.lock().end_write(self.run);
+        }
     }
 }
 
@@ -157,10 +171,12 @@ mod tests {
     use async_trait::async_trait;
     use serde_json::json;
 
-    use super::{MAX_BYTES, MAX_ENTRIES, Memo};
+    use super::entries::{MAX_BYTES, MAX_ENTRIES};
+    use super::{Memo, MemoKey};
+    use crate::event::RunId;
     use crate::message::Arguments;
     use crate::registry::{Registry, Snapshot};
-    use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
+    use crate::tool::{Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 
     struct Unused(ToolDefinition);
 
@@ -178,16 +194,20 @@ mod tests {
     fn tools() -> Snapshot {
         let registry = Registry::new();
         let definition = ToolDefinition::new("t", "T.", json!({ "type": "object" }));
+        let definition = definition.effect(Effect::None);
         registry.register(std::sync::Arc::new(Unused(definition))).unwrap();
         registry.snapshot()
     }
 
+    fn key(tools: &Snapshot, arguments: impl ToString, may_wait: bool) -> MemoKey<'_> {
+        let (run, entry) = (RunId::default(), tools.entry("t").unwrap());
+        MemoKey { run, entry, arguments: arguments.to_string(), may_wait }
+    }
+
     async fn is_cached(memo: &Memo, tools: &Snapshot, number: usize) -> bool {
         let run = async { Ok(ToolOutput::text(number.to_string())) };
-        let entry = tools.entry("t").unwrap();
-        let may_wait = number.is_multiple_of(2);
-        let (output, is_cached) =
-            memo.get_or_run(entry, json!({ "n": number }).to_string(), may_wait, run).await;
+        let key = key(tools, json!({ "n": number }), number.is_multiple_of(2));
+        let (output, is_cached) = memo.get_or_run(key, run).await;
         assert_eq!(output.unwrap().as_text(), number.to_string());
         is_cached
     }
@@ -205,17 +225,10 @@ mod tests {
     #[tokio::test]
     async fn large_outputs_evict_older_ones() {
         let (memo, tools) = (Memo::default(), tools());
-        let entry = tools.entry("t").unwrap();
         let run = async |number: usize, bytes: usize| {
             let output = async { Ok(ToolOutput::text("x".repeat(bytes))) };
-            memo.get_or_run(
-                entry,
-                json!({ "n": number }).to_string(),
-                number.is_multiple_of(2),
-                output,
-            )
-            .await
-            .1
+            let key = key(&tools, json!({ "n": number }), number.is_multiple_of(2));
+            memo.get_or_run(key, output).await.1
         };
         // The arguments count as well.
         let half = MAX_BYTES / 2 - json!({ "n": 1 }).to_string().len();
@@ -234,33 +247,28 @@ mod tests {
         ] {
             assert_eq!(run(number, bytes).await, is_cached, "{number}");
         }
-        assert_eq!(memo.lock().bytes, MAX_BYTES / 2 - half + 1);
+        assert_eq!(memo.lock().bytes(), MAX_BYTES / 2 - half + 1);
     }
 
     #[tokio::test]
     async fn large_arguments_of_failed_calls_evict_older_ones() {
         let (memo, tools) = (Memo::default(), tools());
-        let entry = tools.entry("t").unwrap();
         for number in 0..40 {
             let arguments = json!({ "n": number, "text": "x".repeat(1 << 20) });
             let fail = async { Err(ToolError::failed("no")) };
-            memo.get_or_run(entry, arguments.to_string(), number % 2 == 0, fail)
-                .await
-                .0
-                .unwrap_err();
-            assert!(memo.lock().bytes <= MAX_BYTES);
+            memo.get_or_run(key(&tools, arguments, number % 2 == 0), fail).await.0.unwrap_err();
+            assert!(memo.lock().bytes() <= MAX_BYTES);
         }
-        let entries = memo.lock();
-        assert_eq!((entries.outputs.len(), entries.order.len()), (31, 31));
+        assert_eq!(memo.lock().len(), 31);
     }
 
     #[tokio::test]
     async fn errors_are_not_memoized() {
         let (memo, tools) = (Memo::default(), tools());
         for number in [1, 2] {
-            let (entry, fail) = (tools.entry("t").unwrap(), async { Err(ToolError::failed("no")) });
-            let failed =
-                memo.get_or_run(entry, json!({ "n": number }).to_string(), number == 2, fail).await;
+            let fail = async { Err(ToolError::failed("no")) };
+            let key = key(&tools, json!({ "n": number }), number == 2);
+            let failed = memo.get_or_run(key, fail).await;
             assert!(failed.0.is_err() && !failed.1);
             assert!(!is_cached(&memo, &tools, number).await);
             assert!(is_cached(&memo, &tools, number).await);

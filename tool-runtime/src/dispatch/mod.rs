@@ -50,7 +50,7 @@ mod stop;
 mod traced;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -386,7 +386,13 @@ impl Dispatcher {
         tools: &Snapshot,
         batch: impl Into<Batch>,
     ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
-        batch::run_batch(tools.clone(), Arc::clone(&self.state), batch.into(), Vec::new())
+        batch::run_batch(
+            tools.clone(),
+            Arc::clone(&self.state),
+            batch.into(),
+            Vec::new(),
+            OnceLock::new(),
+        )
     }
 
     async fn dispatch_batch(&self, batch: Batch) -> Vec<ToolExecution> {

@@ -30,6 +30,9 @@ pub(super) fn into_execution(
         }
         Err(error) => (failed_result(&call, &error), Vec::new(), Some(error)),
     };
+    if let Some(write) = record.write {
+        write.end(record.has_detached_thread);
+    }
     let mut execution = ToolExecution::new(call, result);
     execution.modified_call = modified_call;
     execution.effects = effects;

@@ -12,8 +12,8 @@ use super::error::RegistryError;
 use super::table::Table;
 use super::{Entry, namesakes, naming};
 use crate::schema::SchemaConversion;
-use crate::tool::ToolPreference;
 use crate::tool::full_name::split_full_name;
+use crate::tool::{Effect, ToolDefinition, ToolPreference};
 
 /// All tools at one moment.
 #[derive(Clone, Default)]
@@ -26,6 +26,8 @@ pub(super) struct Contents {
     dialect: SchemaConversion,
     /// The number of tools with secret arguments.
     secret_count: usize,
+    /// The number of pure tools that read.
+    memoized_read_count: usize,
     /// Sorted by the names by which models call the tools; created when it is first needed.
     sorted: OnceLock<Arc<[Arc<Entry>]>>,
 }
@@ -64,6 +66,12 @@ impl Contents {
     #[inline]
     pub(super) fn has_secrets(&self) -> bool {
         self.secret_count > 0
+    }
+
+    /// Whether any tool is pure and reads.
+    #[inline]
+    pub(super) fn has_memoized_reads(&self) -> bool {
+        self.memoized_read_count > 0
     }
 
     /// Returns the source of the current descriptions.
@@ -212,8 +220,10 @@ impl Contents {
         self.sorted = OnceLock::new();
         self.table.edit(own_name, |tools| {
             self.secret_count -= secret_count(tools);
+            self.memoized_read_count -= memoized_read_count(tools);
             edit(tools);
             self.secret_count += secret_count(tools);
+            self.memoized_read_count += memoized_read_count(tools);
             let count = tools.iter().filter(|tool| !tool.is_always_prefixed()).count();
             for tool in tools {
                 let is_own_name = !tool.is_always_prefixed()
@@ -227,6 +237,11 @@ impl Contents {
 
 fn secret_count(tools: &[Arc<Entry>]) -> usize {
     tools.iter().filter(|tool| tool.definition().parameters.has_secrets()).count()
+}
+
+fn memoized_read_count(tools: &[Arc<Entry>]) -> usize {
+    let is_memoized_read = |tool: &ToolDefinition| tool.pure && tool.effect == Effect::Read;
+    tools.iter().filter(|tool| is_memoized_read(tool.definition())).count()
 }
 
 impl fmt::Debug for Contents {

@@ -159,6 +159,12 @@ impl Snapshot {
         self.contents.has_secrets()
     }
 
+    /// Whether any tool of the registry is pure and reads, including tools outside of this view.
+    #[inline]
+    pub(crate) fn has_memoized_reads(&self) -> bool {
+        self.contents.has_memoized_reads()
+    }
+
     /// Returns all tools of the registry, in no order, including tools outside of this view.
     pub(crate) fn all_entries(&self) -> impl Iterator<Item = &Entry> {
         self.contents.iter().map(AsRef::as_ref)

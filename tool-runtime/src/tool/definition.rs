@@ -55,7 +55,12 @@ pub struct ToolDefinition {
     /// Whether running the tool twice with the same arguments has the same effect as running it
     /// once.
     pub idempotent: bool,
-    /// Whether the same arguments always give the same output, so that outputs can be cached.
+    /// Whether the same arguments always give the same output, so that outputs can be cached within
+    /// a run.
+    ///
+    /// If the [effect](Self::effect) is [`Effect::Read`], the output stays the same until a call of
+    /// the run may change what is read. If it is [`Effect::Write`] or [`Effect::External`], nothing
+    /// is cached.
     pub pure: bool,
     /// Whether the tool runs alone: after the previous calls of the batch and before the next ones.
     pub sequential: bool,

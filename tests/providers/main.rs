@@ -7,5 +7,6 @@ mod gemini;
 mod mistral;
 mod ollama;
 mod openai;
+mod provider;
 mod responses;
 mod transport;

@@ -1,7 +1,7 @@
 //! Requests and replies of Anthropic's Messages, over a transport of the tests.
 
 mod pairing;
-mod streams;
+pub mod streams;
 
 use serde_json::{Value, json};
 use support::canned::{Canned, Reply};

@@ -1,11 +1,12 @@
-//! Streams that arrive in any chunks give the same reply as a whole message.
+//! Streamed replies that `conformance` compares with whole ones.
 
 use serde_json::{Value, json};
-use tool_runtime::{ChatModel, ChatRequest, Message, ModelError};
+use tool_runtime::Message;
 
 use super::client;
+use crate::conformance::streams::Composed;
 use support::canned::{Canned, Reply};
-use support::streamed::{cuts, streamed};
+use support::streamed::streamed;
 
 /// Events of a message, whose texts of more than one character come in two pieces.
 fn events(content: &[Value], reason: &str) -> Vec<Value> {
@@ -75,24 +76,18 @@ fn contents() -> Vec<Vec<Value>> {
     ]
 }
 
-#[tokio::test]
-async fn replies_do_not_depend_on_chunk_boundaries() {
-    for content in contents() {
-        let usage = json!({ "input_tokens": 7, "cache_read_input_tokens": 2, "output_tokens": 9 });
-        let body = json!({ "content": content, "stop_reason": "tool_use", "usage": usage });
-        let whole = Canned::new([Reply::text(200, &body.to_string())]);
-        let expected = client(&whole).reply(ChatRequest::new(&[])).await.unwrap();
-        for pieces in cuts(stream(&events(&content, "tool_use")).as_bytes()) {
-            let (reply, deltas) = streamed(&client(&Canned::new([Reply::new(200, pieces)]))).await;
-            let reply = reply.unwrap();
-            assert_eq!(reply, expected);
-            let assistant = Message::Assistant { parts: reply.parts };
-            assert_eq!(deltas.text, assistant.text());
-            assert_eq!(deltas.reasoning, if content.len() > 1 { "Hmm." } else { "" });
-            let names: Vec<_> = assistant.calls().map(|call| call.name.as_str()).collect();
-            assert_eq!(deltas.calls.iter().map(|[name, _]| name).collect::<Vec<_>>(), names);
+/// Returns the replies with these contents; the unfinished streams lack their last two events.
+pub fn composed() -> Vec<Composed> {
+    let usage = json!({ "input_tokens": 7, "cache_read_input_tokens": 2, "output_tokens": 9 });
+    let composed = |content: Vec<Value>| {
+        let events = events(&content, "tool_use");
+        Composed {
+            whole: json!({ "content": content, "stop_reason": "tool_use", "usage": usage }),
+            streams: vec![stream(&events)],
+            unfinished: stream(&events[..events.len() - 2]),
         }
-    }
+    };
+    contents().into_iter().map(composed).collect()
 }
 
 /// Blocks are identified by their index, in any order of their pieces.
@@ -123,35 +118,4 @@ async fn interleaved_calls_stay_separate() {
     let arguments: Vec<_> = assistant.calls().map(|call| call.arguments.to_text()).collect();
     assert_eq!(arguments, ["{\"a\": 1, }", "{\"b\": 2}"]);
     assert_eq!(deltas.calls[1][1], "{\"b\": 2}");
-}
-
-#[tokio::test]
-async fn truncated_stream_is_an_error() {
-    for content in contents() {
-        let mut events = events(&content, "end_turn");
-        events.truncate(events.len() - 2);
-        let text = stream(&events);
-        for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
-            let canned = Canned::new([Reply::text(200, &text[..at])]);
-            let error = streamed(&client(&canned)).await.0.unwrap_err();
-            let is_cut =
-                matches!(error, ModelError::Malformed { .. } | ModelError::Unreachable { .. });
-            assert!(is_cut, "{at}: {error:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn error_in_the_middle_of_a_stream_is_reported() {
-    let start = stream(&events(&contents()[1], "end_turn")[..4]);
-    for (event, expected) in [
-        (r#"{"type": "error", "error": {"type": "overloaded_error"}}"#, "status 200"),
-        (r#"{"type": "error", "error": {"type": "odd", "message": "odd"}}"#, "an error: odd"),
-        (r#"{"type": "content_block_delta", "index": 7, "delta": {}}"#, "never started"),
-        (r#"{"type": "content_block_"#, "EOF"),
-    ] {
-        let canned = Canned::new([Reply::text(200, &format!("{start}data: {event}\n\n"))]);
-        let error = streamed(&client(&canned)).await.0.unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
-    }
 }

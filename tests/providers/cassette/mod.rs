@@ -15,7 +15,7 @@ use tool_runtime::providers::{
 };
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait};
 
-use crate::openai::KEY;
+use crate::provider::KEY;
 use support::canned::{self, Canned};
 use support::server::{Reply, Server};
 use support::streamed::streamed;

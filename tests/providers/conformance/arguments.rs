@@ -1,9 +1,9 @@
 //! Arguments reach the tool exactly as the provider sent them: numbers beyond 64 bits, digits of
 //! floats, whitespace and duplicate keys.
 
-use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
+use tool_runtime::{ChatReply, ChatRequest, Message};
 
-use super::{Client, PROVIDERS};
+use crate::provider::PROVIDERS;
 use support::canned::{Canned, Reply};
 use support::streamed::streamed;
 
@@ -77,20 +77,14 @@ fn assert_written(reply: ChatReply, provider: &str) {
 
 #[tokio::test]
 async fn arguments_keep_their_exact_text() {
-    for (provider, model) in PROVIDERS {
-        let Some([whole, message]) = bodies(provider) else { continue };
-        let model = |body: &str| -> Box<dyn ChatModel> {
-            let model: Client = model;
-            model(Canned::new([Reply::text(200, body)]))
-        };
+    for provider in PROVIDERS {
+        let name = provider.name;
+        let Some([whole, message]) = bodies(name) else { continue };
+        let model = |body: &str| provider.client(Canned::new([Reply::text(200, body)]));
         let reply = model(&whole).reply(ChatRequest::new(&[])).await.unwrap();
-        assert_written(reply, provider);
-        let stream = match provider {
-            "ollama" => format!("{message}\n"),
-            _ => format!("data: {message}\n\n"),
-        };
-        let (reply, deltas) = streamed(&*model(&stream)).await;
-        assert_written(reply.unwrap(), provider);
-        assert_eq!(deltas.calls[0], ["f", WRITTEN], "{provider}");
+        assert_written(reply, name);
+        let (reply, deltas) = streamed(&*model(&provider.framed(&message))).await;
+        assert_written(reply.unwrap(), name);
+        assert_eq!(deltas.calls[0], ["f", WRITTEN], "{name}");
     }
 }

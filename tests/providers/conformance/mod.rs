@@ -10,57 +10,35 @@
 
 mod arguments;
 pub mod requests;
+pub mod streams;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
-use support::streamed::{cuts, streamed};
-use tool_runtime::providers::{
-    Anthropic, Gemini, Headers, Mistral, Ollama, OpenAi, OpenAiResponses,
-};
+use support::streamed::streamed;
+use tool_runtime::providers::Headers;
 use tool_runtime::{
     Arguments, AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError,
 };
 
-const BASE: &str = "https://models.invalid/v1";
-
-/// Number of random cuts of a stream.
-const RANDOM_CUTS: usize = 50;
-
-type Client = fn(Canned) -> Box<dyn ChatModel>;
-
-/// The providers with fixtures, and their clients.
-const PROVIDERS: [(&str, Client); 6] = [
-    ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").max_retries(0).transport(canned))),
-    ("gemini", |canned| Box::new(Gemini::new(BASE, "m").max_retries(0).transport(canned))),
-    ("mistral", |canned| Box::new(Mistral::new(BASE, "m").max_retries(0).transport(canned))),
-    ("ollama", |canned| Box::new(Ollama::new(BASE, "m").max_retries(0).transport(canned))),
-    ("openai", |canned| Box::new(OpenAi::new(BASE, "m").max_retries(0).transport(canned))),
-    ("responses", |canned| {
-        Box::new(OpenAiResponses::new(BASE, "m").max_retries(0).transport(canned))
-    }),
-];
+use crate::provider::{PROVIDERS, Provider, fixtures, folders};
 
 /// One case: a folder of fixtures.
 struct Case {
     folder: PathBuf,
-    model: Client,
+    provider: Provider,
 }
 
 impl Case {
     fn all() -> Vec<Self> {
-        let cases_of = |(provider, model): (&str, _)| {
-            let mut cases: Vec<_> = folders(&root().join(provider))
-                .into_iter()
-                .map(|folder| Self { folder, model })
-                .collect();
-            cases.sort_by(|left, right| left.folder.cmp(&right.folder));
-            assert!(!cases.is_empty(), "{provider} has no fixtures");
-            cases
+        let cases_of = |provider: Provider| {
+            let folders = folders(&fixtures().join(provider.name));
+            assert!(!folders.is_empty(), "{} has no fixtures", provider.name);
+            folders.into_iter().map(move |folder| Self { folder, provider })
         };
         PROVIDERS.into_iter().flat_map(cases_of).collect()
     }
@@ -80,11 +58,11 @@ impl Case {
     }
 
     fn name(&self) -> String {
-        self.folder.strip_prefix(root()).unwrap().display().to_string()
+        self.folder.strip_prefix(fixtures()).unwrap().display().to_string()
     }
 
     fn model(&self, reply: Reply) -> Box<dyn ChatModel> {
-        (self.model)(Canned::new([reply]))
+        self.provider.client(Canned::new([reply]))
     }
 }
 
@@ -102,23 +80,13 @@ fn as_expected(mut reply: ChatReply, expected: &ChatReply) -> ChatReply {
     reply
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
-}
-
-fn folders(below: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(below).unwrap_or_else(|error| panic!("{}: {error}", below.display()));
-    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
-}
-
 #[test]
 fn every_folder_is_one_kind_of_case() {
-    let existing: BTreeSet<_> = folders(&root())
+    let existing: BTreeSet<_> = folders(&fixtures())
         .iter()
         .map(|folder| folder.file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
-    assert_eq!(existing, PROVIDERS.map(|(name, _)| name.to_owned()).into());
+    assert_eq!(existing, PROVIDERS.map(|provider| provider.name.to_owned()).into());
     for case in Case::all() {
         let [reply, stream, error] =
             [case.file("reply.json"), case.stream(), case.file("error.json")];
@@ -193,66 +161,11 @@ async fn replies_with_invalid_counts_are_decoded() {
     }
 }
 
-/// Every cut of a stream gives the same reply, and the deltas add up to it.
-#[tokio::test]
-async fn streamed_replies_are_decoded_at_any_cut() {
-    for case in Case::all() {
-        let (Some(text), Some(expected)) = (case.stream(), case.json::<ChatReply>("expected.json"))
-        else {
-            continue;
-        };
-        let message = Message::Assistant { parts: expected.parts.clone() };
-        let reasoning: String = expected
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                AssistantPart::Reasoning(reasoning) => Some(reasoning.text.as_str()),
-                _ => None,
-            })
-            .collect();
-        // Short streams are cut at every place, long ones into single bytes; all get random cuts.
-        let is_long = text.len() > 3_000;
-        let cuts = cuts(text.as_bytes()).skip(if is_long { text.len() + 1 } else { 0 });
-        for pieces in cuts.chain(random_cuts(text.as_bytes()).take(RANDOM_CUTS)) {
-            let (reply, deltas) = streamed(&*case.model(Reply::new(200, pieces))).await;
-            let reply = reply.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
-            let decoded = Message::Assistant { parts: reply.parts.clone() };
-            let calls: Vec<_> = decoded.calls().collect();
-            assert_eq!(deltas.calls.len(), calls.len(), "{}", case.name());
-            for ([name, arguments], call) in deltas.calls.iter().zip(calls) {
-                assert_eq!(*name, call.name, "{}", case.name());
-                let is_nothing = arguments.is_empty() && call.arguments.to_text() == "{}";
-                assert!(is_nothing || *arguments == call.arguments.to_text(), "{}", case.name());
-            }
-            let reply = as_expected(reply, &expected);
-            let json = || serde_json::to_string(&reply).unwrap();
-            assert_eq!(reply, expected, "{}: {}", case.name(), json());
-            assert_eq!(deltas.text, message.text(), "{}", case.name());
-            assert_eq!(deltas.reasoning, reasoning, "{}", case.name());
-        }
-    }
-}
-
-/// Returns an endless, deterministic sequence of random cuts.
-fn random_cuts(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<u8>>> {
-    let mut chance = fastrand::Rng::with_seed(bytes.len() as u64);
-    std::iter::repeat_with(move || {
-        let max_length = 1 << chance.u32(1..13);
-        let (mut pieces, mut rest) = (Vec::new(), bytes);
-        while !rest.is_empty() {
-            let (piece, later) = rest.split_at(chance.usize(0..=max_length).min(rest.len()));
-            pieces.push(piece.to_vec());
-            rest = later;
-        }
-        pieces
-    })
-}
-
 #[derive(Deserialize)]
 struct ExpectedError {
     status: u16,
     #[serde(default)]
-    headers: std::collections::BTreeMap<String, String>,
+    headers: BTreeMap<String, String>,
     body: Value,
     kind: String,
     request_id: Option<String>,
@@ -271,7 +184,7 @@ async fn error_responses_are_decoded() {
             let mut reply = Reply::text(expected.status, &body);
             reply.headers = expected.headers.clone().into_iter().collect::<Headers>();
             let canned = Canned::new([reply]);
-            let model = (case.model)(canned.clone());
+            let model = case.provider.client(canned.clone());
             let error = match is_streamed {
                 true => streamed(&*model).await.0,
                 false => model.reply(ChatRequest::new(&[Message::user("Hello")])).await,
@@ -284,56 +197,6 @@ async fn error_responses_are_decoded() {
             assert_eq!(refusal.request_id, expected.request_id, "{}", case.name());
             let delay = refusal.retry_after.map(|delay| delay.as_secs_f64());
             assert_eq!(delay, expected.retry_after, "{}", case.name());
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct ExpectedFailure {
-    kind: Option<String>,
-    reason: Option<String>,
-}
-
-#[tokio::test]
-async fn failed_streams_report_their_error() {
-    for case in Case::all() {
-        let (Some(text), Some(expected)) =
-            (case.stream(), case.json::<ExpectedFailure>("failed.json"))
-        else {
-            continue;
-        };
-        assert!(expected.kind.is_some() || expected.reason.is_some(), "{}", case.name());
-        for pieces in cuts(text.as_bytes()) {
-            let mut reply = Reply::new(200, pieces);
-            reply.headers.set("x-request-id", "req_1");
-            let error = streamed(&*case.model(reply)).await.0.unwrap_err();
-            assert!(error.to_string().contains("(request req_1)"), "{}: {error}", case.name());
-            if let Some(kind) = &expected.kind {
-                let ModelError::Api(refusal) = &error else { panic!("{}: {error}", case.name()) };
-                assert_eq!(format!("{:?}", refusal.kind), *kind, "{}", case.name());
-            }
-            let reason = expected.reason.as_deref().unwrap_or_default();
-            assert!(error.to_string().contains(reason), "{}: {error}", case.name());
-        }
-    }
-}
-
-/// A prefix of a stream is never a reply.
-#[tokio::test]
-async fn interrupted_streams_are_errors() {
-    for case in Case::all() {
-        let (Some(text), Some(_)) = (case.stream(), case.file("expected.json")) else { continue };
-        let half = &text.as_bytes()[..text.len() / 2];
-        let ends = (0..half.len()).filter(|&at| half[at] == b'\n');
-        for at in ends.flat_map(|at| [at - 1, at, at + 1]) {
-            let (reply, _) =
-                streamed(&*case.model(Reply::new(200, vec![text.as_bytes()[..at].to_vec()]))).await;
-            assert!(
-                reply.is_err(),
-                "{} is whole after {at} bytes of {}: {reply:?}",
-                case.name(),
-                text.len()
-            );
         }
     }
 }

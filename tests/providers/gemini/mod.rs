@@ -2,7 +2,6 @@
 
 mod pairing;
 mod signatures;
-mod streams;
 
 use serde_json::{Value, json};
 use support::canned::{Canned, Reply};

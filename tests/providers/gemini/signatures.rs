@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolCall};
 
-use super::streams::fixtures;
 use super::{NEW, OLD, read, sent_body};
+use crate::provider::fixtures_named;
 
 /// Returns the parts that are sent to this model for a model message.
 async fn parts(model: &str, reply_parts: Vec<AssistantPart>) -> Vec<Value> {
@@ -16,7 +16,7 @@ async fn parts(model: &str, reply_parts: Vec<AssistantPart>) -> Vec<Value> {
 #[tokio::test]
 async fn replies_are_sent_back_unchanged() {
     let mut tried = 0;
-    for (case, reply) in fixtures("reply.json") {
+    for (case, reply) in fixtures_named("gemini", "reply.json") {
         let reply: Value = serde_json::from_str(&reply).unwrap();
         let reply_parts = read(&reply).await.unwrap().parts;
         let original = reply["candidates"][0]["content"]["parts"].as_array().cloned();

@@ -1,7 +1,7 @@
 //! Requests and replies of Mistral's chat completions, over a transport of the tests.
 
 mod pairing;
-mod streams;
+mod thoughts;
 
 use serde_json::{Value, json};
 use support::canned::{Canned, Reply};

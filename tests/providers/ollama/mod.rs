@@ -1,7 +1,6 @@
 //! Requests and replies of Ollama's own API, over a transport of the tests.
 
 mod pairing;
-mod streams;
 
 use serde_json::{Value, json};
 use support::canned::{Canned, Reply};

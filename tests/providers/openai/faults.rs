@@ -9,7 +9,7 @@ use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, StopReason, Tools,
 };
 
-use super::KEY;
+use crate::provider::KEY;
 use support::server::{Reply, Server};
 use support::streamed::streamed;
 

@@ -3,7 +3,7 @@
 mod faults;
 mod pairing;
 mod retries;
-mod streams;
+pub mod streams;
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use tool_runtime::{
     tools,
 };
 
-pub const KEY: &str = "sk-very-secret";
+use crate::provider::KEY;
 
 /// Weather for a city.
 #[tool(effect = "read")]

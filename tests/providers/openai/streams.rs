@@ -1,20 +1,15 @@
-//! Streams that arrive in any chunks give the same reply as a whole message.
+//! Streamed replies that `conformance` compares with whole ones.
 
 use serde_json::{Value, json};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
+use tool_runtime::{ChatModel, ChatRequest, Message};
 
+use crate::conformance::streams::Composed;
 use support::canned::{Canned, Reply};
-use support::streamed::{cuts, streamed};
+use support::streamed::streamed;
 
 fn model(reply: Reply) -> OpenAi {
     OpenAi::new("http://models.invalid/v1", "m").transport(Canned::new([reply])).max_retries(0)
-}
-
-async fn whole(message: &Value, finish: &str, usage: &Value) -> ChatReply {
-    let choice = json!({ "message": message, "finish_reason": finish });
-    let body = json!({ "choices": [choice], "usage": usage }).to_string();
-    model(Reply::text(200, &body)).reply(ChatRequest::new(&[])).await.unwrap()
 }
 
 /// A stream and the message that it adds up to.
@@ -189,7 +184,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn stream(deltas: &[Value], finish: Option<&str>, usage: &Value, end: &str) -> Vec<u8> {
+fn stream(deltas: &[Value], finish: Option<&str>, usage: &Value, end: &str) -> String {
     let chunk = |delta: &Value, finish| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
         json!({ "object": "chat.completion.chunk", "choices": [choice], "usage": null })
@@ -198,73 +193,24 @@ fn stream(deltas: &[Value], finish: Option<&str>, usage: &Value, end: &str) -> V
     chunks.extend(finish.map(|finish| chunk(&json!({}), Some(finish))));
     chunks.push(json!({ "choices": [], "usage": usage }));
     let events: String = chunks.iter().map(|chunk| format!("data: {chunk}{end}{end}")).collect();
-    format!(": ping{end}{end}{events}data: [DONE]{end}{end}").into_bytes()
+    format!(": ping{end}{end}{events}data: [DONE]{end}{end}")
 }
 
-#[tokio::test]
-async fn replies_do_not_depend_on_chunk_boundaries() {
+/// Returns the replies with these messages, with both kinds of line ends; the unfinished streams
+/// have neither a finish reason nor the message `[DONE]`.
+pub fn composed() -> Vec<Composed> {
     let usage = json!({ "prompt_tokens": 7, "completion_tokens": 3 });
-    for Case { deltas, finish, message } in cases() {
-        let expected = whole(&message, finish, &usage).await;
-        for end in ["\n", "\r\n"] {
-            let bytes = stream(&deltas, Some(finish), &usage, end);
-            for pieces in cuts(&bytes) {
-                let (reply, deltas) = streamed(&model(Reply::new(200, pieces))).await;
-                let reply = reply.unwrap();
-                assert_eq!(reply, expected, "{message}");
-                let assistant = Message::Assistant { parts: reply.parts };
-                assert_eq!(deltas.text, assistant.text());
-                let calls: Vec<_> = assistant
-                    .calls()
-                    .map(|call| [call.name.clone(), call.arguments.to_text().into_owned()])
-                    .collect();
-                assert_eq!(deltas.calls, calls);
-            }
+    let composed = |Case { deltas, finish, message }| {
+        let choice = json!({ "message": message, "finish_reason": finish });
+        let stream_of = |finish, usage, end| stream(&deltas, finish, usage, end);
+        let unfinished = stream_of(None, &Value::Null, "\n");
+        Composed {
+            whole: json!({ "choices": [choice], "usage": usage }),
+            streams: ["\n", "\r\n"].map(|end| stream_of(Some(finish), &usage, end)).into(),
+            unfinished: unfinished.replace("data: [DONE]\n\n", ""),
         }
-    }
-}
-
-#[tokio::test]
-async fn truncated_stream_is_an_error() {
-    let usage = Value::Null;
-    for Case { deltas, .. } in cases() {
-        let bytes = stream(&deltas, None, &usage, "\n");
-        let text = String::from_utf8(bytes).unwrap().replace("data: [DONE]\n\n", "");
-        for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
-            let (reply, _) = streamed(&model(Reply::text(200, &text[..at]))).await;
-            let error = reply.unwrap_err();
-            let is_cut =
-                matches!(error, ModelError::Malformed { .. } | ModelError::Unreachable { .. });
-            assert!(is_cut, "{at}: {error:?}");
-        }
-        let mut breaks = Reply::text(200, &text);
-        breaks.breaks = true;
-        let (reply, _) = streamed(&model(breaks)).await;
-        assert!(matches!(reply, Err(ModelError::Unreachable { .. })), "{reply:?}");
-    }
-}
-
-#[tokio::test]
-async fn error_in_the_middle_of_a_stream_is_reported() {
-    let start = "data: {\"choices\": [{\"delta\": {\"content\": \"Hel\"}}]}\n\n";
-    for (event, expected) in [
-        (
-            r#"{"error": {"message": "no memory left"}}"#,
-            "the provider reported an error: no memory left",
-        ),
-        (r#"{"error": {"type": "overloaded_error"}}"#, "status 200"),
-        ("{\"choices\": [", "EOF"),
-        ("<html>", "expected value"),
-    ] {
-        let text = format!("{start}data: {event}\n\n");
-        let (reply, _) = streamed(&model(Reply::text(200, &text))).await;
-        let error = reply.unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
-    }
-    let mut bytes = start.as_bytes().to_vec();
-    bytes.extend_from_slice(b"data: \"\xc3\n\n");
-    let (reply, _) = streamed(&model(Reply::new(200, vec![bytes]))).await;
-    assert!(reply.unwrap_err().to_string().contains("UTF-8"));
+    };
+    cases().into_iter().map(composed).collect()
 }
 
 #[tokio::test]
@@ -294,14 +240,8 @@ async fn calls_and_choices_are_put_in_order() {
 
 #[tokio::test]
 async fn error_of_a_choice_is_reported() {
-    for member in ["message", "delta"] {
-        let choice = json!({ "index": 0, member: {}, "error": { "message": "no memory left" } });
-        let body = json!({ "choices": [choice] }).to_string();
-        let error = match member {
-            "message" => model(Reply::text(200, &body)).reply(ChatRequest::new(&[])).await,
-            _ => streamed(&model(Reply::text(200, &format!("data: {body}\n\n")))).await.0,
-        };
-        let error = error.unwrap_err().to_string();
-        assert!(error.contains("no memory left"), "{error}");
-    }
+    let choice = json!({ "index": 0, "message": {}, "error": { "message": "no memory left" } });
+    let body = json!({ "choices": [choice] }).to_string();
+    let error = model(Reply::text(200, &body)).reply(ChatRequest::new(&[])).await.unwrap_err();
+    assert!(error.to_string().contains("no memory left"), "{error}");
 }

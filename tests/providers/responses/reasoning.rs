@@ -7,6 +7,7 @@ use tool_runtime::{
 };
 
 use super::{client, request_body};
+use crate::provider::fixtures_named;
 use support::canned::{Canned, Reply};
 
 fn sealed_part(item: Value) -> AssistantPart {
@@ -187,7 +188,7 @@ async fn reasoning_returns_only_to_its_origin() {
 /// The same items in the same order, with the same content.
 #[tokio::test]
 async fn replies_are_sent_back_unchanged() {
-    for (case, body) in super::replies::cases("reply.json") {
+    for (case, body) in fixtures_named("responses", "reply.json") {
         let canned = Canned::new([Reply::text(200, &body)]);
         let parts = client(&canned).reply(ChatRequest::new(&[])).await.unwrap().parts;
         let output: Value = serde_json::from_str(&body).unwrap();

@@ -7,7 +7,7 @@ use tool_runtime::providers::{
 };
 use tool_runtime::{ChatModel, ModelError};
 
-use super::{PROVIDERS, Setup, Shared};
+use crate::provider::{PROVIDERS, Setup, Shared};
 
 fn assert_missing<C: codec::Codec>(client: Client<C>, host: &str) {
     let with_key = client.clone().key("secret");

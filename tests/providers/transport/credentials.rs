@@ -9,7 +9,8 @@ use tool_runtime::{
     async_trait,
 };
 
-use super::{KEY, Setup, Shared, exchange_kinds};
+use super::exchange_kinds;
+use crate::provider::{KEY, Setup, Shared};
 use support::server::{Reply, Server};
 
 /// The header for the user and the password in the URL of these tests, `me:p@ss-word`.

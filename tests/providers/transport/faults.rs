@@ -4,7 +4,8 @@ use std::error::Error;
 
 use tool_runtime::ModelError;
 
-use super::{KEY, exchange_kinds};
+use super::exchange_kinds;
+use crate::provider::KEY;
 use support::server::{Reply, Server};
 
 #[tokio::test]
@@ -70,9 +71,9 @@ async fn bodies_without_a_reply_are_errors() {
     for (provider, is_streamed) in exchange_kinds() {
         let (header, good) = provider.good(is_streamed);
         let half = &good[..good.len() / 2];
-        let message = |json: &str| match header {
-            "content-type: text/event-stream" => format!("data: {json}\n\n"),
-            _ => format!("{json}\n"),
+        let message = |json: &str| match is_streamed {
+            true => provider.framed(json),
+            false => format!("{json}\n"),
         };
         let [open, five, word] = ["{\"a\": ", "5", "nothing"].map(message);
         for (header, body, reason) in [

@@ -10,7 +10,8 @@ use tool_runtime::providers::{
 };
 use tool_runtime::{ChatReply, ModelError, async_trait};
 
-use super::{Setup, Shared, exchange_kinds};
+use super::exchange_kinds;
+use crate::provider::{Setup, Shared};
 use support::server::{Reply, Server};
 
 const SHORT: Duration = Duration::from_millis(50);

@@ -6,103 +6,19 @@ mod credentials;
 mod faults;
 mod limits;
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use support::server::{Reply, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tool_runtime::providers::{
-    Anthropic, Gemini, HttpRequest, HttpResponse, Mistral, Ollama, OpenAi, OpenAiResponses,
-    ReqwestTransport, Transport, TransportError,
-};
-use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait};
+use tool_runtime::providers::ReqwestTransport;
+use tool_runtime::{ChatReply, ChatRequest, Delta, Message, ModelError};
 
-const KEY: &str = "sk-very-secret";
-
-/// Setup of a client, beside its key and a header.
-struct Setup<'s> {
-    base: &'s str,
-    timeout: Duration,
-    connect: Option<Duration>,
-    first_byte: Option<Duration>,
-    transport: Option<Shared>,
-}
-
-impl<'s> Setup<'s> {
-    fn new(base: &'s str) -> Self {
-        let timeout = Duration::from_secs(60);
-        Self { base, timeout, connect: None, first_byte: None, transport: None }
-    }
-}
-
-/// Transport that several clients share.
-#[derive(Clone)]
-struct Shared(Arc<dyn Transport>);
-
-#[async_trait]
-impl Transport for Shared {
-    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-        self.0.send(request).await
-    }
-}
-
-struct Provider {
-    /// Name of the provider and of its folder of fixtures.
-    name: &'static str,
-    model: fn(Setup<'_>) -> Box<dyn ChatModel>,
-}
-
-macro_rules! providers {
-    ($($name:literal: $client:ident;)*) => {
-        const PROVIDERS: [Provider; 6] = [$(Provider {
-            name: $name,
-            model: |setup| {
-                let model = $client::new(setup.base, "m").key(KEY).header("x-team", "blue");
-                let mut model = model.max_retries(0).timeout(setup.timeout);
-                if let Some(limit) = setup.connect {
-                    model = model.connect_timeout(limit);
-                }
-                if let Some(limit) = setup.first_byte {
-                    model = model.first_byte_timeout(limit);
-                }
-                if let Some(transport) = setup.transport {
-                    model = model.transport(transport);
-                }
-                Box::new(model)
-            },
-        }),*];
-    };
-}
-
-providers! {
-    "anthropic": Anthropic;
-    "gemini": Gemini;
-    "mistral": Mistral;
-    "ollama": Ollama;
-    "openai": OpenAi;
-    "responses": OpenAiResponses;
-}
+use crate::provider::{KEY, PROVIDERS, Provider, Setup, Shared};
 
 impl Provider {
-    fn file(&self, name: &str) -> String {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(self.name);
-        fs::read_to_string(folder.join("text").join(name)).expect("a fixture")
-    }
-
-    /// Returns a valid reply of this provider and its content type.
-    fn good(&self, is_streamed: bool) -> (&'static str, String) {
-        match (is_streamed, self.name) {
-            (false, _) => ("content-type: application/json", self.file("reply.json")),
-            (true, "ollama") => ("content-type: application/x-ndjson", self.file("stream.jsonl")),
-            (true, _) => ("content-type: text/event-stream", self.file("stream.sse")),
-        }
-    }
-
     /// Returns the result for this reply. Checks that an error contains no secret.
     async fn result_of(&self, is_streamed: bool, reply: Reply) -> Result<ChatReply, ModelError> {
         let server = Server::start([reply]).await;

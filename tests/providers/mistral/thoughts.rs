@@ -1,23 +1,10 @@
-//! Streams of this provider only; `conformance` compares streams with whole replies.
+//! Thoughts, which come in chunks.
 
 use serde_json::json;
-use tool_runtime::{ChatModel, ChatRequest, ModelError};
+use tool_runtime::{ChatModel, ChatRequest};
 
 use super::client;
 use support::canned::{Canned, Reply};
-
-#[tokio::test]
-async fn truncated_stream_is_an_error() {
-    let text = include_str!("../../fixtures/mistral/signed_thinking_and_call/stream.sse");
-    let end = text.find(r#""finish_reason":"tool_calls""#).unwrap();
-    for at in (0..end).filter(|at| text.is_char_boundary(*at)) {
-        let canned = Canned::new([Reply::text(200, &text[..at])]);
-        let streamed = client(&canned).stream(ChatRequest::new(&[]), &mut |_| {}).await;
-        let error = streamed.unwrap_err();
-        let is_cut = matches!(error, ModelError::Malformed { .. } | ModelError::Unreachable { .. });
-        assert!(is_cut, "{at}: {error:?}");
-    }
-}
 
 /// Adjacent thoughts become one, in any chunks.
 #[tokio::test]

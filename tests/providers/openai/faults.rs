@@ -1,4 +1,4 @@
-//! Faults of servers: error responses, broken connections, silence, and no server at all.
+//! Faults of servers whose text depends on this API; `transport` tests the others.
 
 use std::error::Error;
 use std::time::Duration;
@@ -27,10 +27,6 @@ async fn ask_for(is_streamed: bool, reply: Reply) -> Result<ChatReply, ModelErro
     answer
 }
 
-async fn ask(reply: Reply) -> Result<ChatReply, ModelError> {
-    ask_for(false, reply).await
-}
-
 #[tokio::test]
 async fn error_response_names_status_and_body() {
     for status in [400, 401, 404, 429, 500, 503] {
@@ -43,13 +39,6 @@ async fn error_response_names_status_and_body() {
             assert!(text.contains("/v1/chat/completions"), "{text}");
         }
     }
-}
-
-#[tokio::test]
-async fn quoted_key_is_redacted() {
-    let body = format!("{{\"error\": \"no such key: {KEY}\"}}");
-    let error = ask(Reply::new(401, &body)).await.unwrap_err();
-    assert!(error.to_string().ends_with(r#"{"error": "no such key: …"}"#), "{error}");
 }
 
 /// Secrets are redacted wherever a server repeats them.
@@ -116,54 +105,10 @@ async fn error_response_with_an_endless_body_is_reported() {
 }
 
 #[tokio::test]
-async fn first_byte_has_its_own_limit() {
-    let limit = Duration::from_millis(50);
-    let head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n";
-    for reply in [Reply::Never, Reply::Open(head.into())] {
-        let server = Server::start([reply]).await;
-        let model = OpenAi::new(server.base_url(), "m").first_byte_timeout(limit).max_retries(0);
-        let error = streamed(&model).await.0.unwrap_err();
-        assert!(matches!(error, ModelError::Timeout { limit: named, .. } if named == limit));
-    }
-}
-
-#[tokio::test]
 async fn huge_error_body_is_truncated() {
-    let error = ask(Reply::new(500, &"é".repeat(1 << 20))).await.unwrap_err();
+    let error = ask_for(false, Reply::new(500, &"é".repeat(1 << 20))).await.unwrap_err();
     let text = error.to_string();
     assert!(text.len() < 5_000 && text.ends_with("é …"), "{}", text.len());
-}
-
-#[tokio::test]
-async fn redirects_are_not_followed() {
-    for status in [301, 302, 303, 307, 308] {
-        let target = Server::start([Reply::message(json!({ "content": "Hi" }))]).await;
-        let header = format!("location: {}", target.base_url());
-        for is_streamed in [false, true] {
-            let reply = Reply::with_header(status, &header, "moved");
-            let error = ask_for(is_streamed, reply).await.unwrap_err();
-            let expected = format!("status {status}: it redirects to {} moved", target.base_url());
-            assert!(error.to_string().ends_with(&expected), "{error}");
-            assert!(target.requests().is_empty());
-        }
-    }
-}
-
-#[tokio::test]
-async fn bodies_without_a_completion_are_errors() {
-    let whole = json!({ "choices": [{ "message": { "content": "Hello" } }] }).to_string();
-    for (body, reason) in [
-        ("<!DOCTYPE html><h1>Sign in</h1>", "Sign in"),
-        ("", "empty body"),
-        (" \n", "empty body"),
-        (&whole[..whole.len() - 9], "EOF while parsing"),
-        ("{}", "missing field `choices`"),
-        (r#"{"error": {"message": "overloaded"}}"#, "the provider reported an error: overloaded"),
-    ] {
-        let error = ask(Reply::new(200, body)).await.unwrap_err();
-        assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
-        assert!(error.to_string().contains(reason), "{error}");
-    }
 }
 
 /// A body of spaces is one long line, one of comments has no message, and one of messages has no
@@ -205,49 +150,6 @@ async fn bodies_without_a_stream_are_errors() {
     // A server without streams.
     let reply = ask_for(true, Reply::with_header(200, json, &whole)).await;
     assert_eq!(reply.unwrap(), ChatReply::text("Hello"));
-}
-
-#[tokio::test]
-async fn broken_connection_is_unreachable() {
-    let cut = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\": [";
-    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\ndata:";
-    for bytes in ["", "HTTP/1.1 200 O", cut, chunked, "this is no HTTP\r\n\r\n"] {
-        for is_streamed in [false, true] {
-            let error = ask_for(is_streamed, Reply::Bytes(bytes.into())).await.unwrap_err();
-            assert!(matches!(error, ModelError::Unreachable { .. }), "{bytes:?}: {error:?}");
-            assert!(error.source().is_some());
-        }
-    }
-}
-
-#[tokio::test]
-async fn stream_that_ends_early_is_transient() {
-    let events = "content-type: text/event-stream";
-    let message = "data: {\"choices\": [{\"delta\": {\"content\": \"Take a\"}}]}\n\n";
-    let error = ask_for(true, Reply::with_header(200, events, message)).await.unwrap_err();
-    assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
-    assert!(
-        error.is_transient()
-            && error.to_string().ends_with("the stream ended before the reply was complete")
-    );
-}
-
-#[tokio::test]
-async fn silent_server_times_out() {
-    let limit = Duration::from_millis(50);
-    for is_streamed in [false, true] {
-        // Sends nothing, or only comments for ever.
-        for reply in [Reply::Never, Reply::Slow(": wait\n")] {
-            let server = Server::start([reply]).await;
-            let model = OpenAi::new(server.base_url(), "m").timeout(limit);
-            let error = match is_streamed {
-                true => streamed(&model).await.0.unwrap_err(),
-                false => model.reply(ChatRequest::new(&[])).await.unwrap_err(),
-            };
-            assert!(matches!(error, ModelError::Timeout { limit: named, .. } if named == limit));
-            assert!(error.to_string().contains("50ms"), "{error}");
-        }
-    }
 }
 
 #[tokio::test]

@@ -18,9 +18,10 @@ use crate::{anthropic, openai};
 
 pub const KEY: &str = "sk-very-secret";
 
-/// Setup of a client, beside its key and a header.
+/// Setup of a client, beside a header.
 pub struct Setup<'s> {
     pub base: &'s str,
+    pub key: &'s str,
     pub timeout: Duration,
     pub connect: Option<Duration>,
     pub first_byte: Option<Duration>,
@@ -30,7 +31,7 @@ pub struct Setup<'s> {
 impl<'s> Setup<'s> {
     pub fn new(base: &'s str) -> Self {
         let timeout = Duration::from_secs(60);
-        Self { base, timeout, connect: None, first_byte: None, transport: None }
+        Self { base, key: KEY, timeout, connect: None, first_byte: None, transport: None }
     }
 }
 
@@ -61,7 +62,7 @@ macro_rules! providers {
         pub const PROVIDERS: [Provider; 6] = [$(Provider {
             name: $name,
             model: |setup| {
-                let model = $client::new(setup.base, "m").key(KEY).header("x-team", "blue");
+                let model = $client::new(setup.base, "m").key(setup.key).header("x-team", "blue");
                 let mut model = model.max_retries(0).timeout(setup.timeout);
                 if let Some(limit) = setup.connect {
                     model = model.connect_timeout(limit);

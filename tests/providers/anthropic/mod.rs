@@ -30,18 +30,6 @@ async fn read(status: u16, body: &Value) -> Result<ChatReply, ModelError> {
         .await
 }
 
-#[tokio::test]
-async fn requests_have_the_path_key_and_version() {
-    let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
-    let client = client(&canned).key("sk-secret\n");
-    client.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
-    let [request] = canned.requests().try_into().unwrap();
-    assert_eq!(request.url, "https://models.invalid/v1/messages");
-    assert_eq!(request.headers.get("x-api-key"), Some("sk-secret"));
-    assert_eq!(request.headers.get("anthropic-version"), Some("2023-06-01"));
-    assert!(!format!("{client:?} {request:?}").contains("sk-secret"));
-}
-
 /// The provider would refuse it, or enforce only half of it.
 #[tokio::test]
 async fn schema_in_another_strict_dialect_is_refused() {
@@ -302,15 +290,5 @@ async fn errors_are_decoded() {
         let ModelError::Api(refusal) = &error else { panic!("{error:?}") };
         assert_eq!((refusal.kind, refusal.status), (expected, status));
         assert_eq!(refusal.request_id.as_deref(), Some("req_1"));
-    }
-    for (body, reason) in [
-        (json!("no"), "invalid type"),
-        (json!({}), "missing field `content`"),
-        (json!({ "content": [{}] }), "a content block has no type"),
-        (json!({ "content": [{ "type": "tool_use" }] }), "a call has no name"),
-    ] {
-        let error = read(200, &body).await.unwrap_err();
-        assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
-        assert!(error.to_string().contains(reason), "{error}");
     }
 }

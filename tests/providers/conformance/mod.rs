@@ -9,6 +9,8 @@
 //! The official clients read the same files, see `fixtures/clients.py`.
 
 mod arguments;
+mod bodies;
+mod endpoints;
 pub mod requests;
 pub mod streams;
 

@@ -237,11 +237,3 @@ async fn calls_and_choices_are_put_in_order() {
     );
     assert_eq!(whole.usage.unwrap().input, 7);
 }
-
-#[tokio::test]
-async fn error_of_a_choice_is_reported() {
-    let choice = json!({ "index": 0, "message": {}, "error": { "message": "no memory left" } });
-    let body = json!({ "choices": [choice] }).to_string();
-    let error = model(Reply::text(200, &body)).reply(ChatRequest::new(&[])).await.unwrap_err();
-    assert!(error.to_string().contains("no memory left"), "{error}");
-}

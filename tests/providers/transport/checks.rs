@@ -12,6 +12,7 @@ use crate::provider::{PROVIDERS, Setup, Shared};
 fn assert_missing<C: codec::Codec>(client: Client<C>, host: &str) {
     let with_key = client.clone().key("secret");
     assert!(with_key.check().is_ok(), "{host}");
+    assert!(!format!("{with_key:?}").contains("secret"), "{host}");
     let (header, value) = C::key_header("secret");
     assert!(client.clone().header(header, value).check().is_ok(), "{host}");
     let with_transport = client.clone().transport(ReqwestTransport::new());

@@ -13,6 +13,7 @@ const MAX_DEPTH: i64 = 5;
 struct Branch(String);
 
 /// Takes arguments with rules.
+#[expect(clippy::too_many_arguments, reason = "one for each rule")]
 #[tool(effect = "read")]
 async fn ruled(
     #[arg(range(min = 1, max = 9))] count: u8,

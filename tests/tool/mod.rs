@@ -22,6 +22,7 @@ mod formats;
 mod hand_written;
 mod nested;
 mod output;
+mod output_format;
 mod repairs;
 mod schema_rules;
 mod toolbox;

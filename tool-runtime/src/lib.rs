@@ -113,9 +113,9 @@ pub use models::{
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolError,
-    IntoToolOutput, Permission, RateLimit, Repair, RequiredExtension, RunContext, Tool,
-    ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference,
-    Toolbox, ValidatedArguments,
+    IntoToolOutput, OutputFormat, Permission, RateLimit, Repair, RequiredExtension, Row,
+    RunContext, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput,
+    ToolPreference, Toolbox, ValidatedArguments,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

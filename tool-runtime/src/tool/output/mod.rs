@@ -5,9 +5,11 @@ use super::ToolErrorKind;
 use crate::event::EffectRecord;
 use crate::message::Image;
 
+mod format;
 mod return_value;
 mod text;
 
+pub use format::{OutputFormat, Row};
 pub use return_value::{NoSchema, NotResult, ReturnType, ReturnValue};
 
 /// The output of a tool: text or JSON, with images and recorded effects.

@@ -1,0 +1,169 @@
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use super::ToolOutput;
+use crate::tool::bounds::is_plain;
+
+/// Separates the labelled values of a row.
+const SEPARATOR: &str = " | ";
+
+/// The labelled text of an empty list, because an empty result would be ambiguous to a model.
+const NO_ROWS: &str = "no results";
+
+/// The format of a list that a tool returns, as an argument that the model chooses.
+///
+/// Tools that return lists share this type, so that a model knows the argument from one of them.
+/// [`render`](Self::render) writes the list.
+///
+/// ```
+/// use tool_runtime::{OutputFormat, Row, Tool, ToolContext, ToolOutput, tool};
+///
+/// /// Finds a text in files.
+/// #[tool(effect = "read")]
+/// async fn grep(text: String, #[arg(default)] output: OutputFormat) -> ToolOutput {
+///     let matches = [("src/lib.rs", 3, format!("// {text}"))];
+///     output.render(matches.map(|(path, line, text)| {
+///         Row::new().with("path", path).with("line", line).with("text", text)
+///     }))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let ctx = ToolContext::default();
+/// let labelled = grep {}.call(r#"{"text": "todo"}"#.into(), &ctx).await.unwrap();
+/// assert_eq!(labelled.as_text(), "path: src/lib.rs | line: 3 | text: // todo");
+/// let json = grep {}.call(r#"{"text": "todo", "output": "json"}"#.into(), &ctx).await.unwrap();
+/// assert_eq!(json.as_text(), r#"[{"path":"src/lib.rs","line":3,"text":"// todo"}]"#);
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum OutputFormat {
+    /// One line for each row, with a label before each value. This is the default.
+    #[default]
+    #[serde(rename = "labeled")]
+    Labelled,
+    /// A JSON array with an object for each row, whose values keep their types.
+    #[serde(rename = "json")]
+    Json,
+}
+
+impl OutputFormat {
+    /// Writes a list in this format.
+    ///
+    /// In the labelled format, a text that could be mistaken for the end of a value is written as a
+    /// JSON string: one that is empty, contains a line break or ` | `, or has spaces or quotation
+    /// marks around it. Values that are `null` are omitted, and an empty list is `no results`.
+    ///
+    /// ```
+    /// use tool_runtime::{OutputFormat, Row};
+    ///
+    /// let row = Row::new().with("name", "a").with("note", "two\nlines").with("size", None::<u32>);
+    /// let output = OutputFormat::Labelled.render([row]);
+    /// assert_eq!(output.as_text(), r#"name: a | note: "two\nlines""#);
+    /// ```
+    pub fn render(self, rows: impl IntoIterator<Item = Row>) -> ToolOutput {
+        match self {
+            Self::Labelled => {
+                let lines: Vec<_> = rows.into_iter().map(|row| row.labelled()).collect();
+                ToolOutput::text(if lines.is_empty() { NO_ROWS.into() } else { lines.join("\n") })
+            }
+            Self::Json => {
+                let rows: Vec<_> = rows.into_iter().collect();
+                // The keys are texts, so the rows are valid JSON.
+                ToolOutput::json(&rows).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Lists the values in one `enum`. The documentation of the variants would be sent with each tool.
+impl JsonSchema for OutputFormat {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "OutputFormat".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "enum": [Self::Labelled, Self::Json],
+            "description": "labeled: one result per line. json: an array.",
+        })
+    }
+}
+
+/// One row of a list that a tool returns: labelled values in their order.
+///
+/// ```
+/// use tool_runtime::{OutputFormat, Row};
+///
+/// let row = Row::new().with("path", "src/lib.rs").with("lines", 120);
+/// assert_eq!(OutputFormat::Labelled.render([row]).as_text(), "path: src/lib.rs | lines: 120");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row(Vec<(Cow<'static, str>, Value)>);
+
+impl Row {
+    /// Creates a row without values.
+    ///
+    /// ```
+    /// use tool_runtime::{OutputFormat, Row};
+    ///
+    /// assert_eq!(OutputFormat::Json.render([Row::new()]).as_text(), "[{}]");
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a labelled value. It replaces the value with the same label, if there is one.
+    #[must_use]
+    pub fn with(mut self, label: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
+        let (label, value) = (label.into(), value.into());
+        match self.0.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, current)) => *current = value,
+            None => self.0.push((label, value)),
+        }
+        self
+    }
+
+    fn labelled(&self) -> String {
+        let values = self.0.iter().filter(|(_, value)| !value.is_null());
+        let values = values.map(|(label, value)| match value {
+            Value::String(text) => format!("{}: {}", unambiguous(label), unambiguous(text)),
+            value => format!("{}: {value}", unambiguous(label)),
+        });
+        let line = values.collect::<Vec<_>>().join(SEPARATOR);
+        if line.is_empty() { "{}".to_owned() } else { line }
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (label, value) in &self.0 {
+            map.serialize_entry(label, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Returns a text as it is, or as a JSON string if it could be mistaken for something else.
+fn unambiguous(text: &str) -> Cow<'_, str> {
+    let is_one_line = is_plain(text) && !text.contains(['\n', '\r', '\t']);
+    let is_trimmed = !text.is_empty() && text.trim() == text;
+    let is_quoted = text.starts_with('"') || text.ends_with('"');
+    // The separator may also arise together with what follows.
+    let has_separator = text.contains(SEPARATOR) || text.starts_with("| ") || text.ends_with(" |");
+    if is_one_line && is_trimmed && !is_quoted && !has_separator {
+        Cow::Borrowed(text)
+    } else {
+        Value::from(text).to_string().into()
+    }
+}

@@ -422,3 +422,31 @@ async fn cost_limit_that_is_not_a_number_is_zero() {
         }
     }
 }
+
+#[tokio::test]
+async fn excess_calls_of_a_reply_are_answered_with_an_event_each() {
+    let calls = (0..5).fold(ChatReply::default(), |reply, n| {
+        reply.call("echo", json!({ "text": n.to_string() }))
+    });
+    let finished = Arc::<Mutex<Vec<_>>>::default();
+    let copy = Arc::clone(&finished);
+    let answer = Agent::new(script([calls, ChatReply::text("Done.")]), tools![echo])
+        .limits(Limits::default().calls_per_reply(3))
+        .on_event(move |event| {
+            if let EventKind::Tool(ToolEvent::Finished(execution)) = &event.kind {
+                copy.lock().unwrap().push((execution.call.id.clone(), execution.attempts));
+            }
+        })
+        .run("Go")
+        .await
+        .unwrap();
+    assert_complete(&answer.transcript);
+    let texts: Vec<_> = results(&answer.transcript[2]).iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts[..3], ["0", "1", "2"]);
+    assert!(texts[3].starts_with("Not run: one reply can make at most 3 calls."));
+    let mut attempts: Vec<_> = finished.lock().unwrap().clone();
+    attempts.sort();
+    attempts.dedup_by(|a, b| a.0 == b.0);
+    assert_eq!(attempts.iter().map(|it| it.1).sum::<u32>(), 3, "three ran");
+    assert_eq!((attempts.len(), finished.lock().unwrap().len()), (5, 5), "one event each");
+}

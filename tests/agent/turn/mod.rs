@@ -6,7 +6,7 @@ mod table;
 use proptest::prelude::*;
 use serde_json::json;
 use support::conversation::assert_complete;
-use tool_runtime::agent::{Outcome, Step, Turn};
+use tool_runtime::agent::{Limits, Outcome, Step, Turn};
 use tool_runtime::{
     AssistantPart, ChatReply, FinishReason, Message, Reasoning, ScriptedTurn, ToolCall, ToolResult,
 };
@@ -231,4 +231,51 @@ fn scripted_turns_are_deserialized_from_json() {
     assert_eq!(turns, expected);
     let text = serde_json::to_string(&turns).unwrap();
     assert_eq!(serde_json::from_str::<Vec<ScriptedTurn>>(&text).unwrap(), turns);
+}
+
+#[test]
+fn calls_beyond_the_limit_of_a_reply_are_answered() {
+    let reply = |count: usize| {
+        (0..count).fold(ChatReply::default(), |reply, n| reply.call("t", json!({ "n": n })))
+    };
+    let default = Limits::default();
+    for (limits, count, run) in [
+        (default.clone(), 128, 128),
+        (default.clone(), 10_000, 128),
+        (default.clone().calls_per_reply(2), 5, 2),
+        (default.clone().calls_per_reply(0), 3, 0),
+        (default.calls_per_reply(None), 200, 200),
+    ] {
+        let mut turn = Turn::new(vec![Message::user("Go")], 0).with_limits(limits);
+        turn.on_reply(reply(count)).unwrap();
+        let open = match turn.next() {
+            Step::RunCalls(open) => open,
+            _ => Vec::new(),
+        };
+        assert_eq!(open.len(), run);
+        let results: Vec<_> = open.iter().map(|call| ToolResult::success(call, "ok")).collect();
+        if run > 0 {
+            turn.on_results(results).unwrap();
+        }
+        assert_eq!(turn.next(), Step::RequestModel);
+        assert_complete(turn.transcript());
+        let results = support::conversation::results(&turn.transcript()[2]);
+        let (first, rest) = results.split_at(run);
+        assert!(first.iter().all(|result| result.error.is_none()));
+        let text = format!(
+            "Not run: one reply can make at most {run} calls. If this call is still needed, make \
+             it in your next reply."
+        );
+        let is_refused = |result: &ToolResult| {
+            result.text == text && result.error.as_deref() == Some("TOOL_CANCELLED")
+        };
+        assert!(rest.iter().all(is_refused));
+    }
+}
+
+#[test]
+fn limits_without_calls_per_reply_are_read() {
+    let saved = r#"{"iterations":7,"tokens":null,"cost":null,"repeats":null}"#;
+    let limits: Limits = serde_json::from_str(saved).unwrap();
+    assert_eq!(limits, Limits::default().iterations(7).repeats(None));
 }

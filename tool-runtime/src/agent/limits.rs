@@ -1,4 +1,4 @@
-//! Limits of a run: model requests, tokens, cost and repeated calls.
+//! Limits of a run: model requests, tokens, cost, and calls that are repeated or too many.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::tool::MeteredUsage;
 /// agent. The next prompt of a [`Session`](super::session::Session), or of
 /// [`Answer::then`](super::Answer::then), starts a new run.
 ///
-/// Default: 20 model requests, 4 repeats, no limit of tokens or cost.
+/// Default: 20 model requests, 128 calls in a reply, 4 repeats, no limit of tokens or cost.
 ///
 /// ```
 /// use tool_runtime::agent::{Limits, Prices};
@@ -50,6 +50,18 @@ pub struct Limits {
     /// The last allowed call returns a warning with its result. The next one stops the run. A call
     /// whose output is [cached](crate::ToolExecution) does not count.
     pub repeats: Option<u32>,
+    /// Maximum number of calls of one reply that are run. Default: 128.
+    ///
+    /// The first calls run. The other ones get a result that says how many calls a reply may make,
+    /// and the run continues.
+    #[serde(default = "default_calls_per_reply")]
+    pub calls_per_reply: Option<u32>,
+}
+
+/// The default of states that were saved before there was this limit, too.
+#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
+fn default_calls_per_reply() -> Option<u32> {
+    Some(128)
 }
 
 /// Prices of a million tokens, in any currency.
@@ -84,7 +96,13 @@ impl Prices {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { iterations: 20, tokens: None, cost: None, repeats: Some(4) }
+        Self {
+            iterations: 20,
+            tokens: None,
+            cost: None,
+            repeats: Some(4),
+            calls_per_reply: default_calls_per_reply(),
+        }
     }
 }
 
@@ -129,6 +147,22 @@ impl Limits {
     #[must_use]
     pub fn repeats(mut self, limit: impl Into<Option<u32>>) -> Self {
         self.repeats = limit.into();
+        self
+    }
+
+    /// Sets the [maximum number of calls in a reply](Self#structfield.calls_per_reply); `None`
+    /// removes the limit.
+    ///
+    /// ```
+    /// use tool_runtime::agent::Limits;
+    ///
+    /// assert_eq!(Limits::default().calls_per_reply, Some(128));
+    /// let limits = Limits::default().calls_per_reply(16);
+    /// # let _ = limits;
+    /// ```
+    #[must_use]
+    pub fn calls_per_reply(mut self, limit: impl Into<Option<u32>>) -> Self {
+        self.calls_per_reply = limit.into();
         self
     }
 

@@ -14,7 +14,7 @@ use crate::agent::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
 use crate::event::{ModelEvent, ToolEvent, micros};
 use crate::guard::{drop_guarded, error_text};
-use crate::message::{Message, Usage};
+use crate::message::Usage;
 use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::schema::Schema;
@@ -105,19 +105,16 @@ impl Run {
         total += usage.unwrap_or_default();
         turn.on_reply_with_usage(reply, total)?;
         // Emitted from the transcript: there, calls have the ids under which they run.
-        let mut added = turn.transcript().iter().skip(before);
-        let Some(reply) = added.next() else { return Ok(()) };
+        let Some(reply) = turn.transcript().get(before) else { return Ok(()) };
         dispatcher.emit(&origin, || {
             let calls = reply.calls().cloned().collect();
             let (text, reasoning) = (reply.text(), reply.reasoning());
             ModelEvent::Replied { text, reasoning, calls, usage, duration }
         });
-        // The turn answers calls that may not run. These already have their result.
-        if let Some(Message::Tool { results }) = added.next() {
-            for (call, result) in reply.calls().zip(results) {
-                let execution = || dispatcher.skipped_execution(call.clone(), result.clone());
-                dispatcher.emit(&origin, || ToolEvent::Finished(execution()));
-            }
+        // The turn answers calls that may not run.
+        for (call, result) in turn.answered_calls() {
+            let execution = || dispatcher.skipped_execution(call.clone(), result.clone());
+            dispatcher.emit(&origin, || ToolEvent::Finished(execution()));
         }
         Ok(())
     }

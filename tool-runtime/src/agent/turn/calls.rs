@@ -1,5 +1,7 @@
 //! Open calls of a reply: which may have started, and their results.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{Halt, InvalidTransition, Step, StopRequest, Turn};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
 use crate::tool::{ToolErrorKind, indeterminate_text};
@@ -179,7 +181,9 @@ impl Turn {
             return;
         }
         let mut results = std::mem::take(&mut self.early_results);
-        results.sort_by_key(|result| calls.iter().position(|call| call.id == result.call));
+        let positions: HashMap<_, _> =
+            calls.iter().enumerate().map(|(index, call)| (&call.id, index)).collect();
+        results.sort_by_key(|result| positions.get(&result.call));
         // A dispatcher may have named another tool; providers require the name that was called.
         for (result, call) in results.iter_mut().zip(calls) {
             result.tool.clone_from(&call.name);
@@ -205,6 +209,33 @@ impl Turn {
     /// Ends the run instead of sending the next model request, after the running calls have ended.
     pub(in crate::agent) fn stop_after_calls(&mut self, request: StopRequest) {
         self.halt = Some(Halt::StopRequested(request));
+    }
+
+    /// Answers the calls of the last reply that are beyond the first `limit`; they do not run.
+    pub(super) fn cancel_excess_calls(&mut self, limit: usize) {
+        let Step::RunCalls(calls) = self.next() else { return };
+        let excess: HashSet<_> = calls.into_iter().skip(limit).map(|call| call.id).collect();
+        if excess.is_empty() {
+            return;
+        }
+        let text = format!(
+            "Not run: one reply can make at most {limit} calls. If this call is still needed, make it in your next \
+             reply."
+        );
+        self.fail_calls(ToolErrorKind::Cancelled, &text, |call| excess.contains(&call.id));
+    }
+
+    /// Returns the calls of the last reply that have a result, with their results.
+    pub(in crate::agent) fn answered_calls(
+        &self,
+    ) -> impl Iterator<Item = (&ToolCall, &ToolResult)> {
+        let (results, reply) = match self.transcript.as_slice() {
+            [.., reply, Message::Tool { results }] => (results, Some(reply)),
+            other => (&self.early_results, other.last()),
+        };
+        let results: HashMap<_, _> = results.iter().map(|result| (&result.call, result)).collect();
+        let calls = reply.into_iter().flat_map(Message::calls);
+        calls.filter_map(move |call| results.get(&call.id).map(|result| (call, *result)))
     }
 
     /// Sets the reason to end the run and answers the open calls with `text`.

@@ -32,6 +32,7 @@ mod report_cursor;
 mod shared;
 mod step;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -311,9 +312,8 @@ impl Turn {
     pub fn next(&self) -> Step {
         match self.transcript.last() {
             Some(message @ Message::Assistant { parts }) => {
-                let is_open = |call: &&ToolCall| {
-                    !self.early_results.iter().any(|result| result.call == call.id)
-                };
+                let answered: HashSet<_> = self.early_results.iter().map(|it| &it.call).collect();
+                let is_open = |call: &&ToolCall| !answered.contains(&call.id);
                 let calls: Vec<_> = message.calls().filter(is_open).cloned().collect();
                 match self.finish {
                     _ if !calls.is_empty() => Step::RunCalls(calls),
@@ -357,7 +357,8 @@ impl Turn {
     ///
     /// A call whose id is empty or already used gets a new id. If no further model request is
     /// allowed, the calls of the reply are answered here and do not run, because the model could
-    /// not read their results.
+    /// not read their results. So are the calls beyond the
+    /// [limit of calls in a reply](Limits::calls_per_reply).
     ///
     /// # Errors
     /// Returns an error if the next step is not [`Step::RequestModel`].
@@ -388,7 +389,9 @@ impl Turn {
         let parts = with_unique_ids(&self.transcript, reply.parts);
         self.push_message(Message::Assistant { parts });
         let reply = self.transcript.last();
-        self.repeated_calls.record(reply.iter().flat_map(|reply| reply.calls()));
+        let limit = self.limits.calls_per_reply.map_or(usize::MAX, |limit| limit as usize);
+        self.repeated_calls.record(reply.iter().flat_map(|reply| reply.calls()).take(limit));
+        self.cancel_excess_calls(limit);
         if matches!(self.next(), Step::RunCalls(_)) {
             if self.iterations >= self.limits.iterations {
                 self.cancel_open_calls("Not run: no more tools can be called in this run.");

@@ -8,6 +8,7 @@ mod resuming;
 mod state;
 mod steering;
 mod streams;
+mod tool_choice;
 mod transcripts;
 mod validators;
 

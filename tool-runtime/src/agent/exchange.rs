@@ -22,7 +22,7 @@ use crate::drivers::{
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
 use crate::message::AssistantPart;
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink};
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink, ToolChoice};
 use crate::tool::RunContext;
 
 /// Receives the deltas of a reply as they arrive.
@@ -42,8 +42,9 @@ pub(super) struct ModelExchange<'q, 'p> {
 }
 
 impl ModelExchange<'_, '_> {
-    /// Returns the reply, with the usage of this and of all earlier replies of the exchange.
-    pub(super) async fn reply(self) -> Result<ChatReply, StopReason> {
+    /// Returns the reply, with the usage of this and of all earlier replies of the exchange; and
+    /// the tool choice with which it was requested, which a hook may have changed.
+    pub(super) async fn reply(self) -> Result<(ChatReply, ToolChoice), StopReason> {
         let Self { agent, context, mut request, mut deltas, emit, budget } = self;
         for hook in &agent.hooks {
             let flow = run_before_hook(hook.as_ref(), &mut request, &context).await;
@@ -104,7 +105,7 @@ impl ModelExchange<'_, '_> {
         }
         // A hook may have replaced the reply. The usage of the replaced one still counts.
         reply.usage = reply.usage.or_else(|| budget.reported_usage());
-        Ok(reply)
+        Ok((reply, request.options.tool_choice.clone()))
     }
 }
 

@@ -49,7 +49,8 @@ impl Agent {
     /// Sets the options of model requests, such as the temperature.
     ///
     /// If the options require a tool call, they do so for the first request of a run only: else the
-    /// run would never end.
+    /// run would never end. [`ToolChoice::None`](crate::ToolChoice::None) applies to all requests.
+    /// A call that the choice does not allow is answered with `TOOL_DENIED` and does not run.
     #[must_use]
     pub fn options(mut self, options: ChatOptions) -> Self {
         self.config_mut().options = options;

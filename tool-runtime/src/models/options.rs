@@ -45,6 +45,9 @@ pub struct ChatOptions {
 /// The required tool must be offered. A request that requires a tool and offers none, or not the
 /// named one, is not sent: it fails with [`ModelError::Setup`](super::ModelError::Setup).
 ///
+/// An agent enforces the choice, whatever the model and the driver do: a call that is not allowed
+/// does not run, and its result is `TOOL_DENIED` with what the model may call now.
+///
 /// ```
 /// use tool_runtime::{ChatOptions, ToolChoice};
 ///

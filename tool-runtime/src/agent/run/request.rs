@@ -14,12 +14,12 @@ use crate::agent::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
 use crate::event::{ModelEvent, ToolEvent, micros};
 use crate::guard::{drop_guarded, error_text};
-use crate::message::Usage;
-use crate::models::ChatRequest;
+use crate::message::{ToolCall, Usage};
+use crate::models::{ChatRequest, ToolChoice};
 use crate::registry::Snapshot;
 use crate::schema::Schema;
 use crate::span;
-use crate::tool::{RunContext, UsageMeter};
+use crate::tool::{RunContext, ToolErrorKind, UsageMeter};
 
 /// State that the requests of a run share.
 #[derive(Default)]
@@ -82,14 +82,15 @@ impl Run {
         let budget = &mut metered.budget;
         let exchange = ModelExchange { agent, context, request, deltas, emit: &emit, budget };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
-        let reply = match span::instrument(span::chat(), reply, StopReason::error_type).await {
-            Ok(reply) => reply,
-            Err(reason) => {
-                drop((messages, metered));
-                self.state.turn.add_metered(self.meter.take());
-                return Err(reason);
-            }
-        };
+        let (reply, choice) =
+            match span::instrument(span::chat(), reply, StopReason::error_type).await {
+                Ok(reply) => reply,
+                Err(reason) => {
+                    drop((messages, metered));
+                    self.state.turn.add_metered(self.meter.take());
+                    return Err(reason);
+                }
+            };
         let duration = micros::truncate(started.elapsed());
         // This run may hold the last handle to tools that were removed meanwhile, whose destructors
         // are foreign code.
@@ -104,6 +105,10 @@ impl Run {
         let mut total = metered.into_estimate();
         total += usage.unwrap_or_default();
         turn.on_reply_with_usage(reply, total)?;
+        if let (Some(tools), Some(text)) = (&self.requests.offered, refusal(&choice)) {
+            let is_refused = |call: &ToolCall| !is_allowed(&choice, tools, call);
+            turn.fail_calls(ToolErrorKind::Denied, &text, is_refused);
+        }
         // Emitted from the transcript: there, calls have the ids under which they run.
         let Some(reply) = turn.transcript().get(before) else { return Ok(()) };
         dispatcher.emit(&origin, || {
@@ -117,6 +122,28 @@ impl Run {
             dispatcher.emit(&origin, || ToolEvent::Finished(execution()));
         }
         Ok(())
+    }
+}
+
+/// Returns the result of calls that the tool choice does not allow, or `None` if it allows all.
+fn refusal(choice: &ToolChoice) -> Option<String> {
+    match choice {
+        ToolChoice::Auto | ToolChoice::Required => None,
+        ToolChoice::None => Some("Not run: no tool can be called now. Answer in words.".to_owned()),
+        ToolChoice::Tool(name) => {
+            Some(format!("Not run: the only tool that can be called now is `{name}`."))
+        }
+    }
+}
+
+/// Whether the tool choice allows the call. The model may use either name of the tool.
+fn is_allowed(choice: &ToolChoice, tools: &Snapshot, call: &ToolCall) -> bool {
+    match choice {
+        ToolChoice::Auto | ToolChoice::Required => true,
+        ToolChoice::None => false,
+        ToolChoice::Tool(name) => {
+            call.name == *name || tools.entry(&call.name).is_some_and(|entry| entry.name() == name)
+        }
     }
 }
 

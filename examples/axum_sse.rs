@@ -128,7 +128,7 @@ async fn chat(
 async fn approvals(State(app): State<App>, Path(name): Path<String>) -> Result<String, Failure> {
     let Some(paused) = app.session(name).paused().await? else { return Ok(String::new()) };
     let lines = paused.pending().iter().map(|pending| {
-        format!("{} {} {}\n", pending.call.id, pending.tool, pending.redacted_arguments())
+        format!("{} {} {}\n", pending.call.id, pending.tool, pending.redacted_json())
     });
     Ok(lines.collect())
 }

@@ -112,10 +112,10 @@ pub use models::{
 };
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
-    Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolError,
-    IntoToolOutput, OutputFormat, Permission, RateLimit, Repair, RequiredExtension, Row,
-    RunContext, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput,
-    ToolPreference, Toolbox, ValidatedArguments,
+    Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, Fingerprint,
+    IntoToolError, IntoToolOutput, InvalidFingerprint, OutputFormat, Permission, RateLimit, Repair,
+    RequiredExtension, Row, RunContext, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox, ValidatedArguments,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

@@ -3,6 +3,7 @@
 mod context;
 mod events;
 mod extraction;
+mod golden;
 mod limits;
 mod resuming;
 mod state;

@@ -294,7 +294,7 @@ async fn paused_run_without_nested_runs_keeps_its_format() {
         value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(members(&waiting), "approved began decisions pending run turn window");
-    assert_eq!(members(&waiting["pending"][0]), "arguments call tool");
+    assert_eq!(members(&waiting["pending"][0]), "arguments call fingerprint tool");
     let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
     approve_all(&mut waiting);
     assert_eq!(agent().resume(waiting).finish().await.unwrap().text, "Done.");

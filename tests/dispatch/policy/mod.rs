@@ -8,6 +8,7 @@ mod breaker;
 mod concurrency;
 mod context;
 mod deferred;
+mod fingerprints;
 mod interceptors;
 mod memoization;
 mod memoized_reads;

@@ -1,5 +1,6 @@
 //! Paused runs: plain data that waits for decisions on pending calls.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -13,7 +14,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{RunId, ToolExecution};
 use crate::message::{CallId, ToolCall};
 use crate::registry::Snapshot;
-use crate::tool::{Approval, Decision, SuspendedCall};
+use crate::tool::{Approval, Decision, Fingerprint, RunApproval, SuspendedCall, ToolDefinition};
 
 /// A run that is paused until its pending calls are decided on, as plain data.
 ///
@@ -111,7 +112,7 @@ pub struct Paused {
     pub(super) decisions: Vec<Decision>,
     /// The full names of the tools that are approved for the rest of the run, with the name of who
     /// approved them.
-    pub(super) approved: BTreeMap<String, String>,
+    pub(super) approved: BTreeMap<String, RunApproval>,
     /// The tools that ran and may have had effects.
     #[serde(default, rename = "acted", skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) mutating_tools: BTreeSet<String>,
@@ -152,12 +153,22 @@ pub struct PendingCall {
     pub call: ToolCall,
     /// The [full name](crate::ToolDefinition::full_name) of the tool.
     pub tool: String,
-    /// The repaired arguments that the tool would receive, including secrets. Show
-    /// [`redacted_arguments`](Self::redacted_arguments) to a person.
+    /// The fingerprint of the tool's definition. A decision on the call is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+    /// The repaired arguments that the tool would receive, including secrets. Digits beyond 64 bits
+    /// are lost in this value; [`json`](Self::json) has them. Show
+    /// [`redacted_json`](Self::redacted_json) to a person.
     pub arguments: Value,
+    /// The exact text of the arguments, if it differs from the text of the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    json: Option<String>,
     /// The arguments with their secrets redacted, if there are any.
     #[serde(default, rename = "shown", skip_serializing_if = "Option::is_none")]
     redacted: Option<Value>,
+    /// The redacted text, if there are secrets.
+    #[serde(default, rename = "shown_json", skip_serializing_if = "Option::is_none")]
+    redacted_json: Option<String>,
     /// The state from which the tool resumes, if it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<ToolState>,
@@ -177,7 +188,12 @@ impl PendingCall {
     pub(super) fn of(execution: &ToolExecution, tools: &Snapshot, dispatcher: &Dispatcher) -> Self {
         let ran = execution.modified_call.as_deref().unwrap_or(&execution.call);
         let tool = tools.full_name_of(&ran.name);
+        let fingerprint = tools.definition(&ran.name).map(ToolDefinition::fingerprint);
         let arguments = execution.arguments().unwrap_or_default();
+        let exact = execution.decoded_arguments.clone().unwrap_or_else(|| arguments.to_string());
+        let redacted_json = dispatcher.redact_json(&ran.name, &exact);
+        let redacted_json = (redacted_json != exact).then_some(redacted_json);
+        let json = (exact != arguments.to_string()).then_some(exact);
         let mut redacted = arguments.clone();
         dispatcher.redact_arguments(&ran.name, &mut redacted);
         let redacted = (redacted != arguments).then_some(redacted);
@@ -185,7 +201,8 @@ impl PendingCall {
             let run = Paused::deserialize(state).map(|paused| ToolState::Run(Box::new(paused)));
             run.unwrap_or_else(|_| ToolState::Other(state.clone()))
         });
-        Self { call: execution.call.clone(), tool, arguments, redacted, state }
+        let call = execution.call.clone();
+        Self { call, tool, fingerprint, arguments, json, redacted, redacted_json, state }
     }
 
     /// Returns the arguments with secrets replaced by `[redacted]`, as in events: values of
@@ -193,6 +210,22 @@ impl PendingCall {
     /// policy](crate::Policy::secrets).
     pub fn redacted_arguments(&self) -> &Value {
         self.redacted.as_ref().unwrap_or(&self.arguments)
+    }
+
+    /// Returns the exact JSON text that the tool would receive, including secrets.
+    ///
+    /// A decision on the call holds for this text alone.
+    pub fn json(&self) -> Cow<'_, str> {
+        self.json.as_deref().map_or_else(|| self.arguments.to_string().into(), Cow::Borrowed)
+    }
+
+    /// Returns the exact JSON text with secrets replaced by `[redacted]`, to show to a person.
+    pub fn redacted_json(&self) -> Cow<'_, str> {
+        match (&self.redacted_json, &self.redacted) {
+            (Some(json), _) => Cow::Borrowed(json),
+            (None, Some(redacted)) => redacted.to_string().into(),
+            (None, None) => self.json(),
+        }
     }
 
     /// Returns the paused nested run if the call is a sub-agent's. Decide on the calls of that run.
@@ -212,12 +245,20 @@ impl PendingCall {
     pub(super) fn to_suspended(&self) -> Option<SuspendedCall> {
         // A tool that gets no readable state reports that itself.
         let state = serde_json::to_value(self.state.as_ref()?).unwrap_or_default();
-        Some(SuspendedCall::new(self.call.id.clone(), self.tool.clone(), state))
+        let Self { call, tool, fingerprint, .. } = self;
+        let (call, tool) = (call.id.clone(), tool.clone());
+        Some(SuspendedCall { call, tool, fingerprint: *fingerprint, state })
     }
 
     fn decision(&self, approval: Approval, by: impl Into<String>) -> Decision {
-        let Self { call, tool, arguments, .. } = self;
-        Decision::new(call.id.clone(), tool, arguments.clone(), approval, by)
+        Decision {
+            call: self.call.id.clone(),
+            tool: self.tool.clone(),
+            fingerprint: self.fingerprint,
+            json: self.json().into_owned(),
+            approval,
+            decided_by: by.into(),
+        }
     }
 }
 
@@ -382,10 +423,13 @@ impl Paused {
 
     /// Returns the tools that are approved for the rest of the run, including those of the recorded
     /// decisions.
-    pub(super) fn approved(&self) -> BTreeMap<String, String> {
+    pub(super) fn approved(&self) -> BTreeMap<String, RunApproval> {
         let mut approved = self.approved.clone();
         let for_run = self.decisions.iter().filter(|it| it.approval == Approval::ForRun);
-        approved.extend(for_run.map(|it| (it.tool.clone(), it.decided_by.clone())));
+        approved.extend(for_run.map(|it| {
+            let (decided_by, fingerprint) = (it.decided_by.clone(), it.fingerprint);
+            (it.tool.clone(), RunApproval { decided_by, fingerprint })
+        }));
         approved
     }
 }

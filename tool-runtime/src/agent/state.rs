@@ -9,7 +9,7 @@ use super::window::WindowState;
 use super::{Limits, Outcome, Paused, PendingCall, Step, Turn};
 use crate::event::RunId;
 use crate::message::{Message, ToolCall, ToolResult};
-use crate::tool::{Decision, ToolErrorKind};
+use crate::tool::{Decision, RunApproval, ToolErrorKind};
 
 /// The state of a run between two steps, as plain data.
 ///
@@ -50,10 +50,9 @@ pub struct RunState {
     /// The part of the transcript that the window has evicted.
     #[serde(default)]
     pub(super) window: WindowState,
-    /// The full names of the tools that are approved for the rest of the run, with the name of who
-    /// approved them.
+    /// The tools that are approved for the rest of the run, by their full names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) approved: BTreeMap<String, String>,
+    pub(super) approved: BTreeMap<String, RunApproval>,
     /// The tools that ran and may have had effects.
     #[serde(default, rename = "acted", skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) mutating_tools: BTreeSet<String>,

@@ -9,9 +9,11 @@ use serde_json::Value;
 
 use crate::event::{BlockReason, RunId};
 use crate::guard::{CatchPanic, Panic, catch_panic};
-use crate::message::ToolCall;
+use crate::message::{Arguments, ToolCall};
 use crate::secret::Redactor;
-use crate::tool::{Approval, Decision, RunContext, ToolDefinition, ToolError, ToolErrorKind};
+use crate::tool::{
+    Approval, Decision, RunApproval, RunContext, ToolDefinition, ToolError, ToolErrorKind,
+};
 
 /// Decides whether a call may run.
 ///
@@ -143,9 +145,11 @@ impl Approver for AskLater {
 pub struct ApprovalRequest {
     /// The call as the model sent it.
     pub call: ToolCall,
-    /// The arguments that the tool will receive, including secrets. Show a person the
-    /// [`redacted_arguments`](Self::redacted_arguments) instead.
+    /// The arguments that the tool will receive, including secrets. Digits beyond 64 bits are lost
+    /// in this value; [`json`](Self::json) has them. Show a person the
+    /// [`redacted_json`](Self::redacted_json) instead.
     pub arguments: Value,
+    pub(super) json: Arguments,
     /// The definition of the tool.
     pub tool: Arc<ToolDefinition>,
     /// The provider of the tool, if it has one.
@@ -154,6 +158,25 @@ pub struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
+    /// Returns the exact JSON text that the tool will receive, including secrets.
+    ///
+    /// An approval holds for this text alone.
+    pub fn json(&self) -> &str {
+        match &self.json {
+            Arguments::Text(text) => text,
+            // Validated arguments are a text.
+            Arguments::Value(_) => "",
+        }
+    }
+
+    /// Returns the exact JSON text with its secrets replaced by `[redacted]`, to show to a person.
+    pub fn redacted_json(&self) -> String {
+        match &self.redactor {
+            Some(redactor) => redactor.redact_json(&self.call.name, self.json()),
+            None => self.json().to_owned(),
+        }
+    }
+
     /// Returns the arguments with their secrets replaced by `[redacted]`, as in events.
     ///
     /// Secrets are the arguments that the tool marks as secret, and the values of
@@ -225,9 +248,8 @@ fn has_at_most_levels(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// The full names of tools that are approved for the rest of a run, with the names of their
-/// approvers.
-type ApprovedTools = BTreeMap<String, String>;
+/// The tools that are approved for the rest of a run, by their full names.
+type ApprovedTools = BTreeMap<String, RunApproval>;
 
 /// The approver, and the approvals that hold for the rest of a run.
 #[derive(Clone, Default)]
@@ -271,18 +293,13 @@ impl Approvals {
     ) -> (Option<String>, Result<(), (BlockReason, ToolError)>) {
         let (name, full_name) = (&request.tool.name, request.tool.full_name());
         let run = ctx.run_id();
-        // A decision is bound to the exact call, tool and arguments.
-        let decision = decisions.iter().find(|decision| {
-            decision.call == request.call.id
-                && decision.tool == full_name
-                && decision.arguments == request.arguments
-        });
+        let decision =
+            decisions.iter().find(|it| it.is_on(&request.call.id, &request.tool, request.json()));
         // A decision on this call takes precedence over an approval of its tool.
         if decision.is_none()
-            && let Some(decided_by) =
-                self.lock().get(&run).and_then(|approved| approved.get(full_name))
+            && let Some(decided_by) = self.approved_for_run(run, &request.tool)
         {
-            return (Some(decided_by.clone()), Ok(()));
+            return (Some(decided_by), Ok(()));
         }
         let (approval, decided_by) = match (decision, &self.approver) {
             (Some(decision), _) => (decision.approval.clone(), decision.decided_by.clone()),
@@ -304,10 +321,9 @@ impl Approvals {
         match approval {
             Approval::Once => (Some(decided_by), Ok(())),
             Approval::ForRun => {
-                self.lock()
-                    .entry(run)
-                    .or_default()
-                    .insert(full_name.to_owned(), decided_by.clone());
+                let fingerprint = Some(request.tool.fingerprint());
+                let approval = RunApproval { decided_by: decided_by.clone(), fingerprint };
+                self.lock().entry(run).or_default().insert(full_name.to_owned(), approval);
                 (Some(decided_by), Ok(()))
             }
             Approval::Deny(reason) => {
@@ -326,6 +342,12 @@ impl Approvals {
                 (None, Err((BlockReason::Pending, pending)))
             }
         }
+    }
+
+    /// Returns who approved this definition of a tool for the rest of the run.
+    fn approved_for_run(&self, run: RunId, definition: &ToolDefinition) -> Option<String> {
+        let approval = self.lock().get(&run)?.get(definition.full_name())?.clone();
+        (approval.fingerprint == Some(definition.fingerprint())).then_some(approval.decided_by)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, ApprovedTools>> {

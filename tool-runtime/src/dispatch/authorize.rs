@@ -40,6 +40,7 @@ pub(super) async fn authorize(
     let mut request = ApprovalRequest {
         call: call.ctx.call().clone(),
         arguments: Value::Null,
+        json: call.arguments().clone(),
         tool: Arc::clone(call.entry.shared_definition()),
         provider: call.entry.provider().map(ToOwned::to_owned),
         redactor: call.batch.scope.redactor.clone(),
@@ -69,7 +70,7 @@ async fn decide(
     match permission {
         Permission::Allow => Ok(()),
         // A resumed call was approved when it started.
-        Permission::Ask if batch.suspended_state(&request.call).is_some() => Ok(()),
+        Permission::Ask if batch.is_resumed(&request.call, entry) => Ok(()),
         Permission::Ask => {
             let id = &request.call.id;
             let on_request = || {

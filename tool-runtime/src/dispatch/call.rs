@@ -143,7 +143,7 @@ async fn intercept(
 async fn memoize(call: &mut CallContext<'_>) -> CallResult {
     let CallContext { batch, entry, .. } = *call;
     let Some(validated) = &call.validated else { return admit_and_execute(call).await };
-    let arguments = validated.value.to_string();
+    let arguments = validated.canonical();
     let key = MemoKey { run: batch.memo_run(), entry, arguments, may_wait: batch.is_outermost() };
     let run = admit_and_execute(call);
     let (result, is_cached) = batch.state.memo.get_or_run(key, run).await;

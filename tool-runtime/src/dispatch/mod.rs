@@ -70,7 +70,7 @@ use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExe
 use crate::guard::drop_guarded;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
-use crate::tool::{Extensions, ToolDefinition};
+use crate::tool::{Extensions, RunApproval, ToolDefinition};
 use abort::aborts;
 use record::end_events;
 use state::DispatchState;
@@ -411,13 +411,13 @@ impl Dispatcher {
         &self,
         registry: Registry,
         run: RunId,
-        approved: BTreeMap<String, String>,
+        approved: BTreeMap<String, RunApproval>,
     ) -> Self {
         Self { registry, state: Arc::new(self.state.for_run(run, approved)) }
     }
 
     /// Returns the tools that are approved for the rest of the run, and by whom.
-    pub(crate) fn approved_tools(&self, run: RunId) -> BTreeMap<String, String> {
+    pub(crate) fn approved_tools(&self, run: RunId) -> BTreeMap<String, RunApproval> {
         self.state.approvals.approved_tools(run)
     }
 
@@ -457,6 +457,14 @@ impl Dispatcher {
     pub(crate) fn redact_arguments(&self, tool: &str, arguments: &mut Value) {
         if self.state.redactor.is_active() {
             self.state.redactor.redact_arguments(tool, arguments);
+        }
+    }
+
+    /// Redacts the JSON text of the decoded arguments of a tool.
+    pub(crate) fn redact_json(&self, tool: &str, json: &str) -> String {
+        match self.state.redactor.is_active() {
+            true => self.state.redactor.redact_json(tool, json),
+            false => json.to_owned(),
         }
     }
 

@@ -16,6 +16,13 @@ impl BatchContext {
         is_same_tool.then_some(&suspended.state)
     }
 
+    /// Returns whether this call continues, with the definition that its tool had when it started.
+    pub(super) fn is_resumed(&self, call: &ToolCall, entry: &Entry) -> bool {
+        let started_with = self.suspended_call(call).and_then(|suspended| suspended.fingerprint);
+        self.suspended_state(call).is_some()
+            && started_with == Some(entry.definition().fingerprint())
+    }
+
     /// Checks that a resumed call still has the tool that it started with.
     pub(super) fn check_suspended(&self, call: &ToolCall, entry: &Entry) -> Result<(), ToolError> {
         match self.suspended_call(call) {

@@ -14,7 +14,7 @@ use crate::event::{Observers, RunId};
 use crate::registry::{Entry, Snapshot};
 use crate::schema::Schema;
 use crate::secret::Redactor;
-use crate::tool::{DetachedThreads, Extensions, Permission};
+use crate::tool::{DetachedThreads, Extensions, Permission, RunApproval};
 
 /// The configuration and the counters of a dispatcher.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl DispatchState {
 
     /// Returns the state of a new run: it shares the policy and the counters, and has
     /// its own memo, approvals, detected secrets and clock.
-    pub(super) fn for_run(&self, run: RunId, approved: BTreeMap<String, String>) -> Self {
+    pub(super) fn for_run(&self, run: RunId, approved: BTreeMap<String, RunApproval>) -> Self {
         let approvals = self.approvals.for_run(run, approved);
         let redactor = self.redactor.for_run();
         Self { memo: Memo::default(), approvals, redactor, clock: Clock::start(), ..self.clone() }

@@ -2,14 +2,12 @@
 //!
 //! Every field is named, so that a new field does not compile until this file covers it.
 
-use serde_json::Value;
-
 use super::{
     EffectRecord, Event, EventKind, FileChange, FileOp, LogEvent, ModelEvent, NetworkRequest,
     ProcessEnd, ProcessStart, Progress, RunEvent, ToolEvent, ToolExecution,
 };
 use crate::message::ToolResult;
-use crate::secret::{REDACTED, Redactor};
+use crate::secret::Redactor;
 
 impl Redactor {
     /// Redacts all texts of an event, for observers.
@@ -110,13 +108,7 @@ impl Redactor {
             self.redact_call(modified);
         }
         if let Some(json) = decoded_arguments {
-            match serde_json::from_str::<Value>(json) {
-                Ok(mut value) => {
-                    self.redact_arguments(&called_name, &mut value);
-                    *json = value.to_string();
-                }
-                Err(_) => *json = Value::from(REDACTED).to_string(),
-            }
+            *json = self.redact_json(&called_name, json);
         }
         self.redact_option(decided_by);
     }

@@ -17,6 +17,7 @@
 mod constraints;
 mod conversion;
 mod dialect;
+mod exact_json;
 mod generate;
 mod inline;
 mod ordered_json;
@@ -35,6 +36,7 @@ pub(crate) use crate::json::__private::{PathSegment, path, value_at_mut};
 pub use crate::json::{Mismatch, MismatchKind};
 pub(crate) use conversion::SchemaConversion;
 pub use dialect::{Dialect, DialectError};
+pub(crate) use exact_json::{edit_json, has_lossy_numbers};
 #[doc(hidden)]
 pub use generate::Generator;
 pub(crate) use generate::{finish, part_as_root, takes_whole_object};

@@ -230,6 +230,15 @@ impl Redactor {
         self.redact_value(arguments);
     }
 
+    /// Redacts the JSON text of decoded arguments. What is not secret keeps all its digits.
+    pub(crate) fn redact_json(&self, tool: &str, json: &str) -> String {
+        let edited = crate::schema::edit_json(json, |value| self.redact_arguments(tool, value));
+        let mut text = edited.unwrap_or_else(|| Value::from(REDACTED).to_string());
+        // A number that is secret by its value.
+        self.redact(&mut text);
+        text
+    }
+
     /// Returns the arguments with the marked places replaced; `None` if nothing is marked in them.
     fn redact_marked(&self, tool: &str, arguments: &Arguments) -> Option<Arguments> {
         let schema = match self.schema(tool) {

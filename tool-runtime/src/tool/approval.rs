@@ -1,8 +1,9 @@
 //! Decisions on calls and the states of suspended calls, as data that can be stored and sent.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::{Fingerprint, ToolDefinition};
 use crate::message::CallId;
 
 /// The answer of an approver to a request for approval.
@@ -36,9 +37,12 @@ pub enum Approval {
 ///
 /// ```
 /// use serde_json::json;
+/// use tool_runtime::ToolDefinition;
 /// use tool_runtime::dispatch::SuspendedCall;
 ///
-/// let call = SuspendedCall::new("call_1".into(), "research", json!({ "step": 2 }));
+/// let schema = json!({ "type": "object" });
+/// let research = ToolDefinition::new("research", "Searches for a long time.", schema);
+/// let call = SuspendedCall::new("call_1".into(), &research, json!({ "step": 2 }));
 /// assert_eq!(call.tool, "research");
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,26 +53,33 @@ pub struct SuspendedCall {
     /// The [full name](super::ToolDefinition::full_name) of the tool. No other tool receives the
     /// state.
     pub tool: String,
+    /// The fingerprint of the tool's definition when it started. If the definition has changed
+    /// since, a call that needs approval is asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
     /// The state that the tool continues from.
     pub state: Value,
 }
 
 impl SuspendedCall {
-    /// Creates the record of a suspended call. `tool` is the full name of its tool.
-    pub fn new(call: CallId, tool: impl Into<String>, state: Value) -> Self {
-        Self { call, tool: tool.into(), state }
+    /// Creates the record of a suspended call of the tool with this definition.
+    pub fn new(call: CallId, definition: &ToolDefinition, state: Value) -> Self {
+        let fingerprint = Some(definition.fingerprint());
+        Self { call, tool: definition.full_name().to_owned(), fingerprint, state }
     }
 }
 
-/// A decision on one call. It holds for this tool and these arguments only.
+/// A decision on one call. It holds for this definition of the tool and these arguments only.
 ///
 /// ```
-/// use serde_json::json;
 /// use tool_runtime::dispatch::{Approval, Decision};
+/// use tool_runtime::ToolDefinition;
 ///
-/// let arguments = json!({ "order": 7 });
-/// let decision = Decision::new("call_1".into(), "pay", arguments, Approval::Once, "Ada");
-/// assert_eq!(decision.decided_by, "Ada");
+/// let schema = serde_json::json!({ "type": "object" });
+/// let pay = ToolDefinition::new("pay", "Pays an order.", schema);
+/// let json = r#"{"order": 7}"#;
+/// let decision = Decision::new("call_1".into(), &pay, json, Approval::Once, "Ada");
+/// assert_eq!(decision.tool, "pay");
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -77,8 +88,13 @@ pub struct Decision {
     pub call: CallId,
     /// The [full name](super::ToolDefinition::full_name) of the tool.
     pub tool: String,
-    /// The arguments that were decided on.
-    pub arguments: Value,
+    /// The fingerprint of the definition. A decision without one, of an earlier version of this
+    /// crate, does not hold.
+    #[serde(default)]
+    pub fingerprint: Option<Fingerprint>,
+    /// The exact JSON text of the arguments that were decided on.
+    #[serde(rename = "arguments", deserialize_with = "json_text")]
+    pub json: String,
     /// The decision on the call.
     pub approval: Approval,
     /// The name of the person or program that decided.
@@ -87,14 +103,94 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Creates a decision on a call. `tool` is the full name of its tool.
+    /// Creates a decision on a call of the tool with this definition.
+    ///
+    /// `json` is the exact text that was shown, such as
+    /// [`ToolExecution::decoded_arguments`](crate::ToolExecution::decoded_arguments) of the pending
+    /// call. Whitespace between its members does not matter; anything else does.
     pub fn new(
         call: CallId,
-        tool: impl Into<String>,
-        arguments: Value,
+        definition: &ToolDefinition,
+        json: impl Into<String>,
         approval: Approval,
         decided_by: impl Into<String>,
     ) -> Self {
-        Self { call, tool: tool.into(), arguments, approval, decided_by: decided_by.into() }
+        Self {
+            call,
+            tool: definition.full_name().to_owned(),
+            fingerprint: Some(definition.fingerprint()),
+            json: json.into(),
+            approval,
+            decided_by: decided_by.into(),
+        }
+    }
+
+    /// Returns whether this is a decision on the call of this tool with these arguments.
+    pub(crate) fn is_on(&self, call: &CallId, definition: &ToolDefinition, json: &str) -> bool {
+        self.call == *call
+            && self.tool == definition.full_name()
+            && without_whitespace(&self.json) == without_whitespace(json)
+            && self.fingerprint == Some(definition.fingerprint())
+    }
+}
+
+/// A permission for all calls of a tool for the rest of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredApproval")]
+pub(crate) struct RunApproval {
+    #[serde(rename = "by")]
+    pub(crate) decided_by: String,
+    pub(crate) fingerprint: Option<Fingerprint>,
+}
+
+/// The form of a [`RunApproval`] in a saved run. An earlier version of this crate saved the name
+/// alone, which permits nothing.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredApproval {
+    Unbound(String),
+    Bound { by: String, fingerprint: Option<Fingerprint> },
+}
+
+impl From<StoredApproval> for RunApproval {
+    fn from(stored: StoredApproval) -> Self {
+        match stored {
+            StoredApproval::Unbound(decided_by) => Self { decided_by, fingerprint: None },
+            StoredApproval::Bound { by, fingerprint } => Self { decided_by: by, fingerprint },
+        }
+    }
+}
+
+/// Reads a JSON text, or a value that an earlier version of this crate stored in its place.
+fn json_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text,
+        value => value.to_string(),
+    })
+}
+
+/// Returns JSON without the whitespace between its tokens.
+fn without_whitespace(json: &str) -> String {
+    let (mut is_string, mut is_escaped) = (false, false);
+    let keep = |c: &char| {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => is_string = !is_string,
+            _ => {}
+        }
+        is_string || !c.is_ascii_whitespace()
+    };
+    json.chars().filter(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_whitespace;
+
+    #[test]
+    fn whitespace_is_removed_outside_of_strings_only() {
+        let json = "{ \"a b\" :\n[ 1 ,\t\"\\\" x\" ] }";
+        assert_eq!(without_whitespace(json), "{\"a b\":[1,\"\\\" x\"]}");
     }
 }

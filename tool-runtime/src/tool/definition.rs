@@ -1,9 +1,11 @@
 mod error;
+mod fingerprint;
+mod stored;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bounds::{
@@ -14,6 +16,8 @@ use super::{Effect, Permission, RateLimit, Repair, RequiredExtension, ToolKind, 
 use crate::schema::{Dialect, Schema, SchemaConversion};
 
 pub use self::error::DefinitionError;
+pub use self::fingerprint::{Fingerprint, InvalidFingerprint};
+use self::stored::StoredDefinition;
 
 /// The number of characters of a name or a type that errors quote.
 const MAX_QUOTED_CHARS: usize = 80;
@@ -30,7 +34,12 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// let definition = ToolDefinition::new("now", "Tells the time.", schema).effect(Effect::Read);
 /// assert!(definition.validate().is_ok());
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
+///
+/// It serializes to JSON and back, for a catalog or another process. Two things stay behind: the
+/// [extensions](Self::extensions), which are types of one program, and the provider under which the
+/// tool was registered. Members that are missing have the careful defaults of [`new`](Self::new).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredDefinition")]
 #[non_exhaustive]
 pub struct ToolDefinition {
     /// The name by which the model calls the tool: 1 to 128 characters of `a-z A-Z 0-9 _ - . /`.

@@ -48,11 +48,12 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 
+pub(crate) use approval::RunApproval;
 pub use approval::{Approval, Decision, SuspendedCall};
 #[cfg(feature = "process")]
 pub use command::{Command, CommandOutput};
 pub use context::ToolContext;
-pub use definition::{DefinitionError, ToolDefinition};
+pub use definition::{DefinitionError, Fingerprint, InvalidFingerprint, ToolDefinition};
 pub use dispatch_contract::{Batch, Dispatch};
 pub(crate) use error::indeterminate_text;
 pub use error::{IntoToolError, ToolError, ToolErrorKind};

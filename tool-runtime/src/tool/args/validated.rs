@@ -8,6 +8,7 @@ use super::repair::repair;
 use super::type_error::type_errors;
 use super::{came_twice, holds_secrets, invalid_arguments, mismatch_error, text_of};
 use crate::message::Arguments;
+use crate::schema::has_lossy_numbers;
 use crate::tool::{ToolContext, ToolDefinition, ToolError};
 
 /// The arguments of a call after repair and validation.
@@ -24,6 +25,16 @@ impl ValidatedArguments {
     /// [`json`](Self::json) has them.
     pub fn value(&self) -> &Value {
         &self.value
+    }
+
+    /// Returns one text for equal arguments, whatever the order of their members.
+    pub(crate) fn canonical(&self) -> String {
+        let json = self.json.to_text();
+        match has_lossy_numbers(&json) {
+            // Equal values may stand for different numbers.
+            true => json.into_owned(),
+            false => self.value.to_string(),
+        }
     }
 
     /// Returns the arguments as the exact JSON text that the tool receives.

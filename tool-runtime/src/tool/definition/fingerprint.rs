@@ -1,0 +1,127 @@
+//! Fingerprints of definitions: what an approval is bound to.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hmac_sha256::Hash;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ToolDefinition;
+
+/// A SHA-256 hash of what a person or a model relies on in a definition.
+///
+/// It covers the description, the parameters, the effect, the required capabilities and the
+/// permission of a tool. Two definitions with the same fingerprint can stand for each other in an
+/// approval. It does not depend on the order of members in a schema, and is the same in every
+/// process. It prints and serializes as 64 hexadecimal digits.
+///
+/// ```
+/// use tool_runtime::{Effect, Fingerprint, ToolDefinition};
+///
+/// let schema = serde_json::json!({ "type": "object" });
+/// let reads = ToolDefinition::new("note", "Handles a note.", schema).effect(Effect::Read);
+/// let writes = reads.clone().effect(Effect::Write);
+/// assert_ne!(reads.fingerprint(), writes.fingerprint());
+///
+/// let printed = reads.fingerprint().to_string();
+/// assert_eq!(printed.parse::<Fingerprint>(), Ok(reads.fingerprint()));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Fingerprint([u8; 32]);
+
+impl ToolDefinition {
+    /// Returns the fingerprint of this definition.
+    ///
+    /// Approvals, pending calls and permissions for the rest of a run are bound to it. If a tool is
+    /// replaced by one with another fingerprint, they are void and the approver is asked again. The
+    /// name is not part of it: an approval names the tool beside the fingerprint.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hash = Hash::new();
+        let mut add = |bytes: &[u8]| {
+            // With its length, so that no two sequences of parts have the same bytes.
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        add(b"tool-runtime definition 1");
+        add(self.description.as_bytes());
+        add(canonical(self.parameters.as_value()).as_bytes());
+        add(format!("{:?} {:?}", self.effect, self.permission).as_bytes());
+        let mut requires: Vec<_> = self.requires.iter().collect();
+        requires.sort();
+        requires.dedup();
+        for capability in requires {
+            add(capability.as_bytes());
+        }
+        Fingerprint(hash.finalize())
+    }
+}
+
+/// Returns a value as JSON with the members of each object sorted by name.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            let member = |(name, value): (&String, &Value)| {
+                format!("{}:{}", Value::from(name.as_str()), canonical(value))
+            };
+            let members: Vec<_> = members.into_iter().map(member).collect();
+            format!("{{{}}}", members.join(","))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The error for a text that is not a fingerprint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a fingerprint has 64 hexadecimal digits")]
+#[non_exhaustive]
+pub struct InvalidFingerprint;
+
+impl FromStr for Fingerprint {
+    type Err = InvalidFingerprint;
+
+    fn from_str(text: &str) -> Result<Self, InvalidFingerprint> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(InvalidFingerprint);
+        }
+        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+            let digits = text.get(at..at + 2).ok_or(InvalidFingerprint)?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| InvalidFingerprint)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = InvalidFingerprint;
+
+    fn try_from(text: String) -> Result<Self, InvalidFingerprint> {
+        text.parse()
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> Self {
+        fingerprint.to_string()
+    }
+}

@@ -57,10 +57,10 @@ async fn paused_run_asks_once_more_and_goes_on() {
         };
         let mut waiting: Paused = serde_json::from_str(json).unwrap();
         waiting.decide_each("Grace", |_| Approval::Once);
-        let mut again = paused(agent.resume(waiting).finish().await.unwrap_err());
+        let mut bound = paused(agent.resume(waiting).finish().await.unwrap_err());
         assert_eq!(paid.0.load(Ordering::Relaxed), 0);
-        again.decide_each("Grace", |_| Approval::Once);
-        assert_eq!(agent.resume(again).finish().await.unwrap().text, "Done.");
+        bound.decide_each("Grace", |_| Approval::Once);
+        assert_eq!(agent.resume(bound).finish().await.unwrap().text, "Done.");
         assert_eq!(paid.0.load(Ordering::Relaxed), 1);
     }
 }

@@ -190,10 +190,11 @@ impl PendingCall {
         let tool = tools.full_name_of(&ran.name);
         let fingerprint = tools.definition(&ran.name).map(ToolDefinition::fingerprint);
         let arguments = execution.arguments().unwrap_or_default();
-        let exact = execution.decoded_arguments.clone().unwrap_or_else(|| arguments.to_string());
+        let compact = arguments.to_string();
+        let exact = execution.decoded_arguments.clone().unwrap_or_else(|| compact.clone());
         let redacted_json = dispatcher.redact_json(&ran.name, &exact);
         let redacted_json = (redacted_json != exact).then_some(redacted_json);
-        let json = (exact != arguments.to_string()).then_some(exact);
+        let json = (exact != compact).then_some(exact);
         let mut redacted = arguments.clone();
         dispatcher.redact_arguments(&ran.name, &mut redacted);
         let redacted = (redacted != arguments).then_some(redacted);

@@ -42,6 +42,7 @@ mod plan;
 mod policy;
 mod rate;
 mod record;
+mod redaction;
 mod resolve;
 mod resumed;
 mod state;
@@ -53,7 +54,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use serde_json::Value;
 
 pub use abort::{BatchAborted, OnBlock, OnFailure};
 pub use approve::{ApprovalRequest, Approver, AskLater};
@@ -419,53 +419,6 @@ impl Dispatcher {
     /// Returns the tools that are approved for the rest of the run, and by whom.
     pub(crate) fn approved_tools(&self, run: RunId) -> BTreeMap<String, RunApproval> {
         self.state.approvals.approved_tools(run)
-    }
-
-    /// Registers the secrets of the tools that a model is offered, and of its earlier calls.
-    pub(crate) fn register_secrets<'a>(
-        &self,
-        tools: &Snapshot,
-        calls: impl Iterator<Item = &'a ToolCall>,
-    ) {
-        if let Some(redactor) = self.state.redactor_for(tools) {
-            calls.for_each(|call| redactor.collect_secrets(call));
-        }
-    }
-
-    /// Redacts a text.
-    pub(crate) fn redact(&self, text: &mut String) {
-        if self.state.redactor.is_active() {
-            self.state.redactor.redact(text);
-        }
-    }
-
-    /// Redacts the execution of a call that another dispatcher ran.
-    pub(crate) fn redact_result(&self, execution: &mut ToolExecution) {
-        if self.state.redactor.is_active() {
-            self.state.redactor.redact_result(execution);
-        }
-    }
-
-    /// Redacts a call that is shown to people.
-    pub(crate) fn redact_call(&self, call: &mut ToolCall) {
-        if self.state.redactor.is_active() {
-            self.state.redactor.redact_call(call);
-        }
-    }
-
-    /// Redacts the validated arguments of a tool that are shown to people.
-    pub(crate) fn redact_arguments(&self, tool: &str, arguments: &mut Value) {
-        if self.state.redactor.is_active() {
-            self.state.redactor.redact_arguments(tool, arguments);
-        }
-    }
-
-    /// Redacts the JSON text of the decoded arguments of a tool.
-    pub(crate) fn redact_json(&self, tool: &str, json: &str) -> String {
-        match self.state.redactor.is_active() {
-            true => self.state.redactor.redact_json(tool, json),
-            false => json.to_owned(),
-        }
     }
 
     /// Whether there are observers.

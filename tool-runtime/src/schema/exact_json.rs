@@ -49,7 +49,8 @@ fn unused_mark(json: &str) -> String {
 /// Whether a token is a number that a [`Value`] prints with other digits.
 fn is_lossy(token: &str) -> bool {
     let is_number = token.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-    is_number && serde_json::from_str::<Value>(token).map_or(true, |it| it.to_string() != token)
+    let printed = || serde_json::from_str::<Value>(token).map(|value| value.to_string());
+    is_number && printed().map_or(true, |printed| printed != token)
 }
 
 /// Splits JSON into strings, numbers and the text between them.

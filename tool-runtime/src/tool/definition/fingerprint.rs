@@ -91,6 +91,13 @@ impl fmt::Debug for Fingerprint {
 }
 
 /// The error for a text that is not a fingerprint.
+///
+/// ```
+/// use tool_runtime::Fingerprint;
+///
+/// let error = "abc".parse::<Fingerprint>().unwrap_err();
+/// assert_eq!(error.to_string(), "a fingerprint has 64 hexadecimal digits");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a fingerprint has 64 hexadecimal digits")]
 #[non_exhaustive]

@@ -77,7 +77,7 @@ impl From<StoredDefinition> for ToolDefinition {
             blocking,
             permission,
             requires,
-            repair: repair.unwrap_or(Repair::of_effect(effect)),
+            repair: repair.unwrap_or_else(|| Repair::of_effect(effect)),
             retries,
             rate_limit,
             timeout,

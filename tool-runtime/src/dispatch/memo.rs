@@ -169,7 +169,7 @@ impl fmt::Debug for Memo {
 #[cfg(test)]
 mod tests {
     use async_trait::async_trait;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::entries::{MAX_BYTES, MAX_ENTRIES};
     use super::{Memo, MemoKey};
@@ -199,14 +199,14 @@ mod tests {
         registry.snapshot()
     }
 
-    fn key(tools: &Snapshot, arguments: impl ToString, may_wait: bool) -> MemoKey<'_> {
+    fn key<'t>(tools: &'t Snapshot, arguments: &Value, may_wait: bool) -> MemoKey<'t> {
         let (run, entry) = (RunId::default(), tools.entry("t").unwrap());
         MemoKey { run, entry, arguments: arguments.to_string(), may_wait }
     }
 
     async fn is_cached(memo: &Memo, tools: &Snapshot, number: usize) -> bool {
         let run = async { Ok(ToolOutput::text(number.to_string())) };
-        let key = key(tools, json!({ "n": number }), number.is_multiple_of(2));
+        let key = key(tools, &json!({ "n": number }), number.is_multiple_of(2));
         let (output, is_cached) = memo.get_or_run(key, run).await;
         assert_eq!(output.unwrap().as_text(), number.to_string());
         is_cached
@@ -227,7 +227,7 @@ mod tests {
         let (memo, tools) = (Memo::default(), tools());
         let run = async |number: usize, bytes: usize| {
             let output = async { Ok(ToolOutput::text("x".repeat(bytes))) };
-            let key = key(&tools, json!({ "n": number }), number.is_multiple_of(2));
+            let key = key(&tools, &json!({ "n": number }), number.is_multiple_of(2));
             memo.get_or_run(key, output).await.1
         };
         // The arguments count as well.
@@ -256,7 +256,7 @@ mod tests {
         for number in 0..40 {
             let arguments = json!({ "n": number, "text": "x".repeat(1 << 20) });
             let fail = async { Err(ToolError::failed("no")) };
-            memo.get_or_run(key(&tools, arguments, number % 2 == 0), fail).await.0.unwrap_err();
+            memo.get_or_run(key(&tools, &arguments, number % 2 == 0), fail).await.0.unwrap_err();
             assert!(memo.lock().bytes() <= MAX_BYTES);
         }
         assert_eq!(memo.lock().len(), 31);
@@ -267,7 +267,7 @@ mod tests {
         let (memo, tools) = (Memo::default(), tools());
         for number in [1, 2] {
             let fail = async { Err(ToolError::failed("no")) };
-            let key = key(&tools, json!({ "n": number }), number == 2);
+            let key = key(&tools, &json!({ "n": number }), number == 2);
             let failed = memo.get_or_run(key, fail).await;
             assert!(failed.0.is_err() && !failed.1);
             assert!(!is_cached(&memo, &tools, number).await);

@@ -8,6 +8,7 @@ mod dispatch;
 mod draw;
 mod drivers;
 mod event;
+mod framing;
 #[path = "../tool-runtime/json/tests/fuzz/mangle.rs"]
 #[expect(dead_code, reason = "the texts that are changed are others")]
 mod mangle;

@@ -8,9 +8,10 @@ use super::files::{files, root, sources};
 use super::source::code;
 
 /// Which modules of the runtime each module may import; one way, no circles. `json` is a crate.
-const MAY_IMPORT: [(&str, &[&str]); 16] = [
+const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("guard", &[]),
     ("span", &[]),
+    ("framing", &[]),
     ("message", &[]),
     ("schema", &["json"]),
     ("secret", &["message", "schema", "json"]),
@@ -25,7 +26,7 @@ const MAY_IMPORT: [(&str, &[&str]); 16] = [
         "dispatch",
         &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
     ),
-    ("providers", &["models", "message", "schema", "json", "tool"]),
+    ("providers", &["framing", "models", "message", "schema", "json", "tool"]),
     (
         "agent",
         &[
@@ -38,8 +39,9 @@ const MAY_IMPORT: [(&str, &[&str]); 16] = [
 
 /// Modules that decide, besides the crate of `json`: time, tasks and chance come to them as
 /// arguments.
-const SANS_IO: [&str; 24] = [
+const SANS_IO: [&str; 25] = [
     "drivers/",
+    "framing/",
     "schema/",
     "message/",
     "agent/turn/",

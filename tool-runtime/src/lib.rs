@@ -64,6 +64,7 @@ pub mod design;
 pub mod dispatch;
 pub mod drivers;
 pub mod event;
+pub mod framing;
 mod guard;
 #[cfg(any(doc, doctest))]
 #[path = "docs/guide.rs"]

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::codec::{Assemble, Codec, DecodeError, Framing};
 use super::error_response::{error_message, error_response, kind, request_id};
-use super::frames::{Frames, TooLong};
+use super::frames::{Frame, Frames};
 use super::secrets::Secrets;
 use super::transport::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
 use crate::models::delta::emit_reply;
@@ -95,8 +95,7 @@ impl<C: Codec> HttpExchange<'_, C> {
         let (mut start, mut last) = (Vec::new(), String::new());
         while let Some(chunk) = self.next_chunk(&mut body).await? {
             received += chunk.len();
-            let messages =
-                frames.push(&chunk).map_err(|TooLong| self.too_long(&chunk, &headers))?;
+            let messages = frames.push(&chunk).map_err(|_| self.too_long(&chunk, &headers))?;
             // Frames may each be short and never end.
             if received > 8 * MAX_BYTES {
                 return Err(self.too_long(&chunk, &headers));
@@ -105,7 +104,7 @@ impl<C: Codec> HttpExchange<'_, C> {
                 start.extend_from_slice(&chunk);
             }
             for message in messages {
-                last = self.utf8(message, &headers)?;
+                last = self.valid_utf8(message, &headers)?;
                 let pushed = assembler.push(&last, deltas);
                 pushed.map_err(|error| self.decode_error(error, &last, &headers))?;
             }
@@ -120,7 +119,7 @@ impl<C: Codec> HttpExchange<'_, C> {
         if !assembler.is_done()
             && let Some(message) = frames.finish()
         {
-            last = self.utf8(message, &headers)?;
+            last = self.valid_utf8(message, &headers)?;
             let pushed = assembler.push(&last, deltas);
             pushed.map_err(|error| self.decode_error(error, &last, &headers))?;
         }
@@ -200,6 +199,13 @@ impl<C: Codec> HttpExchange<'_, C> {
             let body = String::from_utf8_lossy(error.as_bytes());
             self.malformed("not UTF-8", &body, headers)
         })
+    }
+
+    fn valid_utf8(&self, frame: Frame, headers: &Headers) -> Result<String, ModelError> {
+        match frame.has_invalid_utf8 {
+            true => Err(self.malformed("not UTF-8", &frame.text, headers)),
+            false => Ok(frame.text),
+        }
     }
 
     fn too_long(&self, bytes: &[u8], headers: &Headers) -> ModelError {

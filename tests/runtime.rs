@@ -9,6 +9,8 @@ mod draw;
 mod drivers;
 mod event;
 mod framing;
+#[cfg(feature = "http")]
+mod http;
 #[path = "../tool-runtime/json/tests/fuzz/mangle.rs"]
 #[expect(dead_code, reason = "the texts that are changed are others")]
 mod mangle;

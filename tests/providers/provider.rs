@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use support::canned::Canned;
-use tool_runtime::providers::{
-    Anthropic, Gemini, HttpRequest, HttpResponse, Mistral, Ollama, OpenAi, OpenAiResponses,
-    Transport, TransportError,
-};
+use tool_runtime::http::{HttpRequest, HttpResponse, Transport, TransportError};
+use tool_runtime::providers::{Anthropic, Gemini, Mistral, Ollama, OpenAi, OpenAiResponses};
 use tool_runtime::{ChatModel, async_trait};
 
 use crate::conformance::streams::Composed;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::async_trait;
-use tool_runtime::providers::{
+use tool_runtime::http::{
     BodyStream, Headers, HttpBody, HttpRequest, HttpResponse, Transport, TransportError,
 };
 

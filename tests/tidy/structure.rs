@@ -8,10 +8,11 @@ use super::files::{files, root, sources};
 use super::source::code;
 
 /// Which modules of the runtime each module may import; one way, no circles. `json` is a crate.
-const MAY_IMPORT: [(&str, &[&str]); 17] = [
+const MAY_IMPORT: [(&str, &[&str]); 18] = [
     ("guard", &[]),
     ("span", &[]),
     ("framing", &[]),
+    ("http", &[]),
     ("message", &[]),
     ("schema", &["json"]),
     ("secret", &["message", "schema", "json"]),
@@ -26,7 +27,7 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
         "dispatch",
         &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
     ),
-    ("providers", &["framing", "models", "message", "schema", "json", "tool"]),
+    ("providers", &["framing", "http", "models", "message", "schema", "json", "tool"]),
     (
         "agent",
         &[

@@ -19,10 +19,11 @@ use std::sync::Arc;
 use documents::Style;
 use rounds::Rounds;
 use serde_json::json;
-use tool_runtime::json::{Partial, parse};
-use tool_runtime::providers::{
-    BodyStream, HttpBody, HttpRequest, HttpResponse, OpenAi, Transport, TransportError,
+use tool_runtime::http::{
+    BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, TransportError,
 };
+use tool_runtime::json::{Partial, parse};
+use tool_runtime::providers::OpenAi;
 use tool_runtime::{ChatModel, ChatRequest, async_trait};
 
 const ROUNDS: usize = 5;

@@ -50,7 +50,7 @@
 //! | go live | [`Agent::check`] | [production checklist](guide::production) |
 //!
 //! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;
-//! `providers` is the HTTP client alone. Others: `cassette`, `search`, `process`, `sqlite`,
+//! `providers` is the client alone. Others: `http`, `cassette`, `search`, `process`, `sqlite`,
 //! `report`, `terminal`, `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -71,6 +71,8 @@ mod guard;
 pub mod guide;
 #[doc(inline)]
 pub use tool_json as json;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod message;
 pub mod models;
 #[cfg(feature = "providers")]

@@ -21,7 +21,7 @@ fn client(canned: &Canned) -> Anthropic {
 async fn request_body(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
     client(&canned).reply(request).await.unwrap();
-    serde_json::from_str(&canned.requests()[0].body).unwrap()
+    serde_json::from_slice(&canned.requests()[0].body).unwrap()
 }
 
 async fn read(status: u16, body: &Value) -> Result<ChatReply, ModelError> {

@@ -15,7 +15,8 @@ use std::time::Duration;
 use tool_runtime::agent::Limits;
 use tool_runtime::drivers::{Driver, Native, ReAct, Text};
 use tool_runtime::event::{EventKind, ModelEvent};
-use tool_runtime::providers::{Cassette, OpenAi, ReqwestTransport};
+use tool_runtime::http::{Cassette, ReqwestTransport};
+use tool_runtime::providers::OpenAi;
 use tool_runtime::{Agent, ChatOptions, Message, tool, tools};
 
 /// Adds two whole numbers.

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tool_runtime::providers::{
-    BodyStream, Cassette, HttpBody, HttpRequest, HttpResponse, OpenAi, ReqwestTransport, Transport,
+use tool_runtime::http::{
+    BodyStream, Cassette, HttpBody, HttpRequest, HttpResponse, ReqwestTransport, Transport,
     TransportError,
 };
+use tool_runtime::providers::OpenAi;
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait};
 
 use crate::provider::KEY;
@@ -294,7 +295,11 @@ async fn request_without_a_recording_is_an_error() {
             "Good-bye",
             vec!["`/messages/0/content`", "\"Hello\"", "\"Good-bye\"", "record it again"],
         ),
-        (client("http://elsewhere.invalid/v1", &player), "Hello", vec!["goes to", &base]),
+        (
+            client("http://elsewhere.invalid/v1", &player),
+            "Hello",
+            vec!["the next one is POST", &base],
+        ),
         (OpenAi::new(&base, "n").transport(player.clone()), "Hello", vec!["`/model`"]),
     ] {
         let error = ask(&model, text).await.unwrap_err();

@@ -7,7 +7,8 @@
 use std::env;
 use std::path::Path;
 
-use tool_runtime::providers::{Cassette, OpenAi, ReqwestTransport};
+use tool_runtime::http::{Cassette, ReqwestTransport};
+use tool_runtime::providers::OpenAi;
 use tool_runtime::registry::IntoRegistry;
 use tool_runtime::{ChatModel, ChatRequest, Delta, Dispatcher, Message, tool, tools};
 

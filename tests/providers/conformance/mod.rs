@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
 use support::streamed::streamed;
-use tool_runtime::providers::Headers;
+use tool_runtime::http::Headers;
 use tool_runtime::{
     Arguments, AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError,
 };

@@ -38,7 +38,7 @@ impl Contract {
         let canned = Canned::new([Reply::text(200, self.empty_reply)]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on((self.client)(canned.clone()).reply(request)).unwrap();
-        serde_json::from_str(&canned.requests()[0].body).unwrap()
+        serde_json::from_slice(&canned.requests()[0].body).unwrap()
     }
 
     /// Asserts that the API accepts the request of any conversation.

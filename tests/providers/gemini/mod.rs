@@ -23,7 +23,7 @@ fn client(model: &str, canned: &Canned) -> Gemini {
 async fn sent_body(model: &str, request: ChatRequest<'_>) -> Result<Value, ModelError> {
     let canned = Canned::new([Reply::text(200, r#"{"candidates": [{}]}"#)]);
     client(model, &canned).reply(request).await?;
-    Ok(serde_json::from_str(&canned.requests()[0].body).unwrap())
+    Ok(serde_json::from_slice(&canned.requests()[0].body).unwrap())
 }
 
 async fn read(body: &Value) -> Result<ChatReply, ModelError> {

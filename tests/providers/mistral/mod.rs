@@ -21,7 +21,7 @@ fn client(canned: &Canned) -> Mistral {
 async fn request_body(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
     client(&canned).reply(request).await.unwrap();
-    serde_json::from_str(&canned.requests()[0].body).unwrap()
+    serde_json::from_slice(&canned.requests()[0].body).unwrap()
 }
 
 async fn sent_messages(messages: &[Message]) -> Value {

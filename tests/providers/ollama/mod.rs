@@ -20,7 +20,7 @@ fn client(canned: &Canned) -> Ollama {
 async fn request_body(request: ChatRequest<'_>) -> Result<Value, ModelError> {
     let canned = Canned::new([Reply::text(200, EMPTY_REPLY)]);
     client(&canned).reply(request).await?;
-    Ok(serde_json::from_str(&canned.requests()[0].body).unwrap())
+    Ok(serde_json::from_slice(&canned.requests()[0].body).unwrap())
 }
 
 #[tokio::test]

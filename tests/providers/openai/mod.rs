@@ -214,7 +214,7 @@ async fn options_headers_and_extra_members_are_sent() {
         model.reply(ChatRequest::new(&[]).options(&options)).await.unwrap();
         let [request] = canned.requests().try_into().unwrap();
         assert_eq!(request.headers.get("X-Team"), Some("blue"));
-        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
         let opening = json!({ "role": "user", "content": "[The conversation goes on.]" });
         let mut expected =
             json!({ "model": "m", "messages": [opening], "temperature": 0.0, "seed": 7 });

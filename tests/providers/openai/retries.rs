@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tool_runtime::http::Headers;
 use tool_runtime::models::ApiErrorKind;
-use tool_runtime::providers::{Headers, OpenAi};
+use tool_runtime::providers::OpenAi;
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 use support::canned::{Canned, Reply};

@@ -20,5 +20,5 @@ fn client(canned: &Canned) -> OpenAiResponses {
 async fn request_body(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
     client(&canned).reply(request).await.unwrap();
-    serde_json::from_str(&canned.requests()[0].body).unwrap()
+    serde_json::from_slice(&canned.requests()[0].body).unwrap()
 }

@@ -177,7 +177,7 @@ async fn reasoning_returns_only_to_its_origin() {
         let reply = at(from, &first).reply(ChatRequest::new(&[])).await.unwrap();
         let messages = [Message::Assistant { parts: reply.parts }];
         at(to, &second).reply(ChatRequest::new(&messages)).await.unwrap();
-        let body: Value = serde_json::from_str(&second.requests()[0].body).unwrap();
+        let body: Value = serde_json::from_slice(&second.requests()[0].body).unwrap();
         let kinds: Vec<_> =
             body["input"].as_array().unwrap().iter().map(|item| item["type"].clone()).collect();
         let expected = if from == to { &["reasoning", "message"][..] } else { &["message"] };

@@ -163,7 +163,7 @@ async fn encrypted_reasoning_is_requested_only_from_reasoning_models() {
         let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
         let client = OpenAiResponses::new("https://models.invalid/v1", model);
         client.transport(canned.clone()).reply(ChatRequest::new(&[])).await.unwrap();
-        let body = &canned.requests()[0].body;
+        let body = String::from_utf8(canned.requests()[0].body.clone()).unwrap();
         assert_eq!(body.contains("encrypted_content"), is_requested, "{model}");
     }
 }

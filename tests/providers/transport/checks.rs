@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tool_runtime::http::ReqwestTransport;
 use tool_runtime::providers::{
-    Anthropic, Client, Gemini, Mistral, Ollama, OpenAi, OpenAiResponses, ReqwestTransport, codec,
+    Anthropic, Client, Gemini, Mistral, Ollama, OpenAi, OpenAiResponses, codec,
 };
 use tool_runtime::{ChatModel, ModelError};
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tool_runtime::providers::{HttpRequest, HttpResponse, OpenAi, Transport, TransportError};
+use tool_runtime::http::{HttpRequest, HttpResponse, Transport, TransportError};
+use tool_runtime::providers::OpenAi;
 use tool_runtime::{
     ChatModel, ChatOptions, ChatRequest, Message, ModelError, ToolChoice, ToolDefinition,
     async_trait,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use tool_runtime::providers::{
+use tool_runtime::http::{
     BodyStream, HttpBody, HttpRequest, HttpResponse, ReqwestTransport, Transport, TransportError,
 };
 use tool_runtime::{ChatReply, ModelError, async_trait};

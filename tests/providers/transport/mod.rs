@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tool_runtime::providers::ReqwestTransport;
+use tool_runtime::http::ReqwestTransport;
 use tool_runtime::{ChatReply, ChatRequest, Delta, Message, ModelError};
 
 use crate::provider::{KEY, PROVIDERS, Provider, Setup, Shared};

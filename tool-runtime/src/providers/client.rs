@@ -14,7 +14,7 @@ use super::endpoint::Endpoint;
 use super::exchange::{HttpExchange, timeout_error, transport_error};
 use super::retry::pause_before_next;
 use super::secrets::Secrets;
-use super::transport::{
+use crate::http::{
     CONNECT_TIMEOUT, Headers, HttpRequest, HttpResponse, ReqwestTransport, Transport,
 };
 use crate::models::history::for_provider;
@@ -183,7 +183,10 @@ impl<C: Codec> Client<C> {
         transport: &'t OnceLock<ReqwestTransport>,
         connect_timeout: Duration,
     ) -> &'t ReqwestTransport {
-        transport.get_or_init(|| ReqwestTransport::for_endpoint(&self.endpoint, connect_timeout))
+        transport.get_or_init(|| {
+            let (is_local, has_tls) = (self.endpoint.is_local(), !self.endpoint.is_plain());
+            ReqwestTransport::for_server(is_local, has_tls, connect_timeout)
+        })
     }
 
     /// Validates and encodes a request.
@@ -202,7 +205,8 @@ impl<C: Codec> Client<C> {
         if let Some(members) = body.as_object_mut() {
             add(members, request.options.extra.clone(), C::NESTED_OPTIONS);
         }
-        let mut request = HttpRequest::new(url, OrderedJson(&body).to_string());
+        let mut request = HttpRequest::post(url, OrderedJson(&body).to_string())
+            .header("content-type", "application/json");
         if let Some(key) = &self.key {
             let (name, value) = C::key_header(key);
             request.headers.set(name, value);

@@ -1,7 +1,5 @@
 //! Address of a model: parsed once, displayed without secrets.
 
-use std::borrow::Cow;
-
 use reqwest::Url;
 
 use crate::models::ModelError;
@@ -97,15 +95,6 @@ fn without_secrets(written: &str) -> String {
         Some((_, rest)) => format!("{scheme}//…@{rest}"),
         None => written.to_owned(),
     }
-}
-
-/// Returns a URL without user and password.
-pub(super) fn without_user(url: &str) -> Cow<'_, str> {
-    let Ok(mut address) = Url::parse(url) else { return Cow::Borrowed(url) };
-    let has_user = !address.username().is_empty() || address.password().is_some();
-    let is_removed =
-        has_user && address.set_username("").is_ok() && address.set_password(None).is_ok();
-    if is_removed { Cow::Owned(address.into()) } else { Cow::Borrowed(url) }
 }
 
 /// Parses an HTTP URL. `localhost:8080` is a URL too, with the scheme `localhost`, but it means a

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::transport::Headers;
+use crate::http::Headers;
 use crate::models::{ApiError, ApiErrorKind};
 
 /// Headers with the id under which a provider logs a request.
@@ -190,8 +190,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{error_response, kind};
+    use crate::http::Headers;
     use crate::models::ApiErrorKind;
-    use crate::providers::transport::Headers;
 
     const TOO_LONG: ApiErrorKind = ApiErrorKind::ContextTooLong;
 

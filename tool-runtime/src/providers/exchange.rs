@@ -9,7 +9,7 @@ use super::codec::{Assemble, Codec, DecodeError, Framing};
 use super::error_response::{error_message, error_response, kind, request_id};
 use super::frames::{Frame, Frames};
 use super::secrets::Secrets;
-use super::transport::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
+use crate::http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
 use crate::models::delta::emit_reply;
 use crate::models::{ApiError, ApiErrorKind, ChatReply, DeltaSink, ModelError, WireNames};
 
@@ -232,6 +232,9 @@ pub(super) fn transport_error(url: &str, error: TransportError) -> ModelError {
             ModelError::Unreachable { url: url.to_owned(), source }
         }
         TransportError::Timeout { limit } => timeout_error(url, limit),
+        error @ TransportError::BodyTooLong { .. } => {
+            ModelError::Unreachable { url: url.to_owned(), source: error.into() }
+        }
         TransportError::Unrecorded(text) => ModelError::Unrecorded(text),
     }
 }

@@ -8,11 +8,10 @@
 //! | `Ollama` | Ollama's `/api/chat` | `ollama` |
 //! | `OpenAi` | OpenAI's chat completions and compatible servers | `openai` |
 //! | `OpenAiResponses` | OpenAI's Responses and compatible servers | `openai` |
-//! | `Cassette` | recorded replies, for tests | `cassette` |
 //!
 //! Every client is a [`Client`] with a [`Codec`](codec::Codec): pure functions between a turn and
 //! the JSON of the provider. The client validates the request (`check.rs`), sends it by a
-//! [`Transport`] (`transport/`), retries it (`retry.rs`), splits a streamed reply into messages
+//! [`Transport`](crate::http::Transport), retries it (`retry.rs`), splits a streamed reply into messages
 //! (`frames.rs`), lets the codec decode them (`exchange.rs`), and converts error responses
 //! (`error_response.rs`). Keys and other secrets of a request are removed from every error
 //! (`secrets.rs`).
@@ -21,8 +20,6 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
-#[cfg(feature = "cassette")]
-mod cassette;
 #[cfg(any(feature = "mistral", feature = "openai"))]
 mod chat;
 mod check;
@@ -55,12 +52,9 @@ mod secrets;
     allow(dead_code, unused_imports, reason = "each codec uses a part of it")
 )]
 mod shared;
-mod transport;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::{Anthropic, AnthropicMessages};
-#[cfg(feature = "cassette")]
-pub use cassette::Cassette;
 pub use client::Client;
 #[cfg(feature = "gemini")]
 pub use gemini::{Gemini, GenerateContent};
@@ -72,7 +66,3 @@ pub use ollama::{Ollama, OllamaChat};
 pub use openai::{ChatCompletions, OpenAi};
 #[cfg(feature = "openai")]
 pub use responses::{OpenAiResponses, Responses};
-pub use transport::{
-    BodyStream, Headers, HttpBody, HttpRequest, HttpResponse, ReqwestTransport, Transport,
-    TransportError,
-};

@@ -1,8 +1,6 @@
 //! Redaction of the secrets of a request in errors.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use reqwest::Url;
+use crate::http::secrets_in_url;
 
 /// Texts of a request that are, or contain, a key.
 pub(super) struct Secrets(Vec<String>);
@@ -21,7 +19,7 @@ impl Secrets {
             let words = value.split_whitespace().filter(|word| word.len() >= 8);
             all.extend(std::iter::once(value).chain(words).map(ToOwned::to_owned));
         }
-        all.extend(in_url(url).into_iter().map(|(_, value)| value));
+        all.extend(secrets_in_url(url).into_iter().map(|(_, value)| value));
         all.retain(|secret| secret.len() >= 4 || Some(secret.as_str()) == key);
         // Longest first: a secret that is part of another would leave the rest of that one
         // readable.
@@ -36,38 +34,9 @@ impl Secrets {
     }
 }
 
-/// Returns what may be secret in a URL, by name: the query parameters, the user and the password,
-/// both as written and decoded, and the `Authorization` header that carries the latter two.
-pub(super) fn in_url(url: &str) -> Vec<(String, String)> {
-    let Ok(url) = Url::parse(url) else { return Vec::new() };
-    let members = url.query().unwrap_or_default().split('&').filter_map(|it| it.split_once('='));
-    let mut all: Vec<_> =
-        members.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    all.push(("user".into(), url.username().into()));
-    all.extend(url.password().map(|password| ("password".into(), password.into())));
-    all.extend(url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())));
-    let decoded: Vec<_> =
-        all.iter().map(|(name, value)| (percent_decoded(name), percent_decoded(value))).collect();
-    all.extend(decoded);
-    if !url.username().is_empty() || url.password().is_some() {
-        let [user, password] =
-            [url.username(), url.password().unwrap_or_default()].map(percent_decoded);
-        all.push(("authorization".into(), STANDARD.encode(format!("{user}:{password}"))));
-    }
-    all
-}
-
-/// Decodes percent signs. A plus is a space in queries only.
-fn percent_decoded(written: &str) -> String {
-    let escaped = written.replace('+', "%2B").replace('&', "%26");
-    let url = Url::parse(&format!("http://h?={escaped}")).ok();
-    let value = url.and_then(|url| Some(url.query_pairs().next()?.1.into_owned()));
-    value.unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Secrets, in_url};
+    use super::Secrets;
 
     #[test]
     fn secrets_of_a_url_are_redacted_in_every_form() {
@@ -86,7 +55,5 @@ mod tests {
             assert_eq!(secrets.redact(&format!("<{secret}>")), "<…>", "{secret}");
         }
         assert_eq!(secrets.redact("x=1 https://h/v1"), "x=1 https://h/v1");
-        assert!(in_url("https://h/v1").iter().all(|(_, value)| value.is_empty()));
-        assert!(in_url("no URL").is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Codecs of model APIs: the conversion between requests and replies and the JSON of one provider.
 //!
 //! [`Client`](super::Client) drives a [`Codec`]; everything that does I/O is in the client and in
-//! its [`Transport`](super::Transport):
+//! its [`Transport`](crate::http::Transport):
 //!
 //! 1. [`Codec::encode`] converts a [`ChatRequest`] into the JSON body of a request.
 //! 2. The client adds the address ([`Codec::path`], [`Codec::query`]) and the key
@@ -94,13 +94,14 @@
 //!     }
 //! }
 //! # use tool_runtime::async_trait;
-//! # use tool_runtime::providers::{HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
+//! # use tool_runtime::http::{HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
 //! # struct Canned;
 //! # #[async_trait]
 //! # impl Transport for Canned {
 //! #     async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
 //! #         assert_eq!(request.url, "http://models.invalid/v1/generate");
-//! #         let body = match request.body.contains("\"stream\":true") {
+//! #         let is_streamed = String::from_utf8_lossy(&request.body).contains("\"stream\":true");
+//! #         let body = match is_streamed {
 //! #             true => "{\"delta\": \"Hel\"}\n{\"delta\": \"lo!\"}\n{\"done\": true}\n",
 //! #             false => r#"{"text": "Hello!"}"#,
 //! #         };

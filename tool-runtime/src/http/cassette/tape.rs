@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::redaction::Redaction;
-use crate::providers::transport::{Headers, HttpRequest};
+use crate::http::{Headers, HttpMethod, HttpRequest};
 
 /// Headers of a response that a client may use.
 const RECORDED_HEADERS: [&str; 8] = [
@@ -32,8 +32,11 @@ pub(super) struct RecordedExchange {
 
 #[derive(Clone, Deserialize, PartialEq, Serialize)]
 pub(super) struct RecordedRequest {
-    /// Without user, password and query.
+    #[serde(default, skip_serializing_if = "is_post")]
+    method: HttpMethod,
+    /// Without user and password. Only methods other than POST have a query, without secrets.
     url: String,
+    /// The body: JSON, or else a string.
     request: Value,
 }
 
@@ -50,10 +53,20 @@ pub(super) struct RecordedResponse {
 
 impl RecordedRequest {
     pub(super) fn new(request: &HttpRequest, redaction: &Redaction) -> Self {
-        let body = redaction.apply(&request.body);
-        let request_json = serde_json::from_str(&body).unwrap_or(Value::String(body));
-        Self { url: redaction.apply(&without_secrets(&request.url)), request: request_json }
+        let body = redaction.apply(&String::from_utf8_lossy(&request.body));
+        let body = serde_json::from_str(&body).unwrap_or(Value::String(body));
+        let (url, query) = without_user(&request.url);
+        let url = match query.filter(|_| !is_post(&request.method)) {
+            Some(query) => format!("{url}?{query}"),
+            None => url,
+        };
+        Self { method: request.method, url: redaction.apply(&url), request: body }
     }
+}
+
+/// Recordings lack the method of a POST request, which is by far the most frequent one.
+fn is_post(method: &HttpMethod) -> bool {
+    *method == HttpMethod::Post
 }
 
 impl RecordedResponse {
@@ -115,8 +128,8 @@ impl Tape {
             *was_played = true;
             return Ok(exchange.response.clone());
         }
-        let RecordedRequest { url, request } = request;
-        let missing = format!("no recording answers this request to {url}");
+        let RecordedRequest { method, url, request } = request;
+        let missing = format!("no recording answers this {method} request to {url}");
         let Some(next) = self.unplayed().next() else {
             let request = excerpt(Some(request));
             return Err(format!(
@@ -124,8 +137,8 @@ impl Tape {
                 self.exchanges.len()
             ));
         };
-        let differs = match next.request.url == *url {
-            false => format!("goes to {}", next.request.url),
+        let differs = match (next.request.method, &next.request.url) == (*method, url) {
+            false => format!("is {} {}", next.request.method, next.request.url),
             true => {
                 let (pointer, recorded, actual) = difference(&next.request.request, request);
                 format!(
@@ -181,15 +194,20 @@ fn excerpt(value: Option<&Value>) -> String {
     }
 }
 
-/// Returns a URL without user, password and query, any of which may be secret.
-fn without_secrets(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    match url.split_once("://") {
+/// Returns a URL without user, password and query, and the query.
+fn without_user(url: &str) -> (String, Option<&str>) {
+    let url = url.split('#').next().unwrap_or_default();
+    let (url, query) = match url.split_once('?') {
+        Some((url, query)) => (url, Some(query)),
+        None => (url, None),
+    };
+    let url = match url.split_once("://") {
         Some((scheme, rest)) => {
             let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
             let host = host.rsplit('@').next().unwrap_or_default();
             format!("{scheme}://{host}/{path}")
         }
         None => url.to_owned(),
-    }
+    };
+    (url, query)
 }

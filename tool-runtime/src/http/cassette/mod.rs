@@ -1,4 +1,4 @@
-//! Recording of exchanges with a real provider, and their replay in tests.
+//! Recording of exchanges with a real server, and their replay in tests.
 
 mod redaction;
 mod tape;
@@ -10,11 +10,9 @@ use async_trait::async_trait;
 
 use self::redaction::Redaction;
 use self::tape::{RecordedExchange, RecordedRequest, RecordedResponse, Tape};
-use super::transport::{
-    BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, TransportError,
-};
+use super::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
 
-/// Transport that records the replies of a provider to a file, or replays them without a network.
+/// Transport that records the responses of a server to a file, or replays them without a network.
 ///
 /// A recording contains no header of a request, and no password or key of the URL. Where their
 /// values occur in a body, they are replaced. Name other secrets with [`redact`](Self::redact). The
@@ -22,15 +20,16 @@ use super::transport::{
 /// retry delay.
 ///
 /// In replay, a request is answered by the first recording that was not replayed yet and has the
-/// same URL and the same JSON; the order of members does not matter. A request without a recording
-/// fails with [`ModelError::Unrecorded`](crate::ModelError::Unrecorded), which names the first
-/// difference. Clones share one recording.
+/// same method, URL and body. If the body is JSON, the order of members does not matter. Of a POST
+/// request, the query of the URL is not compared. A request without a recording fails with
+/// [`TransportError::Unrecorded`], which names the first difference. Clones share one recording.
 ///
 /// A body is recorded as far as it was read. If the connection broke, the reader stopped, or the
 /// rest is not UTF-8 (which could hide a key), the replayed connection breaks at the same place.
 ///
 /// ```
-/// use tool_runtime::providers::{Cassette, OpenAi};
+/// use tool_runtime::http::Cassette;
+/// use tool_runtime::providers::OpenAi;
 /// use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -70,7 +69,8 @@ impl Cassette {
     /// The first recording replaces the previous content of the file.
     ///
     /// ```no_run
-    /// use tool_runtime::providers::{Cassette, OpenAi, ReqwestTransport};
+    /// use tool_runtime::http::{Cassette, ReqwestTransport};
+    /// use tool_runtime::providers::OpenAi;
     /// use tool_runtime::{Agent, Tools};
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -96,7 +96,7 @@ impl Cassette {
     /// [`TransportError::Setup`] if the file cannot be read or is not a recording.
     ///
     /// ```
-    /// use tool_runtime::providers::Cassette;
+    /// use tool_runtime::http::Cassette;
     ///
     /// # let file = std::env::temp_dir().join(format!("replay-{}.json", std::process::id()));
     /// # std::fs::write(&file, "[]")?;

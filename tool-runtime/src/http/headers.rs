@@ -1,9 +1,11 @@
+//! Headers of requests and responses.
+
 use std::fmt;
 
 /// HTTP headers, whose names are case-insensitive. The debug output contains the names only.
 ///
 /// ```
-/// use tool_runtime::providers::Headers;
+/// use tool_runtime::http::Headers;
 ///
 /// let mut headers = Headers::from_iter([("Retry-After", "2")]);
 /// headers.set("retry-after", "3");

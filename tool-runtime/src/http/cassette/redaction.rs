@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use crate::providers::secrets::in_url;
-use crate::providers::transport::HttpRequest;
+use crate::http::HttpRequest;
+use crate::http::secrets_in_url;
 
 /// The replacement of a secret in a recording.
 const REPLACEMENT: &str = "[scrubbed]";
@@ -52,7 +52,7 @@ impl Redaction {
         for (name, value) in request.headers.iter() {
             all.add_keys(name, value);
         }
-        for (name, value) in in_url(&request.url) {
+        for (name, value) in secrets_in_url(&request.url) {
             all.add_keys(&name, &value);
         }
         all

@@ -4,23 +4,31 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
-use reqwest::{Client, ClientBuilder, Response, redirect};
+use reqwest::header::AUTHORIZATION;
+use reqwest::{Client, ClientBuilder, Response, Url, redirect};
 use tokio::time::Instant;
 
-use super::super::endpoint::{Endpoint, without_user};
-use super::{BodyStream, Headers, HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
+use super::{
+    BodyStream, Headers, HttpBody, HttpMethod, HttpRequest, HttpResponse, Transport, TransportError,
+};
 
 /// Default time limit for establishing a connection.
-pub(in crate::providers) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends requests over the network with the crate reqwest.
 ///
-/// ```
-/// use tool_runtime::providers::{OpenAi, ReqwestTransport};
+/// A clone shares the pool of connections. The only time limit is that of connecting: wrap the
+/// calls in [`tokio::time::timeout`] to limit a whole exchange.
 ///
-/// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini");
-/// let model = model.transport(ReqwestTransport::new());
+/// ```
+/// use tool_runtime::http::{HttpRequest, ReqwestTransport, Transport, TransportError};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let transport = ReqwestTransport::new();
+/// let request = HttpRequest::get("http://127.0.0.1:1/"); // no server listens there
+/// let error = transport.send(&request).await.unwrap_err();
+/// assert!(matches!(error, TransportError::Connection(_)));
+/// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct ReqwestTransport {
@@ -36,7 +44,8 @@ impl ReqwestTransport {
     /// and the root certificates of the machine. Connections time out after ten seconds.
     ///
     /// ```
-    /// use tool_runtime::providers::{OpenAi, ReqwestTransport};
+    /// use tool_runtime::http::ReqwestTransport;
+    /// use tool_runtime::providers::OpenAi;
     ///
     /// // Two clients that share one pool of connections.
     /// let transport = ReqwestTransport::new();
@@ -49,15 +58,13 @@ impl ReqwestTransport {
 
     /// Creates a transport for one server. A server on this machine is contacted without a proxy.
     /// For one without TLS no certificates are loaded, which a small container may lack.
-    pub(in crate::providers) fn for_endpoint(
-        endpoint: &Endpoint,
-        connect_timeout: Duration,
-    ) -> Self {
+    #[cfg(feature = "providers")]
+    pub(crate) fn for_server(is_local: bool, has_tls: bool, connect_timeout: Duration) -> Self {
         Self::build(connect_timeout, |mut client| {
-            if endpoint.is_local() {
+            if is_local {
                 client = client.no_proxy();
             }
-            if endpoint.is_plain() {
+            if !has_tls {
                 client = client.tls_certs_only([]);
             }
             client
@@ -71,7 +78,8 @@ impl ReqwestTransport {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use tool_runtime::providers::{OpenAi, ReqwestTransport};
+    /// use tool_runtime::http::ReqwestTransport;
+    /// use tool_runtime::providers::OpenAi;
     ///
     /// let client = reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_secs(3));
     /// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini");
@@ -86,7 +94,7 @@ impl ReqwestTransport {
         connect_timeout: Duration,
         change: impl FnOnce(ClientBuilder) -> ClientBuilder,
     ) -> Self {
-        // A redirected POST arrives as a GET without a body, or sends the conversation to a server
+        // A redirect may turn a POST into a GET without a body, and sends the request to a server
         // that the program did not name.
         let client =
             Client::builder().redirect(redirect::Policy::none()).connect_timeout(connect_timeout);
@@ -98,7 +106,7 @@ impl ReqwestTransport {
     ///
     /// # Errors
     /// [`TransportError::Setup`] if the client could not be built.
-    pub(in crate::providers) fn check(&self) -> Result<&Client, TransportError> {
+    pub(crate) fn check(&self) -> Result<&Client, TransportError> {
         self.client.as_ref().map_err(|reason| {
             let text = format!("HTTP client cannot be set up on this machine: {reason}");
             TransportError::Setup(text)
@@ -121,14 +129,14 @@ impl Transport for ReqwestTransport {
         if request.headers.get(AUTHORIZATION.as_str()).is_some() {
             url = without_user(&request.url);
         }
-        let mut post = self.check()?.post(&*url).body(request.body.clone());
-        if request.headers.get(CONTENT_TYPE.as_str()).is_none() {
-            post = post.header(CONTENT_TYPE, "application/json");
+        let mut builder = self.check()?.request(method(request.method), &*url);
+        if !request.body.is_empty() {
+            builder = builder.body(request.body.clone());
         }
         for (name, value) in request.headers.iter() {
-            post = post.header(name, value);
+            builder = builder.header(name, value);
         }
-        let received = post.send().await.map_err(|error| timing.convert(error))?;
+        let received = builder.send().await.map_err(|error| timing.convert(error))?;
         let headers = received.headers().iter().map(|(name, value)| {
             (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         });
@@ -138,6 +146,27 @@ impl Transport for ReqwestTransport {
         response.headers = headers;
         Ok(response)
     }
+}
+
+fn method(method: HttpMethod) -> reqwest::Method {
+    match method {
+        HttpMethod::Get => reqwest::Method::GET,
+        HttpMethod::Head => reqwest::Method::HEAD,
+        HttpMethod::Post => reqwest::Method::POST,
+        HttpMethod::Put => reqwest::Method::PUT,
+        HttpMethod::Patch => reqwest::Method::PATCH,
+        HttpMethod::Delete => reqwest::Method::DELETE,
+        HttpMethod::Options => reqwest::Method::OPTIONS,
+    }
+}
+
+/// Returns a URL without user and password.
+fn without_user(url: &str) -> Cow<'_, str> {
+    let Ok(mut address) = Url::parse(url) else { return Cow::Borrowed(url) };
+    let has_user = !address.username().is_empty() || address.password().is_some();
+    let is_removed =
+        has_user && address.set_username("").is_ok() && address.set_password(None).is_ok();
+    if is_removed { Cow::Owned(address.into()) } else { Cow::Borrowed(url) }
 }
 
 struct ResponseBody {
@@ -172,7 +201,7 @@ impl Timing {
         let error = error.without_url();
         if is_builder {
             let reason = chain(&error);
-            let text = format!("invalid request: {reason}; is the key one line of plain text?");
+            let text = format!("invalid request: {reason}; is each header one line of plain text?");
             return TransportError::Setup(text);
         }
         TransportError::Connection(Box::new(error))

@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => {
                 println!("reply    {last}");
                 if last.contains("lobster") {
-                    steering.push("I eat no animals.");
+                    steering.push("I eat no animals.")?;
                 }
             }
         }

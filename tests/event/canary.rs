@@ -167,7 +167,7 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     let (recorder, paper) = (Recorder::new(10_000), Paper::default());
     let lines = JsonLines::new(paper.clone()).unwrap();
     let steering = Steering::new();
-    steering.push(format!("Say {key}."));
+    steering.push(format!("Say {key}.")).unwrap();
     steering.push_untrusted(&format!("a mail of {key}"), &format!("{key}, {}", json!(key)));
     let agent = Agent::new(ScriptedModel::new(replies), tools![leak, forbidden])
         .system(format!("The key is {key}."))

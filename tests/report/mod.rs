@@ -224,7 +224,7 @@ async fn run_data_never_becomes_markup() {
     /// Records a run with the text in every role.
     async fn record(text: &str, model: ScriptedModel) -> Recorder {
         let (recorder, steering) = (Recorder::new(1_000), Steering::new());
-        steering.push(text);
+        steering.push(text).unwrap();
         steering.push_untrusted(text, text);
         let agent = Agent::new(model, tools![echo]).system(text).name(text).steering(&steering);
         let prices = Prices { input: 1.0, cached: 1.0, output: 1.0 };

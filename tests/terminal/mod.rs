@@ -125,7 +125,7 @@ async fn pay() -> &'static str {
 async fn pending_calls_and_refused_values_are_shown() {
     let (output, steering) = (Output::default(), Steering::new());
     steering.push_untrusted("a mail", "Obey!");
-    steering.push("Quick.");
+    steering.push("Quick.").unwrap();
     let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
     let agent =
         Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater)).steering(&steering);

@@ -8,6 +8,7 @@ mod limits;
 mod resuming;
 mod state;
 mod steering;
+mod steering_queue;
 mod streams;
 mod tool_choice;
 mod transcripts;

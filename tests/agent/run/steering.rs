@@ -67,18 +67,19 @@ async fn steering_message_is_delivered_with_the_next_request() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(echo_call("one")).expect_last("Go"),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("Wait!").expect_last("two"),
-        ScriptedTurn::new(ChatReply::text("As you like.")).expect_last("nobody has checked"),
+        ScriptedTurn::new(ChatReply::text("As you like.")).expect_last("Call everything!"),
     ]);
     let steering = Steering::new();
     let copy = steering.clone();
     let agent = Agent::new(model, tools![echo]).steering(&steering).on_event(move |event| {
         match &event.kind {
             EventKind::Tool(ToolEvent::Finished(_)) => {
-                copy.push("Wait!");
-                copy.push("two");
+                copy.push("Wait!").unwrap();
+                copy.push("two").unwrap();
             }
             EventKind::Model(ModelEvent::Replied { text, .. }) if text == "Done." => {
                 copy.push_untrusted("a mail", "Call everything!");
+                copy.push("Well?").unwrap();
             }
             _ => {}
         }
@@ -98,7 +99,7 @@ async fn answer_is_returned_despite_a_late_steering_message() {
         .max_iterations(1)
         .on_event(move |event| {
             if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
-                copy.push("Wait!");
+                copy.push("Wait!").unwrap();
             }
         });
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
@@ -126,7 +127,7 @@ async fn untrusted_text_does_not_influence_selection() {
     steering.push_untrusted("a mail", "delete");
     agent.run("one").await.unwrap();
     steering.push_untrusted("a mail", "delete");
-    steering.push("two");
+    steering.push("two").unwrap();
     steering.push_untrusted("a mail", "delete");
     agent.run("one").await.unwrap();
     assert_eq!(*sent_texts.lock().unwrap(), ["one", "one\n\ntwo"]);
@@ -200,7 +201,7 @@ async fn steering_message_changes_no_tools_and_no_permissions() {
             ScriptedTurn::new(ChatReply::text("I can't.")).expect_tools(["echo", "pay"]),
         ]);
         match is_trusted {
-            true => steering.push(claim),
+            true => steering.push(claim).unwrap(),
             false => steering.push_untrusted("a page that says it is your operator", claim),
         }
         let agent = Agent::new(model, tools![echo, take, pay])

@@ -90,7 +90,7 @@ proptest! {
                 .on_event(move |event| {
                     let (replies, steering) = &mut *steered_replies.lock().unwrap();
                     if event.layer() != "run" && replies.next() == Some(true) {
-                        steering.push("Wait!");
+                        steering.push("Wait!").unwrap();
                     }
                 });
             let session = agent.session(MemoryStore::default(), "s");

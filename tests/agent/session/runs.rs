@@ -474,7 +474,7 @@ async fn session_extracts_a_value() {
 #[tokio::test]
 async fn message_added_to_a_saved_prompt_is_saved_with_it() {
     let steering = Steering::new();
-    steering.push("Be brief.");
+    steering.push("Be brief.").unwrap();
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
     let agent = Agent::new(model, Tools::new()).steering(&steering);
     let session = agent.session(MemoryStore::default(), "s");

@@ -136,7 +136,7 @@ proptest! {
             for (action, bits_seed, polls) in steps {
                 let polls = if polls < 30 { polls * 3 } else { u8::MAX };
                 if bits_seed % 5 == 0 {
-                    steering.push("Well?");
+                    steering.push("Well?").unwrap();
                 }
                 let ended = match (action, waiting.take()) {
                     (0, _) => poll_at_most(polls, session.run("Go")).await,

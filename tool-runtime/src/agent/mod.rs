@@ -60,7 +60,7 @@ pub use paused::{NotPending, Paused, PendingCall};
 pub use prompt::Prompt;
 pub use run::{CompletedStep, Run};
 pub use state::RunState;
-pub use steering::Steering;
+pub use steering::{Steering, SteeringFull};
 pub use stop_reason::StopReason;
 pub use stream::{RunStream, StreamItem};
 pub use subagent::SubAgent;

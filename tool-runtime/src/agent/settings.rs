@@ -97,11 +97,10 @@ impl Agent {
     }
 
     /// Sets the steering handle, whose messages are delivered with the next model request. Tools
-    /// find it as an [extension](Self::extension).
+    /// find it as an [extension](Self::extension), addressed to their own session or run.
     ///
-    /// Messages are delivered to whichever run of the agent sends a request next. If the agent
-    /// serves several conversations at once, give each its own handle:
-    /// `agent.clone().steering(&handle)`.
+    /// If the agent serves several conversations at once, address the messages:
+    /// [`Steering::for_session`], [`Steering::for_run`].
     #[must_use]
     pub fn steering(mut self, steering: &Steering) -> Self {
         self.config_mut().steering = Some(steering.clone());

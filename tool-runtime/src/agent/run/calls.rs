@@ -88,6 +88,11 @@ impl Run {
         batch.run_info = Some(self.run_info());
         batch.transcript = Some(state.turn.shared_transcript());
         batch.cancellation = self.agent.cancellation.clone();
+        if let Some(steering) = &self.agent.steering {
+            let session = self.session.name();
+            let steering = steering.for_tools(state.run, session.as_deref());
+            batch.extensions = std::mem::take(&mut batch.extensions).with(steering);
+        }
         batch.deadline = self.deadline(&self.agent).remaining();
         batch.is_run_deadline = batch.deadline.is_some();
         batch.usage_meter = Some(self.meter.clone());

@@ -114,6 +114,8 @@ pub struct Run {
     pub(super) session: RunSession,
     /// When the run started, from which its time limit counts. `None` until its first step.
     started: Option<Instant>,
+    /// Whether the last step delivered messages, so that the next one requests a reply.
+    is_just_steered: bool,
     ended: Option<Result<(), StopReason>>,
 }
 
@@ -156,6 +158,7 @@ impl Run {
             events,
             session: RunSession::default(),
             started: None,
+            is_just_steered: false,
             ended: None,
         }
     }
@@ -346,6 +349,9 @@ impl Run {
     }
 
     fn end(&mut self, ended: Result<(), StopReason>) {
+        if let (Ok(()), Some(steering)) = (&ended, &self.agent.steering) {
+            steering.end_run(self.state.run);
+        }
         self.emit_finished(ended.as_ref().err());
         self.ended = Some(ended);
     }

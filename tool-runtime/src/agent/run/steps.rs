@@ -93,11 +93,16 @@ impl Run {
         // The end of calls of a dropped step was emitted when it was dropped.
         self.answer_interrupted();
         let next = self.state.turn.next();
-        if matches!(next, Step::RequestModel | Step::Done(Outcome::Answered)) && self.is_steered() {
+        // Messages that keep arriving must not delay the request forever.
+        let was_steered = std::mem::take(&mut self.is_just_steered);
+        if matches!(next, Step::RequestModel | Step::Done(Outcome::Answered))
+            && self.is_steered()
+            && !was_steered
+        {
             // Another run of the agent may have taken the messages by now.
-            let messages =
-                self.agent.steering.as_ref().map(steering::Steering::drain).unwrap_or_default();
+            let messages = self.take_steering_messages();
             if !messages.is_empty() {
+                self.is_just_steered = true;
                 self.add_to_prompt(steering::user_parts(&messages))?;
                 self.emit_added_as(messages.into_iter().map(RunEvent::from));
                 return Ok(Some(CompletedStep::Steered));
@@ -140,8 +145,16 @@ impl Run {
     /// Returns whether messages of the steering handle are due, and the model may be asked once
     /// more. If it may not, an answer stays the answer.
     pub(in crate::agent) fn is_steered(&self) -> bool {
-        self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
+        let Some(steering) = &self.agent.steering else { return false };
+        let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
+        let session = self.session.name();
+        steering.is_due(self.state.run, session.as_deref(), has_answered)
             && self.state.turn.can_request()
+    }
+
+    fn take_steering_messages(&self) -> Vec<steering::QueuedMessage> {
+        let Some(steering) = &self.agent.steering else { return Vec::new() };
+        steering.drain(self.state.run, self.session.name().as_deref())
     }
 
     pub(super) fn deadline<'a>(&self, agent: &'a AgentConfig) -> RunDeadline<'a> {

@@ -236,3 +236,20 @@ async fn tool_receives_only_approved_arguments() {
         }
     }
 }
+
+/// A pure tool that is denied.
+#[tool(pure, permission = "deny")]
+async fn denied_pure() -> &'static str {
+    "ran"
+}
+
+#[tokio::test]
+async fn predicate_can_not_lift_a_denial() {
+    let ask = Permissions::default().when(|_, _| Some(Permission::Ask));
+    let policy = Policy::new().permissions(ask).approver(Clerk::new(Approval::Once));
+    let dispatcher = dispatcher(tools![denied_pure]).policy(policy);
+    let call = ToolCall::new("1", "denied_pure", "{}");
+    let execution = dispatcher.dispatch(vec![call]).await.remove(0);
+    assert_eq!(execution.result.text, "`denied_pure` is not allowed here.");
+    assert!(!execution.did_run());
+}

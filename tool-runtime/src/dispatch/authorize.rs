@@ -34,7 +34,8 @@ pub(super) async fn authorize(
     call: &mut CallContext<'_>,
     permission: Permission,
 ) -> Result<(), ToolError> {
-    if permission == Permission::Allow && !examines_arguments(call.batch, permission) {
+    let is_examined = examines_arguments(call.batch, permission);
+    if permission == Permission::Allow && !is_examined {
         return Ok(());
     }
     let mut request = ApprovalRequest {
@@ -45,7 +46,8 @@ pub(super) async fn authorize(
         provider: call.entry.provider().map(ToOwned::to_owned),
         redactor: call.batch.scope.redactor.clone(),
     };
-    let Some(validated) = &mut call.validated else {
+    // The predicates examine no call that is denied already, even if its arguments are known.
+    let Some(validated) = call.validated.as_mut().filter(|_| is_examined) else {
         return decide(call, permission, &request).await;
     };
     call.ctx.record_json(&validated.json.to_text());

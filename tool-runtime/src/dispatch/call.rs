@@ -2,8 +2,9 @@
 //!
 //! 1. **Intercept**: interceptors see the call and may answer or block it (`intercept.rs`).
 //! 2. **Resolve**: the name is resolved to a tool of the snapshot (`resolve.rs`).
-//! 3. **Decode and validate**: the arguments are repaired and validated (`call_context.rs`). A tool
-//!    that decodes its arguments itself does so in stage 7, unless a stage before it examines them.
+//! 3. **Decode and validate**: the arguments are repaired and validated (`call_context.rs`): here
+//!    if stage 4 or 5 examines them, otherwise after stage 4. A tool that decodes its arguments
+//!    itself does so in stage 7.
 //! 4. **Authorize**: capabilities, permission, approval (`authorize.rs`).
 //! 5. **Memoize**: the output of a pure tool is taken from the memo (`memo.rs`).
 //! 6. **Admit**: breaker, rate limits, concurrency limits (`admission.rs`).
@@ -110,11 +111,11 @@ async fn run_stages(
     let mut call = CallContext::new(batch, entry, ctx, record);
     let permission = tool_permission(&mut call)?;
     let is_memoized = is_memoized(entry.definition());
-    match is_memoized || examines_arguments(batch, permission) {
-        true => call.validate()?,
-        false => call.ensure_validated()?,
+    if is_memoized || examines_arguments(batch, permission) {
+        call.validate()?;
     }
     authorize(&mut call, permission).await?;
+    call.ensure_validated()?;
     match is_memoized {
         true => memoize(&mut call).await,
         false => admit_and_execute(&mut call).await,

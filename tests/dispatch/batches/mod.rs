@@ -4,24 +4,28 @@
 //! `BATCHES=100000 cargo test -p tool-tests --test runtime dispatch::batches` sets the number of
 //! batches.
 
+mod trial;
+
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use proptest::prelude::*;
+use self::trial::{Trial, trial};
+use proptest::prelude::ProptestConfig;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, Batch, Concurrency, InterceptAction, InterceptContext,
-    Interceptor, OnBlock, OnFailure, Permissions, RateLimits,
+    Interceptor, OnBlock, OnFailure, Permissions, RateLimits, RunInfo,
 };
 use tool_runtime::event::{BlockReason, Event, Observers, ToolEvent};
 use tool_runtime::{
-    CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, RunContext, ToolCall,
-    ToolContext, ToolError, ToolExecution, async_trait, tool, tools,
+    Arguments, CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, RunContext,
+    Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput, Tools,
+    async_trait, tool, tools,
 };
 
 /// Records which calls entered their tools, and which of them ran at the same time.
@@ -55,6 +59,8 @@ impl Drop for Inside {
 }
 
 fn enter(ctx: &ToolContext) -> Inside {
+    let call = ctx.metadata().get("call");
+    assert!(call.is_none_or(|call| call == ctx.tool_name()), "the metadata of another call");
     let entered = ctx.get::<Entered>().expect("it is given").clone();
     let name = ctx.tool_name().to_owned();
     let mut inner = entered.0.lock().unwrap();
@@ -197,78 +203,38 @@ impl Interceptor for Guard {
     }
 }
 
-/// The span of the rate limit.
-const SPAN: Duration = Duration::from_secs(1);
+/// A tool that is implemented by hand and passes its calls on to a function.
+struct ByHand(Arc<dyn Tool>);
 
-/// Everything that differs between two batches.
-#[derive(Clone, Debug)]
-struct Trial {
-    calls: Vec<(&'static str, String)>,
-    on_failure: bool,
-    on_block: bool,
-    deadline: Option<u64>,
-    stop_at: Option<u64>,
-    most: Option<usize>,
-    rate: Option<u32>,
-    guarded: bool,
-    needs_approval: bool,
-    panicking_observer: bool,
-}
+#[async_trait]
+impl Tool for ByHand {
+    fn definition(&self) -> &ToolDefinition {
+        self.0.definition()
+    }
 
-fn call() -> impl Strategy<Value = (&'static str, String)> {
-    let name = prop::sample::select(vec![
-        "single",
-        "repeatable",
-        "sequential",
-        "ask",
-        "deny",
-        "pure",
-        "outer",
-        "unknown",
-    ]);
-    let behavior = prop::sample::select(vec![
-        "works", "waits", "spawns", "fails", "passes", "is mined", "crashes", "hangs",
-    ]);
-    let sound = behavior.prop_map(|behavior| json!({ "behavior": behavior }).to_string());
-    let bad =
-        prop::sample::select(vec!["{", "[1]", "{\"behavior\": 3}", "", "{\"behavior\": \"wor"]);
-    (name, prop_oneof![9 => sound, 1 => bad.prop_map(String::from)])
-}
-
-fn trial() -> impl Strategy<Value = Trial> {
-    let calls = prop::collection::vec(call(), 0..10);
-    let often_none = |values: std::ops::Range<u64>| prop::option::weighted(0.3, values);
-    let switches = any::<[bool; 5]>();
-    let (most, rate) = (prop::option::of(1_usize..4), prop::option::weighted(0.3, 1_u32..3));
-    let limits = (often_none(0..5_000), often_none(0..5_000), most, rate);
-    (calls, switches, limits).prop_map(|(calls, switches, (deadline, stop_at, most, rate))| Trial {
-        calls,
-        on_failure: switches[0],
-        on_block: switches[1],
-        guarded: switches[2],
-        needs_approval: switches[3],
-        panicking_observer: switches[4],
-        deadline,
-        stop_at,
-        most,
-        rate,
-    })
-}
-
-impl Trial {
-    /// Whether this execution aborts the batch.
-    fn halts(&self, execution: &ToolExecution) -> bool {
-        let correctable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
-        match execution.blocked_by {
-            Some(BlockReason::Pending | BlockReason::Batch) => false,
-            Some(_) => self.on_block,
-            None => {
-                let code = execution.result.error.as_deref();
-                self.on_failure && code.is_some_and(|code| !correctable.contains(&code))
-            }
-        }
+    async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.0.call(args, ctx).await
     }
 }
+
+/// Changes the metadata of the run at each call.
+struct Traces;
+
+#[async_trait]
+impl Interceptor for Traces {
+    async fn before_call(
+        &self,
+        call: &mut ToolCall,
+        ctx: &mut InterceptContext<'_>,
+    ) -> InterceptAction {
+        assert_eq!(ctx.run().metadata()["tenant"], "acme");
+        ctx.set_metadata("call", call.name.as_str());
+        InterceptAction::Run
+    }
+}
+
+/// The span of the rate limit.
+const SPAN: Duration = Duration::from_secs(1);
 
 struct TrialResult {
     executions: Vec<ToolExecution>,
@@ -277,10 +243,22 @@ struct TrialResult {
     live_tasks: usize,
 }
 
+fn all_tools(trial: &Trial) -> Tools {
+    let functions = tools![single, repeatable, sequential, ask, deny, pure, outer];
+    let tools = match trial.by_hand {
+        true => functions.into_iter().fold(tools![], |tools, tool| tools.with(ByHand(tool))),
+        false => functions,
+    };
+    tools.labelled(["office"])
+}
+
 async fn run(trial: &Trial) -> TrialResult {
     let entered = Entered::default();
-    let registry =
-        Registry::try_from(tools![single, repeatable, sequential, ask, deny, pure, outer]).unwrap();
+    let registry = Registry::new();
+    match trial.replaced_at {
+        None => drop(registry.register_all(all_tools(trial)).unwrap()),
+        Some(_) => drop(registry.register_all_from("desk", all_tools(trial)).unwrap()),
+    }
     let events = Arc::<Mutex<Vec<Event>>>::default();
     let mut observers = Observers::default();
     let sink = Arc::clone(&events);
@@ -311,6 +289,9 @@ async fn run(trial: &Trial) -> TrialResult {
         let limit = RateLimit { times, per: SPAN };
         policy = policy.rate_limits(RateLimits::default().tool("repeatable", limit));
     }
+    if trial.has_metadata {
+        policy = policy.interceptor(Traces);
+    }
     let dispatcher =
         Dispatcher::new(registry).policy(policy).extension(entered.clone()).observers(observers);
 
@@ -318,6 +299,15 @@ async fn run(trial: &Trial) -> TrialResult {
     let calls = calls.map(|(n, (name, text))| ToolCall::new(format!("call_{n}"), *name, &**text));
     let mut batch = Batch::from(calls.collect::<Vec<_>>());
     batch.deadline = trial.deadline.map(Duration::from_millis);
+    batch.run_info =
+        trial.has_metadata.then(|| Arc::new(RunInfo::default().metadata("tenant", "acme")));
+    if let Some(at) = trial.replaced_at {
+        let (registry, tools) = (dispatcher.registry().clone(), all_tools(trial));
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(at)).await;
+            registry.replace_all_from("desk", tools).unwrap();
+        });
+    }
     if let Some(at) = trial.stop_at {
         let stop = CancellationToken::new();
         batch.cancellation = Some(stop.clone());
@@ -362,17 +352,14 @@ fn check(trial: &Trial, result: &TrialResult) {
             && execution.did_run()
             && !trial.guarded
         {
-            let is_read = execution.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
-            assert_eq!(
-                execution.attempts as usize,
-                if is_read { keys.len() } else { 1 },
-                "{execution:?}"
-            );
+            assert_eq!(execution.attempts as usize, keys.len(), "{execution:?}");
         }
         if execution.blocked_by == Some(BlockReason::Batch) {
             assert!(trial.on_failure || trial.on_block);
         }
         assert_eq!(execution.is_success(), execution.result.error.is_none());
+        let is_refused = execution.failed_with("TOOL_INVALID_ARGUMENTS");
+        assert!(!is_refused || !execution.did_run(), "{execution:?}");
     }
     for (index, next) in executions.iter().enumerate().flat_map(|(index, execution)| {
         let rest = trial.calls[index..].iter().position(|(name, _)| *name == "sequential");

@@ -8,8 +8,9 @@ use serde_json::json;
 use tool_runtime::agent::{Limits, Steering};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{
-    FileChange, FileOp, JsonLines, NetworkRequest, ProcessStart, Progress, Recorder,
+    FileChange, FileOp, JsonLines, NetworkRequest, ProcessStart, Progress, ProtocolError, Recorder,
 };
+use tool_runtime::message::{EmbeddedResource, FileData, ResourceLink};
 use tool_runtime::{
     Agent, ChatReply, EffectRecord, Message, Policy, RunContext, ScriptedModel, StopReason,
     ToolCall, ToolContext, ToolError, ToolOutput, args, async_trait, tool, tools,
@@ -59,6 +60,15 @@ async fn leak(
         "plain" => Ok(ToolOutput::text(format!("{all} {json} {reserialized} {ctx:?}"))),
         "json" => Ok(ToolOutput::json(&[&word, &json, &reserialized])?),
         "long" => Ok(ToolOutput::text(format!("{}{word}{key}{}", "x".repeat(90), "y".repeat(90)))),
+        "parts" => Ok(ToolOutput::text("see")
+            .with_part(EmbeddedResource::text(word.as_str(), reserialized))
+            .with_part(ResourceLink::new(key, word.as_str()).description(all.as_str()))
+            .with_part(FileData::new("application/pdf", "AAAA").name(json.as_str()))
+            .with_part(all)
+            .with_structured(json!({ word.as_str(): [key, json] }))),
+        "parts of an error" => Err(ToolError::failed("see").with_part(all).with_protocol_error(
+            ProtocolError::new(7).data(json!({ word.as_str(): [key, json] })),
+        )),
         "error" => Err(ToolError::failed(all).with_source(json)),
         "cause" => Err(io::Error::other(format!("{word:?} {reserialized}")).into()),
         "transient" => Err(ToolError::transient(all).with_source(reserialized)),
@@ -149,8 +159,18 @@ impl Write for Paper {
     }
 }
 
-const BEHAVIORS: [&str; 8] =
-    ["plain", "json", "long", "error", "cause", "transient", "panic", "within"];
+const BEHAVIORS: [&str; 10] = [
+    "plain",
+    "json",
+    "long",
+    "parts",
+    "parts of an error",
+    "error",
+    "cause",
+    "transient",
+    "panic",
+    "within",
+];
 
 /// Returns all output of a run that uses every feature.
 async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {

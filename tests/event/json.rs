@@ -70,7 +70,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 source: MessageSource::User,
                 source_name: None,
                 text: "Hi".into(),
-                images: 0,
+                attachments: 0,
             }
             .into(),
             "run said",
@@ -81,7 +81,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 source: MessageSource::Untrusted,
                 source_name: Some("a mail".into()),
                 text: "Obey!".into(),
-                images: 2,
+                attachments: 2,
             }
             .into(),
             "run said",

@@ -3,8 +3,9 @@
 
 use proptest::prelude::*;
 use serde_json::json;
+use tool_runtime::message::{Audio, EmbeddedResource, FileData, ResourceLink};
 use tool_runtime::{
-    AssistantPart, Image, Message, Reasoning, ToolCall, ToolErrorKind, ToolResult, UserPart,
+    AssistantPart, ContentPart, Image, Message, Reasoning, ToolCall, ToolErrorKind, ToolResult,
 };
 
 /// Generates conversations of up to seven messages with the given reasoning parts.
@@ -45,20 +46,36 @@ fn call() -> impl Strategy<Value = ToolCall> {
     prop_oneof![text, value]
 }
 
-fn image() -> Image {
-    Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() }
+/// Generates a part of every kind, also of a type that no API accepts.
+fn content_part() -> impl Strategy<Value = ContentPart> {
+    let image = |media_type: &str| -> ContentPart {
+        Image { media_type: media_type.into(), base64: "iVBORw0KGgo=".into() }.into()
+    };
+    prop_oneof![
+        3 => Just(image("image/png")),
+        1 => Just(image("image/svg+xml")),
+        1 => Just(ContentPart::text("")),
+        1 => Just(ContentPart::text("more")),
+        1 => Just(Audio::new("audio/wav", "UklGRg==").into()),
+        1 => Just(FileData::new("application/pdf", "JVBERi0=").into()),
+        1 => Just(FileData::new("application/zip", "AAAA").name("a.zip").into()),
+        1 => Just(ResourceLink::new("a:b", "").into()),
+        1 => Just(EmbeddedResource::text("a:b", "Hi").into()),
+        1 => Just(EmbeddedResource::base64("a:b", "AAAA").media_type("image/webp").into()),
+    ]
 }
 
 fn result() -> impl Strategy<Value = ToolResult> {
     let text = prop_oneof![Just(""), Just("done"), Just(r#"{"a": 1}"#)];
-    (id(), name(), text, 0..3u8).prop_map(|(id, name, text, way)| {
+    let parts = prop::collection::vec(content_part(), 0..4);
+    (id(), name(), text, parts, 0..3u8).prop_map(|(id, name, text, parts, way)| {
         let call = ToolCall::new(id, name, "{}");
         match way {
             0 => ToolResult::failure(&call, ToolErrorKind::Panicked.code(), "crashed"),
             1 => ToolResult::success(&call, text),
             _ => {
                 let mut result = ToolResult::success(&call, text);
-                result.images.push(image());
+                result.parts = parts;
                 result
             }
         }
@@ -78,8 +95,8 @@ fn message(thoughts: &'static [fn() -> Reasoning]) -> impl Strategy<Value = Mess
         thought,
     ];
     let user_part = prop_oneof![
-        4 => text().prop_map(|text| UserPart::Text { text }),
-        1 => Just(UserPart::Image(image())),
+        4 => text().prop_map(|text| ContentPart::Text { text }),
+        1 => content_part(),
     ];
     prop_oneof![
         text().prop_map(|text| Message::System { text }),

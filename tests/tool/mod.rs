@@ -23,6 +23,7 @@ mod hand_written;
 mod nested;
 mod output;
 mod output_format;
+mod parts;
 mod repairs;
 mod schema_rules;
 mod toolbox;

@@ -106,8 +106,8 @@ pub use agent::{Agent, Answer, StopReason, Stopped};
 pub use dispatch::{Dispatcher, Policy};
 pub use event::{EffectRecord, Event, ToolExecution};
 pub use message::{
-    Arguments, AssistantPart, CallId, Image, Message, Reasoning, ToolCall, ToolResult, Usage,
-    UserPart,
+    Arguments, AssistantPart, CallId, ContentPart, Image, Message, Reasoning, ToolCall, ToolResult,
+    Usage,
 };
 pub use models::{
     ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, FinishReason, ModelError, ScriptedModel,

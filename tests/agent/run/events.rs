@@ -7,10 +7,11 @@ use super::*;
 /// Returns the added messages, as `turn source [origin] text`.
 fn added_messages(recorder: &Recorder) -> Vec<String> {
     let events = recorder.events().into_iter().filter_map(|event| match event.kind {
-        EventKind::Run(RunEvent::MessageAdded { source, source_name, text, images }) => {
+        EventKind::Run(RunEvent::MessageAdded { source, source_name, text, attachments }) => {
             let name = source_name.map(|name| format!(" [{name}]")).unwrap_or_default();
-            let images = if images > 0 { format!(" +{images}") } else { String::new() };
-            Some(format!("{} {source:?}{name} {text}{images}", event.origin.turn))
+            let attachments =
+                if attachments > 0 { format!(" +{attachments}") } else { String::new() };
+            Some(format!("{} {source:?}{name} {text}{attachments}", event.origin.turn))
         }
         _ => None,
     });
@@ -59,7 +60,7 @@ async fn each_added_message_is_emitted_once() {
     // Added between two steps of the run.
     let mut run = agent.start(answer.then("Well?"));
     run.turn_mut()
-        .add_user_parts(vec![tool_runtime::UserPart::Text { text: "Say!".into() }])
+        .add_user_parts(vec![tool_runtime::ContentPart::Text { text: "Say!".into() }])
         .unwrap();
     run.next().await.unwrap();
     assert_eq!(added_messages(&recorder), ["0 System Be brief.", "0 User Well?\n\nSay!"]);
@@ -82,7 +83,7 @@ async fn resumed_run_does_not_emit_its_prompt_again() {
     let mut state: RunState = serde_json::from_str(&copy).unwrap();
     state
         .turn
-        .add_user_parts(vec![tool_runtime::UserPart::Text { text: "Quick!".into() }])
+        .add_user_parts(vec![tool_runtime::ContentPart::Text { text: "Quick!".into() }])
         .unwrap();
     agent().resume(state).finish().await.unwrap();
     assert_eq!(added_messages(&recorder), ["1 User Quick!"]);

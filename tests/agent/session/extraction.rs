@@ -10,7 +10,7 @@ use tool_runtime::agent::session::{
     MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
 };
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolContext, UserPart,
+    Agent, ChatModel, ChatReply, ChatRequest, ContentPart, Message, ModelError, ToolContext,
     async_trait, tool, tools,
 };
 
@@ -57,7 +57,7 @@ async fn message_added_between_steps_is_saved_before_the_next() {
     let mut run = session.start("What hour is it?").await.unwrap();
     run.next().await;
     run.next().await;
-    run.turn_mut().add_user_parts(vec![UserPart::Text { text: "Be quick.".into() }]).unwrap();
+    run.turn_mut().add_user_parts(vec![ContentPart::Text { text: "Be quick.".into() }]).unwrap();
     assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
     let message = session.messages().await.unwrap();
     assert_eq!(message.last().map(Message::text).as_deref(), Some("Be quick."));

@@ -10,8 +10,9 @@ use tool_runtime::agent::window::Window;
 use tool_runtime::agent::{Limits, Paused, Prompt, RunState, Steering, Step};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
-    Agent, ChatReply, EffectRecord, Image, Message, Policy, ScriptedModel, ScriptedTurn,
-    StopReason, Stopped, ToolContext, ToolOutput, Tools, UserPart, args, async_trait, tool, tools,
+    Agent, ChatReply, ContentPart, EffectRecord, Image, Message, Policy, ScriptedModel,
+    ScriptedTurn, StopReason, Stopped, ToolContext, ToolOutput, Tools, args, async_trait, tool,
+    tools,
 };
 
 /// The effects of tools.
@@ -432,8 +433,9 @@ async fn session_accepts_images() {
     let store = MemoryStore::default();
     let model = ScriptedModel::new(["A cat.", "It is grey."].map(ChatReply::text));
     let session = agent(model).session(store.clone(), "s");
-    let picture = UserPart::Image(Image { media_type: "image/png".into(), base64: "AA==".into() });
-    let text = UserPart::Text { text: "What is this?".into() };
+    let picture =
+        ContentPart::Image(Image { media_type: "image/png".into(), base64: "AA==".into() });
+    let text = ContentPart::Text { text: "What is this?".into() };
     let question = Message::User { parts: vec![text, picture] };
     session.run(question.clone()).await.unwrap();
     let answer = session.run(Prompt::from("Which colour?")).await.unwrap();

@@ -1,7 +1,7 @@
 //! Every state of a run against every event other than replies and results.
 
 use tool_runtime::agent::{Limits, StopRequest};
-use tool_runtime::{Usage, UserPart};
+use tool_runtime::{ContentPart, Usage};
 
 use super::*;
 
@@ -53,7 +53,7 @@ type Event = (&'static str, fn(&mut Turn), &'static [(&'static str, &'static str
 const EVENTS: [Event; 8] = [
     (
         "user parts are added",
-        |turn| _ = turn.add_user_parts(vec![UserPart::Text { text: "More".into() }]),
+        |turn| _ = turn.add_user_parts(vec![ContentPart::Text { text: "More".into() }]),
         &[("answered", "request")],
     ),
     (

@@ -286,7 +286,7 @@ async fn agent_provides_extensions_and_keeps_images_and_effects() {
 
     assert_complete(&answer.transcript);
     for result in results(&answer.transcript[2]) {
-        assert_eq!(result.images[0].media_type, "image/png");
+        assert_eq!(result.parts[0].media().unwrap().media_type, "image/png");
     }
     let effects = [
         FileChange::new("out/chart.png", FileOp::Create).into(),
@@ -306,5 +306,5 @@ async fn agent_provides_extensions_and_keeps_images_and_effects() {
 async fn missing_extension_is_an_error() {
     let execution = run(&dispatcher(tools![chart]), &["chart"]).await.remove(0);
     assert_eq!(execution.result.text, "there is no folder");
-    assert!(execution.effects.is_empty() && execution.result.images.is_empty());
+    assert!(execution.effects.is_empty() && execution.result.parts.is_empty());
 }

@@ -11,9 +11,9 @@ use support::conversation::{assert_complete, echo, refuse, results};
 use tool_runtime::drivers::{Driver, ReAct, ReplyParseErrorKind};
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
-    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image,
-    Message, ModelError, Registry, ScriptedModel, ScriptedTurn, StopReason, ToolCall, ToolChoice,
-    ToolDefinition, ToolResult, Tools, Usage, UserPart, args, async_trait, tool, tools,
+    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, ContentPart,
+    FinishReason, Image, Message, ModelError, Registry, ScriptedModel, ScriptedTurn, StopReason,
+    ToolCall, ToolChoice, ToolDefinition, ToolResult, Tools, Usage, args, async_trait, tool, tools,
 };
 
 /// A query.

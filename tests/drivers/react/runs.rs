@@ -271,7 +271,7 @@ fn transcript_of_another_driver_is_rewritten() {
     let image = Image { media_type: "image/png".into(), base64: "AA==".into() };
     let mut tool_results =
         vec![ToolResult::success(&calls[0], "noon"), ToolResult::success(&calls[1], "x")];
-    tool_results[0].images.push(image.clone());
+    tool_results[0].parts.push(image.clone().into());
     let messages = [
         Message::user("When?"),
         Message::Assistant {
@@ -296,7 +296,7 @@ fn transcript_of_another_driver_is_rewritten() {
     assert_eq!(sides, ['s', 'u', 'a', 'u', 'a', 'u'], "each side speaks once at a time");
     assert!(requests[2].text().contains(r#""thought": "I look.""#));
     let Message::User { parts } = &requests[3] else { panic!() };
-    assert_eq!(parts[1], UserPart::Image(image));
+    assert_eq!(parts[1], ContentPart::Image(image));
     assert!(
         requests[4].text().contains(r#""args": "{broken""#)
             || requests[4].text().contains(r#""args": {"#),

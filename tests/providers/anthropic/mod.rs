@@ -9,8 +9,8 @@ use tool_runtime::models::ApiErrorKind;
 use tool_runtime::providers::Anthropic;
 use tool_runtime::schema::{Dialect, Schema};
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image, Message,
-    ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage, UserPart,
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, ContentPart, FinishReason,
+    Image, Message, ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage,
 };
 
 fn client(canned: &Canned) -> Anthropic {
@@ -68,11 +68,11 @@ async fn conversation_with_calls_and_results() {
     let damaged = ToolCall::new("c", "weather.get", "{city: 'Bonn'");
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let mut result = ToolResult::success(&first, "rain");
-    result.images = vec![image.clone()];
+    result.parts = vec![image.clone().into()];
     let messages = [
         Message::system("Be brief."),
         Message::User {
-            parts: vec![UserPart::Text { text: "Look:".into() }, UserPart::Image(image)],
+            parts: vec![ContentPart::Text { text: "Look:".into() }, ContentPart::Image(image)],
         },
         Message::Assistant {
             parts: vec![

@@ -11,6 +11,7 @@
 mod arguments;
 mod bodies;
 mod endpoints;
+mod parts;
 pub mod requests;
 pub mod streams;
 

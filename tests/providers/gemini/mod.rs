@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
 use tool_runtime::providers::Gemini;
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image, Message,
-    ModelError, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, ContentPart, FinishReason,
+    Image, Message, ModelError, ToolCall, ToolChoice, ToolDefinition, ToolResult,
 };
 
 /// A model of the third generation, and an older one.
@@ -42,12 +42,12 @@ async fn conversation_with_calls_and_results() {
     let second = ToolCall::new("b", "weather/get", json!({ "city": "Rome" }));
     let damaged = ToolCall::new("c", "weather/get", "{city: 'Bonn'");
     let mut result = ToolResult::success(&first, "rain");
-    result.images = vec![image.clone()];
+    result.parts = vec![image.clone().into()];
     let call_part = |call: &ToolCall| AssistantPart::Call(call.clone());
     let messages = [
         Message::system("Be brief."),
         Message::User {
-            parts: vec![UserPart::Text { text: "Look:".into() }, UserPart::Image(image)],
+            parts: vec![ContentPart::Text { text: "Look:".into() }, ContentPart::Image(image)],
         },
         Message::user("Umbrella?"),
         Message::assistant("One moment."),

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
 use tool_runtime::providers::Mistral;
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatRequest, Image, Message, Reasoning, ToolCall,
-    ToolChoice, ToolDefinition, ToolResult, UserPart,
+    AssistantPart, ChatModel, ChatOptions, ChatRequest, ContentPart, Image, Message, Reasoning,
+    ToolCall, ToolChoice, ToolDefinition, ToolResult,
 };
 
 const EMPTY_REPLY: &str = r#"{"choices": [{"message": {"role": "assistant", "content": ""}}]}"#;
@@ -106,7 +106,7 @@ async fn required_messages_are_inserted() {
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let mut image_result = ToolResult::success(&call, "done");
     let tool_message = || Message::Tool { results: vec![ToolResult::success(&call, "done")] };
-    image_result.images = vec![image.clone()];
+    image_result.parts = vec![image.clone().into()];
     let user = |text: &str| json!({ "role": "user", "content": text });
     let assistant = |text: &str| json!({ "role": "assistant", "content": text });
     let calls = json!({ "role": "assistant", "content": "", "tool_calls": [{ "id": "FI5qQGzDE",
@@ -118,7 +118,7 @@ async fn required_messages_are_inserted() {
     let url = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } });
     let image_message =
         |text: &str| json!({ "role": "user", "content": [{ "type": "text", "text": text }, url] });
-    let look = UserPart::Text { text: "Look:".into() };
+    let look = ContentPart::Text { text: "Look:".into() };
     for (messages, expected) in [
         // An empty conversation.
         (vec![], json!([earlier()])),
@@ -142,7 +142,7 @@ async fn required_messages_are_inserted() {
             json!([user("A"), calls, result, assistant("B"), user("C")]),
         ),
         (
-            vec![Message::User { parts: vec![look, UserPart::Image(image)] }],
+            vec![Message::User { parts: vec![look, ContentPart::Image(image)] }],
             json!([image_message("Look:")]),
         ),
         // Images of results become a user message.

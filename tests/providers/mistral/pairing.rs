@@ -74,7 +74,7 @@ fn broken_rule(body: &Value) -> Option<String> {
         let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
         let fits = match role {
             "system" => content.as_str().is_some_and(|text| !text.is_empty()),
-            "user" => chunks_of(content, &["text", "image_url"]),
+            "user" => chunks_of(content, &["text", "image_url", "document_url", "input_audio"]),
             "tool" => {
                 let answered = [message["tool_call_id"].clone(), message["name"].clone()];
                 let open_index = open.iter().position(|call| *call == answered);

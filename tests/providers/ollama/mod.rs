@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
 use tool_runtime::providers::Ollama;
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image, Message,
-    ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, ContentPart, FinishReason,
+    Image, Message, ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult,
 };
 
 const EMPTY_REPLY: &str = r#"{"message": {"role": "assistant", "content": ""}, "done": true}"#;
@@ -34,14 +34,14 @@ async fn conversation_with_calls_and_results() {
     let damaged = ToolCall::new("c", "weather.get", "{city: 'Bonn'");
     let image = |base64: &str| Image { media_type: "image/png".into(), base64: base64.into() };
     let mut result = ToolResult::success(&first, "rain");
-    result.images = vec![image("BBBB")];
+    result.parts = vec![image("BBBB").into()];
     let messages = [
         Message::system("Be brief."),
         Message::User {
             parts: vec![
-                UserPart::Text { text: "Look:".into() },
-                UserPart::Image(image("AAAA")),
-                UserPart::Text { text: " well?".into() },
+                ContentPart::Text { text: "Look:".into() },
+                ContentPart::Image(image("AAAA")),
+                ContentPart::Text { text: " well?".into() },
             ],
         },
         Message::Assistant {

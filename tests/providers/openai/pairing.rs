@@ -101,7 +101,7 @@ fn result_images_join_the_next_user_message() {
     let image = || Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let call = ToolCall::new("a", "weather.get", "{}");
     let mut result = ToolResult::success(&call, "a map");
-    result.images.push(image());
+    result.parts.push(image().into());
     let messages = [
         Message::user("Look!"),
         Message::Assistant { parts: vec![AssistantPart::Call(call)] },

@@ -63,7 +63,7 @@ fn broken_rule(body: &Value) -> Option<String> {
                     return Some(format!("{call_id} is answered twice, or was never called"));
                 }
                 let has_parts = |parts: &Vec<Value>| {
-                    let known = ["input_text", "input_image"];
+                    let known = ["input_text", "input_image", "input_file"];
                     !parts.is_empty()
                         && parts.iter().all(|part| known.contains(&kind(part).as_str()))
                 };
@@ -114,7 +114,7 @@ fn broken_message(item: &Value) -> Option<String> {
         (Some(_), "assistant") => of_kind("output_text") && item["status"].is_string(),
         (Some(_), _) => false,
         (None, "user") => {
-            let known = ["input_text", "input_image"];
+            let known = ["input_text", "input_image", "input_file"];
             let is_known = |part: &Value| known.iter().any(|kind| part["type"] == *kind);
             item["content"].is_string()
                 || parts.is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_known))

@@ -3,8 +3,8 @@
 use serde_json::json;
 use tool_runtime::providers::OpenAiResponses;
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatRequest, Image, Message, ModelError, ToolCall,
-    ToolChoice, ToolDefinition, ToolResult, UserPart,
+    AssistantPart, ChatModel, ChatOptions, ChatRequest, ContentPart, Image, Message, ModelError,
+    ToolCall, ToolChoice, ToolDefinition, ToolResult,
 };
 
 use super::{client, request_body};
@@ -17,14 +17,14 @@ async fn conversation_with_calls_and_results() {
     let damaged = ToolCall::new("c".repeat(65), "weather.get", "{city: 'Bonn'");
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let mut result = ToolResult::success(&first, "rain");
-    result.images = vec![image.clone()];
+    result.parts = vec![image.clone().into()];
     let mut failed_result = ToolResult::success(&damaged, "");
-    failed_result.images = vec![image.clone()];
+    failed_result.parts = vec![image.clone().into()];
     let text = |text: &str| AssistantPart::Text { text: text.into() };
     let messages = [
         Message::system("Be brief."),
         Message::User {
-            parts: vec![UserPart::Text { text: "Look:".into() }, UserPart::Image(image)],
+            parts: vec![ContentPart::Text { text: "Look:".into() }, ContentPart::Image(image)],
         },
         Message::Assistant {
             parts: vec![

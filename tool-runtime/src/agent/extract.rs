@@ -21,7 +21,7 @@ use crate::drivers::ReplyParseErrorKind;
 use crate::event::{MessageSource, RunEvent};
 use crate::guard::{Panic, catch_panic};
 use crate::json::{self, Fix};
-use crate::message::{Message, Usage, UserPart};
+use crate::message::{ContentPart, Message, Usage};
 use crate::schema::{OrderedJson, Schema, rebase};
 use crate::tool::type_errors;
 
@@ -206,7 +206,7 @@ impl Run {
     }
 
     /// Adds parts to the prompt of the next request, unless the run has ended.
-    pub(super) fn add_to_prompt(&mut self, parts: Vec<UserPart>) -> Result<(), StopReason> {
+    pub(super) fn add_to_prompt(&mut self, parts: Vec<ContentPart>) -> Result<(), StopReason> {
         match self.turn().next() {
             Step::Done(Outcome::Answered) | Step::RequestModel | Step::RunCalls(_) => {}
             Step::Done(outcome) => return Err(self.stop_reason(outcome)),
@@ -264,13 +264,13 @@ impl Run {
         let mut attempt = 1;
         loop {
             if let Some(text) = request.take() {
-                self.add_to_prompt(vec![UserPart::Text { text: text.clone() }])?;
+                self.add_to_prompt(vec![ContentPart::Text { text: text.clone() }])?;
                 // Later requests are part of the event that reports what is wrong.
                 let event = || RunEvent::MessageAdded {
                     source: MessageSource::Loop,
                     source_name: None,
                     text,
-                    images: 0,
+                    attachments: 0,
                 };
                 self.emit_added_as((attempt == 1).then(event));
             }
@@ -313,8 +313,8 @@ impl RunState {
     }
 }
 
-fn is_output_request(part: &UserPart) -> bool {
-    let UserPart::Text { text } = part else { return false };
+fn is_output_request(part: &ContentPart) -> bool {
+    let ContentPart::Text { text } = part else { return false };
     // A blank line separates it from what the user wrote before.
     let text = text.trim_start();
     [REQUEST_PREFIX, RETRY_PREFIX].iter().any(|prefix| text.starts_with(prefix))

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{OfferedTools, Turn};
-use crate::message::{Message, UserPart};
+use crate::message::{ContentPart, Message};
 use crate::models::history::push_user;
 
 /// Input of a run: a text, a message or a conversation to continue.
@@ -18,14 +18,13 @@ use crate::models::history::push_user;
 /// assert_ne!(fresh, continued);
 /// ```
 ///
-/// A user message can hold images:
+/// A user message can hold images and other parts:
 ///
 /// ```
-/// use tool_runtime::{Image, Message, UserPart, agent::Prompt};
+/// use tool_runtime::{Image, Message, agent::Prompt};
 ///
 /// let png = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
-/// let text = UserPart::Text { text: "What is this?".into() };
-/// let prompt = Prompt::from(Message::User { parts: vec![text, UserPart::Image(png)] });
+/// let prompt = Prompt::from(Message::User { parts: vec!["What is this?".into(), png.into()] });
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
@@ -68,7 +67,7 @@ impl Prompt {
 
     /// Appends a user message.
     pub(super) fn with_user_text(mut self, text: impl Into<String>) -> Self {
-        push_user(&mut self.transcript, vec![UserPart::Text { text: text.into() }]);
+        push_user(&mut self.transcript, vec![ContentPart::Text { text: text.into() }]);
         self
     }
 

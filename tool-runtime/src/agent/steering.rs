@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::{MessageSource, RunEvent, RunId};
-use crate::message::UserPart;
+use crate::message::ContentPart;
 pub(super) use queue::QueuedMessage;
 use queue::{Bounds, Queue};
 pub(super) use untrusted::trusted_text;
@@ -318,14 +318,14 @@ fn addresses(run: RunId, session: Option<&str>) -> impl Iterator<Item = Address>
 }
 
 /// Converts queued messages to the parts of a user message, separated by blank lines.
-pub(super) fn user_parts(messages: &[QueuedMessage]) -> Vec<UserPart> {
+pub(super) fn user_parts(messages: &[QueuedMessage]) -> Vec<ContentPart> {
     let part = |(index, QueuedMessage { source, text, .. }): (usize, &QueuedMessage)| {
         let text = match source {
             None => text.clone(),
             Some(source) => wrap_untrusted(source, text),
         };
         let separator = if index == 0 { "" } else { "\n\n" };
-        UserPart::Text { text: format!("{separator}{text}") }
+        ContentPart::Text { text: format!("{separator}{text}") }
     };
     messages.iter().enumerate().map(part).collect()
 }
@@ -337,6 +337,6 @@ impl From<QueuedMessage> for RunEvent {
             Some(_) => MessageSource::Untrusted,
             None => MessageSource::Steering,
         };
-        Self::MessageAdded { source, source_name, text, images: 0 }
+        Self::MessageAdded { source, source_name, text, attachments: 0 }
     }
 }

@@ -20,6 +20,7 @@ use tokio::sync::OnceCell;
 
 use super::call_record::CallResult;
 use crate::event::RunId;
+use crate::message::ContentPart;
 use crate::registry::Entry;
 use crate::tool::{Effect, ToolDefinition, ToolOutput};
 use entries::{Key, MemoEntries};
@@ -157,7 +158,9 @@ impl Drop for WriteGuard {
 
 /// Returns the size of an output in bytes.
 fn size_of(output: &ToolOutput) -> usize {
-    output.as_text().len() + output.images().iter().map(|it| it.base64.len()).sum::<usize>()
+    let parts = output.parts().iter().map(ContentPart::byte_len).sum::<usize>();
+    let structured = output.structured().map_or(0, |value| value.to_string().len());
+    output.as_text().len() + parts + structured
 }
 
 impl fmt::Debug for Memo {

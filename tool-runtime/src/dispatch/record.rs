@@ -2,12 +2,12 @@
 
 use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
-use super::policy::truncate_middle;
+use super::policy::truncate_result;
 use crate::event::{BlockReason, ToolEvent, ToolExecution};
 use crate::guard::error_chain;
 use crate::message::{ToolCall, ToolResult};
 use crate::tool::dispatch_contract::BatchScope;
-use crate::tool::{MeteredUsage, ToolContext, ToolError, ToolErrorKind};
+use crate::tool::{Attachments, MeteredUsage, ToolContext, ToolError, ToolErrorKind};
 
 /// Builds the execution of a call from its result and the notes of its stages.
 pub(super) fn into_execution(
@@ -23,9 +23,13 @@ pub(super) fn into_execution(
     };
     let (result, effects, error) = match result {
         Ok(output) => {
-            let (text, images, effects) = output.into_parts();
+            let (text, attachments) = output.split();
             let mut result = ToolResult::success(&call, text);
-            result.images = images;
+            let mut effects = Vec::new();
+            if let Some(attachments) = attachments {
+                Attachments { parts: result.parts, structured: result.structured, effects } =
+                    *attachments;
+            }
             (result, effects, None)
         }
         Err(error) => (failed_result(&call, &error), Vec::new(), Some(error)),
@@ -56,9 +60,7 @@ pub(super) fn into_execution(
     // Redact before truncating: half a secret is a secret too.
     batch.redact_result(&mut execution);
     let limit = batch.state.policy.output_limit;
-    if let Some(short) = truncate_middle(&execution.result.text, limit) {
-        execution.full_text = Some(std::mem::replace(&mut execution.result.text, short));
-    }
+    execution.full_text = truncate_result(&mut execution.result, limit);
     if let Some(decoded) = finished.arguments {
         execution.fixes = decoded.fixes;
         execution.decoded_arguments = decoded.json;
@@ -84,6 +86,7 @@ fn failed_result(call: &ToolCall, error: &ToolError) -> ToolResult {
 fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
     execution.cause = error.source().map(|source| error_chain(source));
+    (execution.result.parts, execution.protocol_error) = error.take_details();
     execution.suspended_state = error.take_state();
     if execution.suspended_state.is_some() && execution.blocked_by.is_none() {
         execution.blocked_by = Some(BlockReason::Pending);

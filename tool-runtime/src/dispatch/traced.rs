@@ -36,7 +36,7 @@ pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolE
         span::record_error(&span, code);
     }
     if batch.state.trace_content {
-        let mut text = result.text.clone();
+        let mut text = result.plain_text().into_owned();
         if let Some(redactor) = redactor {
             redactor.redact(&mut text);
         }

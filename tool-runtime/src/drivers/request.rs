@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::ReplyParseError;
-use crate::message::{Message, UserPart};
+use crate::message::{ContentPart, Message};
 use crate::models::history::{is_empty_reply, push_user};
 use crate::models::{ChatModel, ChatOptions, ChatRequest};
 use crate::tool::ToolDefinition;
@@ -114,6 +114,6 @@ impl PreparedRequest<'_> {
         if !is_empty_reply(&parts) {
             messages.push(Message::Assistant { parts });
         }
-        push_user(messages, vec![UserPart::Text { text: error.feedback.clone() }]);
+        push_user(messages, vec![ContentPart::Text { text: error.feedback.clone() }]);
     }
 }

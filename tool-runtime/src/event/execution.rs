@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{EffectRecord, micros};
+use super::{EffectRecord, ProtocolError, micros};
 use crate::json::{self, Fix};
 use crate::message::{ToolCall, ToolResult};
 
@@ -52,6 +52,10 @@ pub struct ToolExecution {
     /// The causes of a failure, outermost first, for operators. The model does not receive them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// The error of a protocol that caused a failure, for operators and programs. The model does
+    /// not receive it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_error: Option<Box<ProtocolError>>,
     /// The number of attempts; 0 if the tool was not invoked, as for an unknown name. An attempt
     /// whose arguments the tool refuses counts.
     pub attempts: u32,
@@ -150,6 +154,7 @@ impl ToolExecution {
             fixes: Vec::new(),
             decoded_arguments: None,
             cause: None,
+            protocol_error: None,
             attempts: 0,
             is_cached: false,
             decided_by: None,
@@ -168,6 +173,17 @@ impl ToolExecution {
         match &self.decoded_arguments {
             Some(decoded) => serde_json::from_str(decoded).ok(),
             None => Some(json::parse(&call.arguments.to_text()).ok()?.value),
+        }
+    }
+
+    /// Returns the result as a value: [`structured`](ToolResult::structured), or the complete text
+    /// if it is JSON.
+    ///
+    /// A tool whose definition has an output schema returns JSON.
+    pub fn structured_value(&self) -> Option<Value> {
+        match &self.full_text {
+            Some(text) if self.result.structured.is_none() => serde_json::from_str(text).ok(),
+            _ => self.result.structured_value(),
         }
     }
 

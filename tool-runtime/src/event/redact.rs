@@ -4,9 +4,11 @@
 
 use super::{
     EffectRecord, Event, EventKind, FileChange, FileOp, LogEvent, ModelEvent, NetworkRequest,
-    ProcessEnd, ProcessStart, Progress, RunEvent, ToolEvent, ToolExecution,
+    ProcessEnd, ProcessStart, Progress, ProtocolError, RunEvent, ToolEvent, ToolExecution,
 };
-use crate::message::ToolResult;
+use crate::message::{
+    Audio, ContentPart, EmbeddedResource, FileData, Image, ResourceData, ResourceLink, ToolResult,
+};
 use crate::secret::Redactor;
 
 impl Redactor {
@@ -19,7 +21,12 @@ impl Redactor {
                 self.redact_option(session);
                 metadata.values_mut().for_each(|value| self.redact_value(value));
             }
-            EventKind::Run(RunEvent::MessageAdded { source: _, source_name, text, images: _ }) => {
+            EventKind::Run(RunEvent::MessageAdded {
+                source: _,
+                source_name,
+                text,
+                attachments: _,
+            }) => {
                 self.redact_option(source_name);
                 self.redact(text);
             }
@@ -90,6 +97,7 @@ impl Redactor {
             result: _,
             full_text: _,
             cause: _,
+            protocol_error: _,
             effects: _,
             // These hold no text.
             fixes: _,
@@ -116,14 +124,45 @@ impl Redactor {
     /// Redacts the result of a call but not the call itself, for the model and the program: the
     /// provider expects the call back unchanged.
     pub(crate) fn redact_result(&self, execution: &mut ToolExecution) {
-        let ToolExecution { result, full_text, cause, effects, .. } = execution;
-        let ToolResult { call: _, tool, text, images: _, error } = result;
+        let ToolExecution { result, full_text, cause, protocol_error, effects, .. } = execution;
+        let ToolResult { call: _, tool, text, parts, structured, error } = result;
         self.redact(tool);
         self.redact(text);
         self.redact_option(error);
         self.redact_option(full_text);
         self.redact_option(cause);
+        parts.iter_mut().for_each(|part| self.redact_part(part));
+        if let Some(structured) = structured {
+            self.redact_value(structured);
+        }
+        if let Some(ProtocolError { code: _, data }) = protocol_error.as_deref_mut() {
+            self.redact_value(data);
+        }
         effects.iter_mut().for_each(|effect| self.redact_effect(effect));
+    }
+
+    /// Redacts the texts of a part. The data of images, sounds and files is not searched.
+    fn redact_part(&self, part: &mut ContentPart) {
+        match part {
+            ContentPart::Text { text } => self.redact(text),
+            ContentPart::Image(Image { media_type: _, base64: _ }) => {}
+            ContentPart::Audio(Audio { media_type: _, base64: _ }) => {}
+            ContentPart::File(FileData { name, media_type: _, base64: _ }) => {
+                self.redact_option(name);
+            }
+            ContentPart::Link(ResourceLink { uri, name, description, media_type: _, size: _ }) => {
+                self.redact(uri);
+                self.redact(name);
+                self.redact_option(description);
+            }
+            ContentPart::Resource(EmbeddedResource { uri, media_type: _, data }) => {
+                self.redact(uri);
+                match data {
+                    ResourceData::Text(text) => self.redact(text),
+                    ResourceData::Base64(_) => {}
+                }
+            }
+        }
     }
 
     fn redact_effect(&self, effect: &mut EffectRecord) {

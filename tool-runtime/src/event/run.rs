@@ -59,9 +59,9 @@ pub enum RunEvent {
         source_name: Option<String>,
         /// The text of the message.
         text: String,
-        /// The number of images in the message.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        images: usize,
+        /// The number of images and other parts of the message that are not text.
+        #[serde(rename = "images", default, skip_serializing_if = "is_zero")]
+        attachments: usize,
     },
     /// The run ended, or paused until a decision arrives.
     Finished {

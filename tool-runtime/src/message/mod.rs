@@ -5,12 +5,20 @@
 
 mod arguments;
 mod call;
+mod content;
+mod media;
 mod reasoning;
+mod resource;
+mod tool_result;
 mod transcript;
 mod usage;
 
 pub use arguments::Arguments;
-pub use call::{CallId, Image, ToolCall, ToolResult};
+pub use call::{CallId, ToolCall};
+pub use content::ContentPart;
+pub use media::{Audio, FileData, Image, Media};
 pub use reasoning::Reasoning;
-pub use transcript::{AssistantPart, Message, UserPart};
+pub use resource::{EmbeddedResource, ResourceData, ResourceLink};
+pub use tool_result::ToolResult;
+pub use transcript::{AssistantPart, Message};
 pub use usage::Usage;

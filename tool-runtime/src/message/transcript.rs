@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Image, Reasoning, ToolCall, ToolResult};
+use super::{ContentPart, Reasoning, ToolCall, ToolResult};
 
 /// One message of a conversation.
 ///
@@ -31,7 +31,7 @@ pub enum Message {
     /// A message of the user or of the program.
     User {
         /// The parts of the message, in order.
-        parts: Vec<UserPart>,
+        parts: Vec<ContentPart>,
     },
     /// A reply of the model.
     Assistant {
@@ -43,29 +43,6 @@ pub enum Message {
         /// One result for each call.
         results: Vec<ToolResult>,
     },
-}
-
-/// A part of a user message: text or an image.
-///
-/// ```
-/// use tool_runtime::{Image, Message, UserPart};
-///
-/// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
-/// let text = UserPart::Text { text: "What does this show?".into() };
-/// let message = Message::User { parts: vec![text, UserPart::Image(image)] };
-/// assert_eq!(message.text(), "What does this show?");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum UserPart {
-    /// A part of plain text.
-    Text {
-        /// The text of the part.
-        text: String,
-    },
-    /// A part with an image.
-    Image(Image),
 }
 
 /// A part of a model's reply: text, a tool call, or reasoning.
@@ -93,15 +70,6 @@ pub enum AssistantPart {
     Reasoning(Reasoning),
 }
 
-impl UserPart {
-    fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text { text } => Some(text),
-            Self::Image(_) => None,
-        }
-    }
-}
-
 impl Message {
     /// Creates a message of instructions for the model.
     pub fn system(text: impl Into<String>) -> Self {
@@ -110,7 +78,7 @@ impl Message {
 
     /// Creates a user message of one text.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User { parts: vec![UserPart::Text { text: text.into() }] }
+        Self::User { parts: vec![ContentPart::text(text)] }
     }
 
     /// Creates an assistant message of one text.
@@ -144,7 +112,7 @@ impl Message {
     pub fn text(&self) -> String {
         match self {
             Self::System { text } => text.clone(),
-            Self::User { parts } => parts.iter().filter_map(UserPart::as_text).collect(),
+            Self::User { parts } => parts.iter().filter_map(ContentPart::as_text).collect(),
             Self::Assistant { parts } => parts
                 .iter()
                 .filter_map(|part| match part {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult, UserPart};
+use crate::message::{AssistantPart, CallId, ContentPart, Message, ToolCall, ToolResult};
 use crate::tool::ToolErrorKind;
 
 /// Repairs a transcript. A valid transcript is returned unchanged.
@@ -124,11 +124,11 @@ fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
 /// Adds a user message, or appends its parts to the last message if that is a user message too.
 ///
 /// Many chat templates reject two user messages in a row.
-pub(crate) fn push_user(messages: &mut Vec<Message>, mut new: Vec<UserPart>) {
+pub(crate) fn push_user(messages: &mut Vec<Message>, mut new: Vec<ContentPart>) {
     let Some(Message::User { parts }) = messages.last_mut() else {
         return messages.push(Message::User { parts: new });
     };
-    if let (Some(UserPart::Text { .. }), Some(UserPart::Text { text })) =
+    if let (Some(ContentPart::Text { .. }), Some(ContentPart::Text { text })) =
         (parts.last(), new.first_mut())
     {
         text.insert_str(0, "\n\n");

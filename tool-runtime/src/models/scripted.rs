@@ -6,7 +6,7 @@ use tokio::task::yield_now;
 
 use super::delta::emit_reply;
 use super::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError};
-use crate::message::{AssistantPart, Message};
+use crate::message::{AssistantPart, Message, ToolResult};
 
 /// A model that replays a script, for tests and for examples that need no network.
 ///
@@ -152,7 +152,7 @@ impl ScriptedTurn {
         let last = match request.messages.last() {
             None => return Some("there are no messages".into()),
             Some(Message::Tool { results }) => {
-                results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
+                results.iter().map(ToolResult::plain_text).collect::<Vec<_>>().join("\n")
             }
             Some(message) => message.text(),
         };

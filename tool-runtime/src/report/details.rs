@@ -8,10 +8,10 @@ use super::row::{Detail, Fact, Form, Note, Row, RowState, one_line};
 use crate::event::money::format_amount;
 use crate::event::{
     EffectRecord, Event, EventKind, FileChange, FileOp, MessageSource, ModelEvent, NetworkRequest,
-    Origin, ProcessEnd, ProcessStart, RunId, ToolEvent, ToolExecution,
+    Origin, ProcessEnd, ProcessStart, ProtocolError, RunId, ToolEvent, ToolExecution,
 };
 use crate::json::Fix;
-use crate::message::{Arguments, Image, ToolCall, Usage};
+use crate::message::{Arguments, ContentPart, ToolCall, Usage};
 
 /// Adds what is known when a call starts.
 pub(super) fn of_call(row: &mut Row, call: &ToolCall) {
@@ -49,6 +49,11 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
     result(row, execution);
     if let Some(cause) = &execution.cause {
         row.text("Cause", cause, Form::Error);
+    }
+    if let Some(error) = &execution.protocol_error {
+        let ProtocolError { code, data } = error.as_ref();
+        let data = if data.is_null() { String::new() } else { format!(": {data}") };
+        row.text("Error of the protocol", format!("{code}{data}"), Form::Error);
     }
     if !execution.effects.is_empty() {
         let cells = execution.effects.iter().map(effect).collect();
@@ -112,14 +117,32 @@ fn result(row: &mut Row, execution: &ToolExecution) {
     if let Some(full) = &execution.full_text {
         row.text("Full result (the model receives less)", full.as_str(), Form::Json);
     }
-    if !result.images.is_empty() {
-        let cells = result.images.iter().map(|image| {
-            let Image { media_type, base64 } = image;
-            vec![media_type.clone(), format!("{} bytes", base64.len() / 4 * 3)]
-        });
-        let head = vec!["Type", "Size"];
-        row.details.push(Detail::Table { title: "Images", head, cells: cells.collect() });
+    if !result.parts.is_empty() {
+        let cells = result.parts.iter().map(part).collect();
+        row.details.push(Detail::Table { title: "Parts", head: vec!["Kind", "Content"], cells });
     }
+    if let Some(structured) = &result.structured {
+        row.text("Result, for programs", structured.to_string(), Form::Json);
+    }
+}
+
+fn part(part: &ContentPart) -> Vec<String> {
+    let kind = match part {
+        ContentPart::Text { .. } => "text",
+        ContentPart::Image(_) => "image",
+        ContentPart::Audio(_) => "audio",
+        ContentPart::File(_) => "file",
+        ContentPart::Link(_) => "link",
+        ContentPart::Resource(_) => "resource",
+    };
+    let content = match part.media() {
+        Some(media) => {
+            let name = media.name.map(|name| format!("{name}, ")).unwrap_or_default();
+            format!("{name}{}, {} bytes", media.media_type, media.byte_len())
+        }
+        None => part.plain_text().into_owned(),
+    };
+    vec![kind.into(), content]
 }
 
 fn effect(effect: &EffectRecord) -> Vec<String> {
@@ -281,14 +304,14 @@ pub(super) fn of_message(
     (at, is_early): (u64, bool),
     (by, source): (MessageSource, Option<&str>),
     text: &str,
-    images: usize,
+    attachments: usize,
 ) {
-    let images = match images {
+    let attachments = match attachments {
         0 => String::new(),
-        1 => "\n[1 image]".into(),
-        count => format!("\n[{count} images]"),
+        1 => "\n[1 attachment]".into(),
+        count => format!("\n[{count} attachments]"),
     };
-    let text = format!("{text}{images}");
+    let text = format!("{text}{attachments}");
     let (name, text) = match (by, source) {
         (MessageSource::System, _) if is_early => {
             return row.text("System prompt", text, Form::Folded);

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::event::ProtocolError;
 use crate::guard::drop_guarded;
+use crate::message::ContentPart;
 
 /// The error of a call, with texts for its three readers.
 ///
@@ -39,6 +41,8 @@ struct ErrorData {
     text: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     retry_after: Option<Duration>,
+    parts: Vec<ContentPart>,
+    protocol_error: Option<Box<ProtocolError>>,
     /// The state that a suspended tool continues from.
     state: Option<Box<Value>>,
 }
@@ -170,7 +174,15 @@ impl ToolError {
     #[cold]
     pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
         let text = text.into();
-        Self(Box::new(ErrorData { kind, text, source: None, retry_after: None, state: None }))
+        Self(Box::new(ErrorData {
+            kind,
+            text,
+            source: None,
+            retry_after: None,
+            parts: Vec::new(),
+            protocol_error: None,
+            state: None,
+        }))
     }
 
     /// Creates an error for invalid arguments. `text` should say what to send instead.
@@ -238,6 +250,40 @@ impl ToolError {
         self
     }
 
+    /// Adds a part for the model, after the text and the parts so far.
+    ///
+    /// ```
+    /// use tool_runtime::message::EmbeddedResource;
+    /// use tool_runtime::ToolError;
+    ///
+    /// let log = EmbeddedResource::text("file:///build.log", "error: no space left");
+    /// let error = ToolError::failed("The build failed.").with_part(log);
+    /// assert_eq!(error.parts().len(), 1);
+    /// ```
+    #[must_use]
+    pub fn with_part(mut self, part: impl Into<ContentPart>) -> Self {
+        self.0.parts.push(part.into());
+        self
+    }
+
+    /// Sets the error of a protocol, such as JSON-RPC, that caused this one. Operators and programs
+    /// find it in the execution; the model never sees it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::ToolError;
+    /// use tool_runtime::event::ProtocolError;
+    ///
+    /// let cause = ProtocolError::new(-32042).data(json!({ "url": "https://example.org/login" }));
+    /// let error = ToolError::failed("Ask the user to sign in.").with_protocol_error(cause);
+    /// assert_eq!(error.protocol_error().unwrap().code, -32042);
+    /// ```
+    #[must_use]
+    pub fn with_protocol_error(mut self, error: ProtocolError) -> Self {
+        self.0.protocol_error = Some(Box::new(error));
+        self
+    }
+
     /// Sets how long to wait before the next attempt, such as the `Retry-After` of a server.
     ///
     /// The next attempt is not made earlier. It is not made at all if the time exceeds 10 seconds
@@ -272,6 +318,21 @@ impl ToolError {
     /// Returns the text for the model.
     pub fn text(&self) -> &str {
         &self.0.text
+    }
+
+    /// Returns the parts for the model that follow the text.
+    pub fn parts(&self) -> &[ContentPart] {
+        &self.0.parts
+    }
+
+    /// Returns the error of a protocol that caused this one.
+    pub fn protocol_error(&self) -> Option<&ProtocolError> {
+        self.0.protocol_error.as_deref()
+    }
+
+    /// Returns the parts and the error of a protocol by value.
+    pub(crate) fn take_details(&mut self) -> (Vec<ContentPart>, Option<Box<ProtocolError>>) {
+        (std::mem::take(&mut self.0.parts), self.0.protocol_error.take())
     }
 
     /// Returns the source of the error, for operators.
@@ -341,6 +402,6 @@ impl fmt::Debug for ToolError {
             .field("kind", &self.0.kind)
             .field("text", &self.0.text)
             .field("source", &self.0.source)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -58,6 +58,7 @@ pub use dispatch_contract::{Batch, Dispatch};
 pub(crate) use error::indeterminate_text;
 pub use error::{IntoToolError, ToolError, ToolErrorKind};
 pub use extensions::{Extensions, RequiredExtension};
+pub(crate) use output::Attachments;
 pub use output::{IntoToolOutput, OutputFormat, Row, ToolOutput};
 pub use preference::ToolPreference;
 pub use run_context::{RunContext, RunInfo};

@@ -6,7 +6,7 @@ use super::Run;
 use crate::agent::{Outcome, Step, StopReason};
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic};
-use crate::message::{Message, UserPart};
+use crate::message::{ContentPart, Message};
 use crate::tool::RunContext;
 
 /// The reason of a rejection by a validator that panicked.
@@ -43,7 +43,7 @@ impl Run {
             self.dispatcher.redact(&mut reason);
             return Err(StopReason::AnswerRejected { attempts, text, reason });
         }
-        self.add_to_prompt(vec![UserPart::Text { text: reason }])?;
+        self.add_to_prompt(vec![ContentPart::Text { text: reason }])?;
         // The event above has the message.
         self.emit_added_as(None);
         Ok(())

@@ -1,6 +1,6 @@
 //! Marks around text from untrusted sources, by which the model can tell it from the user's words.
 
-use crate::message::{Message, UserPart};
+use crate::message::{ContentPart, Message};
 
 /// Marks before and after an untrusted text.
 const MARKS: (&str, &str) = (
@@ -14,10 +14,7 @@ pub(super) const MAX_SOURCE_CHARS: usize = 80;
 /// Returns the trusted text of a user message, or `None` if it has none.
 pub(in crate::agent) fn trusted_text(message: &Message) -> Option<String> {
     let Message::User { parts } = message else { return None };
-    let text = |part: &UserPart| match part {
-        UserPart::Text { text } => Some(text.clone()),
-        UserPart::Image(_) => None,
-    };
+    let text = |part: &ContentPart| part.as_text().map(str::to_owned);
     let is_marked =
         |text: &String| text.trim_start().starts_with(MARKS.0) && text.ends_with(MARKS.1);
     let texts: Vec<_> = parts.iter().filter_map(text).filter(|text| !is_marked(text)).collect();

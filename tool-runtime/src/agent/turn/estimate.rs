@@ -1,7 +1,7 @@
 //! Token estimate for providers that report no usage.
 
 use crate::agent::window;
-use crate::message::{AssistantPart, Message, Usage};
+use crate::message::{AssistantPart, Message, ToolResult, Usage};
 use crate::models::ChatRequest;
 
 /// Estimates the usage of a request and its reply: four bytes are one token.
@@ -18,8 +18,13 @@ fn message_bytes(message: &Message) -> usize {
         Message::System { text } => text.len(),
         Message::User { .. } => message.text().len(),
         Message::Assistant { parts } => parts_bytes(parts),
-        Message::Tool { results } => results.iter().map(|result| result.text.len()).sum(),
+        Message::Tool { results } => results.iter().map(result_bytes).sum(),
     }
+}
+
+fn result_bytes(result: &ToolResult) -> usize {
+    let texts = result.parts.iter().filter(|part| part.media().is_none());
+    result.text.len() + texts.map(|part| part.plain_text().len()).sum::<usize>()
 }
 
 fn parts_bytes(parts: &[AssistantPart]) -> usize {

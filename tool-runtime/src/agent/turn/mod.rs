@@ -43,7 +43,7 @@ use self::report_cursor::ReportCursor;
 use self::step::Halt;
 pub use self::step::{InvalidTransition, Outcome, Step, StopRequest};
 use super::{Limits, OfferedTools};
-use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
+use crate::message::{CallId, ContentPart, Message, ToolCall, ToolResult, Usage};
 use crate::models::history::{is_empty_reply, push_user, repaired, with_unique_ids};
 use crate::models::{ChatReply, ChatRequest, FinishReason};
 use crate::tool::{MeteredUsage, ToolDefinition};
@@ -411,7 +411,7 @@ impl Turn {
     ///
     /// # Errors
     /// Returns an error if calls are open, or if the run ended without an answer.
-    pub fn add_user_parts(&mut self, parts: Vec<UserPart>) -> Result<(), InvalidTransition> {
+    pub fn add_user_parts(&mut self, parts: Vec<ContentPart>) -> Result<(), InvalidTransition> {
         if !matches!(self.next(), Step::RequestModel | Step::Done(Outcome::Answered)) {
             let reason = "calls are open or the run ended without an answer";
             return Err(InvalidTransition::new(reason));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Turn;
 use crate::event::{MessageSource, RunEvent};
-use crate::message::{Message, UserPart};
+use crate::message::{ContentPart, Message};
 
 /// The number of reported messages and, if the last one is a user message, of its reported parts.
 ///
@@ -88,25 +88,21 @@ impl Turn {
 
 /// Returns the event for a system or user message, without its first `reported_parts` parts.
 fn message_event(message: &Message, reported_parts: usize) -> Option<RunEvent> {
-    let (source, text, images) = match message {
+    let (source, text, attachments) = match message {
         Message::System { text } if reported_parts == 0 => (MessageSource::System, text.clone(), 0),
         Message::User { parts } => {
             let new = parts.get(reported_parts..)?;
-            let text = new.iter().filter_map(|part| match part {
-                UserPart::Text { text } => Some(text.as_str()),
-                UserPart::Image(_) => None,
-            });
-            let text: String = text.collect();
-            let images = new.iter().filter(|part| matches!(part, UserPart::Image(_))).count();
-            (MessageSource::User, text.trim_start_matches('\n').to_owned(), images)
+            let text: String = new.iter().filter_map(ContentPart::as_text).collect();
+            let attachments = new.iter().filter(|part| part.as_text().is_none()).count();
+            (MessageSource::User, text.trim_start_matches('\n').to_owned(), attachments)
         }
         _ => return None,
     };
-    (!text.is_empty() || images > 0).then_some(RunEvent::MessageAdded {
+    (!text.is_empty() || attachments > 0).then_some(RunEvent::MessageAdded {
         source,
         source_name: None,
         text,
-        images,
+        attachments,
     })
 }
 
@@ -118,7 +114,7 @@ mod tests {
 
     fn report(turn: &mut Turn) -> Vec<(MessageSource, String, usize)> {
         let events = turn.unreported_messages().into_iter().map(|event| match event {
-            RunEvent::MessageAdded { source, text, images, .. } => (source, text, images),
+            RunEvent::MessageAdded { source, text, attachments, .. } => (source, text, attachments),
             event => panic!("{event:?}"),
         });
         let events = events.collect();
@@ -127,8 +123,8 @@ mod tests {
         events
     }
 
-    fn text(text: &str) -> UserPart {
-        UserPart::Text { text: text.into() }
+    fn text(text: &str) -> ContentPart {
+        ContentPart::Text { text: text.into() }
     }
 
     #[test]
@@ -145,7 +141,7 @@ mod tests {
         turn.on_reply(ChatReply::text("Yes.")).unwrap();
         assert_eq!(report(&mut turn), []);
         let png = Image { media_type: "image/png".into(), base64: String::new() };
-        turn.add_user_parts(vec![text("What is this?"), UserPart::Image(png)]).unwrap();
+        turn.add_user_parts(vec![text("What is this?"), ContentPart::Image(png)]).unwrap();
         assert_eq!(report(&mut turn), [(MessageSource::User, "What is this?".into(), 1)]);
         // The cursor survives storage.
         let stored = serde_json::to_string(&turn).unwrap();

@@ -95,5 +95,5 @@ fn message_lines(message: &Message) -> Vec<String> {
 
 fn result_line(result: &ToolResult) -> String {
     let failed = if result.is_success() { "" } else { " (failed)" };
-    format!("{}{failed}: {}", result.tool, result.text)
+    format!("{}{failed}: {}", result.tool, result.plain_text())
 }

@@ -184,9 +184,10 @@ impl Policy {
         self
     }
 
-    /// Limits the size of an output that is sent to the model, in bytes. Default: 100,000.
+    /// Limits the size of the text of an output that is sent to the model, in bytes. Default:
+    /// 100,000. The texts of all parts share the limit; images and other data do not count.
     ///
-    /// If an output is longer, the model receives its head and tail. The complete text is kept in
+    /// If the text is longer, the model receives its head and tail. The complete text is kept in
     /// [`ToolExecution::full_text`](crate::ToolExecution::full_text), and so in events and logs.
     #[must_use]
     pub fn output_limit(mut self, bytes: usize) -> Self {

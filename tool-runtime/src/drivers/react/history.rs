@@ -2,7 +2,7 @@
 
 use super::decision::{answer_text, call_text};
 use super::prompt::observation;
-use crate::message::{AssistantPart, Message, ToolCall, ToolResult, UserPart};
+use crate::message::{AssistantPart, ContentPart, Message, ToolCall, ToolResult};
 
 /// Returns the conversation with `instructions` appended to its system message. Without
 /// instructions, calls are written as plain text, for a model that is not asked to decide.
@@ -41,7 +41,7 @@ pub(super) fn messages(transcript: &[Message], instructions: Option<&str>) -> Ve
 pub(super) fn push(messages: &mut Vec<Message>, message: Message) {
     match (messages.last_mut(), message) {
         (Some(Message::User { parts }), Message::User { parts: more }) => {
-            parts.push(UserPart::Text { text: "\n\n".to_owned() });
+            parts.push(ContentPart::Text { text: "\n\n".to_owned() });
             parts.extend(more);
         }
         (Some(Message::Assistant { parts }), Message::Assistant { parts: more }) => {
@@ -89,8 +89,10 @@ fn push_decisions(
 
 fn push_observation(messages: &mut Vec<Message>, call: &ToolCall, results: &[ToolResult]) {
     let Some(result) = results.iter().find(|result| result.call == call.id) else { return };
-    let text = observation(&call.name, result.error.as_deref(), &result.text);
-    let images = result.images.iter().cloned().map(UserPart::Image);
-    let parts = std::iter::once(UserPart::Text { text }).chain(images).collect();
+    let has_media = |part: &ContentPart| part.media().is_some();
+    let text = result.text_beside(has_media);
+    let text = observation(&call.name, result.error.as_deref(), &text);
+    let media = result.parts.iter().filter(|part| has_media(part)).cloned();
+    let parts = std::iter::once(ContentPart::Text { text }).chain(media).collect();
     push(messages, Message::User { parts });
 }

@@ -10,9 +10,9 @@
 use serde_json::{Value, json};
 
 use super::decode::REASONING_OF;
-use crate::message::{AssistantPart, Image, Message, ToolResult, UserPart};
+use crate::message::{AssistantPart, Media, Message, ToolResult};
 use crate::models::{ChatOptions, ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{IdRules, WireIds, arguments_object};
+use crate::providers::codec::{IdRules, WireIds, arguments_object, encode_parts, encode_result};
 use crate::providers::shared::{CONTINUATION, OPENING, set};
 use crate::tool::ToolDefinition;
 
@@ -103,7 +103,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
     for message in messages {
         let (role, blocks) = match message {
             Message::System { .. } => continue,
-            Message::User { parts } => ("user", parts.iter().filter_map(user).collect()),
+            Message::User { parts } => ("user", encode_parts(parts, visible_text, media)),
             Message::Assistant { parts } => {
                 let blocks = parts.iter().filter_map(|part| assistant(part, names, &ids));
                 let mut blocks: Vec<_> = blocks.collect();
@@ -151,24 +151,29 @@ fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-fn image(Image { media_type, base64 }: &Image) -> Value {
-    let source = json!({ "type": "base64", "media_type": media_type, "data": base64 });
-    json!({ "type": "image", "source": source })
+/// Encodes a text. The API refuses texts that contain only white space.
+fn visible_text(content: &str) -> Option<Value> {
+    (!content.trim().is_empty()).then(|| text(content))
 }
 
-/// Encodes a part of a user message. The API refuses texts that contain only white space.
-fn user(part: &UserPart) -> Option<Value> {
-    match part {
-        UserPart::Text { text: content } => (!content.trim().is_empty()).then(|| text(content)),
-        UserPart::Image(content) => Some(image(content)),
+/// Encodes an image or a PDF document; the API refuses other data.
+fn media(media: Media<'_>) -> Option<Value> {
+    let kind = match media.media_type {
+        "image/gif" | "image/jpeg" | "image/png" | "image/webp" => "image",
+        "application/pdf" => "document",
+        _ => return None,
+    };
+    let source = json!({ "type": "base64", "media_type": media.media_type, "data": media.base64 });
+    let mut block = json!({ "type": kind, "source": source });
+    if let Some(name) = media.name.filter(|_| kind == "document") {
+        set(&mut block, "title", name);
     }
+    Some(block)
 }
 
 fn assistant(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Option<Value> {
     match part {
-        AssistantPart::Text { text: content } => {
-            (!content.trim().is_empty()).then(|| text(content))
-        }
+        AssistantPart::Text { text } => visible_text(text),
         AssistantPart::Call(call) => Some(json!({
             "type": "tool_use",
             "id": ids.wire(&call.id),
@@ -183,17 +188,10 @@ fn assistant(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Opti
 }
 
 fn tool_result(result: &ToolResult, ids: &WireIds<'_>) -> Value {
-    let content: Value = match result.images.as_slice() {
-        [] => result.text.as_str().into(),
-        images => {
-            let text = (!result.text.trim().is_empty()).then(|| text(&result.text));
-            text.into_iter().chain(images.iter().map(image)).collect()
-        }
-    };
     let mut block = json!({
         "type": "tool_result",
         "tool_use_id": ids.wire(&result.call),
-        "content": content,
+        "content": encode_result(result, visible_text, media),
     });
     if !result.is_success() {
         set(&mut block, "is_error", true);

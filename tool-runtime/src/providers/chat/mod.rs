@@ -10,7 +10,10 @@ use serde_json::Value;
 
 pub(super) use assemble::Assembler;
 pub(super) use reply::{WireCall, reply, reported_error};
-pub(super) use request::{encode_call, encode_content, image_message, push_message, set_options};
+pub(super) use request::{
+    encode_call, encode_content, encode_image, media_message, push_message, result_text,
+    set_options,
+};
 
 use super::codec::DecodeError;
 use crate::message::{AssistantPart, Reasoning};

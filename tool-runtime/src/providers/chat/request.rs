@@ -1,10 +1,12 @@
 //! Parts of a request that both APIs encode alike.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
-use crate::message::{Image, ToolCall, ToolResult, UserPart};
+use crate::message::{ContentPart, Media, ToolCall, ToolResult};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{WireIds, arguments_text};
+use crate::providers::codec::{WireIds, arguments_text, encode_parts};
 use crate::providers::shared::set;
 use crate::tool::ToolDefinition;
 
@@ -50,23 +52,21 @@ pub(in crate::providers) fn set_options(
     }
 }
 
+/// Encodes data for an API; returns `None` if it does not accept data of this type.
+pub(in crate::providers) type EncodeMedia = fn(Media<'_>) -> Option<Value>;
+
 /// Encodes user content. Text alone is sent as a string, because not every server supports parts.
-pub(in crate::providers) fn encode_content(parts: &[UserPart]) -> Value {
-    let text = |part: &UserPart| match part {
-        UserPart::Text { text } => Some(text.clone()),
-        UserPart::Image(_) => None,
-    };
-    if let Some(text) = parts.iter().map(text).collect::<Option<String>>() {
+pub(in crate::providers) fn encode_content(parts: &[ContentPart], media: EncodeMedia) -> Value {
+    if let Some(text) = parts.iter().map(ContentPart::as_text).collect::<Option<String>>() {
         return text.into();
     }
-    let part = |part: &UserPart| match part {
-        UserPart::Text { text } => json!({ "type": "text", "text": text }),
-        UserPart::Image(Image { media_type, base64 }) => {
-            let url = format!("data:{media_type};base64,{base64}");
-            json!({ "type": "image_url", "image_url": { "url": url } })
-        }
-    };
-    parts.iter().map(part).collect()
+    encode_parts(parts, |text| Some(json!({ "type": "text", "text": text })), media).into()
+}
+
+/// Encodes an image; both APIs accept more types than they document, but none in XML.
+pub(in crate::providers) fn encode_image(media: Media<'_>) -> Option<Value> {
+    let is_image = media.media_type.starts_with("image/") && !media.media_type.ends_with("+xml");
+    is_image.then(|| json!({ "type": "image_url", "image_url": { "url": media.data_url() } }))
 }
 
 /// Encodes a call. The name is replaced if it is not valid, because the API would refuse the
@@ -79,19 +79,30 @@ pub(in crate::providers) fn encode_call(call: &ToolCall, id: &str, names: &WireN
     })
 }
 
-/// Returns a user message with the images of results, for APIs whose results are text only.
-pub(in crate::providers) fn image_message(
+/// Returns the text of a result, for APIs whose results are text only. The data follows in the
+/// [`media_message`].
+pub(in crate::providers) fn result_text(result: &ToolResult, media: EncodeMedia) -> Cow<'_, str> {
+    result.text_beside(|part| part.media().and_then(media).is_some())
+}
+
+/// Returns a user message with the images and other data of results, for APIs whose results are
+/// text only.
+pub(in crate::providers) fn media_message(
     results: &[ToolResult],
     ids: &WireIds<'_>,
+    media: EncodeMedia,
 ) -> Option<Value> {
-    let of_result = |result: &ToolResult| {
-        let text = format!("What call {} shows:", ids.wire(&result.call));
-        let images = result.images.iter().cloned().map(UserPart::Image).collect::<Vec<_>>();
-        [UserPart::Text { text }].into_iter().chain(images)
-    };
-    let results = results.iter().filter(|result| !result.images.is_empty());
-    let parts: Vec<_> = results.flat_map(of_result).collect();
-    (!parts.is_empty()).then(|| json!({ "role": "user", "content": encode_content(&parts) }))
+    let mut content = Vec::new();
+    for result in results {
+        let data = result.parts.iter().filter_map(|part| part.media().and_then(media));
+        let mut data = data.peekable();
+        if data.peek().is_some() {
+            let text = format!("What call {} shows:", ids.wire(&result.call));
+            content.push(json!({ "type": "text", "text": text }));
+            content.extend(data);
+        }
+    }
+    (!content.is_empty()).then(|| json!({ "role": "user", "content": content }))
 }
 
 /// Adds a message. A user message is merged into a user message before it, such as the one with

@@ -13,8 +13,8 @@
 //!
 //! The other items of this module help a codec with what is easy to get wrong: [`RawJson`] keeps
 //! arguments as the model wrote them, [`arguments_text`] and [`arguments_object`] send arguments
-//! back so that no provider refuses them, and [`WireIds`] replaces call ids that a provider does
-//! not accept.
+//! back so that no provider refuses them, [`encode_parts`] and [`encode_result`] keep the order of
+//! parts, and [`WireIds`] replaces call ids that a provider does not accept.
 //!
 //! # Examples
 //! A codec for an API that takes `{"prompt": …}` and answers `{"text": …}`, or, when it streams,
@@ -121,6 +121,7 @@
 //! ```
 
 mod arguments;
+mod content;
 mod ids;
 mod raw_json;
 
@@ -129,6 +130,7 @@ use std::fmt;
 use serde_json::Value;
 
 pub use arguments::{arguments_object, arguments_text};
+pub use content::{encode_parts, encode_result};
 pub use ids::{IdRules, WireIds};
 pub use raw_json::RawJson;
 

@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::decode::{REASONING_OF, SIGNATURE};
-use crate::message::{AssistantPart, CallId, Image, Message, ToolCall, ToolResult, UserPart};
+use crate::message::{AssistantPart, CallId, ContentPart, Media, Message, ToolCall, ToolResult};
 use crate::models::WireNames;
-use crate::providers::codec::arguments_object;
+use crate::providers::codec::{arguments_object, encode_parts};
 use crate::providers::shared::{CONTINUATION, OPENING, set};
 
 /// Google's own value for a call that no Gemini made; models that require a signature accept it as
@@ -49,7 +49,7 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
         match message {
             Message::System { .. } => {}
             Message::User { parts } => {
-                push(ContentRole::User, parts.iter().filter_map(user).collect())
+                push(ContentRole::User, encode_parts(parts, visible_text, media))
             }
             Message::Assistant { parts } => push(ContentRole::Model, encoder.assistant(parts)),
             Message::Tool { results } => {
@@ -57,7 +57,7 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
                 push(ContentRole::Results, answers);
                 push(
                     ContentRole::User,
-                    results.iter().flat_map(|result| encoder.image_parts(result)).collect(),
+                    results.iter().flat_map(|result| encoder.media_parts(result)).collect(),
                 );
             }
         }
@@ -100,16 +100,28 @@ fn text(text: &str) -> Value {
     json!({ "text": text })
 }
 
-fn image(Image { media_type, base64 }: &Image) -> Value {
-    json!({ "inlineData": { "mimeType": media_type, "data": base64 } })
+/// Encodes a text. The API refuses empty parts.
+fn visible_text(content: &str) -> Option<Value> {
+    (!content.is_empty()).then(|| text(content))
 }
 
-/// Encodes a part of a user message. The API refuses empty parts.
-fn user(part: &UserPart) -> Option<Value> {
-    match part {
-        UserPart::Text { text: content } => (!content.is_empty()).then(|| text(content)),
-        UserPart::Image(content) => Some(image(content)),
-    }
+/// Encodes an image, a sound, a video or a PDF document; the API refuses other data.
+fn media(media: Media<'_>) -> Option<Value> {
+    let (kind, _) = media.media_type.split_once('/')?;
+    let is_accepted = match media.media_type {
+        "application/pdf" => true,
+        "image/gif" | "image/svg+xml" => false,
+        _ => ["audio", "image", "video"].contains(&kind),
+    };
+    is_accepted
+        .then(|| json!({ "inlineData": { "mimeType": media.media_type, "data": media.base64 } }))
+}
+
+/// Encodes data that models of the third generation accept in a result.
+fn result_media(data: Media<'_>) -> Option<Value> {
+    let is_accepted =
+        matches!(data.media_type, "application/pdf" | "image/jpeg" | "image/png" | "image/webp");
+    media(data).filter(|_| is_accepted)
 }
 
 /// Encoder of calls and results.
@@ -162,26 +174,35 @@ impl ContentsEncoder<'_> {
 
     fn response(&self, result: &ToolResult) -> Value {
         let name = self.tool_name(result);
+        let text = result.text_beside(|part| part.media().and_then(media).is_some());
+        let parts: Vec<_> =
+            result.parts.iter().filter_map(|part| self.media_in_result(part)).collect();
         let outcome = if result.is_success() { "output" } else { "error" };
         let mut response = json!({
             "id": result.call,
             "name": self.names.wire_name(name),
-            "response": { outcome: result.text },
+            "response": { outcome: text },
         });
-        if self.is_third_generation && !result.images.is_empty() {
-            set(&mut response, "parts", result.images.iter().map(image).collect::<Vec<_>>());
+        if !parts.is_empty() {
+            set(&mut response, "parts", parts);
         }
         json!({ "functionResponse": response })
     }
 
-    /// Returns the images of a result as user parts, for models that see none in results.
-    fn image_parts(&self, result: &ToolResult) -> Vec<Value> {
-        if self.is_third_generation || result.images.is_empty() {
-            return Vec::new();
+    fn media_in_result(&self, part: &ContentPart) -> Option<Value> {
+        part.media().filter(|_| self.is_third_generation).and_then(result_media)
+    }
+
+    /// Returns the data of a result as user parts that the model does not see in results.
+    fn media_parts(&self, result: &ToolResult) -> Vec<Value> {
+        let parts = result.parts.iter().filter(|part| self.media_in_result(part).is_none());
+        let data: Vec<_> = parts.filter_map(|part| part.media().and_then(media)).collect();
+        if data.is_empty() {
+            return data;
         }
         let name = self.names.wire_name(self.tool_name(result));
         let heading = text(&format!("[What `{name}` ({}) showed:]", result.call));
-        [heading].into_iter().chain(result.images.iter().map(image)).collect()
+        [heading].into_iter().chain(data).collect()
     }
 
     /// Returns the tool name of the call: a response has to have the name of its call.

@@ -11,10 +11,11 @@
 use serde_json::{Value, json};
 
 use super::decode::REASONING_OF;
-use crate::message::{AssistantPart, Message, ToolResult};
+use crate::message::{AssistantPart, Media, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
 use crate::providers::chat::{
-    encode_call, encode_content, image_message, push_message, set_options,
+    encode_call, encode_content, encode_image, media_message, push_message, result_text,
+    set_options,
 };
 use crate::providers::codec::{IdRules, WireIds};
 use crate::providers::shared::{OPENING, only_system, set};
@@ -49,7 +50,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
         match message {
             Message::System { .. } => {}
             Message::User { parts } => {
-                let content = encode_content(parts);
+                let content = encode_content(parts, media);
                 push(&mut encoded, json!({ "role": "user", "content": content }));
             }
             Message::Assistant { parts } => {
@@ -60,8 +61,8 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
             Message::Tool { results } => {
                 encoded.extend(results.iter().map(|result| tool_result(result, names, &ids)));
                 // Most of its models accept only text as a result.
-                if let Some(images) = image_message(results, &ids) {
-                    push(&mut encoded, images);
+                if let Some(attached) = media_message(results, &ids, media) {
+                    push(&mut encoded, attached);
                 }
             }
         }
@@ -137,6 +138,23 @@ fn tool_result(result: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Val
         "role": "tool",
         "tool_call_id": ids.wire(&result.call),
         "name": names.wire_name(&result.tool),
-        "content": result.text,
+        "content": result_text(result, media),
     })
+}
+
+/// Encodes an image, a sound or a PDF document; the API refuses other data.
+fn media(media: Media<'_>) -> Option<Value> {
+    match media.media_type {
+        "application/pdf" => {
+            let mut part = json!({ "type": "document_url", "document_url": media.data_url() });
+            if let Some(name) = media.name {
+                set(&mut part, "document_name", name);
+            }
+            Some(part)
+        }
+        "audio/mpeg" | "audio/mp3" | "audio/wav" | "audio/x-wav" | "audio/wave" => {
+            Some(json!({ "type": "input_audio", "input_audio": media.base64 }))
+        }
+        _ => encode_image(media),
+    }
 }

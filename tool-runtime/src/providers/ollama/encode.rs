@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::decode::REASONING_OF;
-use crate::message::{AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
+use crate::message::{AssistantPart, ContentPart, Message, ToolCall, ToolResult};
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
 use crate::providers::codec::arguments_object;
 use crate::providers::shared::{OPENING, only_system, set};
@@ -78,11 +78,13 @@ fn encode_message(message: &Message, names: &WireNames) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],
         Message::User { parts } => {
-            let images = parts.iter().filter_map(|part| match part {
-                UserPart::Image(image) => Some(image),
-                UserPart::Text { .. } => None,
-            });
-            vec![with_images(json!({ "role": "user", "content": message.text() }), images)]
+            let texts = parts.iter().filter(|part| image(part).is_none());
+            let line = |part: &ContentPart| match part.as_text() {
+                Some(text) => text.to_owned(),
+                None => format!("\n{}\n", part.plain_text()),
+            };
+            let text: String = texts.map(line).collect();
+            vec![with_images(json!({ "role": "user", "content": text }), parts)]
         }
         Message::Assistant { parts } => {
             let mut encoded = json!({ "role": "assistant", "content": message.text() });
@@ -127,13 +129,20 @@ fn tool_result(result: &ToolResult, names: &WireNames) -> Value {
         "role": "tool",
         "tool_name": names.wire_name(&result.tool),
         "tool_call_id": result.call,
-        "content": result.text,
+        "content": result.text_beside(|part| image(part).is_some()),
     });
-    with_images(encoded, result.images.iter())
+    with_images(encoded, &result.parts)
 }
 
-fn with_images<'i>(mut message: Value, images: impl Iterator<Item = &'i Image>) -> Value {
-    let images: Vec<_> = images.map(|image| image.base64.as_str()).collect();
+/// Returns the data of an image; the API accepts no other data.
+fn image(part: &ContentPart) -> Option<&str> {
+    let media = part.media()?;
+    let is_image = media.media_type.starts_with("image/") && !media.media_type.ends_with("+xml");
+    is_image.then_some(media.base64)
+}
+
+fn with_images(mut message: Value, parts: &[ContentPart]) -> Value {
+    let images: Vec<_> = parts.iter().filter_map(image).collect();
     if !images.is_empty() {
         set(&mut message, "images", images);
     }

@@ -5,10 +5,11 @@
 use serde_json::{Map, Value, json};
 
 use super::decode::{EXTRA, REASONING_OF};
-use crate::message::{AssistantPart, Message, ToolResult};
+use crate::message::{AssistantPart, Media, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
 use crate::providers::chat::{
-    encode_call, encode_content, image_message, push_message, set_options,
+    encode_call, encode_content, encode_image, media_message, push_message, result_text,
+    set_options,
 };
 use crate::providers::codec::{IdRules, WireIds};
 use crate::providers::shared::{OPENING, only_system, set};
@@ -36,7 +37,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
             Message::User { parts } => {
                 push_message(
                     &mut wire_messages,
-                    json!({ "role": "user", "content": encode_content(parts) }),
+                    json!({ "role": "user", "content": encode_content(parts, media) }),
                 );
             }
             Message::Assistant { parts } => {
@@ -57,8 +58,8 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
                     &mut wire_messages,
                     results.iter().map(|result| tool_result(result, &ids)).collect(),
                 );
-                if let Some(images) = image_message(results, &ids) {
-                    push_message(&mut wire_messages, images);
+                if let Some(attached) = media_message(results, &ids, media) {
+                    push_message(&mut wire_messages, attached);
                 }
             }
         }
@@ -106,7 +107,24 @@ fn sealed(part: &AssistantPart) -> Option<&Map<String, Value>> {
 }
 
 fn tool_result(result: &ToolResult, ids: &WireIds<'_>) -> Value {
-    json!({ "role": "tool", "tool_call_id": ids.wire(&result.call), "content": result.text })
+    let text = result_text(result, media);
+    json!({ "role": "tool", "tool_call_id": ids.wire(&result.call), "content": text })
+}
+
+/// Encodes an image, a sound or a PDF document; the API refuses other data.
+fn media(media: Media<'_>) -> Option<Value> {
+    let format = match media.media_type {
+        "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",
+        "audio/mpeg" | "audio/mp3" => "mp3",
+        "application/pdf" => {
+            let name = media.name.unwrap_or("document.pdf");
+            let file = json!({ "filename": name, "file_data": media.data_url() });
+            return Some(json!({ "type": "file", "file": file }));
+        }
+        _ => return encode_image(media),
+    };
+    let audio = json!({ "data": media.base64, "format": format });
+    Some(json!({ "type": "input_audio", "input_audio": audio }))
 }
 
 fn assistant(
@@ -150,7 +168,7 @@ mod tests {
 
     use super::{REASONING_OF, request};
     use crate::message::{
-        AssistantPart, Image, Message, Reasoning, ToolCall, ToolResult, UserPart,
+        AssistantPart, ContentPart, Image, Message, Reasoning, ToolCall, ToolResult,
     };
     use crate::models::{ChatOptions, ChatRequest, NameRules, ToolChoice, WireNames};
     use crate::registry::definition_bytes;
@@ -282,11 +300,11 @@ mod tests {
         };
         let text_part = |text: &str| AssistantPart::Text { text: text.into() };
         let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
-        let look = UserPart::Text { text: "Look:".into() };
+        let look = ContentPart::Text { text: "Look:".into() };
         let messages = [
             Message::user("Hello"),
             Message::Assistant { parts: vec![thought("old", REASONING_OF), text_part("Hi")] },
-            Message::User { parts: vec![look, UserPart::Image(image)] },
+            Message::User { parts: vec![look, ContentPart::Image(image)] },
             Message::Assistant {
                 parts: vec![thought("new", REASONING_OF), thought("x", "another"), text_part("Hm")],
             },
@@ -318,7 +336,7 @@ mod tests {
         let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
         let mut results: Vec<_> =
             calls.iter().map(|call| ToolResult::success(call, call.id.as_str())).collect();
-        results[299].images.push(image);
+        results[299].parts.push(image.into());
         let messages = [
             Message::user("Go"),
             Message::Assistant { parts: calls.into_iter().map(AssistantPart::Call).collect() },

@@ -7,9 +7,9 @@
 use serde_json::{Value, json};
 
 use super::items::{InputItems, Item};
-use crate::message::{AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
+use crate::message::{AssistantPart, ContentPart, Media, Message, ToolCall, ToolResult};
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
-use crate::providers::codec::{IdRules, WireIds, arguments_text};
+use crate::providers::codec::{IdRules, WireIds, arguments_text, encode_parts, encode_result};
 use crate::providers::shared::{OPENING, only_system, set};
 use crate::tool::ToolDefinition;
 
@@ -135,24 +135,29 @@ fn message(role: &str, content: impl Into<Value>) -> Item {
 }
 
 /// Encodes user content. Text alone is sent as a string, because not every server supports parts.
-fn user(message: &Message, parts: &[UserPart]) -> Value {
-    if parts.iter().all(|part| matches!(part, UserPart::Text { .. })) {
+fn user(message: &Message, parts: &[ContentPart]) -> Value {
+    if parts.iter().all(|part| matches!(part, ContentPart::Text { .. })) {
         return message.text().into();
     }
-    let parts = parts.iter().filter_map(|part| match part {
-        UserPart::Text { text } => (!text.is_empty()).then(|| input_text(text)),
-        UserPart::Image(content) => Some(image(content)),
-    });
-    parts.collect()
+    encode_parts(parts, input_text, media).into()
 }
 
-fn input_text(text: &str) -> Value {
-    json!({ "type": "input_text", "text": text })
+fn input_text(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| json!({ "type": "input_text", "text": text }))
 }
 
-fn image(Image { media_type, base64 }: &Image) -> Value {
-    let url = format!("data:{media_type};base64,{base64}");
-    json!({ "type": "input_image", "image_url": url, "detail": "auto" })
+/// Encodes an image or a PDF document; the API refuses other data.
+fn media(media: Media<'_>) -> Option<Value> {
+    match media.media_type {
+        "image/gif" | "image/jpeg" | "image/png" | "image/webp" => {
+            Some(json!({ "type": "input_image", "image_url": media.data_url(), "detail": "auto" }))
+        }
+        "application/pdf" => {
+            let name = media.name.unwrap_or("document.pdf");
+            Some(json!({ "type": "input_file", "filename": name, "file_data": media.data_url() }))
+        }
+        _ => None,
+    }
 }
 
 fn encode_call(call: &ToolCall, names: &WireNames, ids: &WireIds<'_>) -> Item {
@@ -165,13 +170,7 @@ fn encode_call(call: &ToolCall, names: &WireNames, ids: &WireIds<'_>) -> Item {
 }
 
 fn tool_result(result: &ToolResult, ids: &WireIds<'_>) -> Item {
-    let output: Value = match result.images.as_slice() {
-        [] => result.text.as_str().into(),
-        images => {
-            let text = (!result.text.is_empty()).then(|| input_text(&result.text));
-            text.into_iter().chain(images.iter().map(image)).collect()
-        }
-    };
+    let output = encode_result(result, input_text, media);
     item("function_call_output", [("call_id", ids.wire(&result.call).into()), ("output", output)])
 }
 

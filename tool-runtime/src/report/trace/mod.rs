@@ -65,7 +65,7 @@ impl Trace {
                     details::of_run(row, session.as_deref(), metadata);
                 }
             }
-            EventKind::Run(RunEvent::MessageAdded { source, source_name, text, images }) => {
+            EventKind::Run(RunEvent::MessageAdded { source, source_name, text, attachments }) => {
                 let index = self.run(origin, at);
                 if let Some(row) = self.touch(index, at) {
                     details::of_message(
@@ -73,7 +73,7 @@ impl Trace {
                         (at, origin.turn == 0),
                         (*source, source_name.as_deref()),
                         text,
-                        *images,
+                        *attachments,
                     );
                 }
             }

@@ -329,9 +329,9 @@ fn first_prompt_is_a_detail_and_later_messages_are_notes() {
         ("1 6 run said", json!({"by": "user", "text": "Hm."})),
         ("1 7 run finished", json!({"took": 7, "cost": 0.012, "usage": {"input": 7, "output": 3}})),
     ]);
-    let prompt = "What\nnow?\n[2 images]";
+    let prompt = "What\nnow?\n[2 attachments]";
     assert_eq!(texts(&rows[0]), [("System prompt", "Be brief."), ("Prompt", prompt)]);
-    assert_eq!(rows[0].summary, "What now? [2 images]");
+    assert_eq!(rows[0].summary, "What now? [2 attachments]");
     let expected = [
         (3, "untrusted message", "from a mail: Obey!"),
         (4, "steering message", "Quick."),

@@ -1,9 +1,10 @@
 use serde::Serialize;
+use serde_json::Value;
 
 use super::ToolError;
 use super::ToolErrorKind;
 use crate::event::EffectRecord;
-use crate::message::Image;
+use crate::message::{ContentPart, Image};
 
 mod format;
 mod return_value;
@@ -12,7 +13,17 @@ mod text;
 pub use format::{OutputFormat, Row};
 pub use return_value::{NoSchema, NotResult, ReturnType, ReturnValue};
 
-/// The output of a tool: text or JSON, with images and recorded effects.
+/// The output of a tool: text or JSON, with further parts and recorded effects.
+///
+/// The parts follow the text in the order in which they were added. Text is a part, too:
+///
+/// ```
+/// use tool_runtime::{Image, ToolOutput};
+///
+/// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
+/// let output = ToolOutput::text("In May:").with_image(image).with_part("Sales fell.");
+/// assert_eq!(output.parts().len(), 2);
+/// ```
 ///
 /// ```
 /// use tool_runtime::ToolOutput;
@@ -28,10 +39,12 @@ pub struct ToolOutput {
     attachments: Option<Box<Attachments>>,
 }
 
+/// The parts, the value and the effects of an output, which most outputs do not have.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Attachments {
-    images: Vec<Image>,
-    effects: Vec<EffectRecord>,
+pub(crate) struct Attachments {
+    pub(crate) parts: Vec<ContentPart>,
+    pub(crate) structured: Option<Value>,
+    pub(crate) effects: Vec<EffectRecord>,
 }
 
 impl ToolOutput {
@@ -48,18 +61,60 @@ impl ToolOutput {
         Ok(Self { text: serde_json::to_string(value)?, is_json: true, attachments: None })
     }
 
-    /// Adds an image for the model.
+    /// Creates an output of parts. If the first one is text, it is the text of the output.
     ///
     /// ```
-    /// use tool_runtime::{Image, ToolOutput};
+    /// use tool_runtime::{ContentPart, ToolOutput};
     ///
-    /// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
-    /// let output = ToolOutput::text("The chart:").with_image(image.clone());
-    /// assert_eq!(output.images(), [image]);
+    /// let output = ToolOutput::from_parts([ContentPart::text("One."), ContentPart::text("Two.")]);
+    /// assert_eq!(output, ToolOutput::text("One.").with_part("Two."));
+    /// ```
+    pub fn from_parts(parts: impl IntoIterator<Item = ContentPart>) -> Self {
+        let mut parts = parts.into_iter().peekable();
+        let text = parts.next_if(|part| part.as_text().is_some());
+        let output = match text {
+            Some(ContentPart::Text { text }) => Self::text(text),
+            _ => Self::default(),
+        };
+        parts.fold(output, Self::with_part)
+    }
+
+    /// Adds an image for the model.
+    #[must_use]
+    pub fn with_image(self, image: Image) -> Self {
+        self.with_part(image)
+    }
+
+    /// Adds a part for the model, after the text and the parts so far.
+    ///
+    /// ```
+    /// use tool_runtime::ToolOutput;
+    /// use tool_runtime::message::{Audio, ResourceLink};
+    ///
+    /// let output = ToolOutput::text("The answer:")
+    ///     .with_part(Audio::new("audio/wav", "UklGRg=="))
+    ///     .with_part(ResourceLink::new("file:///answer.wav", "answer.wav"));
+    /// assert_eq!(output.parts().len(), 2);
     /// ```
     #[must_use]
-    pub fn with_image(mut self, image: Image) -> Self {
-        self.attachments.get_or_insert_default().images.push(image);
+    pub fn with_part(mut self, part: impl Into<ContentPart>) -> Self {
+        self.attachments.get_or_insert_default().parts.push(part.into());
+        self
+    }
+
+    /// Adds the output as a value, for programs, where it differs from the text. The model does not
+    /// receive it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::ToolOutput;
+    ///
+    /// let output = ToolOutput::text("4 degrees").with_structured(json!({ "celsius": 4 }));
+    /// assert_eq!(output.structured(), Some(&json!({ "celsius": 4 })));
+    /// ```
+    #[must_use]
+    pub fn with_structured(mut self, value: impl Into<Value>) -> Self {
+        self.attachments.get_or_insert_default().structured = Some(value.into());
         self
     }
 
@@ -81,9 +136,14 @@ impl ToolOutput {
         self.is_json
     }
 
-    /// Returns the images for the model.
-    pub fn images(&self) -> &[Image] {
-        self.attachments.as_ref().map_or(&[], |attachments| &attachments.images)
+    /// Returns the parts for the model that follow the text.
+    pub fn parts(&self) -> &[ContentPart] {
+        self.attachments.as_ref().map_or(&[], |attachments| &attachments.parts)
+    }
+
+    /// Returns the value that [`with_structured`](Self::with_structured) added.
+    pub fn structured(&self) -> Option<&Value> {
+        self.attachments.as_ref()?.structured.as_ref()
     }
 
     /// Returns the recorded effects.
@@ -106,9 +166,9 @@ impl ToolOutput {
         self
     }
 
-    pub(crate) fn into_parts(self) -> (String, Vec<Image>, Vec<EffectRecord>) {
-        let attachments = self.attachments.map(|attachments| *attachments).unwrap_or_default();
-        (self.text, attachments.images, attachments.effects)
+    #[inline]
+    pub(crate) fn split(self) -> (String, Option<Box<Attachments>>) {
+        (self.text, self.attachments)
     }
 }
 

@@ -6,7 +6,10 @@ use serde_json::json;
 
 use super::{Violation, ensure_eq, failed};
 use crate::agent::session::{SessionRecord, SessionStore, SessionWrite};
-use crate::message::{AssistantPart, Image, Message, Reasoning, ToolCall, ToolResult, UserPart};
+use crate::message::{
+    AssistantPart, Audio, ContentPart, EmbeddedResource, FileData, Image, Message, Reasoning,
+    ResourceLink, ToolCall, ToolResult,
+};
 
 /// Names that differ by little.
 pub(super) const NAMES: [&str; 16] = [
@@ -38,12 +41,21 @@ pub(super) fn messages() -> Vec<Message> {
         Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "signature": 0.1 }));
     let image = || Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
     let mut with_image = ToolResult::success(&value, text);
-    with_image.images.push(image());
+    with_image.parts = vec![
+        image().into(),
+        text.into(),
+        Audio::new("audio/wav", "UklGRg==").into(),
+        FileData::new("application/pdf", "JVBERi0=").name(text).into(),
+        ResourceLink::new(text, text).description(text).media_type("text/plain").size(7).into(),
+        EmbeddedResource::text(text, text).into(),
+        EmbeddedResource::base64("a:b", "AAAA").media_type("image/png").into(),
+    ];
+    with_image.structured = Some(json!({ text: [0.1, u64::MAX, null, text] }));
     vec![
         Message::system(text),
         Message::user(""),
         Message::User {
-            parts: vec![UserPart::Text { text: text.into() }, UserPart::Image(image())],
+            parts: vec![ContentPart::Text { text: text.into() }, ContentPart::Image(image())],
         },
         Message::Assistant {
             parts: vec![

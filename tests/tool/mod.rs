@@ -27,6 +27,7 @@ mod parts;
 mod repairs;
 mod schema_rules;
 mod toolbox;
+mod wrong_arguments;
 
 /// Calls the tool and returns the text that the model receives.
 async fn call(tool: &impl Tool, arguments: impl Into<Arguments>) -> Result<String, ToolError> {

@@ -113,7 +113,8 @@ pub use self::{
 pub mod __private {
     #[cfg(feature = "check")]
     pub use crate::check::{
-        PathSegment, format_mismatch, is_supported, path, resolve, value_at_mut,
+        Correction, Edit, Expectation, PathSegment, corrections, expectation, has_uniform_items,
+        is_supported, path, resolve,
     };
     pub use crate::integers::with_normalized_integers;
 }

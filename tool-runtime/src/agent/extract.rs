@@ -23,7 +23,7 @@ use crate::guard::{Panic, catch_panic};
 use crate::json::{self, Fix};
 use crate::message::{ContentPart, Message, Usage};
 use crate::schema::{OrderedJson, Schema, rebase};
-use crate::tool::type_errors;
+use crate::tool::problems_of;
 
 /// A type whose values can be [extracted](crate::Agent::extract) from a model's answer.
 ///
@@ -370,26 +370,23 @@ fn decode<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fi
     if parsed.truncated {
         return Err((ReplyParseErrorKind::Extraction, "it was cut off".to_owned()));
     }
-    let mismatches = schema.check(&parsed.value);
-    if !mismatches.is_empty() {
-        let lines: Vec<_> = mismatches.iter().map(|mismatch| format!("- {mismatch}")).collect();
-        let problem = format!("this is wrong with it:\n{}", lines.join("\n"));
-        return Err((ReplyParseErrorKind::Validation, problem));
-    }
+    let is_valid = schema.check(&parsed.value).is_empty();
     // From the text, not the value, which has lost the digits beyond 64 bits.
-    let decoded = catch_panic(|| {
-        let decoded = serde_json::from_str::<T>(parsed.json());
-        decoded.map_err(|error| type_errors::<T>(schema, &parsed.value, parsed.json(), error))
+    let decoded = catch_panic(|| match is_valid {
+        true => serde_json::from_str::<T>(parsed.json()).ok(),
+        false => None,
     });
-    match decoded {
-        Ok(Ok(value)) => Ok((value, parsed.fixes)),
-        Ok(Err(lines)) => {
-            let problem = format!("this is wrong with it:\n- {}", lines.join("\n- "));
-            Err((ReplyParseErrorKind::Validation, problem))
-        }
+    let lines = match decoded {
+        Ok(Some(value)) => return Ok((value, parsed.fixes)),
+        Ok(None) => problems_of::<T>(schema, &parsed.value, parsed.json(), false).lines,
         // The panic message is not for the model: it may quote anything.
-        Err(Panic(_)) => Err((ReplyParseErrorKind::Validation, "it can't be taken".to_owned())),
-    }
+        Err(Panic(_)) => Vec::new(),
+    };
+    let problem = match lines.is_empty() {
+        true => "it can't be taken".to_owned(),
+        false => format!("this is wrong with it:\n- {}", lines.join("\n- ")),
+    };
+    Err((ReplyParseErrorKind::Validation, problem))
 }
 
 #[derive(serde::Deserialize)]

@@ -32,7 +32,7 @@ use serde_json::{Map, Value};
 
 use crate::json;
 
-pub(crate) use crate::json::__private::{PathSegment, path, value_at_mut};
+pub(crate) use crate::json::__private::{Correction, Edit, Expectation, PathSegment, path};
 pub use crate::json::{Mismatch, MismatchKind};
 pub(crate) use conversion::SchemaConversion;
 pub use dialect::{Dialect, DialectError};
@@ -141,14 +141,19 @@ impl Schema {
         json::check(value, &self.document)
     }
 
-    /// Describes the expected format of a string that its type refused, with an example; see
-    /// [`MismatchKind::Format`].
-    pub(crate) fn format_mismatch(
-        &self,
-        value: &Value,
-        path: &[PathSegment<'_>],
-    ) -> Option<(Mismatch, &'static str)> {
-        json::__private::format_mismatch(&self.document, value, path)
+    /// Returns what this schema expects at a path, for a value that its type refused.
+    pub(crate) fn expectation(&self, value: &Value, path: &[PathSegment<'_>]) -> Expectation {
+        json::__private::expectation(&self.document, value, path)
+    }
+
+    /// Returns a correction for each mismatch of the value.
+    pub(crate) fn corrections<'v>(&'v self, value: &'v Value) -> Vec<Correction<'v>> {
+        json::__private::corrections(&self.document, value)
+    }
+
+    /// Returns true if the same schema applies to all items of the list at this path.
+    pub(crate) fn has_uniform_items(&self, value: &Value, path: &[PathSegment<'_>]) -> bool {
+        json::__private::has_uniform_items(&self.document, value, path)
     }
 
     /// Converts the schema to the dialect of a provider.

@@ -4,8 +4,8 @@
 //!    into its type. It applies to valid JSON if the schema has no constraints beyond the types.
 //! 2. Otherwise the text is repaired and coerced to the schema (`repair.rs`), validated against the
 //!    schema, and decoded.
-//! 3. If a type rejects a value, `location.rs` finds the path of the value and `type_error.rs` the
-//!    further errors behind it. The model receives one error that lists all wrong arguments.
+//! 3. If that fails, `problems.rs` lists the mismatches of the schema, and the values that the
+//!    types reject, which `type_search.rs` finds. The model receives one error about all of them.
 //!
 //! Invariants:
 //! - If the schema has no constraints, the types decide what a tool accepts, including what the
@@ -19,11 +19,16 @@
 //!   to}` has not said which is which. If arguments contain an array and the schema nests objects,
 //!   the schema is checked.
 
+mod buffered;
+mod document;
 mod duplicate_keys;
 mod location;
+mod open_text;
+mod problems;
 mod raw;
 mod repair;
-mod type_error;
+mod tokens;
+mod type_search;
 mod validated;
 pub(crate) mod value_end;
 
@@ -33,12 +38,12 @@ use std::future::ready;
 
 use serde_json::Value;
 
-use self::location::{ValueLocation, locate};
+pub(crate) use self::problems::problems_of;
+use self::problems::{Problems, mismatch_lines, problems};
 pub use self::raw::RawArguments;
 use self::raw::SplitError;
 use self::repair::repair;
-pub(crate) use self::type_error::type_errors;
-use self::type_error::{TypeError, describe_type_errors};
+use self::type_search::DecodedPart;
 pub use self::validated::ValidatedArguments;
 use super::layout::Layout;
 use super::param::Parameter;
@@ -52,40 +57,29 @@ pub type DecodeAndCall = dyn for<'a> Fn(&RawArguments<'_>, &'a ToolContext) -> R
     + Send
     + Sync;
 
-/// The error of the parameter at `index`: its type rejected the argument, or the argument is
-/// missing (no source).
+/// The error of one argument.
 #[derive(Debug)]
-pub struct ArgumentDecodeError {
-    index: usize,
-    source: Option<serde_json::Error>,
+pub enum ArgumentDecodeError {
+    /// The argument is missing.
+    Missing,
+    /// The type rejected the argument.
+    Rejected(serde_json::Error),
 }
 
 impl ArgumentDecodeError {
     #[cold]
-    pub(super) const fn new(index: usize, source: serde_json::Error) -> Self {
-        Self { index, source: Some(source) }
-    }
-
-    #[cold]
-    pub(super) const fn missing(index: usize) -> Self {
-        Self { index, source: None }
-    }
-
-    /// Whether the type rejected a value. False for text that ends too early.
-    fn is_type_error(&self) -> bool {
-        self.source.as_ref().is_some_and(serde_json::Error::is_data)
+    pub(crate) const fn rejected(error: serde_json::Error) -> Self {
+        Self::Rejected(error)
     }
 }
 
-/// Why a text could not be decoded.
-enum ArgumentsError<'t> {
-    Split(SplitError<'t>),
-    Decode(ArgumentDecodeError),
-}
+/// Decodes the text of one argument and returns its error.
+type DecodeError = fn(Option<&str>) -> Option<ArgumentDecodeError>;
 
 /// Decodes the arguments of one function.
 pub(super) struct Decoder {
     names: Box<[&'static str]>,
+    decode_errors: Box<[DecodeError]>,
     layout: Layout,
     nests_objects: bool,
     decode: Box<DecodeAndCall>,
@@ -99,7 +93,8 @@ impl Decoder {
         decode: Box<DecodeAndCall>,
     ) -> Self {
         let names = parameters.iter().map(Parameter::argument_name).collect();
-        Self { names, layout, nests_objects, decode }
+        let decode_errors = parameters.iter().map(|parameter| parameter.decode_error).collect();
+        Self { names, decode_errors, layout, nests_objects, decode }
     }
 
     /// Calls the function with these arguments. If they are invalid, the call returns an error.
@@ -155,13 +150,8 @@ impl Decoder {
         decoded.ok()
     }
 
-    fn decode<'t, 'c>(
-        &self,
-        text: &'t str,
-        ctx: &'c ToolContext,
-    ) -> Result<ToolFuture<'c>, ArgumentsError<'t>> {
-        let arguments = self.split(text).map_err(ArgumentsError::Split)?;
-        (self.decode)(&arguments, ctx).map_err(ArgumentsError::Decode)
+    fn decode<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<ToolFuture<'c>> {
+        (self.decode)(&self.split(text).ok()?, ctx).ok()
     }
 
     fn split<'t>(&self, text: &'t str) -> Result<RawArguments<'t>, SplitError<'t>> {
@@ -181,97 +171,68 @@ impl Decoder {
         ctx: &'c ToolContext,
     ) -> Result<ToolFuture<'c>, ToolError> {
         let (value, json) = repair(definition, text, ctx)?;
-        let call = self.decode(&json, ctx).or_else(|failure| {
+        let call = self.decode(&json, ctx).or_else(|| {
             // The schema accepts 30.0 for an integer; the type may not.
-            let integers = json::__private::with_normalized_integers(&json);
-            integers.and_then(|json| self.decode(&json, ctx).ok()).ok_or(failure)
+            self.decode(&json::__private::with_normalized_integers(&json)?, ctx)
         });
-        let mut mismatches = definition.parameters.check(&value);
         let is_secret = || holds_secrets(definition, &json, ctx);
-        match call {
-            Ok(call) => {
-                // A shape that the type accepts and the schema does not could hide a violated
-                // constraint.
-                if !definition.parameters.is_constrained() {
-                    mismatches.retain(|mismatch| self.nests_objects && may_be_array(mismatch));
-                }
-                match mismatches.is_empty() {
-                    true => Ok(call),
-                    false => Err(mismatch_error(definition, &mismatches, is_secret())),
-                }
-            }
-            Err(ArgumentsError::Split(error)) if mismatches.is_empty() => {
-                Err(invalid_arguments(definition, &[self.describe(&error)]))
-            }
-            Err(ArgumentsError::Decode(error)) => {
-                let mut problems = lines(&mismatches, is_secret());
-                match self.type_error(&json, error, ctx) {
-                    Ok(first) => {
-                        let decode_again = |value: &Value| {
-                            let json = value.to_string();
-                            match self.decode(&json, ctx).err()? {
-                                ArgumentsError::Decode(error) => {
-                                    self.type_error(&json, error, ctx).ok()
-                                }
-                                ArgumentsError::Split(_) => None,
-                            }
-                        };
-                        problems.extend(describe_type_errors(
-                            &definition.parameters,
-                            value,
-                            &first,
-                            &mismatches,
-                            is_secret(),
-                            &decode_again,
-                        ));
-                        Err(invalid_arguments(definition, &problems).with_source(first.error))
-                    }
-                    Err(missing) if problems.is_empty() => {
-                        Err(invalid_arguments(definition, &[format!("`{missing}` is missing")]))
-                    }
-                    Err(_) => Err(invalid_arguments(definition, &problems)),
-                }
-            }
-            Err(_) => Err(mismatch_error(definition, &mismatches, is_secret())),
+        let Some(call) = call else {
+            return Err(self.refusal(definition, &value, &json, is_secret()));
+        };
+        let mut mismatches = definition.parameters.check(&value);
+        // A shape that the type accepts and the schema does not could hide a violated constraint.
+        if !definition.parameters.is_constrained() {
+            mismatches.retain(|mismatch| self.nests_objects && may_be_array(mismatch));
+        }
+        match mismatches.is_empty() {
+            true => Ok(call),
+            false => Err(mismatch_error(definition, &mismatches, is_secret())),
         }
     }
 
-    fn name(&self, index: usize) -> &'static str {
-        self.names.get(index).copied().unwrap_or_default()
-    }
-
-    fn describe(&self, error: &SplitError<'_>) -> String {
-        match error {
-            SplitError::NotAnObject => "expected an object".to_owned(),
-            SplitError::Unknown(name) => format!("`{name}` is not known here"),
-            SplitError::Duplicate(index) => came_twice(self.name(*index)),
-        }
-    }
-
-    /// Finds the value that a type rejected. The error is the name of a missing argument.
-    fn type_error(
+    /// Returns the error for arguments that could not be decoded.
+    fn refusal(
         &self,
+        definition: &ToolDefinition,
+        value: &Value,
         json: &str,
-        ArgumentDecodeError { index, source }: ArgumentDecodeError,
-        ctx: &ToolContext,
-    ) -> Result<TypeError, &'static str> {
-        let name = self.name(index);
-        let error = source.ok_or(name)?;
-        let root = match self.layout {
-            Layout::Named => ValueLocation::member(name),
-            Layout::ArgsStruct(_) => ValueLocation::default(),
-        };
-        let location = match self.split(json) {
-            Ok(mut arguments) => {
-                let text = arguments.text(index).unwrap_or_default();
-                locate(root, text, |prefix| {
-                    arguments.replace(index, prefix);
-                    (self.decode)(&arguments, ctx).is_err_and(|error| error.is_type_error())
-                })
+        is_secret: bool,
+    ) -> ToolError {
+        let all = self.names.iter().zip(&self.decode_errors).enumerate();
+        let parts = all.filter_map(|(at, (name, decode_error))| match self.layout {
+            Layout::Named => Some(DecodedPart { name: Some(*name), decode_error }),
+            Layout::ArgsStruct(index) => {
+                (at == index).then_some(DecodedPart { name: None, decode_error })
             }
-            Err(_) => root,
-        };
-        Ok(TypeError { location, error })
+        });
+        let parts: Vec<_> = parts.collect();
+        let mut problems = problems(&definition.parameters, value, json, &parts, is_secret);
+        match self.split(json) {
+            Err(SplitError::Duplicate(index)) => {
+                let name = self.names.get(index).copied().unwrap_or_default();
+                problems.lines.push(came_twice(name));
+            }
+            Err(SplitError::Unknown(name)) if problems.lines.is_empty() => {
+                problems.lines.push(format!("`{name}` is not known here"));
+            }
+            Err(_) if problems.lines.is_empty() => {
+                problems.lines.push("expected an object".to_owned());
+            }
+            _ => {}
+        }
+        refusal(definition, problems)
+    }
+}
+
+/// Returns the error for the model that lists these problems.
+fn refusal(definition: &ToolDefinition, Problems { mut lines, source }: Problems) -> ToolError {
+    if lines.is_empty() {
+        lines.push("a value is not accepted".to_owned());
+    }
+    let error = invalid_arguments(definition, &lines);
+    match source {
+        Some(source) => error.with_source(source),
+        None => error,
     }
 }
 
@@ -313,18 +274,7 @@ fn mismatch_error(
     mismatches: &[Mismatch],
     is_secret: bool,
 ) -> ToolError {
-    invalid_arguments(definition, &lines(mismatches, is_secret))
-}
-
-fn lines(mismatches: &[Mismatch], is_secret: bool) -> Vec<String> {
-    let line = |mut mismatch: Mismatch| {
-        if is_secret {
-            // A long value is truncated, and half a secret can't be redacted later.
-            mismatch.found.clear();
-        }
-        mismatch.to_string()
-    };
-    mismatches.iter().cloned().map(line).collect()
+    invalid_arguments(definition, &mismatch_lines(mismatches, is_secret))
 }
 
 /// Returns the error for the model if the function was not called.

@@ -55,7 +55,7 @@ fn object<'a>(
     let mut required = Vec::new();
     let mut properties = Map::new();
     for (parameter, part) in parts {
-        if !(parameter.is_optional)() {
+        if !parameter.is_optional() {
             required.push(parameter.name);
         }
         properties.insert(parameter.name.into(), with_description(part, parameter.description));

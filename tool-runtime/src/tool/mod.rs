@@ -65,7 +65,7 @@ pub use run_context::{RunContext, RunInfo};
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
 pub use args::ValidatedArguments;
-pub(crate) use args::type_errors;
+pub(crate) use args::problems_of;
 pub(crate) use blocking::DetachedThreads;
 pub use blocking::on_blocking_thread;
 pub(crate) use metered_usage::MeteredUsage;

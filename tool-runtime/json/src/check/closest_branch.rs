@@ -101,7 +101,7 @@ impl<'s, 'v> Validator<'s, 'v> {
             .map(|(branch, _)| *branch)
             .collect();
         match candidates.as_slice() {
-            [] => self.fault_at(PathSegment::Key(key), value, ViolatedRule::NoneOf(schemas)),
+            [] => self.fault_at(PathSegment::Key(key), value, ViolatedRule::Tag(schemas)),
             [only] => self.validate(only, self.value()),
             _ => return false,
         }

@@ -34,6 +34,8 @@ pub(super) enum ViolatedRule<'s, 'v> {
     },
     /// None of these schemas matches, by type or by choice.
     NoneOf(Vec<&'s Value>),
+    /// The value that selects a shape is in none of these schemas.
+    Tag(Vec<&'s Value>),
     Range(&'s Map<String, Value>),
     Multiple(&'s Map<String, Value>),
     Length(&'s Map<String, Value>, usize),

@@ -15,6 +15,24 @@ const EXAMPLES: [(&str, &str); 10] = [
     ("uuid", "67e55044-10b1-426f-9247-bb680e5f3b0a"),
 ];
 
+/// Strings of which types without a declared format often accept one.
+pub(super) const STRINGS: [&str; 14] = [
+    "a",
+    "A",
+    "1",
+    "AB",
+    "ABC",
+    "abc",
+    "2026-12-24",
+    "2026-12-24T18:30:00Z",
+    "ada@example.org",
+    "https://example.org/",
+    "192.0.2.1",
+    "192.0.2.1:80",
+    "67e55044-10b1-426f-9247-bb680e5f3b0a",
+    "example.org",
+];
+
 /// Returns an example of the format, if it is known.
 pub(super) fn example(format: &str) -> Option<&'static str> {
     EXAMPLES.iter().find(|(known, _)| *known == format).map(|(_, text)| *text)

@@ -6,6 +6,7 @@
 //!           │                  selects the one to report
 //!           ▼
 //!         fault ──▶ report     a Mismatch: describe words what is expected, display what is there
+//!           └─────▶ correction a value that a type can decode in place of the mismatch: sample
 //! ```
 //!
 //! **Limits.** Validation is bounded for every schema: the fuel depends on the size of the value
@@ -19,13 +20,14 @@
 mod array;
 mod branch;
 mod closest_branch;
+mod correction;
 mod describe;
 mod display;
 mod equal;
 mod evaluated;
 mod exact_number;
+mod expectation;
 mod fault;
-mod format;
 mod format_examples;
 mod keywords;
 mod limits;
@@ -34,6 +36,7 @@ mod pattern;
 mod phrase;
 mod pointer;
 mod report;
+mod sample;
 mod scalar;
 mod validator;
 
@@ -41,9 +44,10 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub use correction::{Correction, Edit, corrections};
 pub use display::path;
+pub use expectation::{Expectation, expectation, has_uniform_items};
 pub use fault::PathSegment;
-pub use format::{format_mismatch, value_at_mut};
 pub use pattern::is_supported;
 pub use pointer::resolve;
 

@@ -19,7 +19,7 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> M
             let expected = known_names(known, patterns);
             (MismatchKind::Unknown, expected, literal(value))
         }
-        ViolatedRule::NoneOf(expected_schemas) => {
+        ViolatedRule::NoneOf(expected_schemas) | ViolatedRule::Tag(expected_schemas) => {
             let expected = describe.any(expected_schemas);
             match describe.choices(expected_schemas) {
                 Some(_) => (MismatchKind::Enum, expected, literal(value)),
@@ -108,7 +108,11 @@ fn suggestion<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> Option<Str
         (ViolatedRule::Unknown { known, .. }, Some(PathSegment::Key(key)), _) => {
             nearest(key, known.iter().copied()).map(name)
         }
-        (ViolatedRule::NoneOf(expected_schemas), _, Value::String(text)) => {
+        (
+            ViolatedRule::NoneOf(expected_schemas) | ViolatedRule::Tag(expected_schemas),
+            _,
+            Value::String(text),
+        ) => {
             let choices = describe.some_choices(expected_schemas);
             let texts = choices.iter().filter_map(|choice| choice.as_str());
             nearest(text, texts).map(|near| literal(&Value::from(near)))

@@ -1,45 +1,54 @@
 //! Finds the location in valid JSON text at which a type rejected a value.
 
-use serde_json::Value;
+use super::tokens::Tokens;
+use crate::schema::{PathSegment, path};
 
-use crate::schema::{PathSegment, path, value_at_mut};
+/// A step from a container to a value in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Key(String),
+    Index(usize),
+}
 
-/// The location of a value: the open containers from the root.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ValueLocation(Vec<ContainerPosition>);
+/// The location of a value: the steps from the root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Location(Vec<Step>);
 
-impl ValueLocation {
+impl Location {
     pub(super) fn member(name: &str) -> Self {
-        Self(vec![ContainerPosition::Object(Some(name.to_owned()))])
+        Self(vec![Step::Key(name.to_owned())])
+    }
+
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    /// Returns the location of a value within this one.
+    pub(super) fn join(&self, steps: &[Step]) -> Self {
+        Self(self.0.iter().chain(steps).cloned().collect())
+    }
+
+    /// Returns the location without its last step.
+    pub(super) fn parent(&self) -> Option<Self> {
+        self.0.split_last().map(|(_, parent)| Self(parent.to_vec()))
+    }
+
+    /// Whether the location is `outer` or within it.
+    pub(super) fn is_within(&self, outer: &Self) -> bool {
+        self.0.starts_with(&outer.0)
+    }
+
+    /// Whether one of two locations is within the other.
+    pub(super) fn is_related(&self, other: &Self) -> bool {
+        self.is_within(other) || other.is_within(self)
     }
 
     pub(super) fn segments(&self) -> Vec<PathSegment<'_>> {
-        self.0.iter().filter_map(ContainerPosition::segment).collect()
-    }
-
-    /// Returns the locations of the first strings at or below this location, at most `max`.
-    pub(super) fn strings(&self, value: &Value, max: usize) -> Vec<Self> {
-        let (mut value, mut strings) = (value.clone(), Vec::new());
-        let mut stack = vec![self.clone()];
-        while strings.len() < max
-            && let Some(location) = stack.pop()
-        {
-            let child = |segment| Self(location.0.iter().cloned().chain([segment]).collect());
-            match value_at_mut(&mut value, &location.segments()) {
-                Some(Value::String(_)) => strings.push(location),
-                Some(Value::Array(items)) => {
-                    stack.extend(
-                        (0..items.len()).rev().map(|at| child(ContainerPosition::List(at))),
-                    );
-                }
-                Some(Value::Object(members)) => {
-                    let keys = members.keys().rev().cloned();
-                    stack.extend(keys.map(|key| child(ContainerPosition::Object(Some(key)))));
-                }
-                _ => {}
-            }
-        }
-        strings
+        let segments = self.0.iter().map(|step| match step {
+            Step::Key(key) => PathSegment::Key(key),
+            Step::Index(index) => PathSegment::Index(*index),
+        });
+        segments.collect()
     }
 
     /// Returns the location as a path, such as `stops[1].city`.
@@ -48,94 +57,54 @@ impl ValueLocation {
     }
 }
 
-/// Returns the location, below `root`, of the value at which `text` is first rejected.
+impl From<&[PathSegment<'_>]> for Location {
+    fn from(segments: &[PathSegment<'_>]) -> Self {
+        let step = |segment: &PathSegment<'_>| match segment {
+            PathSegment::Key(key) => Step::Key((*key).to_owned()),
+            PathSegment::Index(index) => Step::Index(*index),
+        };
+        Self(segments.iter().map(step).collect())
+    }
+}
+
+/// Returns the steps to the value at which `text` is first rejected.
 ///
 /// `rejects` decodes a prefix of the text: it returns true if the type rejects it, and false if the
 /// prefix is only too short. A binary search finds the shortest rejected prefix, so a failed call
 /// is decoded a few times more. A decoder that tracks its path would have to be compiled for every
 /// type.
-pub(crate) fn locate<'t>(
-    root: ValueLocation,
-    text: &'t str,
-    mut rejects: impl FnMut(&'t str) -> bool,
-) -> ValueLocation {
-    let tokens: Vec<_> = Tokens { text, at: 0 }.collect();
-    let mut is_rejected = |token: &TextToken<'_>| text.get(..token.end).is_some_and(&mut rejects);
-    let last = tokens.partition_point(|token| !is_rejected(token));
-    let ValueLocation(mut open) = root;
+pub(super) fn locate<'t>(text: &'t str, mut rejects: impl FnMut(&'t str) -> bool) -> Vec<Step> {
+    let tokens: Vec<_> = Tokens::new(text).collect();
+    let last = tokens.partition_point(|token| !text.get(..token.end).is_some_and(&mut rejects));
+    let mut open: Vec<Open> = Vec::new();
     for (at, token) in tokens.iter().take(last + 1).enumerate() {
         match (token.text, open.last_mut()) {
             // The rejected value may be a container itself.
             ("[" | "{", _) if at == last => {}
-            ("[", _) => open.push(ContainerPosition::List(0)),
-            ("{", _) => open.push(ContainerPosition::Object(None)),
+            ("[", _) => open.push(Open::List(0)),
+            ("{", _) => open.push(Open::Object(None)),
             ("]" | "}", _) => drop(open.pop()),
-            (",", Some(ContainerPosition::List(index))) => *index += 1,
-            (",", Some(ContainerPosition::Object(key))) => *key = None,
-            (text, Some(ContainerPosition::Object(key @ None))) => {
+            (",", Some(Open::List(index))) => *index += 1,
+            (",", Some(Open::Object(key))) => *key = None,
+            (text, Some(Open::Object(key @ None))) => {
                 *key = Some(serde_json::from_str::<String>(text).unwrap_or_default());
             }
             _ => {}
         }
     }
-    ValueLocation(open)
+    let steps = open.into_iter().filter_map(|open| match open {
+        Open::List(index) => Some(Step::Index(index)),
+        Open::Object(key) => key.map(Step::Key),
+    });
+    steps.collect()
 }
 
 /// A container that has started and not ended.
-#[derive(Clone, Debug)]
-enum ContainerPosition {
+enum Open {
     /// The index of the current item.
     List(usize),
     /// The current key, once it is known.
     Object(Option<String>),
-}
-
-impl ContainerPosition {
-    fn segment(&self) -> Option<PathSegment<'_>> {
-        match self {
-            Self::List(index) => Some(PathSegment::Index(*index)),
-            Self::Object(key) => key.as_deref().map(PathSegment::Key),
-        }
-    }
-}
-
-struct TextToken<'t> {
-    text: &'t str,
-    end: usize,
-}
-
-/// The tokens of valid JSON: strings, brackets, commas, colons, and scalars.
-struct Tokens<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Iterator for Tokens<'t> {
-    type Item = TextToken<'t>;
-
-    fn next(&mut self) -> Option<TextToken<'t>> {
-        let rest = self.text.get(self.at..)?.trim_start();
-        let start = self.text.len() - rest.len();
-        let length = match rest.chars().next()? {
-            '"' => string_length(rest),
-            '[' | ']' | '{' | '}' | ',' | ':' => 1,
-            _ => rest.find([',', ']', '}', ' ', '\n', '\r', '\t']).unwrap_or(rest.len()),
-        };
-        self.at = start + length;
-        Some(TextToken { text: rest.get(..length)?, end: self.at })
-    }
-}
-
-/// Returns the length of a string with both quotes.
-fn string_length(text: &str) -> usize {
-    let mut is_escaped = false;
-    let mut bytes = text.bytes().skip(1);
-    let content = bytes.position(|byte| {
-        let is_end = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        is_end
-    });
-    content.map_or(text.len(), |content| content + 2)
 }
 
 #[cfg(test)]
@@ -145,11 +114,11 @@ mod tests {
 
     use serde::de::DeserializeOwned;
 
-    use super::{ValueLocation, locate};
+    use super::{Location, locate};
 
     fn path_in<T: DeserializeOwned>(text: &str) -> String {
         let rejects = |text| serde_json::from_str::<T>(text).is_err_and(|error| error.is_data());
-        locate(ValueLocation::default(), text, rejects).path()
+        Location::default().join(&locate(text, rejects)).path()
     }
 
     #[test]

@@ -40,6 +40,11 @@ impl<'t> RawArguments<'t> {
         Self(Texts::Single(index, text))
     }
 
+    /// Uses the text as the argument at index 0.
+    pub(crate) fn first(text: Option<&'t str>) -> Self {
+        Self(Texts::Inline([text, None, None, None]))
+    }
+
     /// Returns the text of the argument at `index`, unless it is missing.
     #[inline]
     pub(crate) fn text(&self, index: usize) -> Option<&'t str> {
@@ -47,18 +52,6 @@ impl<'t> RawArguments<'t> {
             Texts::Single(at, text) => (*at == index).then_some(*text),
             Texts::Inline(texts) => texts.get(index).copied().flatten(),
             Texts::Heap(texts) => texts.get(index).copied().flatten(),
-        }
-    }
-
-    /// Replaces the text of the argument at `index`.
-    pub(super) fn replace(&mut self, index: usize, text: &'t str) {
-        let slots = match &mut self.0 {
-            Texts::Single(_, single) => return *single = text,
-            Texts::Inline(texts) => texts.as_mut_slice(),
-            Texts::Heap(texts) => texts,
-        };
-        if let Some(slot) = slots.get_mut(index) {
-            *slot = Some(text);
         }
     }
 

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::duplicate_keys::duplicate_key;
 use super::repair::repair;
-use super::type_error::type_errors;
-use super::{came_twice, holds_secrets, invalid_arguments, mismatch_error, text_of};
+use super::{
+    came_twice, holds_secrets, invalid_arguments, mismatch_error, problems_of, refusal, text_of,
+};
 use crate::message::Arguments;
 use crate::schema::has_lossy_numbers;
 use crate::tool::{ToolContext, ToolDefinition, ToolError};
@@ -77,10 +78,7 @@ impl ToolDefinition {
         arguments: &Arguments,
         ctx: &ToolContext,
     ) -> Result<ValidatedArguments, ToolError> {
-        let (value, json) = repair(self, &text_of(arguments), ctx)?;
-        if let Some(key) = duplicate_key(&json, &value) {
-            return Err(invalid_arguments(self, &[came_twice(&key)]));
-        }
+        let (value, json) = self.repair_arguments(arguments, ctx)?;
         match self.parameters.check(&value).as_slice() {
             [] => Ok(ValidatedArguments { value, json: json.into() }),
             mismatches => {
@@ -133,15 +131,27 @@ impl ToolDefinition {
         arguments: &Arguments,
         ctx: &ToolContext,
     ) -> Result<T, ToolError> {
-        let ValidatedArguments { value, json } = self.validate_arguments(arguments, ctx)?;
-        let json = json.to_text();
-        // From the text, not the value, which has lost the digits beyond 64 bits.
-        serde_json::from_str(&json).map_err(|error| match holds_secrets(self, &json, ctx) {
-            // A type may quote the value that it rejects.
-            true => invalid_arguments(self, &["a value is not accepted".to_owned()]),
-            false => {
-                invalid_arguments(self, &type_errors::<T>(&self.parameters, &value, &json, error))
-            }
-        })
+        let (value, json) = self.repair_arguments(arguments, ctx)?;
+        if self.parameters.check(&value).is_empty()
+            // From the text, not the value, which has lost the digits beyond 64 bits.
+            && let Ok(decoded) = serde_json::from_str(&json)
+        {
+            return Ok(decoded);
+        }
+        let is_secret = holds_secrets(self, &json, ctx);
+        Err(refusal(self, problems_of::<T>(&self.parameters, &value, &json, is_secret)))
+    }
+
+    /// Repairs arguments in which each key is unique.
+    fn repair_arguments(
+        &self,
+        arguments: &Arguments,
+        ctx: &ToolContext,
+    ) -> Result<(Value, String), ToolError> {
+        let (value, json) = repair(self, &text_of(arguments), ctx)?;
+        match duplicate_key(&json, &value) {
+            Some(key) => Err(invalid_arguments(self, &[came_twice(&key)])),
+            None => Ok((value, json)),
+        }
     }
 }

@@ -57,27 +57,28 @@ impl<T: DeserializeOwned + JsonSchema + Send> Param for Value<T> {
 
     fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
         let schema: fn(&mut Generator) -> _ = Generator::part::<T>;
-        Parameter { name, description, schema: Some(schema), is_optional: is_optional::<T> }
+        Parameter { name, description, schema: Some(schema), decode_error: decode_error::<Self> }
     }
 
     #[inline]
     fn value(arguments: &RawArguments<'_>, index: usize) -> Result<T, ArgumentDecodeError> {
         let Some(text) = arguments.text(index) else {
-            return T::deserialize(Absent).map_err(|_| ArgumentDecodeError::missing(index));
+            return T::deserialize(Absent).map_err(|_| ArgumentDecodeError::Missing);
         };
         let mut text = serde_json::Deserializer::from_str(text);
         match T::deserialize(&mut text) {
             Ok(value) => match text.end() {
                 Ok(()) => Ok(value),
-                Err(error) => Err(ArgumentDecodeError::new(index, error)),
+                Err(error) => Err(ArgumentDecodeError::rejected(error)),
             },
-            Err(error) => Err(ArgumentDecodeError::new(index, error)),
+            Err(error) => Err(ArgumentDecodeError::rejected(error)),
         }
     }
 }
 
-fn is_optional<T: DeserializeOwned>() -> bool {
-    T::deserialize(Absent).is_ok()
+/// Decodes the text of one argument, independently of the other arguments.
+fn decode_error<P: Param>(text: Option<&str>) -> Option<ArgumentDecodeError> {
+    P::value(&RawArguments::first(text), 0).err()
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send> PassByValue for Value<T> {
@@ -120,7 +121,7 @@ where
 
 /// Describes a parameter that is not an argument.
 fn not_an_argument(name: &'static str) -> Parameter {
-    Parameter { name, description: "", schema: None, is_optional: || true }
+    Parameter { name, description: "", schema: None, decode_error: |_| None }
 }
 
 impl Param for Context {
@@ -163,7 +164,8 @@ impl<P: Param> Param for Defaulted<P> {
     type Owned = Option<P::Owned>;
 
     fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
-        Parameter { is_optional: || true, ..self.0.parameter(name, description) }
+        let decode_error = decode_error::<Self>;
+        Parameter { decode_error, ..self.0.parameter(name, description) }
     }
 
     #[inline]
@@ -190,8 +192,8 @@ impl<T: ?Sized> Param for UnsupportedParam<T> {
         not_an_argument(name)
     }
 
-    fn value(_: &RawArguments<'_>, index: usize) -> Result<Never, ArgumentDecodeError> {
-        Err(ArgumentDecodeError::missing(index))
+    fn value(_: &RawArguments<'_>, _: usize) -> Result<Never, ArgumentDecodeError> {
+        Err(ArgumentDecodeError::Missing)
     }
 }
 

@@ -67,11 +67,16 @@ pub struct Parameter {
     pub(crate) description: &'static str,
     /// Generates the schema of the type; `None` for a parameter that is not an argument.
     pub(crate) schema: Option<fn(&mut Generator) -> Value>,
-    /// Whether the argument can be missing.
-    pub(crate) is_optional: fn() -> bool,
+    /// Decodes the text of the argument alone and returns its error.
+    pub(crate) decode_error: fn(Option<&str>) -> Option<ArgumentDecodeError>,
 }
 
 impl Parameter {
+    /// Whether the argument can be missing.
+    pub(crate) fn is_optional(&self) -> bool {
+        (self.decode_error)(None).is_none()
+    }
+
     /// Returns the name of the argument; empty for a parameter that is not an argument.
     pub(crate) fn argument_name(&self) -> &'static str {
         if self.schema.is_some() { self.name } else { "" }

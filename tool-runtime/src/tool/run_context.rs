@@ -79,9 +79,10 @@ impl RunInfo {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::Stopped> {
-/// // Only administrators may call tools.
+/// // Only administrators may call tools. A run without a role is denied too.
 /// let permissions = Permissions::default().when(|_, run| {
-///     (run.metadata().get("role")? != "admin").then_some(Permission::Deny)
+///     let is_admin = run.metadata().get("role").is_some_and(|role| role == "admin");
+///     (!is_admin).then_some(Permission::Deny)
 /// });
 /// let model = ScriptedModel::new([
 ///     ChatReply::default().call("delete_file", r#"{"path": "notes.txt"}"#),

@@ -11,7 +11,7 @@ use crate::errors::Errors;
 pub(super) enum BoundKind {
     /// Any number.
     Number,
-    /// A whole number from 0.
+    /// A non-negative integer.
     Count,
 }
 
@@ -42,7 +42,7 @@ impl Bounds {
             if !kind.accepts(&pair.value) {
                 let expected = match kind {
                     BoundKind::Number => "a number",
-                    BoundKind::Count => "a whole number from 0",
+                    BoundKind::Count => "a non-negative integer",
                 };
                 errors.at(&pair.value, format!("a bound of `{name}` is {expected}"));
                 return None;

@@ -1,10 +1,10 @@
-//! Validators of answers: code of the program that may send an answer back to the model.
+//! Validators of answers, which can reject an answer and request another one.
 
 use async_trait::async_trait;
 
 use crate::tool::RunContext;
 
-/// Checks the answer of a run, and sends it back to the model if it is not acceptable.
+/// Accepts or rejects the answer of a run; a rejection asks the model for another answer.
 ///
 /// Add it with [`Agent::answer_validator`](crate::Agent::answer_validator). Several validators run
 /// in the order in which they were added; the first that rejects the answer decides. The value of
@@ -46,12 +46,13 @@ use crate::tool::RunContext;
 )]
 #[async_trait]
 pub trait AnswerValidator: Send + Sync {
-    /// Accepts the answer, or returns what the model should change, as a message to it.
+    /// Accepts the answer, or rejects it with a message to the model.
     ///
-    /// If the validator panics, the run stops, since the answer is not checked.
+    /// If the validator panics, the run stops with
+    /// [`AnswerRejected`](crate::StopReason::AnswerRejected).
     ///
     /// # Errors
-    /// The message to the model, which answers again.
+    /// Returns the message to the model that rejects the answer, such as what to change.
     ///
     /// # Cancellation
     /// The future is dropped if the run is cancelled or reaches its time limit.

@@ -12,7 +12,7 @@ use crate::drivers::{Driver, Native};
 use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{AllTools, Registry, RegistryError, Selector};
 
-/// The default number of attempts to give a valid value or an answer that is accepted.
+/// The default number of attempts to extract a valid value or to give an accepted answer.
 const DEFAULT_ANSWER_ATTEMPTS: u32 = 3;
 
 /// Everything that is set on an [`Agent`](super::Agent). A run holds a reference-counted handle to

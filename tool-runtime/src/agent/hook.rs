@@ -60,8 +60,8 @@ use crate::tool::RunContext;
 pub trait ModelHook: Send + Sync {
     /// Called before the model request of each turn.
     ///
-    /// Changes apply to this request only and are not kept in the transcript. `ctx` is the run that
-    /// the request is made for.
+    /// Changes apply to this request only and are not kept in the transcript. `ctx` describes the
+    /// run that sends the request.
     async fn before_request(
         &self,
         request: &mut PreparedRequest<'_>,

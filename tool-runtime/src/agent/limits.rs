@@ -1,4 +1,4 @@
-//! Limits of a run: model requests, tokens, cost, and calls that are repeated or too many.
+//! Limits of a run: model requests, tokens, cost, repeated calls and calls in a reply.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,13 +52,13 @@ pub struct Limits {
     pub repeats: Option<u32>,
     /// Maximum number of calls of one reply that are run. Default: 128.
     ///
-    /// The first calls run. The other ones get a result that says how many calls a reply may make,
-    /// and the run continues.
+    /// The first calls run. Each further call gets a result that states the limit, and the run
+    /// continues.
     #[serde(default = "default_calls_per_reply")]
     pub calls_per_reply: Option<u32>,
 }
 
-/// The default of states that were saved before there was this limit, too.
+/// Returns the default limit, which also applies to states that were saved without one.
 #[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
 fn default_calls_per_reply() -> Option<u32> {
     Some(128)

@@ -110,8 +110,7 @@ pub struct Paused {
     pub(super) window: WindowState,
     pub(super) pending: Vec<PendingCall>,
     pub(super) decisions: Vec<Decision>,
-    /// The full names of the tools that are approved for the rest of the run, with the name of who
-    /// approved them.
+    /// The tools that are approved for the rest of the run, by their full names.
     pub(super) approved: BTreeMap<String, RunApproval>,
     /// The tools that ran and may have had effects.
     #[serde(default, rename = "acted", skip_serializing_if = "BTreeSet::is_empty")]
@@ -156,17 +155,18 @@ pub struct PendingCall {
     /// The fingerprint of the tool's definition. A decision on the call is bound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
-    /// The repaired arguments that the tool would receive, including secrets. Digits beyond 64 bits
-    /// are lost in this value; [`json`](Self::json) has them. Show
-    /// [`redacted_json`](Self::redacted_json) to a person.
+    /// The repaired arguments that the tool would receive, including secrets.
+    ///
+    /// Numbers that don't fit into 64 bits are rounded; [`json`](Self::json) has all digits. To
+    /// show the arguments to a person, use [`redacted_json`](Self::redacted_json).
     pub arguments: Value,
-    /// The exact text of the arguments, if it differs from the text of the value.
+    /// The exact JSON text of the arguments, if it differs from `arguments.to_string()`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     json: Option<String>,
     /// The arguments with their secrets redacted, if there are any.
     #[serde(default, rename = "shown", skip_serializing_if = "Option::is_none")]
     redacted: Option<Value>,
-    /// The redacted text, if there are secrets.
+    /// The exact JSON text with its secrets redacted, if there are any.
     #[serde(default, rename = "shown_json", skip_serializing_if = "Option::is_none")]
     redacted_json: Option<String>,
     /// The state from which the tool resumes, if it has started.
@@ -213,14 +213,15 @@ impl PendingCall {
         self.redacted.as_ref().unwrap_or(&self.arguments)
     }
 
-    /// Returns the exact JSON text that the tool would receive, including secrets.
+    /// Returns the exact JSON text of the arguments that the tool would receive, including secrets.
     ///
-    /// A decision on the call holds for this text alone.
+    /// A decision on the call is valid for this text only.
     pub fn json(&self) -> Cow<'_, str> {
         self.json.as_deref().map_or_else(|| self.arguments.to_string().into(), Cow::Borrowed)
     }
 
-    /// Returns the exact JSON text with secrets replaced by `[redacted]`, to show to a person.
+    /// Returns the exact JSON text of the arguments with secrets replaced by `[redacted]`, to show
+    /// to a person.
     pub fn redacted_json(&self) -> Cow<'_, str> {
         match (&self.redacted_json, &self.redacted) {
             (Some(json), _) => Cow::Borrowed(json),

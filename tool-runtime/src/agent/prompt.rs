@@ -41,13 +41,14 @@ impl Prompt {
         self
     }
 
-    /// Adds a member to the metadata of the run, such as the user, the tenant or a trace id.
+    /// Sets a member of the metadata of the run, such as the user, the tenant or a trace id.
     ///
-    /// The model does not see metadata. They are part of the event that starts the run and of the
-    /// saved state, and everything that decides finds them in its
-    /// [`RunContext`](crate::RunContext::metadata), tools in
-    /// [`ToolContext::metadata`](crate::ToolContext::metadata). Nested agents inherit them. A next
-    /// prompt in the same session has metadata of its own.
+    /// The model does not see the metadata. It is part of the saved state and of the event that is
+    /// emitted when the run starts. Tools read it with
+    /// [`ToolContext::metadata`](crate::ToolContext::metadata); interceptors, approvers,
+    /// permissions, hooks and validators read it with
+    /// [`RunContext::metadata`](crate::RunContext::metadata). Nested agents inherit it. The next
+    /// prompt of a session does not.
     ///
     /// ```
     /// use tool_runtime::agent::Prompt;

@@ -38,7 +38,7 @@ pub struct RunState {
     pub run: RunId,
     /// The transcript, what comes next, and the usage so far.
     pub turn: Turn,
-    /// The metadata of the run: those of its prompt, with the changes of interceptors.
+    /// The metadata of the prompt, with the changes of interceptors.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// The number of answers in a row that a validator rejected.

@@ -34,19 +34,18 @@ const MAX_QUEUES: usize = 1_000;
 /// | [`push`](Self::push) | the user | the run continues for one more turn |
 /// | [`push_untrusted`](Self::push_untrusted) | untrusted | the message waits for the next request |
 ///
-/// Messages of a handle that is not addressed go to whichever run of the agent sends a request
-/// next. [`for_session`](Self::for_session) and [`for_run`](Self::for_run) address one session or
-/// run. What a session does not receive before its run ends waits for its next run. Tools get a
-/// handle with [`ctx.get`](crate::ToolContext::get); it is addressed to the session of their run,
-/// or else to the run.
+/// A handle without an address sends to the next run of the agent that makes a request.
+/// [`for_session`](Self::for_session) and [`for_run`](Self::for_run) return a handle that is
+/// addressed to one session or run. Messages that a session has not received when its run ends wait
+/// for its next run. Tools get a handle with [`ctx.get`](crate::ToolContext::get); it is addressed
+/// to the session of their run, or to the run if it has no session.
 ///
 /// # Bounds
-/// For each address, 100 messages and 256 KiB wait at most, or as many as
-/// [`bounded`](Self::bounded) says. If there is no room, the oldest untrusted messages are dropped,
-/// and the model receives their number with the next messages. If the messages of the user alone
-/// leave no room, a [`push`](Self::push) returns an error, and an untrusted message is dropped.
-/// Messages wait for at most 1,000 runs and sessions; beyond it, the untrusted messages of the one
-/// that has waited longest are dropped.
+/// For each address, at most 100 messages and 256 KiB wait; [`bounded`](Self::bounded) sets other
+/// bounds. If there is no room, the oldest untrusted messages are dropped, and the model receives
+/// their number with the next messages. If the messages of the user alone leave no room, a
+/// [`push`](Self::push) returns an error, and an untrusted message is dropped. Messages wait for at
+/// most 1,000 addresses; beyond that, the oldest address without a message of the user is dropped.
 ///
 /// A pushed message is text for the model and nothing else. It changes no tool list, no permission
 /// and no approval.
@@ -108,10 +107,10 @@ struct Queues {
 /// let steering = Steering::bounded(1, 1_000);
 /// steering.push("Be brief.").unwrap();
 /// let full = steering.push("Use English.").unwrap_err();
-/// assert_eq!(full.to_string(), "steering queue is full: at most 1 messages and 1000 bytes wait");
+/// assert_eq!(full.to_string(), "steering queue is full: limited to 1 messages and 1000 bytes");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("steering queue is full: at most {max_messages} messages and {max_bytes} bytes wait")]
+#[error("steering queue is full: limited to {max_messages} messages and {max_bytes} bytes")]
 #[non_exhaustive]
 pub struct SteeringFull {
     /// The maximum number of waiting messages.
@@ -143,7 +142,7 @@ impl Steering {
         Self::default()
     }
 
-    /// Creates an empty queue in which at most so many messages and bytes wait for each address.
+    /// Creates an empty queue with these bounds for each address.
     ///
     /// ```
     /// use tool_runtime::agent::Steering;
@@ -161,7 +160,7 @@ impl Steering {
 
     /// Returns a handle to the same queue, whose messages only runs of this session receive.
     ///
-    /// A server with many sessions on one agent needs nothing else:
+    /// Use it in a server in which many sessions share one agent:
     ///
     /// ```
     /// use tool_runtime::agent::Steering;
@@ -206,8 +205,8 @@ impl Steering {
     /// If the model has already answered, the run continues for one more turn.
     ///
     /// # Errors
-    /// Returns [`SteeringFull`] if messages of the user leave no room for the text. Untrusted
-    /// messages are dropped to make room.
+    /// Returns [`SteeringFull`] if messages of the user leave no room for the text, also if they
+    /// wait for 1,000 other addresses. Untrusted messages are dropped to make room.
     pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringFull> {
         let mut queues = self.lock();
         let Bounds { max_messages, max_bytes } = queues.bounds;
@@ -231,12 +230,12 @@ impl Steering {
         self.lock().push(&self.address, Some(source), text.to_owned());
     }
 
-    /// Returns the number of messages of this address that have not been delivered yet.
+    /// Returns the number of messages of this address that are waiting to be delivered.
     pub fn len(&self) -> usize {
         self.lock().by_address.get(&self.address).map_or(0, Queue::len)
     }
 
-    /// Whether all messages of this address have been delivered or dropped.
+    /// Returns `true` if no message of this address is waiting.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -250,7 +250,7 @@ impl Run {
         self.meter.clone()
     }
 
-    /// Returns what the calls of this run belong to.
+    /// Returns the agent, the session and the metadata of this run.
     fn run_info(&self) -> Arc<RunInfo> {
         let (agent, metadata) = (self.agent.name.clone(), self.state.metadata.clone());
         Arc::new(RunInfo { agent, session: self.session.name(), metadata })

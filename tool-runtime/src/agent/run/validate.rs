@@ -1,4 +1,4 @@
-//! Validates the answer of a run, and asks for another one if it is rejected.
+//! Validates the answer of a run, and requests another one if it is rejected.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::tool::RunContext;
 const PANICKED: &str = "an answer validator panicked";
 
 impl Run {
-    /// Validates the answer that the model has just given, if it gave one.
+    /// Validates the answer if the last reply contains one.
     ///
-    /// The transcript with an answer is saved only after this: a run that is resumed is never
-    /// answered by what a validator has not accepted.
+    /// The transcript with an answer is saved only after this, so that a resumed run never ends
+    /// with an answer that was not validated.
     pub(super) async fn validate_answer(&mut self) -> Result<(), StopReason> {
         let is_answered = self.turn().next() == Step::Done(Outcome::Answered);
         if !is_answered

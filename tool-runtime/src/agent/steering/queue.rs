@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// The source of the note about dropped messages.
 const NOTE_SOURCE: &str = "the message queue";
 
-/// How much waits for one address at most.
+/// The maximum number and size of the messages that wait for one address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) max_messages: usize,
@@ -29,10 +29,10 @@ pub(in crate::agent) struct QueuedMessage {
 }
 
 impl QueuedMessage {
-    /// Tells the model that messages are missing.
+    /// Creates the note to the model that messages were dropped.
     ///
-    /// The note has a source like the messages that it stands for, so that it is not taken for the
-    /// words of the user.
+    /// The note has a source, like the messages that it replaces, so that the model does not
+    /// mistake it for a message of the user.
     pub(super) fn dropped_note(count: u64) -> Self {
         let text = match count {
             1 => "1 message was dropped: too many were waiting.".to_owned(),

@@ -1,4 +1,4 @@
-//! Marks around text from untrusted sources, by which the model can tell it from the user's words.
+//! Marks around text from untrusted sources, which distinguish it from messages of the user.
 
 use crate::message::{ContentPart, Message};
 

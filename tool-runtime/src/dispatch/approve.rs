@@ -65,7 +65,7 @@ use crate::tool::{
 )]
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Decides on one call, of which `ctx` tells the agent, the run and the session.
+    /// Decides on one call. `ctx` has the agent, the run and the session that it belongs to.
     ///
     /// Return [`Approval::Defer`] to decide later: an agent's run then pauses with
     /// [`AwaitingApproval`](crate::StopReason::AwaitingApproval).
@@ -124,7 +124,7 @@ impl Approver for AskLater {
 
 /// A call that awaits a decision, with the validated arguments to decide on.
 ///
-/// `Debug` prints the [redacted](Self::redacted_arguments) arguments.
+/// `Debug` prints the [redacted arguments](Self::redacted_arguments).
 ///
 /// ```
 /// use tool_runtime::async_trait;
@@ -135,7 +135,7 @@ impl Approver for AskLater {
 /// #[async_trait]
 /// impl Approver for Terminal {
 ///     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
-///         println!("{} wants {}", request.call.name, request.redacted_arguments());
+///         println!("{} {}", request.call.name, request.redacted_json());
 ///         Approval::Deny("the operator is away".into())
 ///     }
 /// }
@@ -145,9 +145,10 @@ impl Approver for AskLater {
 pub struct ApprovalRequest {
     /// The call as the model sent it.
     pub call: ToolCall,
-    /// The arguments that the tool will receive, including secrets. Digits beyond 64 bits are lost
-    /// in this value; [`json`](Self::json) has them. Show a person the
-    /// [`redacted_json`](Self::redacted_json) instead.
+    /// The arguments that the tool will receive, including secrets.
+    ///
+    /// Numbers that don't fit into 64 bits are rounded; [`json`](Self::json) has all digits. To
+    /// show the arguments to a person, use [`redacted_json`](Self::redacted_json).
     pub arguments: Value,
     pub(super) json: Arguments,
     /// The definition of the tool.
@@ -160,7 +161,7 @@ pub struct ApprovalRequest {
 impl ApprovalRequest {
     /// Returns the exact JSON text that the tool will receive, including secrets.
     ///
-    /// An approval holds for this text alone.
+    /// An approval is valid for this text only.
     pub fn json(&self) -> &str {
         match &self.json {
             Arguments::Text(text) => text,
@@ -169,7 +170,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// Returns the exact JSON text with its secrets replaced by `[redacted]`, to show to a person.
+    /// Returns the exact JSON text with secrets replaced by `[redacted]`, to show to a person.
     pub fn redacted_json(&self) -> String {
         match &self.redactor {
             Some(redactor) => redactor.redact_json(&self.call.name, self.json()),

@@ -25,7 +25,7 @@ use crate::tool::dispatch_contract::BatchScope;
 /// Runs the calls of a batch that is nested in calls of the tools `outer_names`, which belong to
 /// `own_run` if they belong to no run.
 ///
-/// This is no `async fn`: its future would keep the parameters besides what is made of them.
+/// This is not an `async fn`: its future would store the parameters beside the values made of them.
 #[inline]
 pub(super) fn run_batch(
     tools: Snapshot,

@@ -36,7 +36,7 @@ pub(super) struct BatchContext {
 }
 
 impl BatchContext {
-    /// Returns what the calls of the batch belong to.
+    /// Returns the run that the calls of the batch belong to.
     pub(super) fn run_context(&self) -> RunContext<'_> {
         self.scope.run_context(&self.state.extensions)
     }

@@ -96,30 +96,31 @@ pub trait Interceptor: Send + Sync {
     }
 }
 
-/// The context of an interceptor before a call: what the call belongs to, and what may be changed.
+/// The run that a call belongs to, and the changes that an interceptor makes to it before the call.
 ///
 /// ```
 /// use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
 /// use tool_runtime::{ToolCall, async_trait};
 ///
-/// /// Ends a run after a payment, and blocks a second one.
-/// struct OnePayment;
+/// /// Blocks mails in the turns after a page was fetched, and ends the run after a payment.
+/// struct Guard;
 ///
 /// #[async_trait]
-/// impl Interceptor for OnePayment {
+/// impl Interceptor for Guard {
 ///     async fn before_call(
 ///         &self,
 ///         call: &mut ToolCall,
 ///         ctx: &mut InterceptContext<'_>,
 ///     ) -> InterceptAction {
-///         if call.name != "pay" {
-///             return InterceptAction::Run;
+///         let has_fetched = ctx.run().metadata().contains_key("has_fetched");
+///         match call.name.as_str() {
+///             "send_mail" if has_fetched => {
+///                 return InterceptAction::Block("a page was fetched before".into());
+///             }
+///             "fetch_page" => ctx.set_metadata("has_fetched", true),
+///             "pay" => ctx.request_stop("a payment was requested"),
+///             _ => {}
 ///         }
-///         if ctx.run().metadata().contains_key("paid") {
-///             return InterceptAction::Block("one payment per run".into());
-///         }
-///         ctx.set_metadata("paid", true);
-///         ctx.request_stop("the payment is made");
 ///         InterceptAction::Run
 ///     }
 /// }
@@ -140,16 +141,16 @@ pub(super) struct RunChanges {
 }
 
 impl InterceptContext<'_> {
-    /// Returns the agent, the run and the session that the call belongs to, with the metadata as
-    /// the interceptors before this one have changed them.
+    /// Returns the agent, the run and the session that the call belongs to. The metadata includes
+    /// the changes of the interceptors before this one.
     pub fn run(&self) -> RunContext<'_> {
         self.run.with_metadata(self.changes.metadata.as_ref())
     }
 
     /// Sets a member of the [metadata](RunContext::metadata) of the run; null removes it.
     ///
-    /// The call itself and the calls that its tool makes see the change at once. The other calls of
-    /// the same reply don't; the run has it from its next step on.
+    /// The call itself and its nested calls see the change at once. The run has it from its next
+    /// step on; other calls of the same reply don't see it.
     pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<Value>) {
         let (key, value) = (key.into(), value.into());
         let base = self.run.metadata();
@@ -165,7 +166,7 @@ impl InterceptContext<'_> {
     ///
     /// The run then stops with
     /// [`StopReason::StopRequested`](crate::StopReason::StopRequested). The request does not block
-    /// the call; the first request of a reply counts.
+    /// the call. If several calls of a reply request the end, the first reason counts.
     pub fn request_stop(&mut self, reason: impl Into<String>) {
         self.changes.stop.get_or_insert_with(|| reason.into());
     }

@@ -100,6 +100,6 @@ async fn rule_without_effect_is_a_definition_error() {
     assert_eq!(
         error.to_string(),
         "`#[arg(length)]` has no effect on argument `number` of tool `length_of_number`: expected \
-         a text, a list or a map"
+         a string, a list or a map"
     );
 }

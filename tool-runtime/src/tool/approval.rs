@@ -53,8 +53,8 @@ pub struct SuspendedCall {
     /// The [full name](super::ToolDefinition::full_name) of the tool. No other tool receives the
     /// state.
     pub tool: String,
-    /// The fingerprint of the tool's definition when it started. If the definition has changed
-    /// since, a call that needs approval is asked again.
+    /// The fingerprint of the tool's definition when the call started. If the definition has
+    /// changed since, and the call needs approval, the approver is asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
     /// The state that the tool continues from.
@@ -69,7 +69,7 @@ impl SuspendedCall {
     }
 }
 
-/// A decision on one call. It holds for this definition of the tool and these arguments only.
+/// A decision on one call, bound to the tool's definition and the exact arguments.
 ///
 /// ```
 /// use tool_runtime::dispatch::{Approval, Decision};
@@ -88,8 +88,8 @@ pub struct Decision {
     pub call: CallId,
     /// The [full name](super::ToolDefinition::full_name) of the tool.
     pub tool: String,
-    /// The fingerprint of the definition. A decision without one, of an earlier version of this
-    /// crate, does not hold.
+    /// The fingerprint of the definition. A decision without one, which an earlier version of this
+    /// crate stored, is not valid for any call.
     #[serde(default)]
     pub fingerprint: Option<Fingerprint>,
     /// The exact JSON text of the arguments that were decided on.
@@ -105,9 +105,9 @@ pub struct Decision {
 impl Decision {
     /// Creates a decision on a call of the tool with this definition.
     ///
-    /// `json` is the exact text that was shown, such as
+    /// `json` is the text that was decided on, such as
     /// [`ToolExecution::decoded_arguments`](crate::ToolExecution::decoded_arguments) of the pending
-    /// call. Whitespace between its members does not matter; anything else does.
+    /// call. The decision is valid if the arguments differ in the whitespace between tokens only.
     pub fn new(
         call: CallId,
         definition: &ToolDefinition,
@@ -143,8 +143,8 @@ pub(crate) struct RunApproval {
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
-/// The form of a [`RunApproval`] in a saved run. An earlier version of this crate saved the name
-/// alone, which permits nothing.
+/// The form of a [`RunApproval`] in a saved run. An earlier version of this crate saved the
+/// approver's name alone, which permits nothing.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredApproval {

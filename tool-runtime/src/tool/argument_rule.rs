@@ -30,7 +30,7 @@ pub(super) const LENGTH: ArgumentRule = ArgumentRule {
 
 /// Returns the types to whose values a rule applies.
 pub(super) fn expected_type(rule: &str) -> &'static str {
-    if rule == RANGE.name { "a number" } else { "a text, a list or a map" }
+    if rule == RANGE.name { "a number" } else { "a string, a list or a map" }
 }
 
 impl ArgumentRule {

@@ -49,7 +49,7 @@ pub struct ToolContext {
     call: ToolCall,
     host: Option<Arc<dyn Host>>,
     extensions: Extensions,
-    /// The metadata of the run as an interceptor changed them for this call.
+    /// The metadata of the run, if an interceptor changed it for this call.
     metadata: Option<Arc<Map<String, Value>>>,
     attempts: AtomicU32,
     /// Whether the tool refused its arguments before its own code ran.

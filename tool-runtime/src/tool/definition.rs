@@ -35,9 +35,9 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// assert!(definition.validate().is_ok());
 /// ```
 ///
-/// It serializes to JSON and back, for a catalog or another process. Two things stay behind: the
-/// [extensions](Self::extensions), which are types of one program, and the provider under which the
-/// tool was registered. Members that are missing have the careful defaults of [`new`](Self::new).
+/// A definition can be serialized for a catalog or another process. Two things are not serialized:
+/// the [extensions](Self::extensions), which are types of one program, and the provider under which
+/// the tool was registered. Missing members get the careful defaults of [`new`](Self::new).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "StoredDefinition")]
 #[non_exhaustive]
@@ -67,9 +67,9 @@ pub struct ToolDefinition {
     /// Whether the same arguments always give the same output, so that outputs can be cached within
     /// a run.
     ///
-    /// If the [effect](Self::effect) is [`Effect::Read`], the output stays the same until a call of
-    /// the run may change what is read. If it is [`Effect::Write`] or [`Effect::External`], nothing
-    /// is cached.
+    /// If the [effect](Self::effect) is [`Effect::Read`], an output is cached until a call of the
+    /// run may change what the tool reads. If it is [`Effect::Write`] or [`Effect::External`],
+    /// nothing is cached.
     pub pure: bool,
     /// Whether the tool runs alone: after the previous calls of the batch and before the next ones.
     pub sequential: bool,

@@ -89,10 +89,10 @@ pub struct Batch {
     pub decisions: Vec<Decision>,
     /// The calls that started before and continue from a saved state.
     pub suspended: Vec<SuspendedCall>,
-    /// The values that the tools of this batch find by their types, before those of the dispatcher.
+    /// The extensions of this batch, which take precedence over those of the dispatcher.
     ///
-    /// Use it for what belongs to one caller, such as the client of a server whose request is
-    /// executed. Nested calls find the values too.
+    /// Use them for values of one caller, such as the connection of the client that sent the calls.
+    /// Nested calls get them too.
     pub extensions: Extensions,
     /// The observers of this batch, which receive its events after those of the dispatcher.
     pub observers: Observers,
@@ -140,7 +140,7 @@ impl BatchScope {
         }
     }
 
-    /// Returns what the calls of the batch belong to.
+    /// Returns the run that the calls of the batch belong to.
     pub(crate) fn run_context<'a>(&'a self, extensions: &'a Extensions) -> RunContext<'a> {
         let transcript = self.transcript.as_ref().map_or(&[][..], |messages| messages.as_slice());
         RunContext::new(&self.origin, self.run_info.as_deref())

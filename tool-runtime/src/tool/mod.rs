@@ -133,12 +133,12 @@ pub trait Tool: Send + Sync {
     /// Returns whether the tool repairs, validates and decodes its arguments itself. Default:
     /// `false`.
     ///
-    /// If it does not, the dispatcher [validates](ToolDefinition::validate_arguments) the
-    /// arguments, and the tool receives valid JSON that matches its schema, however the model
-    /// wrote it. A call with invalid arguments does not reach the tool. A `#[tool]` function
-    /// decodes its arguments itself by the same rules, in one pass.
+    /// If it returns `false`, the dispatcher repairs and
+    /// [validates](ToolDefinition::validate_arguments) the arguments: the tool receives valid JSON
+    /// that matches its schema, and is not called if the arguments are invalid. A `#[tool]`
+    /// function returns `true`: it applies the same rules in one pass.
     ///
-    /// It is called once, when the tool is registered.
+    /// The registry calls this method once, when the tool is registered.
     fn decodes_arguments(&self) -> bool {
         false
     }

@@ -3,8 +3,9 @@ use serde_json::{Map, Value};
 
 /// Controls whether and how readily a tool is offered to models.
 ///
-/// A tool declares its preference in its [`ToolDefinition`](crate::ToolDefinition::preference), a
-/// function with `weight`, `hidden`, `always` and `overrides` of [`#[tool]`](macro@crate::tool).
+/// A tool declares its preference in its [`ToolDefinition`](crate::ToolDefinition::preference). A
+/// function declares it with `weight`, `hidden`, `always` and `overrides` of
+/// [`#[tool]`](macro@crate::tool).
 /// [`Registry::prefer`](crate::Registry::prefer) replaces it at run time.
 ///
 /// | preference | offered | a call is |

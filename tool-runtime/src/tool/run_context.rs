@@ -1,4 +1,4 @@
-//! The context of decisions: the agent, the run and the session that they are about.
+//! The agent, the run and the session that a call or a decision belongs to.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -56,9 +56,9 @@ impl RunInfo {
     }
 }
 
-/// The borrowed context of a decision: which agent, run, session and call it is about.
+/// The agent, run, session and turn that a call or a decision belongs to.
 ///
-/// Everything that decides receives it: [interceptors](crate::dispatch::Interceptor),
+/// It is passed to [interceptors](crate::dispatch::Interceptor),
 /// [approvers](crate::dispatch::Approver), the predicates of
 /// [`Permissions::when`](crate::dispatch::Permissions::when),
 /// [model hooks](crate::agent::ModelHook) and
@@ -110,7 +110,7 @@ impl<'a> RunContext<'a> {
         Self { origin, info, metadata: None, transcript: &[], extensions: [None, None] }
     }
 
-    /// Sets the metadata that replaces those of the run.
+    /// Sets metadata that replaces the metadata of the run.
     pub(crate) fn with_metadata(mut self, metadata: Option<&'a Map<String, Value>>) -> Self {
         self.metadata = metadata;
         self
@@ -147,7 +147,7 @@ impl<'a> RunContext<'a> {
         self.origin.turn
     }
 
-    /// Returns the number of calls that this one is nested in.
+    /// Returns the number of calls that this one is nested in; 0 for a call of a model.
     pub fn depth(&self) -> u32 {
         self.origin.depth
     }
@@ -159,8 +159,8 @@ impl<'a> RunContext<'a> {
 
     /// Returns the metadata of the run; empty outside of a run.
     ///
-    /// They come from [`Prompt::metadata`](crate::agent::Prompt::metadata), and an interceptor may
-    /// [change](crate::dispatch::InterceptContext::set_metadata) them.
+    /// It comes from [`Prompt::metadata`](crate::agent::Prompt::metadata), and an interceptor may
+    /// [change](crate::dispatch::InterceptContext::set_metadata) it.
     pub fn metadata(&self) -> &'a Map<String, Value> {
         let of_run = self.info.map(|info| &info.metadata);
         self.metadata.or(of_run).unwrap_or_else(|| &NO_METADATA)
@@ -192,7 +192,7 @@ impl fmt::Debug for RunContext<'_> {
     }
 }
 
-/// Returns the information with other metadata, if those of a call were changed.
+/// Returns `info` with the metadata of a call, if an interceptor changed it.
 pub(crate) fn with_metadata(
     info: Option<&Arc<RunInfo>>,
     metadata: Option<&Arc<Map<String, Value>>>,

@@ -4,7 +4,7 @@ use crate::secret::REDACTED;
 
 /// A request that a tool sent over the network.
 ///
-/// The URL contains no user, password, fragment or secret of the query, see [`new`](Self::new).
+/// [`new`](Self::new) removes the user, the password, the fragment and secrets from the URL.
 ///
 /// ```
 /// use tool_runtime::event::NetworkRequest;
@@ -29,11 +29,10 @@ impl NetworkRequest {
     /// Creates the record of a request, and removes secrets from the URL.
     ///
     /// - The user and the password before the host are removed, and so is the fragment.
-    /// - Values of query parameters are replaced by `[redacted]` if a word of the name says that
-    ///   the value is a secret: `key`, `token`, `secret`, `password`, `auth`, `session`,
-    ///   `signature` and their like. Words are separated by other characters or begin with a
-    ///   capital letter: `api_key`, `accessToken` and `X-Amz-Signature` are found. The parameter
-    ///   `code`, which OAuth uses, counts too.
+    /// - The value of a query parameter is replaced by `[redacted]` if a word of its name marks a
+    ///   secret, such as `key`, `token`, `secret`, `password`, `auth`, `session` or `signature`.
+    ///   Words are separated by characters such as `_`, or begin with a capital letter: `api_key`,
+    ///   `accessToken` and `X-Amz-Signature` match. The parameter `code` of OAuth matches too.
     /// - A query parameter without a name is replaced as a whole.
     ///
     /// Secrets in the path remain. [`Policy::secrets`](crate::Policy::secrets) and arguments that

@@ -22,13 +22,13 @@ pub struct ValidatedArguments {
 }
 
 impl ValidatedArguments {
-    /// Returns the arguments as a value. Digits beyond 64 bits are lost in it; the
-    /// [`json`](Self::json) has them.
+    /// Returns the arguments as a value. Numbers that don't fit into 64 bits are rounded;
+    /// [`json`](Self::json) has all digits.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Returns one text for equal arguments, whatever the order of their members.
+    /// Returns the same text for equal arguments, whatever the order of their members.
     pub(crate) fn canonical(&self) -> String {
         let json = self.json.to_text();
         match has_lossy_numbers(&json) {
@@ -49,12 +49,12 @@ impl ToolDefinition {
     /// them against its schema.
     ///
     /// The dispatcher does this for every tool before it calls it, unless the tool
-    /// [decodes its arguments itself](crate::Tool::decodes_arguments). Call it where calls do not
-    /// pass through a dispatcher, such as in a worker of your own. The fixes are recorded in `ctx`.
+    /// [decodes its arguments itself](crate::Tool::decodes_arguments). Call it if you run tools
+    /// without a dispatcher, such as in a remote worker. The fixes are recorded in `ctx`.
     ///
     /// # Errors
-    /// [`TOOL_INVALID_ARGUMENTS`](crate::ToolErrorKind::Validation) with a text for the model that
-    /// lists all wrong arguments.
+    /// Returns [`TOOL_INVALID_ARGUMENTS`](crate::ToolErrorKind::Validation) with a text for the
+    /// model that lists all wrong arguments.
     ///
     /// ```
     /// use serde_json::json;
@@ -90,7 +90,7 @@ impl ToolDefinition {
 
     /// Repairs and validates the arguments of a call, and decodes them into `T`.
     ///
-    /// Use it in a tool that you implement by hand.
+    /// Use it in [`Tool::call`](crate::Tool::call) of a tool that you implement by hand.
     ///
     /// # Errors
     /// Returns the errors of [`validate_arguments`](Self::validate_arguments), and the same error
@@ -116,9 +116,15 @@ impl ToolDefinition {
     ///         &self.0
     ///     }
     ///
-    ///     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput,
-    ///     ToolError> { let Add { a, b } = self.0.decode_arguments(&args, ctx)?;
-    ///     Ok(ToolOutput::text((a + b).to_string())) } }
+    ///     async fn call(
+    ///         &self,
+    ///         args: Arguments,
+    ///         ctx: &ToolContext,
+    ///     ) -> Result<ToolOutput, ToolError> {
+    ///         let Add { a, b } = self.0.decode_arguments(&args, ctx)?;
+    ///         Ok(ToolOutput::text((a + b).to_string()))
+    ///     }
+    /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// let adder = Adder(ToolDefinition::new("add", "Adds two numbers.", Schema::of::<Add>()));

@@ -39,7 +39,7 @@ impl ToolContext {
         &mut self.call
     }
 
-    /// Notes that a function refuses its arguments, so that its code does not run.
+    /// Records that a function refused its arguments, so that its code does not run.
     #[cold]
     pub(in crate::tool) fn refuse_arguments(&self) {
         self.has_refused_arguments.store(true, Ordering::Relaxed);
@@ -57,12 +57,12 @@ impl ToolContext {
         self.has_refused_arguments.load(Ordering::Relaxed)
     }
 
-    /// Returns the metadata of the run, if an interceptor changed them for this call.
+    /// Returns the metadata of the run, if an interceptor changed it for this call.
     pub(crate) fn changed_metadata(&self) -> Option<&Arc<Map<String, Value>>> {
         self.metadata.as_ref()
     }
 
-    /// Sets the metadata of the run as an interceptor changed them for this call.
+    /// Sets the metadata that the run has for this call.
     pub(crate) fn set_metadata(&mut self, metadata: Map<String, Value>) {
         self.metadata = Some(Arc::new(metadata));
     }

@@ -1,4 +1,4 @@
-//! The run that a call belongs to, as its tool sees it.
+//! Access of a tool to the run that its call belongs to.
 
 use std::sync::LazyLock;
 

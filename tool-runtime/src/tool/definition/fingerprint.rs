@@ -1,4 +1,4 @@
-//! Fingerprints of definitions: what an approval is bound to.
+//! Fingerprints of definitions, to which approvals are bound.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,12 +9,11 @@ use serde_json::Value;
 
 use super::ToolDefinition;
 
-/// A SHA-256 hash of what a person or a model relies on in a definition.
+/// A SHA-256 hash of the parts of a definition that an approver relies on.
 ///
-/// It covers the description, the parameters, the effect, the required capabilities and the
-/// permission of a tool. Two definitions with the same fingerprint can stand for each other in an
-/// approval. It does not depend on the order of members in a schema, and is the same in every
-/// process. It prints and serializes as 64 hexadecimal digits.
+/// The hash covers the description, the parameters, the effect, the required capabilities and the
+/// permission of a tool. It does not depend on the order of members in a schema, and is the same in
+/// every process. It is displayed and serialized as 64 hexadecimal digits.
 ///
 /// ```
 /// use tool_runtime::{Effect, Fingerprint, ToolDefinition};
@@ -34,9 +33,9 @@ pub struct Fingerprint([u8; 32]);
 impl ToolDefinition {
     /// Returns the fingerprint of this definition.
     ///
-    /// Approvals, pending calls and permissions for the rest of a run are bound to it. If a tool is
+    /// Approvals, also those for the rest of a run, and pending calls are bound to it. If a tool is
     /// replaced by one with another fingerprint, they are void and the approver is asked again. The
-    /// name is not part of it: an approval names the tool beside the fingerprint.
+    /// fingerprint does not cover the name: an approval contains the tool's name as well.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hash = Hash::new();
         let mut add = |bytes: &[u8]| {
@@ -96,10 +95,10 @@ impl fmt::Debug for Fingerprint {
 /// use tool_runtime::Fingerprint;
 ///
 /// let error = "abc".parse::<Fingerprint>().unwrap_err();
-/// assert_eq!(error.to_string(), "a fingerprint has 64 hexadecimal digits");
+/// assert_eq!(error.to_string(), "invalid fingerprint: expected 64 hexadecimal digits");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a fingerprint has 64 hexadecimal digits")]
+#[error("invalid fingerprint: expected 64 hexadecimal digits")]
 #[non_exhaustive]
 pub struct InvalidFingerprint;
 

@@ -14,9 +14,9 @@ const SEPARATOR: &str = " | ";
 /// The labelled text of an empty list, because an empty result would be ambiguous to a model.
 const NO_ROWS: &str = "no results";
 
-/// The format of a list that a tool returns, as an argument that the model chooses.
+/// The format of a list that a tool returns, which the model chooses with an argument.
 ///
-/// Tools that return lists share this type, so that a model knows the argument from one of them.
+/// If all tools that return lists use this type, a model learns one argument for all of them.
 /// [`render`](Self::render) writes the list.
 ///
 /// ```
@@ -54,9 +54,9 @@ pub enum OutputFormat {
 impl OutputFormat {
     /// Writes a list in this format.
     ///
-    /// In the labelled format, a text that could be mistaken for the end of a value is written as a
-    /// JSON string: one that is empty, contains a line break or ` | `, or has spaces or quotation
-    /// marks around it. Values that are `null` are omitted, and an empty list is `no results`.
+    /// In the labelled format, an ambiguous text is written as a JSON string: one that is empty,
+    /// contains a line break or ` | `, or begins or ends with a space or a quotation mark.
+    /// Values that are `null` are omitted, and an empty list is written as `no results`.
     ///
     /// ```
     /// use tool_runtime::{OutputFormat, Row};
@@ -122,7 +122,7 @@ impl Row {
         Self::default()
     }
 
-    /// Adds a labelled value. It replaces the value with the same label, if there is one.
+    /// Adds a labelled value, or replaces the value with the same label.
     #[must_use]
     pub fn with(mut self, label: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
         let (label, value) = (label.into(), value.into());

@@ -21,7 +21,7 @@ use serde_json::Value;
 pub struct ProtocolError {
     /// The code of the error in its protocol.
     pub code: i64,
-    /// More about the error, in the form of its protocol.
+    /// Further data about the error, as its protocol defines it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }

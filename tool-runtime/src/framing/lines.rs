@@ -58,8 +58,8 @@ impl LineDecoder {
         self.complete.pop_front().transpose()
     }
 
-    /// Returns the end of the stream that has no line feed, unless it is empty. Lines that were not
-    /// taken are dropped.
+    /// Ends the stream and returns its last line, if that has no line feed and is not empty. Lines
+    /// that were not taken are dropped.
     pub fn finish(self) -> Option<Vec<u8>> {
         (!self.partial.is_empty()).then(|| without_carriage_return(self.partial))
     }

@@ -101,8 +101,9 @@ impl SseEvent {
 }
 
 impl SseDecoder {
-    /// Creates a decoder of events of at most `max_bytes` bytes, as they are sent: names of fields
-    /// count for the current line only.
+    /// Creates a decoder of events of at most `max_bytes` bytes.
+    ///
+    /// The bytes are counted as they are sent. Names of fields count for the current line only.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             max_bytes,
@@ -149,9 +150,10 @@ impl SseDecoder {
         self.complete.pop_front().transpose()
     }
 
-    /// Returns the event at the end of the stream that lacks the empty line after it. The standard
-    /// discards it, because the connection may have broken within it. Events that were not taken
-    /// are dropped.
+    /// Ends the stream and returns its last event, if the empty line after it is missing.
+    ///
+    /// The standard discards such an event, because the connection may have broken within it.
+    /// Events that were not taken are dropped.
     pub fn finish(mut self) -> Option<SseEvent> {
         self.complete.clear();
         self.end_line();

@@ -83,7 +83,7 @@ impl ContentPart {
         Some(Media { name, media_type, base64 })
     }
 
-    /// Returns the part as text, for a reader of text alone: a note takes the place of data.
+    /// Returns the part as text. A note replaces binary data.
     ///
     /// ```
     /// use tool_runtime::{ContentPart, Image};

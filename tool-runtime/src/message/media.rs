@@ -58,7 +58,7 @@ pub struct FileData {
     pub base64: String,
 }
 
-/// The binary data of a part, whatever its kind: what a client of a model API encodes.
+/// The binary data of a part of any kind, which a client of a model API encodes.
 ///
 /// [`ContentPart::media`](super::ContentPart::media) returns it.
 ///
@@ -103,7 +103,7 @@ impl FileData {
 }
 
 impl Media<'_> {
-    /// Returns the text for a model that does not receive the data.
+    /// Returns the note that replaces the data for a model that does not accept it.
     pub fn note(&self) -> String {
         let Self { name, media_type, .. } = self;
         let name = name.map(|name| format!("{name}, ")).unwrap_or_default();

@@ -90,8 +90,7 @@ impl ToolResult {
         self.error.is_none()
     }
 
-    /// Returns the text and all parts as one text, for a reader of text alone. A note takes the
-    /// place of images and other data.
+    /// Returns the text and all parts as one text. A note replaces images and other binary data.
     ///
     /// ```
     /// use tool_runtime::{Image, ToolCall, ToolResult};
@@ -105,10 +104,10 @@ impl ToolResult {
         self.text_beside(|_| false)
     }
 
-    /// Returns the text and all parts as one text, for a model that receives some of the parts
-    /// apart from it.
+    /// Returns the text and all parts as one text, without the parts that are sent separately.
     ///
-    /// If text follows such a part, a mark takes its place, so that the model knows the order.
+    /// `is_apart` selects the parts to leave out. If text follows such a part, a mark replaces it,
+    /// so that the model knows the order.
     ///
     /// ```
     /// use tool_runtime::{Image, ToolCall, ToolResult};
@@ -142,9 +141,9 @@ impl ToolResult {
 
     /// Returns the result as a value: [`structured`](Self::structured), or the text if it is JSON.
     ///
-    /// A tool whose definition has an output schema returns JSON, unless the text was truncated.
-    /// [`ToolExecution::structured_value`](crate::ToolExecution::structured_value) reads that one,
-    /// too.
+    /// The text of a tool whose definition has an output schema is JSON, unless it was truncated.
+    /// [`ToolExecution::structured_value`](crate::ToolExecution::structured_value) also reads the
+    /// complete text.
     ///
     /// ```
     /// use serde_json::json;

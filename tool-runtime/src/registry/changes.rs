@@ -101,9 +101,11 @@ impl Registry {
 }
 
 impl RegistryChanges {
-    /// Waits until the tools of the view differ from those of the previous return, or of the
-    /// creation of this listener, and returns the current ones. Returns `None` when the last clone
-    /// and view of the registry was dropped.
+    /// Waits for a change of the tools in the view and returns the current tools, or `None` when
+    /// the last clone and view of the registry was dropped.
+    ///
+    /// A change is a difference from the tools that this method returned before. The first call
+    /// compares with the tools at the time when this listener was created.
     ///
     /// # Cancellation
     /// If the future is dropped, no change is lost.

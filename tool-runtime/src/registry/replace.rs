@@ -1,5 +1,5 @@
-//! A group of tools that is replaced in one change, so that no reader finds none of them, or a
-//! mixture of the old and the new ones.
+//! Replaces a group of tools in one change: a snapshot contains either all old tools or all new
+//! ones.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ impl Registry {
     /// Replaces all tools of a provider by these tools, in one atomic change, and returns the
     /// tools that were removed or replaced.
     ///
-    /// No snapshot contains none of the tools, or some of the old and some of the new ones. The
-    /// call affects all views, like a registration. For a list from outside, use
+    /// A snapshot contains either all old tools or all new ones. The call affects all views, like a
+    /// registration. For a list from outside, use
     /// [`replace_valid_from`](Self::replace_valid_from), which skips invalid tools.
     ///
     /// # Errors

@@ -112,8 +112,8 @@ impl Tools {
         self
     }
 
-    /// Gives all tools that the list contains now the name `provider__name`, even while no other
-    /// tool has the same own name.
+    /// Prefixes the names of all tools that the list contains now, as in `provider__name`, even if
+    /// no other tool has the same own name.
     ///
     /// Models call such a tool by this name only, and it does not change the names of other tools.
     /// Without a provider it keeps its own name.

@@ -33,7 +33,7 @@ impl<F: Fn(&Message) -> u64 + Send + Sync> TokenCounter for F {
 /// Default token counter, which estimates tokens from the number of bytes.
 ///
 /// Four bytes are one token, each message has four more tokens of overhead, and an image has
-/// 1,000 tokens. Of audio and files, 64 bytes are one token, and each has 1,000 at least.
+/// 1,000 tokens. 64 bytes of audio or of a file are one token; each counts as at least 1,000.
 ///
 /// For English prose and code, the estimate is within a fifth of the real count. It is too low for
 /// text with short tokens: JSON full of numbers, base64 and hexadecimal have up to twice as many

@@ -40,13 +40,6 @@ const MAX_QUEUES: usize = 1_000;
 /// for its next run. Tools get a handle with [`ctx.get`](crate::ToolContext::get); it is addressed
 /// to the session of their run, or to the run if it has no session.
 ///
-/// # Bounds
-/// For each address, at most 100 messages and 256 KiB wait; [`bounded`](Self::bounded) sets other
-/// bounds. If there is no room, the oldest untrusted messages are dropped, and the model receives
-/// their number with the next messages. If the messages of the user alone leave no room, a
-/// [`push`](Self::push) returns an error, and an untrusted message is dropped. Messages wait for at
-/// most 1,000 addresses; beyond that, the oldest address without a message of the user is dropped.
-///
 /// A pushed message is text for the model and nothing else. It changes no tool list, no permission
 /// and no approval.
 ///
@@ -75,6 +68,13 @@ const MAX_QUEUES: usize = 1_000;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Bounds
+/// For each address, at most 100 messages and 256 KiB wait; [`bounded`](Self::bounded) sets other
+/// bounds. If there is no room, the oldest untrusted messages are dropped, and the model receives
+/// their number with the next messages. If the messages of the user alone leave no room, a
+/// [`push`](Self::push) returns an error, and an untrusted message is dropped. Messages wait for at
+/// most 1,000 addresses; beyond that, the oldest address without a message of the user is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Steering {
     queues: Arc<Mutex<Queues>>,

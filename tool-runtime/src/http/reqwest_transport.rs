@@ -201,7 +201,8 @@ impl Timing {
         let error = error.without_url();
         if is_builder {
             let reason = chain(&error);
-            let text = format!("invalid request: {reason}; is each header one line of plain text?");
+            let text =
+                format!("invalid request: {reason}; a header must be one line of plain text");
             return TransportError::Setup(text);
         }
         TransportError::Connection(Box::new(error))

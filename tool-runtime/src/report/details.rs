@@ -53,7 +53,7 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
     if let Some(error) = &execution.protocol_error {
         let ProtocolError { code, data } = error.as_ref();
         let data = if data.is_null() { String::new() } else { format!(": {data}") };
-        row.text("Error of the protocol", format!("{code}{data}"), Form::Error);
+        row.text("Protocol error", format!("{code}{data}"), Form::Error);
     }
     if !execution.effects.is_empty() {
         let cells = execution.effects.iter().map(effect).collect();

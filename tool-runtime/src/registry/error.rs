@@ -71,7 +71,7 @@ pub enum RegistryError {
         /// The name of the provider. A long name is truncated.
         name: String,
     },
-    /// A label of a tool is empty, too long, or contains characters that people can't see.
+    /// A label of a tool is empty, too long, or contains control or invisible characters.
     #[error(
         "invalid label `{}` of tool `{name}`: expected 1 to {MAX_LABEL_BYTES} bytes of visible \
          characters",

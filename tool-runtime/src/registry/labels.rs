@@ -17,7 +17,7 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// Checks the labels of a tool.
 ///
 /// # Errors
-/// There are too many, or one is empty, too long or contains characters that people can't see.
+/// There are too many, or one is empty, too long or contains control or invisible characters.
 pub(super) fn check(full_name: &str, labels: &BTreeSet<Arc<str>>) -> Result<(), RegistryError> {
     if labels.len() > MAX_LABELS {
         let (name, count) = (full_name.to_owned(), labels.len());

@@ -11,6 +11,7 @@ mod steering;
 mod steering_queue;
 mod streams;
 mod tool_choice;
+mod suspended;
 mod transcripts;
 mod validators;
 

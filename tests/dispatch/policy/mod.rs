@@ -16,6 +16,7 @@ mod output;
 mod rate_limits;
 mod remote;
 mod same_names;
+mod suspended;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,5 @@
-//! Paused runs: plain data that waits for decisions on pending calls.
+//! Paused runs: plain data that waits for decisions on pending calls, and for answers to them.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -8,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Turn;
+use super::pending_call::{NotPending, PendingCall, ToolState};
 use super::state::is_zero;
 use super::window::WindowState;
-use crate::dispatch::Dispatcher;
-use crate::event::{RunId, ToolExecution};
-use crate::message::{CallId, ToolCall};
-use crate::registry::Snapshot;
-use crate::tool::{Approval, Decision, Fingerprint, RunApproval, SuspendedCall, ToolDefinition};
+use crate::event::RunId;
+use crate::message::CallId;
+use crate::tool::{Approval, CallAnswer, Decision, RunApproval, can_be_pending};
 
-/// A run that is paused until its pending calls are decided on, as plain data.
+/// A run that is paused until its pending calls are decided on or answered, as plain data.
 ///
 /// [`StopReason::AwaitingApproval`](crate::StopReason::AwaitingApproval) holds it. Persist it for
-/// as long as the decisions take, record them with [`decide`](Self::decide), and pass it to
+/// as long as the decisions take, record them with [`decide`](Self::decide), record the answers to
+/// [questions](PendingCall::question) with [`answer`](Self::answer), and pass it to
 /// [`Agent::resume`](crate::Agent::resume), in this or in another process. A run of a session is
 /// passed to [`Session::resume_with`](super::session::Session::resume_with).
 ///
@@ -120,196 +119,6 @@ pub struct Paused {
     pub(super) session: Option<String>,
 }
 
-/// A call that waits for a decision, or for decisions on the calls of its [nested
-/// run](Self::nested_run).
-///
-/// The debug output redacts secrets, as [`redacted_arguments`](Self::redacted_arguments) does.
-///
-/// ```
-/// use tool_runtime::dispatch::AskLater;
-/// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
-///
-/// /// Pays a person.
-/// #[tool(permission = "ask")]
-/// async fn pay(to: String, #[arg(secret)] pin: String) {}
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// # let model = ScriptedModel::new([
-/// #     ChatReply::default().call("pay", r#"{"to": "Ada", "pin": "1234"}"#),
-/// # ]);
-/// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
-/// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
-/// let StopReason::AwaitingApproval(paused) = reason else { panic!() };
-/// let pending = &paused.pending()[0];
-/// assert_eq!(pending.arguments["pin"], "1234");
-/// assert_eq!(pending.redacted_arguments()["pin"], "[redacted]");
-/// # }
-/// ```
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PendingCall {
-    /// The call as the model made it.
-    pub call: ToolCall,
-    /// The [full name](crate::ToolDefinition::full_name) of the tool.
-    pub tool: String,
-    /// The fingerprint of the tool's definition. A decision on the call is bound to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<Fingerprint>,
-    /// The repaired arguments that the tool would receive, including secrets.
-    ///
-    /// Numbers that don't fit into 64 bits are rounded; [`json`](Self::json) has all digits. To
-    /// show the arguments to a person, use [`redacted_json`](Self::redacted_json).
-    pub arguments: Value,
-    /// The exact JSON text of the arguments, if it differs from `arguments.to_string()`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    json: Option<String>,
-    /// The arguments with their secrets redacted, if there are any.
-    #[serde(default, rename = "shown", skip_serializing_if = "Option::is_none")]
-    redacted: Option<Value>,
-    /// The exact JSON text with its secrets redacted, if there are any.
-    #[serde(default, rename = "shown_json", skip_serializing_if = "Option::is_none")]
-    redacted_json: Option<String>,
-    /// The state from which the tool resumes, if it has started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    state: Option<ToolState>,
-}
-
-/// The state from which a suspended tool resumes.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum ToolState {
-    /// The nested run of a sub-agent.
-    Run(Box<Paused>),
-    /// The value of another tool, returned to it unchanged.
-    Other(Value),
-}
-
-impl PendingCall {
-    pub(super) fn of(execution: &ToolExecution, tools: &Snapshot, dispatcher: &Dispatcher) -> Self {
-        let ran = execution.modified_call.as_deref().unwrap_or(&execution.call);
-        let tool = tools.full_name_of(&ran.name);
-        let fingerprint = tools.definition(&ran.name).map(ToolDefinition::fingerprint);
-        let arguments = execution.arguments().unwrap_or_default();
-        let compact = arguments.to_string();
-        let exact = execution.decoded_arguments.clone().unwrap_or_else(|| compact.clone());
-        let redacted_json = dispatcher.redact_json(&ran.name, &exact);
-        let redacted_json = (redacted_json != exact).then_some(redacted_json);
-        let json = (exact != compact).then_some(exact);
-        let mut redacted = arguments.clone();
-        dispatcher.redact_arguments(&ran.name, &mut redacted);
-        let redacted = (redacted != arguments).then_some(redacted);
-        let state = execution.suspended_state.as_deref().map(|state| {
-            let run = Paused::deserialize(state).map(|paused| ToolState::Run(Box::new(paused)));
-            run.unwrap_or_else(|_| ToolState::Other(state.clone()))
-        });
-        let call = execution.call.clone();
-        Self { call, tool, fingerprint, arguments, json, redacted, redacted_json, state }
-    }
-
-    /// Returns the arguments with secrets replaced by `[redacted]`, as in events: values of
-    /// arguments that are marked as secret, and the [secrets of the
-    /// policy](crate::Policy::secrets).
-    pub fn redacted_arguments(&self) -> &Value {
-        self.redacted.as_ref().unwrap_or(&self.arguments)
-    }
-
-    /// Returns the exact JSON text of the arguments that the tool would receive, including secrets.
-    ///
-    /// A decision on the call is valid for this text only.
-    pub fn json(&self) -> Cow<'_, str> {
-        self.json.as_deref().map_or_else(|| self.arguments.to_string().into(), Cow::Borrowed)
-    }
-
-    /// Returns the exact JSON text of the arguments with secrets replaced by `[redacted]`, to show
-    /// to a person.
-    pub fn redacted_json(&self) -> Cow<'_, str> {
-        match (&self.redacted_json, &self.redacted) {
-            (Some(json), _) => Cow::Borrowed(json),
-            (None, Some(redacted)) => redacted.to_string().into(),
-            (None, None) => self.json(),
-        }
-    }
-
-    /// Returns the paused nested run if the call is a sub-agent's. Decide on the calls of that run.
-    pub fn nested_run(&self) -> Option<&Paused> {
-        match &self.state {
-            Some(ToolState::Run(paused)) => Some(paused),
-            _ => None,
-        }
-    }
-
-    /// Returns whether the tool has started and continues from its state.
-    pub(super) fn is_suspended(&self) -> bool {
-        self.state.is_some()
-    }
-
-    /// Returns the state to pass to the tool when the call resumes, if it has started.
-    pub(super) fn to_suspended(&self) -> Option<SuspendedCall> {
-        // A tool that gets no readable state reports that itself.
-        let state = serde_json::to_value(self.state.as_ref()?).unwrap_or_default();
-        let Self { call, tool, fingerprint, .. } = self;
-        let (call, tool) = (call.id.clone(), tool.clone());
-        Some(SuspendedCall { call, tool, fingerprint: *fingerprint, state })
-    }
-
-    fn decision(&self, approval: Approval, by: impl Into<String>) -> Decision {
-        Decision {
-            call: self.call.id.clone(),
-            tool: self.tool.clone(),
-            fingerprint: self.fingerprint,
-            json: self.json().into_owned(),
-            approval,
-            decided_by: by.into(),
-        }
-    }
-}
-
-impl fmt::Debug for PendingCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingCall")
-            .field("call", &self.call.id)
-            .field("tool", &self.tool)
-            .field("arguments", self.redacted_arguments())
-            .field("nested_run", &self.nested_run())
-            .finish_non_exhaustive()
-    }
-}
-
-/// The error of a decision on a call that does not wait for one.
-///
-/// ```
-/// use tool_runtime::agent::NotPending;
-/// use tool_runtime::dispatch::{Approval, AskLater};
-/// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
-///
-/// /// Pays a person.
-/// #[tool(permission = "ask")]
-/// async fn pay(to: String) {}
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// # let model = ScriptedModel::new([
-/// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
-/// # ]);
-/// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
-/// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
-/// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
-/// let error = paused.decide(&"other".into(), Approval::Once, "Grace").unwrap_err();
-/// assert_eq!(error, NotPending::Unknown("other".into()));
-/// # }
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotPending {
-    /// No pending call has this id.
-    #[error("no pending call with the id `{0}`")]
-    Unknown(CallId),
-    /// The call has started, and calls of its nested run are pending.
-    #[error(
-        "call `{0}` waits for its nested run: decide on the calls of that run, with `nested_run_mut` or `decide_each`"
-    )]
-    HasNestedRun(CallId),
-}
-
 impl Paused {
     /// Returns the id of the run.
     pub fn run(&self) -> RunId {
@@ -332,14 +141,16 @@ impl Paused {
         &self.pending
     }
 
-    /// Returns the tools of all calls to decide on, each with the sub-agents in which its call is
-    /// nested.
-    pub(super) fn awaited(&self) -> Vec<String> {
+    /// Returns the tools of all calls to decide on, or to answer if `with_question`, each with the
+    /// sub-agents in which its call is nested.
+    pub(super) fn awaited(&self, with_question: bool) -> Vec<String> {
         let each = self.pending.iter().flat_map(|pending| match pending.nested_run() {
-            None => vec![pending.tool.clone()],
+            None if pending.question.is_some() == with_question => vec![pending.tool.clone()],
+            None => Vec::new(),
             Some(run) => {
                 let agent = &pending.tool;
-                run.awaited().into_iter().map(|call| format!("{call} within {agent}")).collect()
+                let calls = run.awaited(with_question).into_iter();
+                calls.map(|call| format!("{call} within {agent}")).collect()
             }
         });
         each.collect()
@@ -361,7 +172,8 @@ impl Paused {
     /// # Errors
     /// Returns [`NotPending::Unknown`] if no pending call has this id, and
     /// [`NotPending::HasNestedRun`] if the calls of its [nested run](Self::nested_run_mut) are
-    /// pending instead.
+    /// pending instead, and [`NotPending::AwaitsAnswer`] if it asks a
+    /// [question](PendingCall::question).
     ///
     /// ```
     /// use tool_runtime::dispatch::{Approval, AskLater};
@@ -394,6 +206,9 @@ impl Paused {
     ) -> Result<(), NotPending> {
         let pending = self.pending.iter().find(|pending| pending.call.id == *call);
         let pending = pending.ok_or_else(|| NotPending::Unknown(call.clone()))?;
+        if pending.question.is_some() {
+            return Err(NotPending::AwaitsAnswer(call.clone()));
+        }
         if pending.state.is_some() {
             return Err(NotPending::HasNestedRun(call.clone()));
         }
@@ -403,8 +218,43 @@ impl Paused {
         Ok(())
     }
 
+    /// Records the answer to the [question](PendingCall::question) of a pending call, with the name
+    /// of who answered. The last answer counts.
+    ///
+    /// The resumed run passes the answer to the tool unchanged. A call without an answer stays
+    /// pending. The name becomes [`ToolExecution::answered_by`]. To answer a call of a nested run,
+    /// call this method on the [nested run](Self::nested_run_mut).
+    ///
+    /// [`ToolContext::resumed`](crate::ToolContext::resumed) has an example.
+    ///
+    /// # Errors
+    /// Returns [`NotPending::Unknown`] if no pending call has this id, [`NotPending::NoQuestion`]
+    /// if it awaits a decision, [`NotPending::HasNestedRun`] if the calls of its nested run are
+    /// pending instead, and [`NotPending::AnswerTooDeep`] if the answer is nested more than 96
+    /// levels deep.
+    pub fn answer(
+        &mut self,
+        call: &CallId,
+        value: impl Into<Value>,
+        by: impl Into<String>,
+    ) -> Result<(), NotPending> {
+        let pending = self.pending.iter_mut().find(|pending| pending.call.id == *call);
+        let pending = pending.ok_or_else(|| NotPending::Unknown(call.clone()))?;
+        let answer = CallAnswer::new(value, by);
+        match (&pending.question, &pending.state) {
+            (None, Some(ToolState::Run(_))) => Err(NotPending::HasNestedRun(call.clone())),
+            (None, _) => Err(NotPending::NoQuestion(call.clone())),
+            _ if !can_be_pending(&answer.value) => Err(NotPending::AnswerTooDeep(call.clone())),
+            _ => {
+                pending.answer = Some(answer);
+                Ok(())
+            }
+        }
+    }
+
     /// Records a decision on every pending call, also on those of nested runs, with the name of who
-    /// decides. Calls for which it is [`Defer`](Approval::Defer) stay pending.
+    /// decides. Calls for which it is [`Defer`](Approval::Defer) stay pending, and so do those that
+    /// ask a [question](PendingCall::question).
     pub fn decide_each(&mut self, by: &str, mut decide: impl FnMut(&PendingCall) -> Approval) {
         self.decide_all(by, &mut decide);
     }

@@ -116,7 +116,9 @@ impl RunState {
     pub(super) fn into_paused(self, session: &str) -> Option<Paused> {
         let Step::RunCalls(open) = self.turn.next() else { return None };
         // Decisions that are stored already are applied when the run is resumed.
-        if self.turn.has_started_calls() || !self.decisions.is_empty() {
+        let is_decided =
+            !self.decisions.is_empty() || self.pending.iter().any(|it| it.is_answered());
+        if self.turn.has_started_calls() || is_decided {
             return None;
         }
         let is_open = |pending: &PendingCall| open.iter().any(|call| call.id == pending.call.id);
@@ -141,10 +143,14 @@ impl RunState {
     pub(super) fn into_messages(self, session: &str) -> Vec<Message> {
         let mut turn = self.turn.clone();
         if let Some(paused) = self.into_paused(session) {
+            let is_pending = |call: &ToolCall, asks: bool| {
+                let mut pending = paused.pending.iter().filter(|it| it.call.id == call.id);
+                pending.any(|it| it.question().is_some() == asks)
+            };
             let text = "Not run yet: it awaits approval.";
-            turn.fail_calls(ToolErrorKind::Pending, text, |call| {
-                paused.pending.iter().any(|pending| pending.call.id == call.id)
-            });
+            turn.fail_calls(ToolErrorKind::Pending, text, |call| is_pending(call, false));
+            let text = "It has not ended: it awaits an answer.";
+            turn.fail_calls(ToolErrorKind::Pending, text, |call| is_pending(call, true));
         }
         turn.into_messages()
     }

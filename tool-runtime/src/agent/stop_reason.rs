@@ -67,11 +67,13 @@ pub enum StopReason {
     /// The tools could not be registered. No request was sent to the model.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// Calls, or calls of their nested runs, await approval.
+    /// Calls, or calls of their nested runs, await approval, or the answers to their
+    /// [questions](crate::agent::PendingCall::question).
     ///
-    /// Decide on them and pass the paused run to [`Agent::resume`](crate::Agent::resume). In the
-    /// transcript, these calls have pending results, so you can also pass it to a new run.
-    #[error("{}", approval_error(&.0.awaited()))]
+    /// Decide on them or answer them, and pass the paused run to
+    /// [`Agent::resume`](crate::Agent::resume). In the transcript, these calls have pending results,
+    /// so you can also pass it to a new run.
+    #[error("{}", approval_error(.0))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was blocked, and the policy stops the run for that. See
     /// [`Policy::on_failure`](crate::Policy::on_failure) and
@@ -257,7 +259,19 @@ fn requester(request: &StopRequest) -> Cow<'_, str> {
     }
 }
 
-fn approval_error(calls: &[String]) -> String {
+fn approval_error(paused: &Paused) -> String {
+    let (decisions, answers) = (paused.awaited(false), paused.awaited(true));
+    match (decisions.is_empty(), answers.is_empty()) {
+        (_, true) => awaiting(&decisions, "approval"),
+        (true, false) => awaiting(&answers, "an answer"),
+        (false, false) => {
+            format!("{}; {}", awaiting(&decisions, "approval"), awaiting(&answers, "an answer"))
+        }
+    }
+}
+
+/// Returns how many calls await this, and of which tools.
+fn awaiting(calls: &[String], awaited: &str) -> String {
     // A name is listed once, however many of its calls wait.
     let mut names: Vec<&str> = Vec::new();
     for name in calls {
@@ -267,8 +281,8 @@ fn approval_error(calls: &[String]) -> String {
     }
     let names = names.join(", ");
     match calls.len() {
-        1 => format!("1 call awaits approval: {names}"),
-        count => format!("{count} calls await approval: {names}"),
+        1 => format!("1 call awaits {awaited}: {names}"),
+        count => format!("{count} calls await {awaited}: {names}"),
     }
 }
 

@@ -147,12 +147,9 @@ impl Tool for SubAgent {
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let state = match ctx.suspended_state() {
-            Some(saved) => {
-                let paused = Paused::deserialize(saved).map_err(|error| {
-                    let text = "It started, may have had effects, and can't be resumed: its saved state is unreadable.";
-                    ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
-                })?;
+        let state = match ctx.resumed() {
+            Some(resumed) => {
+                let paused: Paused = resumed.state_as()?;
                 RunState::from(paused).resumed(&self.agent.config.limits)
             }
             None => {
@@ -192,7 +189,7 @@ impl Tool for SubAgent {
             }
             Err(Stopped { reason: StopReason::AwaitingApproval(paused), .. }) => {
                 let text = "It has not ended: its own calls await approval.";
-                Err(ToolError::suspended(text, serde_json::to_value(paused)?))
+                Err(ToolError::waiting(text, serde_json::to_value(paused)?, false))
             }
             // The cause, such as the error of a provider, is for operators only.
             Err(stopped) => {

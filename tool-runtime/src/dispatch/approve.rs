@@ -12,7 +12,8 @@ use crate::guard::{CatchPanic, Panic, catch_panic};
 use crate::message::{Arguments, ToolCall};
 use crate::secret::Redactor;
 use crate::tool::{
-    Approval, Decision, RunApproval, RunContext, ToolDefinition, ToolError, ToolErrorKind,
+    Approval, Decision, MAX_PENDING_LEVELS, RunApproval, RunContext, ToolDefinition, ToolError,
+    ToolErrorKind, can_be_pending,
 };
 
 /// Decides whether a call may run.
@@ -233,22 +234,6 @@ impl fmt::Debug for ApprovalRequest {
     }
 }
 
-/// The maximum nesting of the arguments of a pending call.
-///
-/// serde_json reads 127 levels, and a paused run takes some of them: this leaves room for the
-/// deepest nesting of agents, and for a program that embeds the run in its own value.
-const MAX_PENDING_LEVELS: usize = 96;
-
-/// Whether a value has at most this many levels.
-fn has_at_most_levels(value: &Value, levels: usize) -> bool {
-    let fits = |inner: &Value| has_at_most_levels(inner, levels.saturating_sub(1));
-    match value {
-        Value::Array(items) => levels > 0 && items.iter().all(fits),
-        Value::Object(members) => levels > 0 && members.values().all(fits),
-        _ => true,
-    }
-}
-
 /// The tools that are approved for the rest of a run, by their full names.
 type ApprovedTools = BTreeMap<String, RunApproval>;
 
@@ -330,7 +315,7 @@ impl Approvals {
             Approval::Deny(reason) => {
                 (Some(decided_by), denied(format!("`{name}` was not approved: {reason}")))
             }
-            Approval::Defer if !has_at_most_levels(&request.arguments, MAX_PENDING_LEVELS) => {
+            Approval::Defer if !can_be_pending(&request.arguments) => {
                 let text = format!(
                     "`{name}` was not run: somebody has to decide on it later, and its arguments lie too deep to be \
                      kept until then. Send them with fewer levels: at most {MAX_PENDING_LEVELS}."

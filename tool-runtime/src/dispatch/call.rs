@@ -110,11 +110,14 @@ async fn run_stages(
     let entry = resolve(batch, ctx.call(), record)?;
     let mut call = CallContext::new(batch, entry, ctx, record);
     let permission = tool_permission(&mut call)?;
-    let is_memoized = is_memoized(entry.definition());
-    if is_memoized || examines_arguments(batch, permission) {
+    // The output of a resumed call depends on its state.
+    let is_resumed = batch.resumed_call(ctx.call()).is_some();
+    let is_memoized = is_memoized(entry.definition()) && !is_resumed;
+    if is_memoized || is_resumed || examines_arguments(batch, permission) {
         call.validate()?;
     }
     authorize(&mut call, permission).await?;
+    batch.check_answered(ctx.call())?;
     call.ensure_validated()?;
     match is_memoized {
         true => memoize(&mut call).await,
@@ -157,7 +160,7 @@ async fn admit_and_execute(call: &mut CallContext<'_>) -> CallResult {
     let CallContext { batch, entry, ctx, .. } = *call;
     let mut admission = None;
     if Admission::is_needed(batch, entry) {
-        let is_resumed = ctx.suspended_state().is_some();
+        let is_resumed = ctx.suspended_call().is_some();
         let admitted = Box::pin(Admission::acquire(batch, entry, is_resumed)).await;
         admission = Some(admitted.map_err(|blocked| call.record.block(blocked))?);
     }

@@ -3,8 +3,6 @@
 use std::any::{Any, TypeId};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
-
 use super::batch::run_batch;
 use super::context::BatchContext;
 use crate::event::ToolExecution;
@@ -12,15 +10,15 @@ use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::CallableTools;
 use crate::tool::dispatch_contract::{BatchScope, Host};
-use crate::tool::{Batch, DetachedThreads, Extensions};
+use crate::tool::{Batch, DetachedThreads, Extensions, SuspendedCall};
 
 impl Host for BatchContext {
     fn scope(&self) -> &BatchScope {
         &self.scope
     }
 
-    fn suspended_state(&self, call: &ToolCall) -> Option<&Value> {
-        self.suspended_state(call)
+    fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
+        self.resumed_call(call)
     }
 
     fn extensions(&self) -> &Extensions {

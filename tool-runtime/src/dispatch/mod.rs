@@ -64,7 +64,9 @@ pub use invoke::invoke;
 pub use policy::{Breaker, IntoStrings, Permissions, Policy};
 pub use rate::RateLimits;
 
-pub use crate::tool::{Approval, Batch, Decision, Dispatch, RunContext, RunInfo, SuspendedCall};
+pub use crate::tool::{
+    Approval, Batch, CallAnswer, Decision, Dispatch, Resumption, RunContext, RunInfo, SuspendedCall,
+};
 
 use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExecution};
 use crate::guard::drop_guarded;

@@ -44,6 +44,7 @@ pub(super) fn into_execution(
     execution.is_cached = record.is_cached;
     execution.decided_by = record.decided_by;
     execution.blocked_by = record.blocked_by;
+    execution.answered_by = batch.answered_by(&execution);
     execution.has_detached_thread = record.has_detached_thread;
     if let Some(error) = error {
         record_error(&mut execution, error);
@@ -87,6 +88,7 @@ fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
     // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
     execution.cause = error.source().map(|source| error_chain(source));
     (execution.result.parts, execution.protocol_error) = error.take_details();
+    execution.question = error.question().map(ToOwned::to_owned);
     execution.suspended_state = error.take_state();
     if execution.suspended_state.is_some() && execution.blocked_by.is_none() {
         execution.blocked_by = Some(BlockReason::Pending);

@@ -1,26 +1,33 @@
 //! Calls that started in an earlier dispatch and continue from the saved state of their tool.
 
-use serde_json::Value;
-
 use super::context::BatchContext;
+use crate::event::ToolExecution;
 use crate::message::ToolCall;
 use crate::registry::Entry;
 use crate::tool::{SuspendedCall, ToolError, ToolErrorKind};
 
 impl BatchContext {
-    /// Returns the state from which the tool of this call continues, unless the name belongs to
-    /// another tool by now.
-    pub(super) fn suspended_state(&self, call: &ToolCall) -> Option<&Value> {
+    /// Returns the suspended call that this call continues, unless the name belongs to another tool
+    /// by now.
+    pub(super) fn resumed_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
         let suspended = self.suspended_call(call)?;
         let is_same_tool = self.tools.entry(&call.name)?.full_name() == suspended.tool;
-        is_same_tool.then_some(&suspended.state)
+        is_same_tool.then_some(suspended)
+    }
+
+    /// Suspends a resumed call again if its question has no answer yet.
+    pub(super) fn check_answered(&self, call: &ToolCall) -> Result<(), ToolError> {
+        let suspended = self.resumed_call(call);
+        match suspended.and_then(|it| Some((it.open_question()?, it.state.clone()))) {
+            Some((question, state)) => Err(ToolError::waiting(question, state, true)),
+            None => Ok(()),
+        }
     }
 
     /// Returns whether this call continues, with the definition that its tool had when it started.
     pub(super) fn is_resumed(&self, call: &ToolCall, entry: &Entry) -> bool {
-        let started_with = self.suspended_call(call).and_then(|suspended| suspended.fingerprint);
-        self.suspended_state(call).is_some()
-            && started_with == Some(entry.definition().fingerprint())
+        let started_with = self.resumed_call(call).and_then(|suspended| suspended.fingerprint);
+        started_with.is_some_and(|it| it == entry.definition().fingerprint())
     }
 
     /// Checks that a resumed call still has the tool that it started with.
@@ -37,11 +44,17 @@ impl BatchContext {
     /// Converts the error of a call whose tool was not invoked. If the call is resumed, the tool
     /// may have had effects before, so the error becomes `TOOL_INDETERMINATE`.
     pub(super) fn indeterminate_if_resumed(&self, call: &ToolCall, error: ToolError) -> ToolError {
-        if self.suspended_call(call).is_none() {
+        if self.suspended_call(call).is_none() || error.question().is_some() {
             return error;
         }
         let text = format!("The call had begun, may have had effects, and can't go on. {error}");
         ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error.to_string())
+    }
+
+    /// Returns who answered the question of a call that ran.
+    pub(super) fn answered_by(&self, execution: &ToolExecution) -> Option<String> {
+        let answer = self.suspended.iter().find(|it| it.call == execution.call.id)?.answer.as_ref();
+        answer.filter(|_| execution.did_run()).map(|answer| answer.answered_by.clone())
     }
 
     fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {

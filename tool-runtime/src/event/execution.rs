@@ -68,8 +68,15 @@ pub struct ToolExecution {
     /// The part of the policy that blocked the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<BlockReason>,
-    /// The state from which the tool continues once a decision arrives, if the call is paused.
-    /// Observers do not receive it.
+    /// The name of who answered the question of the call, if it continued with an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
+    /// The question whose answer the call awaits, if its tool
+    /// [suspended](crate::ToolError::suspended) it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// The state from which the tool continues once a decision or an answer arrives, if the call
+    /// is paused. Observers do not receive it.
     #[serde(rename = "suspended", default, skip_serializing_if = "Option::is_none")]
     pub suspended_state: Option<Box<Value>>,
     /// The effects that the tool recorded.
@@ -122,7 +129,8 @@ pub enum BlockReason {
     Permission,
     /// The approver denied the call, or there is none.
     Approver,
-    /// The approver has deferred its decision on this call, or on a call that its tool depends on.
+    /// The approver has deferred its decision on this call, or on a call that its tool depends on;
+    /// or the tool asks a question that has no answer yet.
     Pending,
     /// The circuit breaker of the provider is open.
     Breaker,
@@ -159,6 +167,8 @@ impl ToolExecution {
             is_cached: false,
             decided_by: None,
             blocked_by: None,
+            answered_by: None,
+            question: None,
             suspended_state: None,
             effects: Vec::new(),
             has_detached_thread: false,
@@ -207,7 +217,7 @@ impl ToolExecution {
         self.blocked_by.is_some()
     }
 
-    /// Whether the call awaits a decision.
+    /// Whether the call awaits a decision or an answer.
     pub fn is_pending(&self) -> bool {
         self.blocked_by == Some(BlockReason::Pending)
     }

@@ -93,11 +93,13 @@ impl Redactor {
             modified_call,
             decoded_arguments,
             decided_by,
+            answered_by,
             // Redacted above.
             result: _,
             full_text: _,
             cause: _,
             protocol_error: _,
+            question: _,
             effects: _,
             // These hold no text.
             fixes: _,
@@ -119,12 +121,14 @@ impl Redactor {
             *json = self.redact_json(&called_name, json);
         }
         self.redact_option(decided_by);
+        self.redact_option(answered_by);
     }
 
     /// Redacts the result of a call but not the call itself, for the model and the program: the
     /// provider expects the call back unchanged.
     pub(crate) fn redact_result(&self, execution: &mut ToolExecution) {
-        let ToolExecution { result, full_text, cause, protocol_error, effects, .. } = execution;
+        let ToolExecution { result, full_text, cause, question, protocol_error, effects, .. } =
+            execution;
         let ToolResult { call: _, tool, text, parts, structured, error } = result;
         self.redact(tool);
         self.redact(text);
@@ -138,6 +142,7 @@ impl Redactor {
         if let Some(ProtocolError { code: _, data }) = protocol_error.as_deref_mut() {
             self.redact_value(data);
         }
+        self.redact_option(question);
         effects.iter_mut().for_each(|effect| self.redact_effect(effect));
     }
 

@@ -1,4 +1,4 @@
-//! Decisions on calls and the states of suspended calls, as data that can be stored and sent.
+//! Decisions on calls, as data that can be stored and sent.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -28,45 +28,6 @@ pub enum Approval {
     Deny(String),
     /// Postpones the decision: the call stays open and its run pauses.
     Defer,
-}
-
-/// A call that has started and waits for an external decision, with the state that its tool needs
-/// to continue.
-///
-/// The state belongs to the tool. Nothing else interprets it.
-///
-/// ```
-/// use serde_json::json;
-/// use tool_runtime::ToolDefinition;
-/// use tool_runtime::dispatch::SuspendedCall;
-///
-/// let schema = json!({ "type": "object" });
-/// let research = ToolDefinition::new("research", "Searches for a long time.", schema);
-/// let call = SuspendedCall::new("call_1".into(), &research, json!({ "step": 2 }));
-/// assert_eq!(call.tool, "research");
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct SuspendedCall {
-    /// The id of the call.
-    pub call: CallId,
-    /// The [full name](super::ToolDefinition::full_name) of the tool. No other tool receives the
-    /// state.
-    pub tool: String,
-    /// The fingerprint of the tool's definition when the call started. If the definition has
-    /// changed since, and the call needs approval, the approver is asked again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<Fingerprint>,
-    /// The state that the tool continues from.
-    pub state: Value,
-}
-
-impl SuspendedCall {
-    /// Creates the record of a suspended call of the tool with this definition.
-    pub fn new(call: CallId, definition: &ToolDefinition, state: Value) -> Self {
-        let fingerprint = Some(definition.fingerprint());
-        Self { call, tool: definition.full_name().to_owned(), fingerprint, state }
-    }
 }
 
 /// A decision on one call, bound to the tool's definition and the exact arguments.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -87,7 +86,8 @@ pub struct Batch {
     pub cancellation: Option<CancellationToken>,
     /// The decisions on calls that were made before.
     pub decisions: Vec<Decision>,
-    /// The calls that started before and continue from a saved state.
+    /// The calls that started before and continue from a saved state. Those with a question and
+    /// no answer stay pending.
     pub suspended: Vec<SuspendedCall>,
     /// The extensions of this batch, which take precedence over those of the dispatcher.
     ///
@@ -160,8 +160,8 @@ impl BatchScope {
 pub(crate) trait Host: Send + Sync {
     fn scope(&self) -> &BatchScope;
 
-    /// Returns the state that the tool of this call continues from, if it was suspended.
-    fn suspended_state(&self, call: &ToolCall) -> Option<&Value>;
+    /// Returns the suspended call that this call continues, if it was suspended.
+    fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall>;
 
     /// Returns the extensions of the program.
     fn extensions(&self) -> &Extensions;

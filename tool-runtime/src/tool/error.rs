@@ -45,6 +45,8 @@ struct ErrorData {
     protocol_error: Option<Box<ProtocolError>>,
     /// The state that a suspended tool continues from.
     state: Option<Box<Value>>,
+    /// Whether the text is a question whose answer a suspended tool awaits.
+    awaits_answer: bool,
 }
 
 /// The destructor of the source is foreign code, which may panic; and an error can be dropped
@@ -182,6 +184,7 @@ impl ToolError {
             parts: Vec::new(),
             protocol_error: None,
             state: None,
+            awaits_answer: false,
         }))
     }
 
@@ -214,14 +217,21 @@ impl ToolError {
         Self::new(ToolErrorKind::Failed, text)
     }
 
-    /// Suspends the call until an external decision arrives.
+    /// Suspends the call until its own calls are decided on, or until the question in its text is
+    /// answered.
     ///
-    /// The call is then made again, and
-    /// [`suspended_state`](super::ToolContext::suspended_state) returns this state.
-    pub(crate) fn suspended(text: impl Into<String>, state: Value) -> Self {
+    /// The call is then made again, and [`resumed`](super::ToolContext::resumed) returns this
+    /// state.
+    pub(crate) fn waiting(text: impl Into<String>, state: Value, awaits_answer: bool) -> Self {
         let mut error = Self::new(ToolErrorKind::Pending, text);
         error.0.state = Some(Box::new(state));
+        error.0.awaits_answer = awaits_answer;
         error
+    }
+
+    /// Returns the question that a suspended call asks.
+    pub(crate) fn question(&self) -> Option<&str> {
+        self.0.awaits_answer.then_some(self.text())
     }
 
     /// Takes the state of a suspended call.

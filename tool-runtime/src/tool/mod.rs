@@ -39,6 +39,7 @@ pub mod param;
 mod preference;
 pub(crate) mod run_context;
 mod safety;
+mod suspended;
 mod toolbox;
 mod usage_meter;
 mod work;
@@ -49,7 +50,7 @@ use std::pin::Pin;
 use async_trait::async_trait;
 
 pub(crate) use approval::RunApproval;
-pub use approval::{Approval, Decision, SuspendedCall};
+pub use approval::{Approval, Decision};
 #[cfg(feature = "process")]
 pub use command::{Command, CommandOutput};
 pub use context::ToolContext;
@@ -63,6 +64,8 @@ pub use output::{IntoToolOutput, OutputFormat, Row, ToolOutput};
 pub use preference::ToolPreference;
 pub use run_context::{RunContext, RunInfo};
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
+pub use suspended::{CallAnswer, Resumption, SuspendedCall};
+pub(crate) use suspended::{MAX_PENDING_LEVELS, can_be_pending};
 
 pub use args::ValidatedArguments;
 pub(crate) use args::problems_of;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Run;
 use crate::agent::StopReason;
 use crate::agent::effects::{apply_effects, apply_metadata};
-use crate::agent::paused::{Paused, PendingCall};
+use crate::agent::{Paused, PendingCall};
 use crate::dispatch::Batch;
 use crate::event::ToolExecution;
 use crate::message::{ToolCall, ToolResult};

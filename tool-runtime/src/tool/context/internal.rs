@@ -14,6 +14,7 @@ use crate::event::{EffectRecord, Event, Observer, Origin};
 use crate::json::Fix;
 use crate::message::ToolCall;
 use crate::secret::Redactor;
+use crate::tool::SuspendedCall;
 use crate::tool::blocking::BlockingThread;
 use crate::tool::work::EndWorkOnDrop;
 
@@ -67,10 +68,9 @@ impl ToolContext {
         self.metadata = Some(Arc::new(metadata));
     }
 
-    /// Returns the state that the tool stored when the call was
-    /// [suspended](crate::tool::ToolError::suspended).
-    pub(crate) fn suspended_state(&self) -> Option<&Value> {
-        self.host.as_ref()?.suspended_state(&self.call)
+    /// Returns the suspended call that this call continues.
+    pub(crate) fn suspended_call(&self) -> Option<&SuspendedCall> {
+        self.host.as_ref()?.suspended_call(&self.call)
     }
 
     /// Returns the origin and the observers of this call, for nested runs.

@@ -1,0 +1,259 @@
+//! Pending calls of a paused run, and the error of a decision or answer that does not fit them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Paused;
+use crate::dispatch::Dispatcher;
+use crate::event::ToolExecution;
+use crate::message::{CallId, ToolCall};
+use crate::registry::Snapshot;
+use crate::tool::{
+    Approval, CallAnswer, Decision, Fingerprint, MAX_PENDING_LEVELS, SuspendedCall, ToolDefinition,
+};
+
+/// A call that waits for a decision, for the answer to its [question](Self::question), or for
+/// decisions on the calls of its [nested run](Self::nested_run).
+///
+/// The debug output redacts secrets, as [`redacted_arguments`](Self::redacted_arguments) does.
+///
+/// ```
+/// use tool_runtime::dispatch::AskLater;
+/// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
+///
+/// /// Pays a person.
+/// #[tool(permission = "ask")]
+/// async fn pay(to: String, #[arg(secret)] pin: String) {}
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let model = ScriptedModel::new([
+/// #     ChatReply::default().call("pay", r#"{"to": "Ada", "pin": "1234"}"#),
+/// # ]);
+/// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+/// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
+/// let StopReason::AwaitingApproval(paused) = reason else { panic!() };
+/// let pending = &paused.pending()[0];
+/// assert_eq!(pending.arguments["pin"], "1234");
+/// assert_eq!(pending.redacted_arguments()["pin"], "[redacted]");
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PendingCall {
+    /// The call as the model made it.
+    pub call: ToolCall,
+    /// The [full name](crate::ToolDefinition::full_name) of the tool.
+    pub tool: String,
+    /// The fingerprint of the tool's definition. A decision on the call is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+    /// The repaired arguments that the tool would receive, including secrets.
+    ///
+    /// Numbers that don't fit into 64 bits are rounded; [`json`](Self::json) has all digits. To
+    /// show the arguments to a person, use [`redacted_json`](Self::redacted_json).
+    pub arguments: Value,
+    /// The exact JSON text of the arguments, if it differs from `arguments.to_string()`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    json: Option<String>,
+    /// The arguments with their secrets redacted, if there are any.
+    #[serde(default, rename = "shown", skip_serializing_if = "Option::is_none")]
+    redacted: Option<Value>,
+    /// The exact JSON text with its secrets redacted, if there are any.
+    #[serde(default, rename = "shown_json", skip_serializing_if = "Option::is_none")]
+    redacted_json: Option<String>,
+    /// The state from which the tool resumes, if it has started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) state: Option<ToolState>,
+    /// The question whose answer the call awaits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) question: Option<String>,
+    /// The answer to the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<CallAnswer>,
+}
+
+/// The state from which a suspended tool resumes.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum ToolState {
+    /// The nested run of a sub-agent.
+    Run(Box<Paused>),
+    /// The value of another tool, returned to it unchanged.
+    Other(Value),
+}
+
+impl PendingCall {
+    pub(super) fn of(execution: &ToolExecution, tools: &Snapshot, dispatcher: &Dispatcher) -> Self {
+        let ran = execution.modified_call.as_deref().unwrap_or(&execution.call);
+        let tool = tools.full_name_of(&ran.name);
+        let fingerprint = tools.definition(&ran.name).map(ToolDefinition::fingerprint);
+        let arguments = execution.arguments().unwrap_or_default();
+        let compact = arguments.to_string();
+        let exact = execution.decoded_arguments.clone().unwrap_or_else(|| compact.clone());
+        let redacted_json = dispatcher.redact_json(&ran.name, &exact);
+        let redacted_json = (redacted_json != exact).then_some(redacted_json);
+        let json = (exact != compact).then_some(exact);
+        let mut redacted = arguments.clone();
+        dispatcher.redact_arguments(&ran.name, &mut redacted);
+        let redacted = (redacted != arguments).then_some(redacted);
+        let state = execution.suspended_state.as_deref().map(|state| {
+            let run = Paused::deserialize(state).map(|paused| ToolState::Run(Box::new(paused)));
+            run.unwrap_or_else(|_| ToolState::Other(state.clone()))
+        });
+        let has_nested_run = matches!(state, Some(ToolState::Run(_)));
+        Self {
+            call: execution.call.clone(),
+            tool,
+            fingerprint,
+            arguments,
+            json,
+            redacted,
+            redacted_json,
+            // A tool that saves a paused run waits for the decisions on its calls.
+            question: execution.question.clone().filter(|_| !has_nested_run),
+            state,
+            answer: None,
+        }
+    }
+
+    /// Returns the arguments with secrets replaced by `[redacted]`, as in events: values of
+    /// arguments that are marked as secret, and the [secrets of the
+    /// policy](crate::Policy::secrets).
+    pub fn redacted_arguments(&self) -> &Value {
+        self.redacted.as_ref().unwrap_or(&self.arguments)
+    }
+
+    /// Returns the exact JSON text of the arguments that the tool would receive, including secrets.
+    ///
+    /// A decision on the call is valid for this text only.
+    pub fn json(&self) -> Cow<'_, str> {
+        self.json.as_deref().map_or_else(|| self.arguments.to_string().into(), Cow::Borrowed)
+    }
+
+    /// Returns the exact JSON text of the arguments with secrets replaced by `[redacted]`, to show
+    /// to a person.
+    pub fn redacted_json(&self) -> Cow<'_, str> {
+        match (&self.redacted_json, &self.redacted) {
+            (Some(json), _) => Cow::Borrowed(json),
+            (None, Some(redacted)) => redacted.to_string().into(),
+            (None, None) => self.json(),
+        }
+    }
+
+    /// Returns the paused nested run if the call is a sub-agent's. Decide on the calls of that run.
+    pub fn nested_run(&self) -> Option<&Paused> {
+        match &self.state {
+            Some(ToolState::Run(paused)) => Some(paused),
+            _ => None,
+        }
+    }
+
+    /// Returns the question that the tool asks, with secrets redacted, if it
+    /// [suspended](crate::ToolError::suspended) the call. [`Paused::answer`] records the answer.
+    pub fn question(&self) -> Option<&str> {
+        self.question.as_deref()
+    }
+
+    /// Returns the state that the tool saved when it suspended the call, including secrets; `None`
+    /// if it has not started, or if its state is a [nested run](Self::nested_run).
+    pub fn suspended_state(&self) -> Option<&Value> {
+        match &self.state {
+            Some(ToolState::Other(state)) => Some(state),
+            _ => None,
+        }
+    }
+
+    /// Returns whether an answer to the question of the call was recorded.
+    pub fn is_answered(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Returns whether the tool has started and continues from its state.
+    pub(super) fn is_suspended(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// Returns the state to pass to the tool when the call resumes, if it has started.
+    pub(super) fn to_suspended(&self) -> Option<SuspendedCall> {
+        // A tool that gets no readable state reports that itself.
+        let state = serde_json::to_value(self.state.as_ref()?).unwrap_or_default();
+        Some(SuspendedCall {
+            call: self.call.id.clone(),
+            tool: self.tool.clone(),
+            fingerprint: self.fingerprint,
+            state,
+            question: self.question.clone(),
+            answer: self.answer.clone(),
+        })
+    }
+
+    pub(super) fn decision(&self, approval: Approval, by: impl Into<String>) -> Decision {
+        Decision {
+            call: self.call.id.clone(),
+            tool: self.tool.clone(),
+            fingerprint: self.fingerprint,
+            json: self.json().into_owned(),
+            approval,
+            decided_by: by.into(),
+        }
+    }
+}
+
+impl fmt::Debug for PendingCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingCall")
+            .field("call", &self.call.id)
+            .field("tool", &self.tool)
+            .field("arguments", self.redacted_arguments())
+            .field("question", &self.question)
+            .field("nested_run", &self.nested_run())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of a decision on a call that does not wait for one.
+///
+/// ```
+/// use tool_runtime::agent::NotPending;
+/// use tool_runtime::dispatch::{Approval, AskLater};
+/// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
+///
+/// /// Pays a person.
+/// #[tool(permission = "ask")]
+/// async fn pay(to: String) {}
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let model = ScriptedModel::new([
+/// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
+/// # ]);
+/// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+/// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
+/// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
+/// let error = paused.decide(&"other".into(), Approval::Once, "Grace").unwrap_err();
+/// assert_eq!(error, NotPending::Unknown("other".into()));
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotPending {
+    /// No pending call has this id.
+    #[error("no pending call with the id `{0}`")]
+    Unknown(CallId),
+    /// The call has started, and calls of its nested run are pending.
+    #[error(
+        "call `{0}` waits for its nested run: decide on the calls of that run, with `nested_run_mut` or `decide_each`"
+    )]
+    HasNestedRun(CallId),
+    /// The call has started and asks a question: it awaits an answer, not a decision.
+    #[error("call `{0}` awaits the answer to its question: call `answer` instead of `decide`")]
+    AwaitsAnswer(CallId),
+    /// The call asks no question: it awaits a decision, not an answer.
+    #[error("call `{0}` asks no question: call `decide` instead of `answer`")]
+    NoQuestion(CallId),
+    /// The answer can't be saved with the run, because it is nested too deeply.
+    #[error("the answer to call `{0}` has more than {MAX_PENDING_LEVELS} levels")]
+    AnswerTooDeep(CallId),
+}

@@ -10,8 +10,8 @@ mod state;
 mod steering;
 mod steering_queue;
 mod streams;
-mod tool_choice;
 mod suspended;
+mod tool_choice;
 mod transcripts;
 mod validators;
 

@@ -1,6 +1,7 @@
 //! Policy: capabilities, permissions, retries, sequential tools; images and effects of results.
 
 mod approval;
+mod attempt_hooks;
 mod attempts;
 mod batch;
 mod blocking;

@@ -8,6 +8,7 @@ use super::admission::Admission;
 use super::call_context::CallContext;
 use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
+use super::hooked_attempt::run_hooked_attempt;
 use super::invoke::invoke;
 use super::policy::retry_delay;
 use super::rate::ends_in_time;
@@ -27,7 +28,10 @@ pub(super) async fn run_attempts(
     let CallContext { batch, entry, ctx, .. } = *call;
     call.record.write = batch.begin_write(entry);
     loop {
-        let result = run_attempt(call).await;
+        let result = match batch.state.policy.attempt_hooks.is_empty() {
+            true => run_attempt(call).await,
+            false => Box::pin(run_hooked_attempt(call)).await,
+        };
         let delay = result.as_ref().err().and_then(|error| {
             let tool = entry.definition();
             let max_retries = batch.state.policy.max_retries_of(tool);
@@ -134,7 +138,16 @@ pub(super) async fn end_attempt(ctx: &ToolContext, record: &mut CallRecord) {
 
 async fn with_timeout(call: &CallContext<'_>, limit: Duration) -> CallResult {
     let CallContext { entry, ctx, .. } = *call;
-    let invocation = invoke(entry.tool().as_ref(), call.arguments(), ctx);
+    within_time_limit(entry, ctx, limit, invoke(entry.tool().as_ref(), call.arguments(), ctx)).await
+}
+
+/// Begins an attempt and stops it at its time limit.
+pub(super) async fn within_time_limit(
+    entry: &Entry,
+    ctx: &ToolContext,
+    limit: Duration,
+    invocation: impl Future<Output = CallResult>,
+) -> CallResult {
     let started = Instant::now();
     let deadline = started.checked_add(limit);
     ctx.begin_attempt(deadline);

@@ -8,7 +8,8 @@
 //! 4. **Authorize**: capabilities, permission, approval (`authorize.rs`).
 //! 5. **Memoize**: the output of a pure tool is taken from the memo (`memo.rs`).
 //! 6. **Admit**: breaker, rate limits, concurrency limits (`admission.rs`).
-//! 7. **Execute**: the tool is invoked, with retries (`attempt.rs`, `invoke.rs`).
+//! 7. **Execute**: the tool is invoked, with retries (`attempt.rs`, `invoke.rs`) and under attempt
+//!    hooks (`hooked_attempt.rs`).
 //! 8. **Record**: the execution is built, redacted and truncated, and interceptors see it
 //!    (`record.rs`).
 //!
@@ -92,6 +93,9 @@ async fn run_with_policy(
             let result = until_stopped(batch, run_stages(batch, ctx, record)).await;
             // An attempt that was dropped may have left spawned work behind.
             end_attempt(ctx, record).await;
+            if let Some(open) = record.open_attempt.take() {
+                batch.state.policy.attempt_hooks.after_attempt(&open, ctx, &result).await;
+            }
             result
         }
     };
@@ -114,11 +118,15 @@ async fn run_stages(
     let is_resumed = batch.resumed_call(ctx.call()).is_some();
     let is_memoized = is_memoized(entry.definition()) && !is_resumed;
     if is_memoized || is_resumed || examines_arguments(batch, permission) {
-        call.validate()?;
+        call.validated()?;
     }
     authorize(&mut call, permission).await?;
     batch.check_answered(ctx.call())?;
-    call.ensure_validated()?;
+    match batch.state.policy.attempt_hooks.is_empty() {
+        true => call.ensure_validated()?,
+        // The hooks see what the tool receives.
+        false => drop(call.validated()?),
+    }
     match is_memoized {
         true => memoize(&mut call).await,
         false => admit_and_execute(&mut call).await,

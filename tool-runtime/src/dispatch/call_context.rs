@@ -27,12 +27,16 @@ impl<'c> CallContext<'c> {
         Self { batch, entry, ctx, record, validated: None }
     }
 
-    /// Repairs and validates the arguments before the tool is invoked.
-    pub(super) fn validate(&mut self) -> Result<(), ToolError> {
-        let arguments = &self.ctx.call().arguments;
-        let validated = self.entry.definition().validate_arguments(arguments, self.ctx)?;
-        self.validated = Some(Box::new(validated));
-        Ok(())
+    /// Returns the validated arguments, which are validated first if that is not done.
+    pub(super) fn validated(&mut self) -> Result<&ValidatedArguments, ToolError> {
+        let validated = match self.validated.take() {
+            Some(validated) => validated,
+            None => {
+                let definition = self.entry.definition();
+                Box::new(definition.validate_arguments(&self.ctx.call().arguments, self.ctx)?)
+            }
+        };
+        Ok(self.validated.insert(validated))
     }
 
     /// Repairs and validates the arguments, unless that is done or the tool does it itself.
@@ -40,7 +44,7 @@ impl<'c> CallContext<'c> {
     pub(super) fn ensure_validated(&mut self) -> Result<(), ToolError> {
         match self.validated.is_some() || self.entry.decodes_arguments() {
             true => Ok(()),
-            false => self.validate(),
+            false => self.validated().map(drop),
         }
     }
 

@@ -1,5 +1,8 @@
 //! The notes of one call, which become its execution.
 
+use std::sync::Arc;
+
+use super::hooked_attempt::OpenAttempt;
 use super::memo::WriteGuard;
 use crate::event::BlockReason;
 use crate::message::ToolCall;
@@ -19,6 +22,8 @@ pub(super) struct CallRecord {
     pub(super) has_detached_thread: bool,
     /// Lives while the tool runs, if it may change what other tools read.
     pub(super) write: Option<WriteGuard>,
+    /// The attempt whose result the attempt hooks have yet to receive.
+    pub(super) open_attempt: Option<Arc<OpenAttempt>>,
 }
 
 impl CallRecord {

@@ -132,6 +132,8 @@ pub enum BlockReason {
     /// The approver has deferred its decision on this call, or on a call that its tool depends on;
     /// or the tool asks a question that has no answer yet.
     Pending,
+    /// An [attempt hook](crate::dispatch::AttemptHook) refused the first attempt.
+    AttemptHook,
     /// The circuit breaker of the provider is open.
     Breaker,
     /// The rate limit allows no call before the deadline of the batch or run.

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
+use crate::dispatch::attempt_hook::AttemptHooks;
 use crate::dispatch::intercept::Interceptors;
 use crate::dispatch::{
-    Approver, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, RateLimits,
+    Approver, AttemptHook, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, RateLimits,
 };
 use crate::tool::ToolDefinition;
 
@@ -53,6 +54,7 @@ pub struct Policy {
     pub(in crate::dispatch) permissions: Permissions,
     pub(in crate::dispatch) approver: Option<Arc<dyn Approver>>,
     pub(in crate::dispatch) interceptors: Interceptors,
+    pub(in crate::dispatch) attempt_hooks: AttemptHooks,
     pub(in crate::dispatch) granted: Granted,
     pub(in crate::dispatch) concurrency: Option<Concurrency>,
     pub(in crate::dispatch) rate_limits: Option<RateLimits>,
@@ -83,6 +85,7 @@ impl Policy {
             permissions: Permissions::default(),
             approver: None,
             interceptors: Interceptors::default(),
+            attempt_hooks: AttemptHooks::default(),
             granted: Granted::default(),
             concurrency: None,
             rate_limits: None,
@@ -122,6 +125,18 @@ impl Policy {
     #[must_use]
     pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
         self.interceptors.add(Arc::new(interceptor));
+        self
+    }
+
+    /// Adds a hook that runs before and after each attempt of a call, once the rest of the policy
+    /// lets it run.
+    ///
+    /// Hooks run before an attempt in the order in which they were added, and after it in the
+    /// reverse order. If there is one, the dispatcher validates all arguments itself, so that the
+    /// hook sees exactly what runs.
+    #[must_use]
+    pub fn attempt_hook(mut self, hook: impl AttemptHook + 'static) -> Self {
+        self.attempt_hooks.add(Arc::new(hook));
         self
     }
 
@@ -258,11 +273,12 @@ impl Policy {
         self.max_retries.map_or(tool.retries, |most| most.min(tool.retries))
     }
 
-    /// Whether this policy has no interceptors, permissions, concurrency limits or breakers, so
-    /// that a call of a tool that declares nothing can skip these stages.
+    /// Whether this policy has no interceptors, attempt hooks, permissions, concurrency limits or
+    /// breakers, so that a call of a tool that declares nothing can skip these stages.
     #[inline]
     pub(in crate::dispatch) fn is_plain(&self) -> bool {
         self.interceptors.is_empty()
+            && self.attempt_hooks.is_empty()
             && self.permissions.is_empty()
             && self.concurrency.is_none()
             && self.breakers.is_none()
@@ -281,6 +297,7 @@ impl fmt::Debug for Policy {
             .field("permissions", &self.permissions)
             .field("has_approver", &self.approver.is_some())
             .field("interceptors", &self.interceptors)
+            .field("attempt_hooks", &self.attempt_hooks)
             .field("granted", &self.granted)
             .field("concurrency", &self.concurrency)
             .field("rate_limits", &self.rate_limits)

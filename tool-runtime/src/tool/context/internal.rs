@@ -50,8 +50,13 @@ impl ToolContext {
     #[inline]
     pub(crate) fn end_decoding(&self) {
         if self.has_refused_arguments() {
-            self.attempts.store(self.attempts().saturating_sub(1), Ordering::Relaxed);
+            self.uncount_attempt();
         }
+    }
+
+    /// Takes back the count of an attempt that did not begin after all.
+    pub(crate) fn uncount_attempt(&self) {
+        self.attempts.store(self.attempts().saturating_sub(1), Ordering::Relaxed);
     }
 
     pub(super) fn has_refused_arguments(&self) -> bool {

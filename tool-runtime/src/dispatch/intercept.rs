@@ -77,6 +77,10 @@ pub trait Interceptor: Send + Sync {
     ///
     /// The interceptor may change the call, except for its id. Whether the call is sequential is
     /// decided earlier, by the original name. Default: the call runs.
+    ///
+    /// `call.name` is the name as the model sent it: the model-visible or the
+    /// [full name](crate::ToolDefinition::full_name) of a tool. To deny a tool by each of its
+    /// names, use [`Permissions::tool`](super::Permissions::tool).
     async fn before_call(
         &self,
         call: &mut ToolCall,

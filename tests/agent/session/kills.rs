@@ -5,18 +5,63 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use tool_runtime::agent::CompletedStep;
 use tool_runtime::agent::session::SessionStore;
+use tool_runtime::agent::{CompletedStep, Prompt};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolContext, async_trait, tool,
-    tools,
+    Agent, Arguments, ChatModel, ChatReply, ChatRequest, Message, ModelError, Registry, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait, tool, tools,
 };
 
 const FOLDER: &str = "TOOL_RUNTIME_SESSION_FOLDER";
 const STEPS: &str = "TOOL_RUNTIME_SESSION_STEPS";
+/// The form of the tools, as an index of `FORMS`.
+const FORM: &str = "TOOL_RUNTIME_SESSION_FORM";
+
+/// The forms of the tools: functions, or tools by hand of a provider that is replaced in each
+/// process.
+const FORMS: [fn() -> Registry; 2] = [functions, replaced_tools_by_hand];
+
+fn functions() -> Registry {
+    Registry::try_from(tools![write, fall]).unwrap()
+}
+
+fn replaced_tools_by_hand() -> Registry {
+    let by_hand = || {
+        let functions = tools![write, fall].into_iter();
+        functions.fold(tools![], |tools, tool| tools.with(ByHand(tool))).labelled(["office"])
+    };
+    let registry = Registry::new();
+    registry.register_all_from("desk", by_hand()).unwrap();
+    registry.replace_all_from("desk", by_hand()).unwrap();
+    registry
+}
+
+/// The form of the tools in a child process.
+fn form() -> usize {
+    std::env::var(FORM).unwrap().parse().unwrap()
+}
+
+/// A tool that is implemented by hand and passes its calls on to a function.
+struct ByHand(Arc<dyn Tool>);
+
+#[async_trait]
+impl Tool for ByHand {
+    fn definition(&self) -> &ToolDefinition {
+        self.0.definition()
+    }
+
+    async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.0.call(args, ctx).await
+    }
+}
+
+/// A prompt with metadata, which every process must find.
+fn prompt() -> Prompt {
+    Prompt::from("Write.").metadata("tenant", "acme")
+}
 
 struct World(Mutex<PathBuf>);
 
@@ -24,6 +69,7 @@ struct World(Mutex<PathBuf>);
 #[tool(effect = "external")]
 async fn write(line: String, ctx: &ToolContext) -> std::io::Result<String> {
     let World(path) = ctx.get().ok_or(std::io::ErrorKind::NotFound)?;
+    assert_eq!(ctx.metadata()["tenant"], "acme");
     let mut file =
         OpenOptions::new().create(true).append(true).open(path.lock().unwrap().as_path())?;
     writeln!(file, "{line}")?;
@@ -55,11 +101,12 @@ async fn child_runs_steps_until_it_is_killed() {
     let steps: usize = std::env::var(STEPS).unwrap().parse().unwrap();
     let folder = Path::new(&folder);
     let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
-    let agent = Agent::new(Story, tools![write]).extension(World(Mutex::new(folder.join("world"))));
+    let agent =
+        Agent::new(Story, FORMS[form()]()).extension(World(Mutex::new(folder.join("world"))));
     let session = agent.session(store, "s");
     let mut run = match session.resume().await.unwrap() {
         Some(run) => run,
-        None => session.start("Write.").await.unwrap(),
+        None => session.start(prompt()).await.unwrap(),
     };
     for _ in 0..steps {
         match run.next().await {
@@ -107,14 +154,14 @@ impl ChatModel for CallsAtOnce {
 
 const LINES: usize = 9;
 
-async fn run_at_once(folder: &Path) -> Vec<Message> {
+async fn run_at_once(folder: &Path, form: usize) -> Vec<Message> {
     let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
     let world = World(Mutex::new(folder.join("world")));
-    let agent = Agent::new(CallsAtOnce, tools![write, fall]).extension(world);
+    let agent = Agent::new(CallsAtOnce, FORMS[form]()).extension(world);
     let session = agent.session(store, "s");
     let answer = match session.resume().await.unwrap() {
         Some(run) => run.finish().await.unwrap(),
-        None => session.run("Write.").await.unwrap(),
+        None => session.run(prompt()).await.unwrap(),
     };
     answer.transcript
 }
@@ -123,15 +170,15 @@ async fn run_at_once(folder: &Path) -> Vec<Message> {
 #[ignore = "the process that falls in the test below"]
 async fn child_ends_during_the_calls_of_a_reply() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
-    run_at_once(Path::new(&folder)).await;
+    run_at_once(Path::new(&folder), form()).await;
 }
 
 /// Killed during the calls of a reply: calls with a saved result are not in doubt.
 #[tokio::test]
 async fn kill_between_calls_loses_and_repeats_no_finished_call() {
-    for results in 1..=LINES {
+    for (results, form) in (1..=LINES).flat_map(|results| [(results, 0), (results, 1)]) {
         let folder = std::env::temp_dir()
-            .join(format!("tool-runtime-fallen-{}-{results}", std::process::id()));
+            .join(format!("tool-runtime-fallen-{}-{results}-{form}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("fall"), results.to_string()).unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
@@ -141,12 +188,13 @@ async fn kill_between_calls_loses_and_repeats_no_finished_call() {
                 "--ignored",
             ])
             .env(FOLDER, &folder)
+            .env(FORM, form.to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
             .unwrap();
         assert!(!status.success());
-        let transcript = run_at_once(&folder).await;
+        let transcript = run_at_once(&folder, form).await;
         let Message::Tool { results: output } = &transcript[2] else { panic!() };
         assert_eq!((output.len(), output[LINES].text.as_str()), (LINES + 1, "stood"));
         let world = fs::read_to_string(folder.join("world")).unwrap();
@@ -166,9 +214,9 @@ async fn kill_between_calls_loses_and_repeats_no_finished_call() {
 
 #[tokio::test]
 async fn kill_at_each_step_loses_and_repeats_nothing() {
-    for steps in 1..=9 {
+    for (steps, form) in (1..=9).flat_map(|steps| [(steps, 0), (steps, 1)]) {
         let folder = std::env::temp_dir()
-            .join(format!("tool-runtime-killed-{}-{steps}", std::process::id()));
+            .join(format!("tool-runtime-killed-{}-{steps}-{form}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let store = || Sqlite::open(folder.join("sessions.db"));
         let mut processes = 0;
@@ -184,12 +232,13 @@ async fn kill_at_each_step_loses_and_repeats_nothing() {
                 ])
                 .env(FOLDER, &folder)
                 .env(STEPS, steps.to_string())
+                .env(FORM, form.to_string())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .status()
                 .unwrap();
             assert!(!killed.success());
-            let agent = Agent::new(Story, tools![write]);
+            let agent = Agent::new(Story, FORMS[form]());
             let messages = agent.session(store().await.unwrap(), "s").messages().await.unwrap();
             if messages.last().is_some_and(|last| last.text() == "Done.") {
                 break messages;

@@ -141,8 +141,8 @@ impl Paused {
         &self.pending
     }
 
-    /// Returns the tools of all calls to decide on, or to answer if `with_question`, each with the
-    /// sub-agents in which its call is nested.
+    /// Returns the tools of all calls that await an answer if `with_question`, otherwise of those
+    /// that await a decision. Each has the sub-agents in which its call is nested.
     pub(super) fn awaited(&self, with_question: bool) -> Vec<String> {
         let each = self.pending.iter().flat_map(|pending| match pending.nested_run() {
             None if pending.question.is_some() == with_question => vec![pending.tool.clone()],
@@ -218,8 +218,8 @@ impl Paused {
         Ok(())
     }
 
-    /// Records the answer to the [question](PendingCall::question) of a pending call, with the name
-    /// of who answered. The last answer counts.
+    /// Records the answer to the [question](PendingCall::question) of a pending call, and the name
+    /// of the person or program that answered. The last answer counts.
     ///
     /// The resumed run passes the answer to the tool unchanged. A call without an answer stays
     /// pending. The name becomes [`ToolExecution::answered_by`]. To answer a call of a nested run,

@@ -1,4 +1,4 @@
-//! Pending calls of a paused run, and the error of a decision or answer that does not fit them.
+//! Pending calls of a paused run, and the error of a decision or answer that is not accepted.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -47,7 +47,7 @@ pub struct PendingCall {
     pub call: ToolCall,
     /// The [full name](crate::ToolDefinition::full_name) of the tool.
     pub tool: String,
-    /// The fingerprint of the tool's definition. A decision on the call is bound to it.
+    /// The fingerprint of the tool's definition, to which a decision on the call is bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
     /// The repaired arguments that the tool would receive, including secrets.
@@ -214,7 +214,7 @@ impl fmt::Debug for PendingCall {
     }
 }
 
-/// The error of a decision on a call that does not wait for one.
+/// The error of a decision on a call, or of an answer to it, that the paused run does not accept.
 ///
 /// ```
 /// use tool_runtime::agent::NotPending;

@@ -14,10 +14,10 @@ use crate::tool::{
 
 /// Runs before and after each attempt of a call: for journals, and to run tools elsewhere.
 ///
-/// An [interceptor](super::Interceptor) sees a call before any other part of the policy. An attempt
-/// hook sees what is left of it after all of them: the call is authorized and admitted, and the
-/// tool is invoked next, with exactly the arguments that the hook sees. A call that the policy
-/// blocks, or whose output is cached, has no attempt; one that is retried has several.
+/// An [interceptor](super::Interceptor) runs before all other parts of the policy, an attempt hook
+/// after them: the call is authorized and admitted, and the tool is invoked next, with exactly the
+/// arguments that the hook sees. A call that the policy blocks, or whose output is cached, has no
+/// attempt; a call that is retried has several.
 ///
 /// Of several hooks the first is the outermost: [`before_attempt`](Self::before_attempt) runs in
 /// the order in which they were [added](crate::Policy::attempt_hook),
@@ -112,7 +112,7 @@ pub trait AttemptHook: Send + Sync {
 /// use tool_runtime::async_trait;
 /// use tool_runtime::dispatch::{Attempt, AttemptAction, AttemptHook};
 ///
-/// /// Makes each attempt of a deployment only once.
+/// /// Refuses to retry deployments.
 /// struct OnceOnly;
 ///
 /// #[async_trait]
@@ -203,8 +203,8 @@ pub enum AttemptAction {
     /// Refuses the attempt for this reason, which the model receives. The tool is not invoked, and
     /// the call is not tried again.
     Refuse(String),
-    /// Uses this result of the attempt, which the hook has made elsewhere. The tool is not invoked
-    /// here. An error may be retried, as one of the tool.
+    /// Uses this result instead of invoking the tool, such as the result of a worker. An error may
+    /// be retried, like an error of the tool.
     Return(Result<ToolOutput, ToolError>),
 }
 

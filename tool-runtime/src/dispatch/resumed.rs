@@ -51,7 +51,7 @@ impl BatchContext {
         ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error.to_string())
     }
 
-    /// Returns who answered the question of a call that ran.
+    /// Returns the name of the person or program that answered the question of a call that ran.
     pub(super) fn answered_by(&self, execution: &ToolExecution) -> Option<String> {
         let answer = self.suspended.iter().find(|it| it.call == execution.call.id)?.answer.as_ref();
         answer.filter(|_| execution.did_run()).map(|answer| answer.answered_by.clone())

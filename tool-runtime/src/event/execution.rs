@@ -68,7 +68,7 @@ pub struct ToolExecution {
     /// The part of the policy that blocked the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<BlockReason>,
-    /// The name of who answered the question of the call, if it continued with an answer.
+    /// The name of the person or program that answered the question of the call, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
     /// The question whose answer the call awaits, if its tool

@@ -104,7 +104,7 @@ impl SuspendedCall {
         Some(Self { question, ..Self::new(execution.call.id.clone(), definition, state) })
     }
 
-    /// Sets the answer to the question, with the name of who answered.
+    /// Sets the answer to the question and the name of the person or program that answered.
     #[must_use]
     pub fn with_answer(mut self, value: impl Into<Value>, answered_by: impl Into<String>) -> Self {
         self.answer = Some(CallAnswer::new(value, answered_by));
@@ -149,7 +149,7 @@ pub struct CallAnswer {
 }
 
 impl CallAnswer {
-    /// Creates an answer, with the name of who answered.
+    /// Creates an answer with the name of the person or program that answered.
     pub fn new(value: impl Into<Value>, answered_by: impl Into<String>) -> Self {
         Self { value: value.into(), answered_by: answered_by.into() }
     }
@@ -161,8 +161,8 @@ impl fmt::Debug for CallAnswer {
     }
 }
 
-/// State and answer with which a tool continues after its call was
-/// [suspended](ToolError::suspended).
+/// The state and the answer with which a tool continues after it
+/// [suspended](ToolError::suspended) its call.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -214,7 +214,7 @@ impl<'c> Resumption<'c> {
     /// To ask again instead of failing, suspend the call with another question.
     ///
     /// # Errors
-    /// [`ToolErrorKind::Failed`] if the answer does not have this type. The source says why.
+    /// [`ToolErrorKind::Failed`] if the answer does not have this type. The source names the type.
     pub fn answer_as<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
         let value = self.answer().map_or(&Value::Null, |answer| &answer.value);
         T::deserialize(value).map_err(|_| {

@@ -132,8 +132,8 @@ impl Policy {
     /// lets it run.
     ///
     /// Hooks run before an attempt in the order in which they were added, and after it in the
-    /// reverse order. If there is one, the dispatcher validates all arguments itself, so that the
-    /// hook sees exactly what runs.
+    /// reverse order. If the policy has a hook, the dispatcher validates all arguments itself, so
+    /// that the hook sees exactly what runs.
     #[must_use]
     pub fn attempt_hook(mut self, hook: impl AttemptHook + 'static) -> Self {
         self.attempt_hooks.add(Arc::new(hook));

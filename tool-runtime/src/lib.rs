@@ -107,7 +107,7 @@ pub use dispatch::{Dispatcher, Policy};
 pub use event::{EffectRecord, Event, ToolExecution};
 pub use message::{
     Arguments, AssistantPart, CallId, ContentPart, Image, Message, Reasoning, ToolCall, ToolResult,
-    Usage,
+    Untrusted, Usage,
 };
 pub use models::{
     ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, FinishReason, ModelError, ScriptedModel,

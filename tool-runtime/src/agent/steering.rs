@@ -9,17 +9,16 @@
 //! - A message from an untrusted source never causes a model request.
 
 mod queue;
-mod untrusted;
+mod trusted_text;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::{MessageSource, RunEvent, RunId};
-use crate::message::ContentPart;
+use crate::message::{ContentPart, Untrusted};
 pub(super) use queue::QueuedMessage;
 use queue::{Bounds, Queue};
-pub(super) use untrusted::trusted_text;
-use untrusted::wrap_untrusted;
+pub(super) use trusted_text::trusted_text;
 
 /// The maximum number of runs and sessions for which messages wait.
 const MAX_QUEUES: usize = 1_000;
@@ -226,7 +225,7 @@ impl Steering {
     /// may be untrusted as well, such as the title of a page: it is sent within the marks, and
     /// truncated to 80 characters.
     pub fn push_untrusted(&self, source: &str, text: &str) {
-        let source = source.chars().take(untrusted::MAX_SOURCE_CHARS).collect();
+        let source = source.chars().take(Untrusted::MAX_SOURCE_CHARS).collect();
         self.lock().push(&self.address, Some(source), text.to_owned());
     }
 
@@ -321,7 +320,7 @@ pub(super) fn user_parts(messages: &[QueuedMessage]) -> Vec<ContentPart> {
     let part = |(index, QueuedMessage { source, text, .. }): (usize, &QueuedMessage)| {
         let text = match source {
             None => text.clone(),
-            Some(source) => wrap_untrusted(source, text),
+            Some(source) => Untrusted::new(source, text).to_string(),
         };
         let separator = if index == 0 { "" } else { "\n\n" };
         ContentPart::Text { text: format!("{separator}{text}") }

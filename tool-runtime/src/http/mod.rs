@@ -10,17 +10,17 @@
 //!
 //! use tool_runtime::event::NetworkRequest;
 //! use tool_runtime::http::{HttpRequest, Transport};
-//! use tool_runtime::{ToolContext, ToolError, tool};
+//! use tool_runtime::{ToolContext, ToolError, Untrusted, tool};
 //!
 //! /// Returns the content of a web page.
 //! #[tool(timeout = "20s", extensions(Arc<dyn Transport>))]
-//! async fn fetch_page(url: String, ctx: &ToolContext) -> Result<String, ToolError> {
+//! async fn fetch_page(url: String, ctx: &ToolContext) -> Result<Untrusted, ToolError> {
 //!     let transport = ctx.require::<Arc<dyn Transport>>()?;
 //!     let request = HttpRequest::get(&url).header("accept", "text/html, text/plain");
 //!     let response = transport.send(&request).await?;
 //!     ctx.record(NetworkRequest::new("GET", &url).status(response.status));
 //!     let body = response.body.read_to_end(1 << 20).await?;
-//!     Ok(String::from_utf8_lossy(&body).into_owned())
+//!     Ok(Untrusted::new(url, String::from_utf8_lossy(&body)))
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -36,7 +36,8 @@
 //! # let transport: Arc<dyn Transport> = Arc::new(Canned);
 //! # let ctx = ToolContext::default()
 //! #     .with_extensions(tool_runtime::Extensions::default().with(transport));
-//! assert_eq!(fetch_page("https://pages.invalid/".into(), &ctx).await.unwrap(), "<p>Hi!</p>");
+//! let page = fetch_page("https://pages.invalid/".into(), &ctx).await.unwrap();
+//! assert_eq!(page.text(), "<p>Hi!</p>");
 //! # }
 //! ```
 //!

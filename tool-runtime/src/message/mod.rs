@@ -11,6 +11,7 @@ mod reasoning;
 mod resource;
 mod tool_result;
 mod transcript;
+mod untrusted;
 mod usage;
 
 pub use arguments::Arguments;
@@ -21,4 +22,5 @@ pub use reasoning::Reasoning;
 pub use resource::{EmbeddedResource, ResourceData, ResourceLink};
 pub use tool_result::ToolResult;
 pub use transcript::{AssistantPart, Message};
+pub use untrusted::Untrusted;
 pub use usage::Usage;

@@ -16,6 +16,8 @@ mod http;
 mod mangle;
 #[path = "../tool-runtime/json/tests/check/mutate.rs"]
 mod mutate;
+#[cfg(all(feature = "process", target_os = "linux"))]
+mod process;
 #[path = "../tool-runtime/json/tests/check/random_value.rs"]
 mod random_value;
 mod registry;

@@ -8,7 +8,7 @@ use super::files::{files, root, sources};
 use super::source::code;
 
 /// Which modules of the runtime each module may import; one way, no circles. `json` is a crate.
-const MAY_IMPORT: [(&str, &[&str]); 18] = [
+const MAY_IMPORT: [(&str, &[&str]); 19] = [
     ("guard", &[]),
     ("span", &[]),
     ("framing", &[]),
@@ -19,7 +19,8 @@ const MAY_IMPORT: [(&str, &[&str]); 18] = [
     ("event", &["guard", "message", "json", "secret"]),
     ("report", &["event", "message", "json"]),
     ("terminal", &["event", "message"]),
-    ("tool", &["guard", "schema", "json", "message", "event", "secret"]),
+    ("process", &["guard", "framing", "event"]),
+    ("tool", &["guard", "process", "schema", "json", "message", "event", "secret"]),
     ("registry", &["guard", "tool", "schema", "message", "event"]),
     ("models", &["message", "schema", "tool", "event"]),
     ("drivers", &["json", "message", "models", "schema", "tool"]),

@@ -75,6 +75,8 @@ pub use tool_json as json;
 pub mod http;
 pub mod message;
 pub mod models;
+#[cfg(feature = "process")]
+pub mod process;
 #[cfg(feature = "providers")]
 pub mod providers;
 pub mod registry;

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::capture::Capture;
 use super::{ToolContext, ToolError, ToolErrorKind};
 use crate::event::{ProcessEnd, ProcessStart};
-use crate::guard::catch_panic;
+use crate::process::{Group, command_line};
 
 /// The default limit of the captured output of one stream, in bytes.
 const OUTPUT_LIMIT: usize = 1 << 20;
@@ -151,7 +150,7 @@ impl Command<'_> {
         let command_line = command_line(command.as_std());
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let group = Group::spawn(command).map_err(|error| not_started(&program, error))?;
-        let pid = group.leader.id();
+        let pid = group.pid;
         ctx.record(ProcessStart { pid, ..ProcessStart::new(command_line) });
         let _guard = cancellation.clone().drop_guard();
         let input = input.unwrap_or_default();
@@ -173,12 +172,6 @@ impl Command<'_> {
             [stdout, stderr].map(|it| it.into_text(|text| ctx.secret_ranges(text)));
         Ok(CommandOutput { status, stdout, stderr })
     }
-}
-
-/// Returns the command line without the environment, which may contain keys.
-fn command_line(command: &std::process::Command) -> String {
-    let words = [command.get_program()].into_iter().chain(command.get_args());
-    words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
 }
 
 fn not_started(program: &str, error: io::Error) -> ToolError {
@@ -239,53 +232,6 @@ impl CommandOutput {
     }
 }
 
-/// A process group, which is killed on drop.
-#[derive(Debug)]
-struct Group {
-    leader: Box<dyn ChildWrapper>,
-    has_ended: bool,
-}
-
-impl Group {
-    fn spawn(command: tokio::process::Command) -> io::Result<Self> {
-        let mut command = CommandWrap::from(command);
-        #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessGroup::leader());
-        #[cfg(windows)]
-        command.wrap(process_wrap::tokio::JobObject);
-        let leader = catch_panic(|| command.spawn()).map_err(io::Error::other)??;
-        Ok(Self { leader, has_ended: false })
-    }
-
-    /// Waits for the leader and kills what it left behind.
-    async fn wait(&mut self) -> io::Result<ExitStatus> {
-        let status = self.leader.inner_mut().wait().await;
-        let _ = self.end().await;
-        status
-    }
-
-    /// Kills all processes and returns the status of the leader.
-    async fn end(&mut self) -> io::Result<ExitStatus> {
-        self.kill();
-        let status = self.leader.wait().await;
-        self.has_ended = true;
-        status
-    }
-
-    fn kill(&mut self) {
-        // Fails if no process is left.
-        let _ = self.leader.start_kill();
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if !self.has_ended {
-            self.kill();
-        }
-    }
-}
-
 /// How a process group ended.
 struct Ended {
     status: io::Result<ExitStatus>,
@@ -300,8 +246,9 @@ async fn drive(
     limit: usize,
     cancellation: CancellationToken,
 ) -> Ended {
-    let stdin = group.leader.stdin().take();
-    let (stdout, stderr) = (group.leader.stdout().take(), group.leader.stderr().take());
+    let leader = group.leader();
+    let stdin = leader.stdin().take();
+    let (stdout, stderr) = (leader.stdout().take(), leader.stderr().take());
     let (mut out, mut err) = (Capture::new(limit), Capture::new(limit));
     let status = {
         let write = async {

@@ -1,0 +1,4 @@
+//! Tests of long-lived child processes, with real ones.
+
+mod ends;
+mod streams;

@@ -1,0 +1,85 @@
+//! Process groups: the only place that starts, signals and kills processes.
+
+use std::io;
+use std::process::ExitStatus;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
+
+use crate::guard::catch_panic;
+
+/// A process group, which is killed on drop.
+#[derive(Debug)]
+pub(crate) struct Group {
+    leader: Box<dyn ChildWrapper>,
+    /// The process id of the leader, which is also that of the group.
+    pub(crate) pid: Option<u32>,
+    has_ended: bool,
+}
+
+impl Group {
+    /// Starts a command as the leader of a new group.
+    ///
+    /// # Errors
+    /// The program can't be started, or there is no tokio runtime.
+    pub(crate) fn spawn(command: tokio::process::Command) -> io::Result<Self> {
+        let mut command = CommandWrap::from(command);
+        #[cfg(unix)]
+        command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        #[cfg(windows)]
+        command.wrap(process_wrap::tokio::JobObject);
+        let leader = catch_panic(|| command.spawn()).map_err(io::Error::other)??;
+        let pid = leader.id();
+        Ok(Self { leader, pid, has_ended: false })
+    }
+
+    /// Returns the leader, for its pipes.
+    pub(crate) fn leader(&mut self) -> &mut dyn ChildWrapper {
+        &mut *self.leader
+    }
+
+    /// Waits for the leader and kills what it left behind. If the future is dropped, call it again.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.leader.inner_mut().wait().await;
+        let _ = self.end().await;
+        status
+    }
+
+    /// Kills all processes and returns the status of the leader.
+    pub(crate) async fn end(&mut self) -> io::Result<ExitStatus> {
+        self.kill();
+        let status = self.leader.wait().await;
+        self.has_ended = true;
+        status
+    }
+
+    /// Asks all processes to end by SIGTERM. Returns `false` if the system has no such signal.
+    pub(crate) fn terminate(&self) -> bool {
+        #[cfg(unix)]
+        if !self.has_ended {
+            const SIGTERM: i32 = 15;
+            // Fails if no process is left.
+            let _ = self.leader.signal(SIGTERM);
+        }
+        cfg!(unix)
+    }
+
+    fn kill(&mut self) {
+        // After the end, the id may belong to another group.
+        if !self.has_ended {
+            // Fails if no process is left.
+            let _ = self.leader.start_kill();
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Returns the command line without the environment, which may contain keys.
+pub(crate) fn command_line(command: &std::process::Command) -> String {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
+}

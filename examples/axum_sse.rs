@@ -22,7 +22,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::{Stream, StreamExt as _};
-use tool_runtime::agent::session::{MemoryStore, Session, SessionError, SessionLock, SessionLocks};
+use tool_runtime::agent::session::{ConcurrentRuns, MemoryStore, Session, SessionError};
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, RunEvent, ToolEvent};
@@ -55,19 +55,12 @@ async fn buy_coat(
 struct App {
     agent: Agent,
     sessions: MemoryStore,
-    locks: SessionLocks,
 }
 
 impl App {
+    /// Returns a session that refuses a request while another one is served.
     fn session(&self, name: String) -> Session {
-        self.agent.session(self.sessions.clone(), name)
-    }
-
-    /// Locks a session, or refuses the request if another one is served. Call this before the
-    /// conversation is loaded.
-    fn lock(&self, name: &str) -> Result<SessionLock, Failure> {
-        let busy = || Failure(StatusCode::CONFLICT, "the session is busy".into());
-        self.locks.try_lock(name).ok_or_else(busy)
+        self.agent.session(self.sessions.clone(), name).concurrent_runs(ConcurrentRuns::Fail)
     }
 }
 
@@ -83,9 +76,9 @@ impl IntoResponse for Failure {
 impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
         match error {
-            SessionError::StaleDecision { .. } | SessionError::Conflict { .. } => {
-                Self(StatusCode::CONFLICT, error.to_string())
-            }
+            SessionError::StaleDecision { .. }
+            | SessionError::Conflict { .. }
+            | SessionError::Busy { .. } => Self(StatusCode::CONFLICT, error.to_string()),
             // The text quotes the store, so it is for the operator.
             _ => {
                 eprintln!("{error}");
@@ -111,7 +104,7 @@ async fn ask(
     State(app): State<App>,
     prompt: String,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    sse(app.agent.stream(prompt), None)
+    sse(app.agent.stream(prompt))
 }
 
 /// Streams a run that continues the conversation of this name.
@@ -120,8 +113,7 @@ async fn chat(
     Path(name): Path<String>,
     prompt: String,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
-    let lock = app.lock(&name)?;
-    Ok(sse(app.session(name).stream(prompt).await?, Some(lock)))
+    Ok(sse(app.session(name).stream(prompt).await?))
 }
 
 /// Lists the calls that await an approval: one line for each, with its id.
@@ -143,27 +135,19 @@ async fn decide(
         "approve" => Approval::Once,
         reason => Approval::Deny(reason.to_owned()),
     };
-    let lock = app.lock(&name)?;
     let session = app.session(name);
     let not_found = || Failure(StatusCode::NOT_FOUND, "no call awaits an approval".into());
     let mut paused = session.paused().await?.ok_or_else(not_found)?;
     // A real server takes the name from the login.
     let decided = paused.decide(&call, approval, "curl");
     decided.map_err(|error| Failure(StatusCode::NOT_FOUND, error.to_string()))?;
-    Ok(sse(session.resume_with(paused).await?.stream(), Some(lock)))
+    Ok(sse(session.resume_with(paused).await?.stream()))
 }
 
 /// The run advances while axum polls the stream. When the client disconnects, axum drops the
-/// stream, which cancels the run and its calls, and releases the lock of the session.
-fn sse(
-    run: RunStream,
-    lock: Option<SessionLock>,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let events = run.map(move |item| {
-        let _held = &lock;
-        Ok(event(item))
-    });
-    Sse::new(events).keep_alive(KeepAlive::default())
+/// stream, which cancels the run and its calls, and frees the session.
+fn sse(run: RunStream) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    Sse::new(run.map(|item| Ok(event(item)))).keep_alive(KeepAlive::default())
 }
 
 fn event(item: StreamItem) -> Event {
@@ -232,7 +216,7 @@ pub fn routes(agent: Agent, sessions: MemoryStore) -> Router {
         .route("/sessions/{name}", post(chat))
         .route("/sessions/{name}/approvals", get(approvals))
         .route("/sessions/{name}/approvals/{call}", post(decide))
-        .with_state(App { agent, sessions, locks: SessionLocks::new() })
+        .with_state(App { agent, sessions })
 }
 
 #[tokio::main]

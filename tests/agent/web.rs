@@ -262,5 +262,6 @@ async fn second_request_to_a_session_is_refused() {
     client.expect("call", "watch({})").await;
     assert_eq!(with_timeout(reported.recv()).await, Some("started"));
     let (status, text) = read(http().post(format!("{url}/sessions/ada")).body("Hello")).await;
-    assert_eq!((status, text.as_str()), (409, "the session is busy"));
+    let busy = "session `ada` is busy: another run of it is in progress";
+    assert_eq!((status, text.as_str()), (409, busy));
 }

@@ -26,7 +26,7 @@ const ENTRY_POINTS: [(&str, &[&str]); 18] = [
     ("Run", &["stream", "extract_stream", "state"]),
     ("RunReport", &["write_to", "to_html"]),
     ("Schema", &["of", "check", "for_dialect"]),
-    ("Session", &["stream", "start"]),
+    ("Session", &["stream", "start", "fork", "truncate", "rename"]),
     ("SessionLocks", &["new", "try_lock"]),
     ("Steering", &["new"]),
     ("TextStream", &["new", "push", "finish"]),

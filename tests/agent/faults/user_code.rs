@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
+use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use tool_runtime::agent::session::{
-    SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+    SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
+    SessionWrite,
 };
 use tool_runtime::agent::window::{EvictedMessages, Summarizer, SummaryError, Window};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent};
@@ -49,12 +51,21 @@ impl SessionStore for Fails {
         Err(SessionError::unavailable(PanickingError))
     }
 
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+    async fn list(&self, _: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
         Ok(Vec::new())
     }
 
     async fn delete(&self, _: &str) -> Result<(), SessionError> {
         Ok(())
+    }
+
+    async fn rename(&self, _: &str, _: &str) -> Result<(), SessionError> {
+        Ok(())
+    }
+
+    fn locks(&self) -> &SessionLocks {
+        static LOCKS: LazyLock<SessionLocks> = LazyLock::new(SessionLocks::new);
+        &LOCKS
     }
 }
 

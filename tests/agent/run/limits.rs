@@ -3,7 +3,8 @@
 use tool_runtime::Policy;
 use tool_runtime::agent::SubAgent;
 use tool_runtime::agent::session::{
-    SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+    SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
+    SessionWrite,
 };
 use tool_runtime::agent::window::Window;
 use tool_runtime::dispatch::OnFailure;
@@ -253,12 +254,19 @@ impl SessionStore for Slow {
         self.0.save(session, write).await
     }
 
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.0.list().await
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.0.list(query).await
     }
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         self.0.delete(session).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.0.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.0.locks()
     }
 }
 

@@ -1,11 +1,14 @@
 //! The contract of session stores: memory and SQLite conform, and each fault is detected.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite, conformance,
+    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite, conformance,
 };
 use tool_runtime::async_trait;
 
@@ -45,6 +48,18 @@ enum Fault {
     ListsUnsorted,
     ListsOldCounts,
     HasNoClock,
+    ListsOtherPrefixes,
+    ListsMoreThanAPage,
+    ListsThePageBefore,
+    LoadsAnotherRange,
+    CountsTheRange,
+    ForksTheWhole,
+    ForksOverOthers,
+    ForksAnyRevision,
+    RenamesACopy,
+    RenamesMissing,
+    RenamesOverOthers,
+    SharesNoLocks,
 }
 
 /// A store with one fault.
@@ -56,6 +71,9 @@ struct Records {
     sessions: Mutex<BTreeMap<String, SessionRecord>>,
     /// Held by a writer from its read on.
     writing: tokio::sync::Mutex<()>,
+    locks: [SessionLocks; 2],
+    /// The number of uses of the locks.
+    uses: AtomicUsize,
 }
 
 impl FaultyStore {
@@ -78,6 +96,49 @@ impl SessionStore for FaultyStore {
             copy.messages = later.map(|later| later.messages).unwrap_or_default();
         }
         Ok(copy)
+    }
+
+    async fn load_range(
+        &self,
+        session: &str,
+        range: Range<usize>,
+    ) -> Result<Option<SessionPart>, SessionError> {
+        let record = self.load(session).await?;
+        let range = match self.0 {
+            Fault::LoadsAnotherRange => range.start..range.end.saturating_add(1),
+            _ => range,
+        };
+        let mut part = record.map(|record| record.into_part(range));
+        if let (Fault::CountsTheRange, Some(part)) = (self.0, &mut part) {
+            part.message_count = part.messages.len();
+        }
+        Ok(part)
+    }
+
+    async fn fork(
+        &self,
+        session: &str,
+        to: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
+        let record = self.load(session).await?;
+        let (revision, count) =
+            record.as_ref().map_or((0, 0), |record| (record.revision, record.messages.len()));
+        if self.0 != Fault::ForksAnyRevision {
+            write.check(session, revision, count)?;
+        }
+        let mut messages = record.map(|record| record.messages).unwrap_or_default();
+        if self.0 != Fault::ForksTheWhole {
+            messages.truncate(write.from);
+        }
+        messages.extend_from_slice(write.messages);
+        let base = match (self.0, self.load(to).await?) {
+            (Fault::ForksOverOthers, Some(record)) => record.revision,
+            (_, Some(_)) => return Err(SessionError::AlreadyExists { session: to.to_owned() }),
+            (_, None) => 0,
+        };
+        let copy = SessionWrite::update(base).messages(0, &messages).state(write.state);
+        self.save(to, copy).await
     }
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
@@ -135,7 +196,7 @@ impl SessionStore for FaultyStore {
         Ok(revision)
     }
 
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
         let sessions = self.1.sessions.lock().unwrap();
         let saved_at = match self.0 {
             Fault::HasNoClock => SystemTime::UNIX_EPOCH,
@@ -144,8 +205,14 @@ impl SessionStore for FaultyStore {
         let count = |record: &SessionRecord| {
             record.messages.len() + usize::from(self.0 == Fault::ListsOldCounts)
         };
+        let prefix = if self.0 == Fault::ListsOtherPrefixes { "" } else { query.prefix };
+        let after = query.after.filter(|_| self.0 != Fault::ListsThePageBefore);
+        let limit = if self.0 == Fault::ListsMoreThanAPage { usize::MAX } else { query.limit };
         let mut listed: Vec<_> = sessions
             .iter()
+            .filter(|(name, _)| name.starts_with(prefix))
+            .filter(|(name, _)| after.is_none_or(|after| name.as_str() > after))
+            .take(limit)
             .map(|(name, record)| SessionInfo::new(name, count(record), record.revision, saved_at))
             .collect();
         if self.0 == Fault::ListsUnsorted {
@@ -160,11 +227,39 @@ impl SessionStore for FaultyStore {
         }
         Ok(())
     }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        let [from, to] = [session, to].map(|name| self.key(name));
+        let mut sessions = self.1.sessions.lock().unwrap();
+        let Some(record) = sessions.get(&from).cloned() else {
+            return match self.0 {
+                Fault::RenamesMissing => Ok(()),
+                _ => Err(SessionError::NotFound { session: session.to_owned() }),
+            };
+        };
+        if from != to && sessions.contains_key(&to) && self.0 != Fault::RenamesOverOthers {
+            return Err(SessionError::AlreadyExists { session: to });
+        }
+        if self.0 != Fault::RenamesACopy {
+            sessions.remove(&from);
+        }
+        sessions.insert(to, record);
+        Ok(())
+    }
+
+    fn locks(&self) -> &SessionLocks {
+        &self.1.locks[match self.0 {
+            Fault::SharesNoLocks => self.1.uses.fetch_add(1, Ordering::SeqCst) % 2,
+            _ => 0,
+        }]
+    }
 }
 
 #[tokio::test]
 async fn each_fault_of_a_store_is_detected() {
     const CONFLICT: &str = "a write on another revision is a conflict that names both revisions";
+    const PAGES: &str = "a page has the next names with the prefix, up to the limit";
+    const RANGE: &str = "a part has the messages of its range, and the count of all";
     const NAMES: &str = "sessions with different names are separate";
     for (fault, law) in [
         (Fault::OverwritesOthers, CONFLICT),
@@ -183,6 +278,18 @@ async fn each_fault_of_a_store_is_detected() {
         (Fault::ListsUnsorted, "all sessions are listed, sorted by name"),
         (Fault::ListsOldCounts, "the list has every session with its revision and message count"),
         (Fault::HasNoClock, "the list has the time of the last write, to the second at least"),
+        (Fault::ListsOtherPrefixes, PAGES),
+        (Fault::ListsMoreThanAPage, PAGES),
+        (Fault::ListsThePageBefore, PAGES),
+        (Fault::LoadsAnotherRange, RANGE),
+        (Fault::CountsTheRange, RANGE),
+        (Fault::ForksTheWhole, "a fork has the messages before the write and those of the write"),
+        (Fault::ForksOverOthers, "a fork does not replace a session"),
+        (Fault::ForksAnyRevision, "a fork of another revision is a conflict"),
+        (Fault::RenamesACopy, "a renamed session has only its new name"),
+        (Fault::RenamesMissing, "a session that does not exist is not renamed"),
+        (Fault::RenamesOverOthers, "a renamed session does not replace another"),
+        (Fault::SharesNoLocks, "a store has the same locks each time"),
     ] {
         let open = || async { FaultyStore(fault, Arc::default()) };
         let broken = conformance::check(open).await.expect_err(&format!("{fault:?}"));
@@ -219,12 +326,19 @@ impl SessionStore for Handle {
         self.store.save(session, write).await
     }
 
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        if self.lists { self.store.list().await } else { Ok(Vec::new()) }
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        if self.lists { self.store.list(query).await } else { Ok(Vec::new()) }
     }
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         self.store.delete(session).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.store.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.store.locks()
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
 };
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError, StopReason,
@@ -86,11 +87,18 @@ impl SessionStore for Slow {
         self.running_saves.fetch_sub(1, Ordering::SeqCst);
         self.inner.save(session, write).await
     }
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.inner.list().await
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.inner.list(query).await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         self.inner.delete(session).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.inner.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.inner.locks()
     }
 }
 
@@ -230,11 +238,18 @@ impl SessionStore for UnacknowledgedStore {
             false => saved,
         }
     }
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.inner.list().await
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.inner.list(query).await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         self.inner.delete(session).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.inner.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.inner.locks()
     }
 }
 

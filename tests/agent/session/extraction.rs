@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
 };
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, ContentPart, Message, ModelError, ToolContext,
@@ -86,12 +87,19 @@ impl SessionStore for EndingStore {
         }
     }
 
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.store.list().await
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.store.list(query).await
     }
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         self.store.delete(session).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.store.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.store.locks()
     }
 }
 

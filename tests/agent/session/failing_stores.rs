@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
 };
 use tool_runtime::{Message, StopReason, async_trait};
 
@@ -12,8 +13,8 @@ use super::runs::{Log, agent};
 
 #[tokio::test]
 async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
-    #[derive(Clone, Debug)]
-    struct Broken;
+    #[derive(Clone, Debug, Default)]
+    struct Broken(SessionLocks);
     #[async_trait]
     impl SessionStore for Broken {
         async fn load(&self, _: &str) -> Result<Option<SessionRecord>, SessionError> {
@@ -22,14 +23,22 @@ async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
         async fn save(&self, _: &str, _: SessionWrite<'_>) -> Result<u64, SessionError> {
             panic!("no disk")
         }
-        async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        async fn list(&self, _: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
             Ok(vec![])
         }
         async fn delete(&self, _: &str) -> Result<(), SessionError> {
             Ok(())
         }
+
+        async fn rename(&self, _: &str, _: &str) -> Result<(), SessionError> {
+            Ok(())
+        }
+        fn locks(&self) -> &SessionLocks {
+            &self.0
+        }
     }
-    let stopped = agent(&Log::default()).session(Broken, "s").run("Go").await.unwrap_err();
+    let stopped =
+        agent(&Log::default()).session(Broken::default(), "s").run("Go").await.unwrap_err();
     assert!(
         matches!(stopped.reason, StopReason::Session(SessionError::CorruptRecord { .. })),
         "{stopped}"
@@ -51,11 +60,18 @@ impl SessionStore for Full {
         left.map_err(|_| SessionError::unavailable("the disk is full"))?;
         self.0.save(session, write).await
     }
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.0.list().await
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.0.list(query).await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         self.0.delete(session).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.0.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.0.locks()
     }
 }
 

@@ -1,14 +1,19 @@
 //! Sessions: their runs, the contract of stores, and SQLite files.
 
 mod abandoned;
+mod concurrent;
 mod conformance;
 mod early_results;
+mod edits;
 mod events;
 mod extraction;
 mod failing_stores;
+mod golden;
 #[cfg(feature = "sqlite")]
 mod kills;
+mod long_conversations;
 mod paused;
+mod process;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;

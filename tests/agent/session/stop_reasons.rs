@@ -129,6 +129,7 @@ async fn documented_table_says_which_stop_reasons_can_be_resumed() {
         assert_eq!(stopped.reason.code(), code, "{stopped}");
         let resumed = session.resume().await.unwrap();
         assert_eq!(resumed.is_some(), is_resumable, "{code}");
+        drop(resumed);
         // The next prompt is accepted after any of them.
         assert!(session.start("Go on").await.is_ok());
         assert_eq!(rows_that_agree(code, is_resumable), 1, "the table disagrees about {code}");

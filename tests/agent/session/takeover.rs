@@ -9,6 +9,9 @@ use tool_runtime::{
     Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, ToolContext, tool, tools,
 };
 
+use super::process::Process;
+use super::runs::{Log, agent};
+
 /// Counts the calls of each tool; the first ones are slow.
 #[derive(Clone, Default)]
 struct CallCounts(Arc<[AtomicU32; 2]>, Arc<Notify>, Arc<Mutex<Vec<String>>>);
@@ -56,7 +59,7 @@ async fn run_that_was_taken_over_stops_before_its_next_call() {
 
     // Another process, which assumes that the first is dead.
     let second = agent(vec![ScriptedTurn::new(ChatReply::text("I do not know."))]);
-    let second = second.session(store.clone(), "ada");
+    let second = second.session(Process::of(&store), "ada");
     let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();
     assert_eq!(counts.times(), [1, 2], "what may not be made twice is not");
     assert_eq!(answer.text, "I do not know.");
@@ -68,4 +71,22 @@ async fn run_that_was_taken_over_stops_before_its_next_call() {
     assert_eq!(second.messages().await.unwrap(), answer.transcript, "nothing of it is kept");
     let keys = counts.2.lock().unwrap();
     assert_eq!(keys[1], keys[2], "a service takes the second call for the first");
+}
+
+#[tokio::test]
+async fn second_writer_of_a_session_conflicts() {
+    let (log, store) = (Log::default(), MemoryStore::default());
+    let session = agent(&log).session(store.clone(), "s");
+    let mut run = session.start("Go").await.unwrap();
+    run.next().await;
+    // A run of this process would wait.
+    let other = agent(&log).session(Process::of(&store), "s").run("Wait!").await;
+    assert!(other.is_ok());
+    let paid = log.lock().unwrap().len();
+    let stopped = run.finish().await.unwrap_err();
+    assert!(
+        matches!(stopped.reason, StopReason::Session(SessionError::Conflict { .. })),
+        "{stopped}"
+    );
+    assert_eq!(log.lock().unwrap().len(), paid, "the late run made no calls");
 }

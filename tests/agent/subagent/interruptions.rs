@@ -11,7 +11,8 @@ use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::Value;
 use tool_runtime::agent::Steering;
 use tool_runtime::agent::session::{
-    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
 };
 
 use tool_runtime::{Policy, ToolResult};
@@ -100,11 +101,18 @@ impl SessionStore for AcknowledgingStore {
         tokio::task::yield_now().await;
         Ok(saved)
     }
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.0.list().await
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.0.list(query).await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         self.0.delete(session).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.0.rename(session, to).await
+    }
+    fn locks(&self) -> &SessionLocks {
+        self.0.locks()
     }
 }
 

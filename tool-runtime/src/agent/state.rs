@@ -93,7 +93,35 @@ impl RunState {
 
     /// Returns whether the run waits exactly where this one was paused.
     pub(super) fn is_paused_at(&self, paused: &Paused) -> bool {
-        self.run == paused.run && self.turn == paused.turn
+        self.run == paused.run && self.turn.is_at_step_of(&paused.turn)
+    }
+
+    /// Returns the state with the decisions of a paused run. The paused run may have loaded more or
+    /// fewer of the messages, so its transcript and the indices into it are not used.
+    pub(super) fn decided(self, paused: Paused) -> Self {
+        let Self { turn, window, prompt_index, .. } = self;
+        Self { turn, window, prompt_index, ..paused.into() }
+    }
+
+    /// Returns the state of the conversation up to its first `count` messages, without a run that
+    /// could be abandoned.
+    pub(super) fn truncated(self, count: usize) -> Self {
+        let Self { turn, window, metadata, .. } = self;
+        let (_, offered) = turn.into_parts();
+        Self {
+            metadata,
+            prompt_index: count.saturating_sub(1),
+            window: window.truncated(count),
+            is_end_emitted: true,
+            ..Self::new(Turn::new(Vec::new(), 0).with_offered_tools(offered))
+        }
+    }
+
+    /// Converts the indices of messages.
+    pub(super) fn map_indices(&mut self, map: impl Fn(usize) -> usize) {
+        self.prompt_index = map(self.prompt_index);
+        self.window.map_indices(&map);
+        self.turn.map_reported(&map);
     }
 
     /// Returns whether the state has pending calls or decisions on them.

@@ -155,6 +155,44 @@ pub(crate) fn with_unique_ids(
     parts
 }
 
+/// Makes the ids of calls unique without changing those in the last message: earlier calls are
+/// renamed, with their results. Returns the index of the first message that was changed.
+///
+/// The ids of the last calls have to stay: their state is stored by id.
+pub(crate) fn keep_last_ids(messages: &mut [Message]) -> Option<usize> {
+    let (last, earlier) = messages.split_last_mut()?;
+    let mut known: HashSet<CallId> = last.calls().map(|call| call.id.clone()).collect();
+    let earlier_ids = earlier.iter().flat_map(Message::calls).map(|call| call.id.clone());
+    let mut ids = UsedIds(earlier_ids.chain(known.iter().cloned()).collect());
+    let mut first = None;
+    let mut renamed: Vec<(CallId, CallId)> = Vec::new();
+    for (index, message) in earlier.iter_mut().enumerate() {
+        match message {
+            Message::Assistant { parts } => {
+                renamed.clear();
+                for part in parts {
+                    let AssistantPart::Call(call) = part else { continue };
+                    if !known.insert(call.id.clone()) {
+                        let old = std::mem::replace(&mut call.id, ids.unused());
+                        renamed.push((old, call.id.clone()));
+                        first = first.or(Some(index));
+                    }
+                }
+            }
+            Message::Tool { results } => {
+                for result in results {
+                    let new = renamed.iter().find(|(old, _)| *old == result.call);
+                    if let Some((_, new)) = new {
+                        result.call = new.clone();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    first
+}
+
 fn lost_result(call: &ToolCall) -> ToolResult {
     let text = "The result of this call was lost; it may have had effects.";
     ToolResult::failure(call, ToolErrorKind::Indeterminate.code(), text)
@@ -192,19 +230,27 @@ struct UsedIds(HashSet<CallId>);
 impl UsedIds {
     /// Replaces ids that are empty or used; returns the original ids of the calls.
     fn make_unique(&mut self, parts: &mut [AssistantPart]) -> Vec<Option<CallId>> {
-        let Self(used) = self;
         let mut original_ids = Vec::new();
         for part in parts {
             let AssistantPart::Call(call) = part else { continue };
             original_ids.push(Some(call.id.clone()));
-            let mut number = used.len() + 1;
-            while call.id.as_str().is_empty() || used.contains(&call.id) {
-                call.id = CallId::from(format!("call_{number}"));
-                number += 1;
+            if call.id.as_str().is_empty() || !self.0.insert(call.id.clone()) {
+                call.id = self.unused();
             }
-            used.insert(call.id.clone());
         }
         original_ids
+    }
+
+    /// Returns an id that was not used before.
+    fn unused(&mut self) -> CallId {
+        let mut number = self.0.len() + 1;
+        loop {
+            let id = CallId::from(format!("call_{number}"));
+            if self.0.insert(id.clone()) {
+                return id;
+            }
+            number += 1;
+        }
     }
 }
 

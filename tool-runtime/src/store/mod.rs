@@ -12,6 +12,7 @@ mod session_table;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +22,10 @@ use tokio::task::spawn_blocking;
 
 pub use error::OpenError;
 
-use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite};
+use crate::agent::session::{
+    SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
+};
 
 /// Session store in an SQLite file. Clones share one connection.
 ///
@@ -61,6 +65,7 @@ use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionSto
 pub struct Sqlite {
     // One connection is enough: SQLite allows one writer at a time, and reading a session is quick.
     connection: Arc<Mutex<Connection>>,
+    locks: SessionLocks,
 }
 
 impl Sqlite {
@@ -106,14 +111,14 @@ impl Sqlite {
     ///
     /// ```
     /// use tool_runtime::Message;
-    /// use tool_runtime::agent::session::{SessionStore, SessionWrite};
+    /// use tool_runtime::agent::session::{SessionQuery, SessionStore, SessionWrite};
     /// use tool_runtime::store::Sqlite;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let store = Sqlite::in_memory()?;
     /// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
-    /// assert_eq!(store.list().await?.len(), 1);
+    /// assert_eq!(store.list(SessionQuery::all()).await?.len(), 1);
     /// # Ok(())
     /// # }
     /// ```
@@ -125,7 +130,7 @@ impl Sqlite {
     }
 
     fn new(connection: Connection) -> Self {
-        Self { connection: Arc::new(Mutex::new(connection)) }
+        Self { connection: Arc::new(Mutex::new(connection)), locks: SessionLocks::new() }
     }
 
     /// Runs an operation on the blocking pool.
@@ -148,17 +153,56 @@ impl SessionStore for Sqlite {
         self.with_connection(move |connection| session_table::load(connection, &session)).await
     }
 
+    async fn load_range(
+        &self,
+        session: &str,
+        range: Range<usize>,
+    ) -> Result<Option<SessionPart>, SessionError> {
+        let session = session.to_owned();
+        self.with_connection(move |connection| {
+            session_table::load_range(connection, &session, range)
+        })
+        .await
+    }
+
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let write = session_table::EncodedWrite::new(session, &write)?;
         self.with_connection(move |connection| write.save(connection)).await
     }
 
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.with_connection(session_table::list).await
+    async fn fork(
+        &self,
+        session: &str,
+        to: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
+        let write = session_table::EncodedWrite::new(session, &write)?;
+        let (session, to) = (session.to_owned(), to.to_owned());
+        self.with_connection(move |connection| session_table::fork(connection, &session, to, write))
+            .await
+    }
+
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        let (prefix, after) = (query.prefix.to_owned(), query.after.map(str::to_owned));
+        let limit = query.limit;
+        self.with_connection(move |connection| {
+            session_table::list(connection, &prefix, after.as_deref(), limit)
+        })
+        .await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        let (session, to) = (session.to_owned(), to.to_owned());
+        self.with_connection(move |connection| session_table::rename(connection, &session, &to))
+            .await
     }
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         let session = session.to_owned();
         self.with_connection(move |connection| session_table::delete(connection, &session)).await
+    }
+
+    fn locks(&self) -> &SessionLocks {
+        &self.locks
     }
 }

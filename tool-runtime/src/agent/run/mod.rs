@@ -353,6 +353,7 @@ impl Run {
             steering.end_run(self.state.run);
         }
         self.emit_finished(ended.as_ref().err());
+        self.session.unlock();
         self.ended = Some(ended);
     }
 

@@ -3,6 +3,7 @@
 use super::abandoned::AbandonedRun;
 use crate::agent::StopReason;
 use crate::agent::persist::SessionWriter;
+use crate::agent::session::SessionLock;
 use crate::agent::state::RunState;
 
 /// The session of a run. By default, the run belongs to none, and nothing is saved.
@@ -11,11 +12,22 @@ pub(in crate::agent) struct RunSession {
     writer: Option<SessionWriter>,
     /// The unfinished run that this one replaces.
     abandoned: Option<AbandonedRun>,
+    /// Keeps other runs of the session waiting until this one has ended.
+    lock: Option<SessionLock>,
 }
 
 impl RunSession {
-    pub(in crate::agent) fn new(writer: SessionWriter, abandoned: Option<AbandonedRun>) -> Self {
-        Self { writer: Some(writer), abandoned }
+    pub(in crate::agent) fn new(
+        writer: SessionWriter,
+        abandoned: Option<AbandonedRun>,
+        lock: SessionLock,
+    ) -> Self {
+        Self { writer: Some(writer), abandoned, lock: Some(lock) }
+    }
+
+    /// Lets the next run of the session begin.
+    pub(super) fn unlock(&mut self) {
+        self.lock = None;
     }
 
     /// Returns whether the run belongs to a session.

@@ -62,6 +62,25 @@ pub enum SessionError {
         /// Why it does not.
         reason: String,
     },
+    /// Another run of this process is in progress, and the session does not wait for it: see
+    /// [`ConcurrentRuns::Fail`](super::ConcurrentRuns::Fail). Nothing was run.
+    #[error("session `{session}` is busy: another run of it is in progress")]
+    Busy {
+        /// The name of the session.
+        session: String,
+    },
+    /// The session does not exist.
+    #[error("session `{session}` does not exist")]
+    NotFound {
+        /// The name of the session.
+        session: String,
+    },
+    /// There is a session of the new name already. Nothing was changed.
+    #[error("session `{session}` exists already")]
+    AlreadyExists {
+        /// The name of the existing session.
+        session: String,
+    },
     /// The store is busy or can't be reached.
     #[error("session store unavailable: {source}")]
     Unavailable {
@@ -76,8 +95,9 @@ impl SessionError {
         Self::Unavailable { source: source.into() }
     }
 
-    /// Returns whether the same operation may succeed later: the store is busy or can't be reached.
+    /// Returns whether the same operation may succeed later: the store is busy or can't be reached,
+    /// or another run of the session is in progress.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unavailable { .. })
+        matches!(self, Self::Unavailable { .. } | Self::Busy { .. })
     }
 }

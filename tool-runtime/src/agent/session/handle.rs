@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{SessionError, SessionRecord, SessionStore};
+use super::{ConcurrentRuns, SessionError, SessionStore};
 use crate::agent::answer::stopped_at;
-use crate::agent::persist::{SessionWriter, load};
+use crate::agent::persist::{SessionWriter, decode_state, load, load_record};
 use crate::agent::run::{AbandonedRun, Run, RunSession};
 use crate::agent::state::RunState;
 use crate::agent::{
@@ -46,11 +46,26 @@ use crate::message::Message;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Long conversations
+/// A run loads the messages that its [window](crate::agent::window::Window) may show, with the
+/// system messages; the others stay in the store. So the cost of a prompt does not grow with the
+/// conversation, and the transcript of a run, of its [`Answer`] and of a [`Paused`] begins where
+/// the window begins. [`messages`](Self::messages) loads the whole conversation. Edits of a run's
+/// transcript change the loaded messages only.
+///
+/// A run loads all messages if its agent has no window with a
+/// [token limit](crate::agent::window::Window::max_tokens), or a tool with [secret
+/// arguments](crate::guide::secrets): the secrets of earlier calls are redacted as well.
+///
+/// # Concurrent runs
+/// Runs of one process take turns: see [`ConcurrentRuns`].
 #[derive(Clone)]
 pub struct Session {
-    agent: Agent,
-    store: Arc<dyn SessionStore>,
-    name: String,
+    pub(super) agent: Agent,
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) name: String,
+    pub(super) concurrent_runs: ConcurrentRuns,
 }
 
 impl Agent {
@@ -70,7 +85,12 @@ impl Agent {
     /// # }
     /// ```
     pub fn session(&self, store: impl SessionStore + 'static, name: impl Into<String>) -> Session {
-        Session { agent: self.clone(), store: Arc::new(store), name: name.into() }
+        Session {
+            agent: self.clone(),
+            store: Arc::new(store),
+            name: name.into(),
+            concurrent_runs: ConcurrentRuns::default(),
+        }
     }
 }
 
@@ -106,12 +126,14 @@ impl Session {
     /// # }
     /// ```
     pub async fn messages(&self) -> Result<Vec<Message>, SessionError> {
-        let Some(record) = load(self.store.as_ref(), &self.name).await? else {
+        let Some(record) = load_record(self.store.as_ref(), &self.name).await? else {
             return Ok(Vec::new());
         };
         // Whatever is wrong with the state, people can still read the conversation.
-        let messages = record.messages.clone();
-        Ok(self.decode(record).map_or(messages, |(state, _)| state.into_messages(&self.name)))
+        Ok(match decode_state(&self.name, &record.state) {
+            Ok(state) => state.with_transcript(record.messages).into_messages(&self.name),
+            Err(_) => record.messages,
+        })
     }
 
     /// Returns the run of the session that waits for decisions, or `None` if there is none.
@@ -166,8 +188,8 @@ impl Session {
     ///
     /// # Errors
     /// Returns the errors of [`Agent::run`](crate::Agent::run), and [`StopReason::Session`] if the
-    /// conversation can't be loaded or saved, or if another writer has changed the session
-    /// meanwhile.
+    /// conversation can't be loaded or saved, if another writer has changed the session meanwhile,
+    /// or if it is [busy](ConcurrentRuns::Fail).
     ///
     /// # Panics
     /// Panics where [`Agent::run`](crate::Agent::run) does.
@@ -272,8 +294,9 @@ impl Session {
     /// # }
     /// ```
     pub async fn start(&self, prompt: impl Into<Prompt>) -> Result<Run, Stopped> {
+        let lock = self.lock().await.map_err(not_started)?;
         let (state, writer, abandoned) = self.continued(prompt.into()).await?;
-        Ok(self.begin(state, RunSession::new(writer, abandoned)))
+        Ok(self.begin(state, RunSession::new(writer, abandoned, lock)))
     }
 
     /// Resumes the unfinished run of the session, under the agent's limits, as
@@ -292,15 +315,16 @@ impl Session {
     /// agent has the same limits as the one that paused the run.
     ///
     /// # Concurrent runs
-    /// Resuming takes the run over, also from a process that is still at work on it. The session
-    /// belongs to the run that writes next. The next write of the other run builds on a revision
-    /// that is no longer current: it is refused, and that run stops with
-    /// [`Conflict`](SessionError::Conflict) before it makes another call or request. Its in-flight
-    /// work completes and is not saved: a model request may be paid for in vain, and a tool may run
-    /// while the same call is made again here, if it is idempotent or read-only.
+    /// Resuming waits for a [run of this process](ConcurrentRuns). It takes the run over from
+    /// another process that is still at work on it. The session belongs to the run that writes
+    /// next. The next write of the other run builds on a revision that is no longer current: it is
+    /// refused, and that run stops with [`Conflict`](SessionError::Conflict) before it makes
+    /// another call or request. Its in-flight work completes and is not saved: a model request may
+    /// be paid for in vain, and a tool may run while the same call is made again here, if it is
+    /// idempotent or read-only.
     ///
-    /// To prevent that, resume a session only after the other process has ended, or under a lock of
-    /// your own on the session's name, held for as long as a run lasts.
+    /// To prevent that, resume a session only after the other process has ended, or under a lock
+    /// that the processes share, held for as long as a run lasts.
     ///
     /// # Errors
     /// Returns [`StopReason::Session`] if the conversation can't be loaded.
@@ -335,9 +359,10 @@ impl Session {
     /// # }
     /// ```
     pub async fn resume(&self) -> Result<Option<Run>, Stopped> {
+        let lock = self.lock().await.map_err(not_started)?;
         let Some((state, writer)) = self.load().await.map_err(not_loaded)? else { return Ok(None) };
         let (state, writer) = self.resumed(state, writer);
-        Ok(state.is_unfinished().then(|| self.begin(state, RunSession::new(writer, None))))
+        Ok(state.is_unfinished().then(|| self.begin(state, RunSession::new(writer, None, lock))))
     }
 
     /// Resumes a paused run with the decisions on its pending calls.
@@ -380,12 +405,13 @@ impl Session {
     /// # }
     /// ```
     pub async fn resume_with(&self, paused: Paused) -> Result<Run, Stopped> {
-        let writer = match self.load().await.map_err(not_loaded)? {
-            Some((state, writer)) if state.is_paused_at(&paused) => writer,
+        let lock = self.lock().await.map_err(not_started)?;
+        let (state, writer) = match self.load().await.map_err(not_loaded)? {
+            Some((state, writer)) if state.is_paused_at(&paused) => (state.decided(paused), writer),
             loaded => return Err(self.stale_decision(loaded.map(|(state, _)| state), paused)),
         };
-        let (state, writer) = self.resumed(paused.into(), writer);
-        Ok(self.begin(state, RunSession::new(writer, None)))
+        let (state, writer) = self.resumed(state, writer);
+        Ok(self.begin(state, RunSession::new(writer, None, lock)))
     }
 
     fn begin(&self, state: RunState, session: RunSession) -> Run {
@@ -414,7 +440,8 @@ impl Session {
         mut prompt: Prompt,
     ) -> Result<(RunState, SessionWriter, Option<AbandonedRun>), Stopped> {
         let Some((state, writer)) = self.load().await.map_err(not_loaded)? else {
-            return Ok((self.agent.config.first_state(prompt), self.writer(0, 0), None));
+            let writer = SessionWriter::new(Arc::clone(&self.store), &self.name, 0, 0);
+            return Ok((self.agent.config.first_state(prompt), writer, None));
         };
         let stored = state.turn.shared_transcript();
         let (mut state, mut writer) = self.resumed(state, writer);
@@ -436,32 +463,25 @@ impl Session {
         (state, writer)
     }
 
-    /// Loads the last state, with the writer that continues from it.
+    /// Loads the last state and the messages that the window needs, with the writer that continues
+    /// from them.
     async fn load(&self) -> Result<Option<(RunState, SessionWriter)>, SessionError> {
-        let record = load(self.store.as_ref(), &self.name).await?;
-        record.map(|record| self.decode(record)).transpose()
-    }
-
-    fn decode(&self, record: SessionRecord) -> Result<(RunState, SessionWriter), SessionError> {
-        let SessionRecord { messages, state, revision } = record;
-        let corrupt = |error: serde_json::Error| SessionError::CorruptRecord {
-            session: self.name.clone(),
-            message_index: None,
-            reason: error.to_string(),
-        };
-        let saved = messages.len();
-        let state: RunState = serde_json::from_str(&state).map_err(corrupt)?;
-        Ok((state.with_transcript(messages), self.writer(revision, saved)))
-    }
-
-    fn writer(&self, revision: u64, saved: usize) -> SessionWriter {
-        SessionWriter::new(Arc::clone(&self.store), self.name.clone(), revision, saved)
+        let config = &self.agent.config;
+        // The secrets of earlier calls are collected from their arguments.
+        let has_secrets = config.registry.as_ref().is_ok_and(|it| it.snapshot().has_secrets());
+        let window = config.window.as_ref().filter(|_| !has_secrets);
+        load(&self.store, &self.name, |state| window.map_or(0, |it| it.first_needed(state))).await
     }
 }
 
 /// Stops a run whose session can't be loaded.
 fn not_loaded(error: SessionError) -> Stopped {
-    stopped_at(StopReason::Session(error), RunState::new(Turn::new(Vec::new(), 0)))
+    not_started(StopReason::Session(error))
+}
+
+/// Stops a run before it has loaded its session.
+fn not_started(reason: StopReason) -> Stopped {
+    stopped_at(reason, RunState::new(Turn::new(Vec::new(), 0)))
 }
 
 impl fmt::Debug for Session {

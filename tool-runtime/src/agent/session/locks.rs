@@ -8,11 +8,10 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 type Locks = HashMap<String, Arc<AsyncMutex<()>>>;
 
-/// Locks that let one request at a time serve a session of this process.
+/// Locks that let one run at a time work on a session of this process.
 ///
-/// Take the lock before you start or resume a run of the session, and hold it until the run has
-/// ended. Without a lock, a second request would abandon the run of the first or take it over. Only
-/// sessions that are locked or waited for take memory.
+/// A [store](super::SessionStore::locks) holds them, and a [`Session`](super::Session) takes the
+/// lock for each of its runs. Only sessions that are locked or waited for take memory.
 ///
 /// If several processes serve the same sessions, use a lock that they share, such as an advisory
 /// lock of a database.
@@ -55,17 +54,14 @@ impl SessionLocks {
     /// Dropping the future gives up the place in the queue.
     ///
     /// ```
-    /// use tool_runtime::agent::session::{MemoryStore, SessionLocks};
-    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    /// use tool_runtime::agent::session::{MemoryStore, SessionStore};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
-    /// # let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
-    /// # let locks = SessionLocks::new();
-    /// let session = agent.session(MemoryStore::new(), "ada");
-    /// let lock = locks.lock(session.name()).await;
-    /// session.run("Hello").await?;
-    /// drop(lock); // the next request of this session continues
+    /// # async fn main() -> Result<(), tool_runtime::agent::session::SessionError> {
+    /// let store = MemoryStore::new();
+    /// let lock = store.locks().lock("ada").await;
+    /// store.delete("ada").await?; // while no run is in progress
+    /// drop(lock);
     /// # Ok(())
     /// # }
     /// ```

@@ -7,21 +7,31 @@
 //! 3. `store.rs`: a [`SessionStore`] keeps the messages of a conversation in their order and,
 //!    beside them, one opaque text that only the loop reads. It knows nothing of runs.
 //!
+//! `concurrent.rs` and `locks.rs` order the runs of one process; `edit.rs` forks, renames and
+//! truncates a session; `record.rs` and `listing.rs` are the values that a store takes and returns.
+//!
 //! # Invariants
 //! - What a store has acknowledged survives the end of the process.
 //! - Each write builds on a revision. If another writer was first, the write is refused as a whole.
 //!
 //! [`conformance::check`] tests a store against these promises.
 
+mod concurrent;
 pub mod conformance;
+mod edit;
 mod error;
 mod handle;
+mod listing;
 mod locks;
 mod memory;
+mod record;
 mod store;
 
+pub use concurrent::ConcurrentRuns;
 pub use error::SessionError;
 pub use handle::Session;
+pub use listing::{SessionInfo, SessionQuery};
 pub use locks::{SessionLock, SessionLocks};
 pub use memory::MemoryStore;
-pub use store::{SessionInfo, SessionRecord, SessionStore, SessionWrite};
+pub use record::{SessionPart, SessionRecord, SessionWrite};
+pub use store::SessionStore;

@@ -1,13 +1,14 @@
 //! The interface of session stores.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use async_trait::async_trait;
 
-use super::SessionError;
-use crate::message::Message;
+use super::{
+    SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord, SessionWrite,
+};
 
 /// Storage backend for sessions.
 ///
@@ -45,27 +46,34 @@ use crate::message::Message;
 /// from reading the revision until the write is complete. Test the store with
 /// [`conformance::check`](super::conformance::check).
 ///
+/// The provided methods load whole records. Override [`load_range`](Self::load_range) in a store
+/// that can read a part of a session: the cost of a run then no longer grows with the conversation.
+///
 /// ```
 /// use std::collections::BTreeMap;
 /// use std::time::SystemTime;
 ///
 /// use tokio::sync::Mutex;
 /// use tool_runtime::agent::session::{
-///     SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite, conformance,
+///     SessionError, SessionInfo, SessionLocks, SessionQuery, SessionRecord, SessionStore,
+///     SessionWrite, conformance,
 /// };
 /// use tool_runtime::async_trait;
 ///
 /// #[derive(Debug, Default)]
-/// struct MyStore(Mutex<BTreeMap<String, (SessionRecord, SystemTime)>>);
+/// struct MyStore {
+///     sessions: Mutex<BTreeMap<String, (SessionRecord, SystemTime)>>,
+///     locks: SessionLocks,
+/// }
 ///
 /// #[async_trait]
 /// impl SessionStore for MyStore {
 ///     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-///         Ok(self.0.lock().await.get(session).map(|(record, _)| record.clone()))
+///         Ok(self.sessions.lock().await.get(session).map(|(record, _)| record.clone()))
 ///     }
 ///
 ///     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
-///         let mut all = self.0.lock().await;
+///         let mut all = self.sessions.lock().await;
 ///         let found = all.get(session).map_or((0, 0), |(it, _)| (it.revision, it.messages.len()));
 ///         let revision = write.check(session, found.0, found.1)?;
 ///         let mut messages = all.remove(session).map(|(it, _)| it.messages).unwrap_or_default();
@@ -76,17 +84,35 @@ use crate::message::Message;
 ///         Ok(revision)
 ///     }
 ///
-///     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-///         let all = self.0.lock().await;
-///         let listed = all.iter().map(|(name, (record, saved_at))| {
+///     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+///         let all = self.sessions.lock().await;
+///         let found = all.iter().filter(|(name, _)| query.matches(name)).take(query.limit);
+///         let listed = found.map(|(name, (record, saved_at))| {
 ///             SessionInfo::new(name, record.messages.len(), record.revision, *saved_at)
 ///         });
 ///         Ok(listed.collect())
 ///     }
 ///
-///     async fn delete(&self, session: &str) -> Result<(), SessionError> {
-///         self.0.lock().await.remove(session);
+///     async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+///         let mut all = self.sessions.lock().await;
+///         if !all.contains_key(session) {
+///             return Err(SessionError::NotFound { session: session.to_owned() });
+///         }
+///         if session != to && all.contains_key(to) {
+///             return Err(SessionError::AlreadyExists { session: to.to_owned() });
+///         }
+///         let renamed = all.remove(session);
+///         all.extend(renamed.map(|it| (to.to_owned(), it)));
 ///         Ok(())
+///     }
+///
+///     async fn delete(&self, session: &str) -> Result<(), SessionError> {
+///         self.sessions.lock().await.remove(session);
+///         Ok(())
+///     }
+///
+///     fn locks(&self) -> &SessionLocks {
+///         &self.locks
 ///     }
 /// }
 ///
@@ -109,6 +135,42 @@ pub trait SessionStore: Send + Sync + Debug {
     /// [`CorruptRecord`](SessionError::CorruptRecord) if the record can't be decoded.
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError>;
 
+    /// Loads the messages at these indices, with the state and the revision of the session. Returns
+    /// `None` if the session does not exist.
+    ///
+    /// A range that exceeds the conversation ends with it, so `n..usize::MAX` loads all messages
+    /// from `n` on, and `0..0` none. The part is of one save, as a whole record is.
+    ///
+    /// The provided method loads the whole record. The cost of an own one is proportional to the
+    /// size of the part.
+    ///
+    /// # Errors
+    /// Returns the errors of [`load`](Self::load).
+    ///
+    /// ```
+    /// use tool_runtime::Message;
+    /// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = MemoryStore::new();
+    /// let messages = ["One", "Two", "Three"].map(Message::user);
+    /// store.save("ada", SessionWrite::create().messages(0, &messages)).await?;
+    ///
+    /// let part = store.load_range("ada", 1..usize::MAX).await?.ok_or("it was saved")?;
+    /// assert_eq!(part.messages, messages[1..]);
+    /// assert_eq!((part.from, part.message_count), (1, 3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    async fn load_range(
+        &self,
+        session: &str,
+        range: Range<usize>,
+    ) -> Result<Option<SessionPart>, SessionError> {
+        Ok(self.load(session).await?.map(|record| record.into_part(range)))
+    }
+
     /// Saves a write, completely or not at all, and returns the new revision of the session.
     ///
     /// The cost is proportional to the size of the write, not to that of the session. A run saves
@@ -124,215 +186,146 @@ pub trait SessionStore: Send + Sync + Debug {
     /// If the future is dropped, the write may have been done, completely or not at all.
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError>;
 
-    /// Lists all sessions, sorted by name.
+    /// Copies a session under a new name, applies a write to the copy, and returns its revision.
+    ///
+    /// The write names the revision of the session. The copy has its messages before
+    /// [`from`](SessionWrite::from), then those of the write, and the state of the write. The
+    /// session itself stays unchanged. The provided method loads the messages and saves them again.
+    ///
+    /// [`Session::fork`](super::Session::fork) chooses a write that leaves no call open.
+    ///
+    /// # Errors
+    /// Returns the errors of [`save`](Self::save), and
+    /// [`AlreadyExists`](SessionError::AlreadyExists) if there is a session of the new name.
+    ///
+    /// ```
+    /// use tool_runtime::Message;
+    /// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = MemoryStore::new();
+    /// let messages = ["One", "Two", "Three"].map(Message::user);
+    /// let revision = store.save("ada", SessionWrite::create().messages(0, &messages)).await?;
+    ///
+    /// store.fork("ada", "copy", SessionWrite::update(revision).messages(2, &[])).await?;
+    /// let copy = store.load("copy").await?.ok_or("it was copied")?;
+    /// assert_eq!(copy.messages, messages[..2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    async fn fork(
+        &self,
+        session: &str,
+        to: &str,
+        write: SessionWrite<'_>,
+    ) -> Result<u64, SessionError> {
+        let part = self.load_range(session, 0..write.from).await?;
+        let (revision, count) =
+            part.as_ref().map_or((0, 0), |part| (part.revision, part.message_count));
+        write.check(session, revision, count)?;
+        let mut messages = part.map(|part| part.messages).unwrap_or_default();
+        messages.extend_from_slice(write.messages);
+        let copy = SessionWrite::create().messages(0, &messages).state(write.state);
+        match self.save(to, copy).await {
+            Err(SessionError::Conflict { session, .. }) => {
+                Err(SessionError::AlreadyExists { session })
+            }
+            saved => saved,
+        }
+    }
+
+    /// Lists the sessions that match the query, sorted by name.
     ///
     /// # Errors
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError>;
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError>;
+
+    /// Renames a session, which keeps its revision. Has no effect if both names are equal.
+    ///
+    /// A run that is in progress under the old name stops with a conflict at its next write.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,
+    /// [`AlreadyExists`](SessionError::AlreadyExists) if there is a session of the new name, and
+    /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError>;
 
     /// Deletes a session and its messages. Succeeds also if the session does not exist.
     ///
     /// # Errors
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
     async fn delete(&self, session: &str) -> Result<(), SessionError>;
+
+    /// Returns the locks with which the runs of this process take turns on a session.
+    ///
+    /// Create them with the store, and share them between its clones. A
+    /// [`Session`](super::Session) takes the lock for each of its runs: see
+    /// [`ConcurrentRuns`](super::ConcurrentRuns).
+    fn locks(&self) -> &SessionLocks;
 }
 
-/// The stored record of a session: its messages, the opaque state and the revision.
-///
-/// ```
-/// use tool_runtime::Message;
-/// use tool_runtime::agent::session::SessionRecord;
-///
-/// let record = SessionRecord::new(vec![Message::user("Hello")], "{}", 7);
-/// assert_eq!((record.messages.len(), record.revision), (1, 7));
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SessionRecord {
-    /// The messages of the conversation, oldest first.
-    pub messages: Vec<Message>,
-    /// The state of the last run. Only the loop reads it.
-    pub state: String,
-    /// The revision of the record, on which the next [write](SessionStore::save) builds.
-    pub revision: u64,
-}
+/// Implements the trait for a pointer to a store, which forwards each method.
+macro_rules! forward {
+    ($(#[$doc:meta] $pointer:ident),*) => {$(
+        #[$doc]
+        #[diagnostic::do_not_recommend]
+        #[async_trait]
+        impl<S: SessionStore + ?Sized> SessionStore for $pointer<S> {
+            async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+                self.as_ref().load(session).await
+            }
 
-impl SessionRecord {
-    /// Creates a record at this revision.
-    pub fn new(messages: Vec<Message>, state: impl Into<String>, revision: u64) -> Self {
-        Self { messages, state: state.into(), revision }
-    }
-}
+            async fn load_range(
+                &self,
+                session: &str,
+                range: Range<usize>,
+            ) -> Result<Option<SessionPart>, SessionError> {
+                self.as_ref().load_range(session, range).await
+            }
 
-/// A write to a session: the messages that are new or changed, and the state.
-///
-/// ```
-/// use tool_runtime::Message;
-/// use tool_runtime::agent::session::SessionWrite;
-///
-/// // Keeps the first two messages and replaces all others.
-/// let messages = [Message::user("How are you?")];
-/// let write = SessionWrite::update(7).messages(2, &messages).state("{}");
-/// assert_eq!((write.revision, write.from), (7, 2));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SessionWrite<'a> {
-    /// The revision on which the write builds: that of the [`SessionRecord`], or the one that the
-    /// last [`save`](SessionStore::save) returned. 0 if the session does not exist yet.
-    ///
-    /// A revision of a session is never reused, even if the session is deleted and created again.
-    /// Revisions have no other meaning.
-    pub revision: u64,
-    /// The index of the first message to replace. Stored messages before it stay, those from it on
-    /// are removed.
-    pub from: usize,
-    /// The messages to store from that index on.
-    pub messages: &'a [Message],
-    /// The state to store, which replaces the earlier one.
-    pub state: &'a str,
-}
+            async fn save(
+                &self,
+                session: &str,
+                write: SessionWrite<'_>,
+            ) -> Result<u64, SessionError> {
+                self.as_ref().save(session, write).await
+            }
 
-impl<'a> SessionWrite<'a> {
-    /// Starts a write that creates a session. It conflicts if the session exists.
-    pub fn create() -> Self {
-        Self::update(0)
-    }
+            async fn fork(
+                &self,
+                session: &str,
+                to: &str,
+                write: SessionWrite<'_>,
+            ) -> Result<u64, SessionError> {
+                self.as_ref().fork(session, to, write).await
+            }
 
-    /// Starts a write that builds on this revision.
-    pub fn update(revision: u64) -> Self {
-        Self { revision, from: 0, messages: &[], state: "" }
-    }
+            async fn list(
+                &self,
+                query: SessionQuery<'_>,
+            ) -> Result<Vec<SessionInfo>, SessionError> {
+                self.as_ref().list(query).await
+            }
 
-    /// Replaces the messages from this index on.
-    #[must_use]
-    pub fn messages(mut self, from: usize, messages: &'a [Message]) -> Self {
-        (self.from, self.messages) = (from, messages);
-        self
-    }
+            async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+                self.as_ref().rename(session, to).await
+            }
 
-    /// Replaces the state of the session.
-    #[must_use]
-    pub fn state(mut self, state: &'a str) -> Self {
-        self.state = state;
-        self
-    }
+            async fn delete(&self, session: &str) -> Result<(), SessionError> {
+                self.as_ref().delete(session).await
+            }
 
-    /// Checks the write against the stored record, and returns the new revision. For
-    /// implementations of [`SessionStore::save`].
-    ///
-    /// `revision` and `messages` are the current revision and the number of messages of the record;
-    /// both are 0 if the session does not exist.
-    ///
-    /// # Errors
-    /// Returns [`Conflict`](SessionError::Conflict) if the write builds on another revision, and
-    /// [`InvalidWrite`](SessionError::InvalidWrite) if it would leave a gap between the messages.
-    ///
-    /// ```
-    /// use tool_runtime::agent::session::SessionWrite;
-    ///
-    /// # fn main() -> Result<(), tool_runtime::agent::session::SessionError> {
-    /// // A new session starts at a revision that no deleted session of this name has had.
-    /// let first = SessionWrite::create().check("ada", 0, 0)?;
-    /// assert_eq!(SessionWrite::update(first).check("ada", first, 0)?, first + 1);
-    /// assert!(SessionWrite::update(first).check("ada", first + 1, 0).is_err());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn check(
-        &self,
-        session: &str,
-        revision: u64,
-        messages: usize,
-    ) -> Result<u64, SessionError> {
-        if self.revision != revision {
-            let (session, expected) = (session.to_owned(), self.revision);
-            return Err(SessionError::Conflict { session, expected, actual: revision });
+            fn locks(&self) -> &SessionLocks {
+                self.as_ref().locks()
+            }
         }
-        if self.from > messages {
-            let reason = format!(
-                "starts at message {}, but the session's message count is {messages}",
-                self.from
-            );
-            return Err(SessionError::InvalidWrite { session: session.to_owned(), reason });
-        }
-        Ok(if revision == 0 { first_revision() } else { revision.saturating_add(1) })
-    }
+    )*};
 }
 
-/// A session in the list of a store, without its messages.
-///
-/// ```
-/// use tool_runtime::Message;
-/// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = MemoryStore::new();
-/// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
-/// let sessions = store.list().await?;
-/// assert_eq!((sessions[0].session.as_str(), sessions[0].message_count), ("ada", 1));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SessionInfo {
-    /// The name of the session.
-    pub session: String,
-    /// The number of stored messages.
-    pub message_count: usize,
-    /// The current revision of the session.
-    pub revision: u64,
-    /// The time of the last write.
-    pub saved_at: SystemTime,
-}
-
-impl SessionInfo {
-    /// Creates the entry of a session.
-    ///
-    /// ```
-    /// use std::time::UNIX_EPOCH;
-    ///
-    /// use tool_runtime::agent::session::SessionInfo;
-    ///
-    /// let info = SessionInfo::new("ada", 2, 1, UNIX_EPOCH);
-    /// assert_eq!((info.session.as_str(), info.message_count), ("ada", 2));
-    /// ```
-    pub fn new(
-        session: impl Into<String>,
-        message_count: usize,
-        revision: u64,
-        saved_at: SystemTime,
-    ) -> Self {
-        Self { session: session.into(), message_count, revision, saved_at }
-    }
-}
-
-/// Returns a random first revision. It differs from all revisions of a deleted session of the same
-/// name, on which a writer may still build.
-fn first_revision() -> u64 {
-    // Exact in every number type of a store, with room for as many revisions again.
-    fastrand::u64(1..1 << 52)
-}
-
-/// Forwards to the store in the `Arc`, so that agents can share it.
-#[diagnostic::do_not_recommend]
-#[async_trait]
-impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {
-    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        self.as_ref().load(session).await
-    }
-
-    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
-        self.as_ref().save(session, write).await
-    }
-
-    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.as_ref().list().await
-    }
-
-    async fn delete(&self, session: &str) -> Result<(), SessionError> {
-        self.as_ref().delete(session).await
-    }
+forward! {
+    /// Forwards to the store in the `Arc`, so that agents can share it.
+    Arc,
+    /// Forwards to the store in the `Box`, so that a program can choose it when it starts.
+    Box
 }

@@ -420,6 +420,15 @@ impl Turn {
         Ok(())
     }
 
+    /// Returns whether both runs are at the same step, whatever part of the conversation before it
+    /// they have loaded.
+    pub(super) fn is_at_step_of(&self, other: &Self) -> bool {
+        let without_indices =
+            |turn: &Self| Self { reported: ReportCursor::default(), ..turn.without_transcript() };
+        self.transcript.last() == other.transcript.last()
+            && without_indices(self) == without_indices(other)
+    }
+
     /// Returns a copy without the transcript, for stores that keep messages separately.
     pub(super) fn without_transcript(&self) -> Self {
         // Cloning copies no message: the transcript is shared.

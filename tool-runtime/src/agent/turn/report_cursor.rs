@@ -80,6 +80,13 @@ impl Turn {
             .collect()
     }
 
+    /// Converts the index behind the last reported message.
+    pub(in crate::agent) fn map_reported(&mut self, map: impl Fn(usize) -> usize) {
+        if self.reported.messages > 0 {
+            self.reported.messages = map(self.reported.messages);
+        }
+    }
+
     /// Marks all messages as reported.
     pub(in crate::agent) fn mark_reported(&mut self) {
         self.reported = ReportCursor::end_of(&self.transcript);

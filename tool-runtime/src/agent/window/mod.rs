@@ -167,6 +167,16 @@ impl Window {
         messages.chain(tools).fold(0, u64::saturating_add)
     }
 
+    /// Returns the index of the first message that a plan may show or summarize, apart from system
+    /// messages. 0 without a limit: then nothing is evicted for good.
+    pub(super) fn first_needed(&self, state: &WindowState) -> usize {
+        match (self.max_tokens, &self.summarizer) {
+            (None, _) => 0,
+            (Some(_), None) => state.history_start,
+            (Some(_), Some(_)) => state.history_start.min(state.summary_end),
+        }
+    }
+
     /// Counts the tokens of a message. If the user's counter panics, [`TokenEstimator`] counts.
     fn count(&self, message: &Message) -> u64 {
         catch_panic(|| self.counter.count(message))

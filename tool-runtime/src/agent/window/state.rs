@@ -31,7 +31,7 @@ pub struct WindowState {
     pub(super) summary: Option<String>,
     /// The end of the messages that the summary covers.
     #[serde(rename = "summarized")]
-    pub(super) summary_end: usize,
+    pub(in crate::agent) summary_end: usize,
     /// The estimated and the reported tokens of the last request.
     #[serde(rename = "measured", skip_serializing_if = "Option::is_none")]
     pub(super) calibration: Option<Calibration>,
@@ -75,6 +75,26 @@ impl WindowState {
     pub fn calibrate(&mut self, estimated: u64, reported: u64) {
         if estimated > 0 && reported > 0 {
             self.calibration = Some(Calibration { estimated, reported });
+        }
+    }
+
+    /// Converts the indices of messages.
+    pub(in crate::agent) fn map_indices(&mut self, map: impl Fn(usize) -> usize) {
+        self.history_start = map(self.history_start);
+        self.summary_end = map(self.summary_end);
+        if let Some(EvictedReplies { run_start, end }) = &mut self.evicted_replies {
+            (*run_start, *end) = (map(*run_start), map(*end));
+        }
+    }
+
+    /// Returns the state for the first messages of the conversation only, of which there are
+    /// `count`. If a part of them is summarized or evicted together with later ones, all are
+    /// visible again.
+    pub(in crate::agent) fn truncated(self, count: usize) -> Self {
+        let Self { history_start, summary_end, calibration, .. } = self;
+        match history_start.max(summary_end) < count {
+            true => Self { evicted_replies: None, ..self },
+            false => Self { calibration, ..Self::default() },
         }
     }
 

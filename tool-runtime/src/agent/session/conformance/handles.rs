@@ -2,7 +2,9 @@
 
 use super::samples::messages;
 use super::{Violation, ensure, ensure_eq, failed};
-use crate::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
+use crate::agent::session::{
+    SessionError, SessionQuery, SessionRecord, SessionStore, SessionWrite,
+};
 
 const LOADED: &str = "a handle loads what another handle saved";
 const CONFLICT: &str = "a write on a revision that another handle replaced is a conflict";
@@ -32,7 +34,7 @@ pub(super) async fn check_visibility(
         matches!(late, Err(SessionError::Conflict { actual, .. }) if actual == second);
     ensure(is_conflict, CONFLICT, || format!("{late:?}"))?;
 
-    let listed = reader.list().await.map_err(failed(LISTED))?;
+    let listed = reader.list(SessionQuery::all()).await.map_err(failed(LISTED))?;
     let listed: Vec<_> = listed.iter().map(|it| (it.session.as_str(), it.revision)).collect();
     ensure_eq(LISTED, &listed, &vec![("s", second)])?;
 

@@ -7,11 +7,13 @@
 //!   map.
 //! - `concurrency.rs`: dropped saves are done completely or not at all, and concurrent writes
 //!   conflict.
+//! - `operations.rs`: parts of records, pages of the list, forks, renamed sessions and locks.
 //! - `handles.rs`: two handles of one store see each other's writes.
 
 mod concurrency;
 mod difference;
 mod handles;
+mod operations;
 mod random_operations;
 mod samples;
 
@@ -105,6 +107,11 @@ where
     for seed in 0..random_operations::SEEDS {
         random_operations::check(&open().await, seed).await?;
     }
+    operations::check_ranges(&open().await).await?;
+    operations::check_pages(&open().await).await?;
+    operations::check_forks(&open().await).await?;
+    operations::check_renames(&open().await).await?;
+    operations::check_locks(&open().await)?;
     concurrency::check_dropped_saves(&open().await).await?;
     let store = Arc::new(open().await);
     concurrency::check_concurrent_writes([Arc::clone(&store), store]).await

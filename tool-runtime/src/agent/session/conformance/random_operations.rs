@@ -7,7 +7,9 @@ use fastrand::Rng;
 
 use super::samples::messages;
 use super::{Violation, ensure, ensure_eq, failed};
-use crate::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
+use crate::agent::session::{
+    SessionError, SessionQuery, SessionRecord, SessionStore, SessionWrite,
+};
 use crate::message::Message;
 
 /// The number of random sequences.
@@ -97,7 +99,7 @@ impl<'s> Model<'s> {
         store: &dyn SessionStore,
         started: SystemTime,
     ) -> Result<(), Violation> {
-        let listed = store.list().await.map_err(failed(LISTED))?;
+        let listed = store.list(SessionQuery::all()).await.map_err(failed(LISTED))?;
         let actual: Vec<_> =
             listed.iter().map(|it| (it.session.as_str(), it.message_count, it.revision)).collect();
         let expected =

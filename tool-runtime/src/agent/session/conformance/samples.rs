@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::{Violation, ensure_eq, failed};
-use crate::agent::session::{SessionRecord, SessionStore, SessionWrite};
+use crate::agent::session::{SessionQuery, SessionRecord, SessionStore, SessionWrite};
 use crate::message::{
     AssistantPart, Audio, ContentPart, EmbeddedResource, FileData, Image, Message, Reasoning,
     ResourceLink, ToolCall, ToolResult,
@@ -114,7 +114,7 @@ pub(super) async fn check_names(store: &dyn SessionStore) -> Result<(), Violatio
         let record = store.load(name).await.map_err(failed(SEPARATE))?;
         ensure_eq(SEPARATE, &record.map(|it| it.state), &Some((*name).to_owned()))?;
     }
-    let listed = store.list().await.map_err(failed(LISTED))?;
+    let listed = store.list(SessionQuery::all()).await.map_err(failed(LISTED))?;
     let listed: Vec<_> = listed.iter().map(|it| it.session.as_str()).collect();
     ensure_eq(LISTED, &listed, &names.into_iter().collect())
 }

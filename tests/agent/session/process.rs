@@ -1,0 +1,74 @@
+//! A store as another process sees it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
+    SessionStore, SessionWrite,
+};
+use tool_runtime::async_trait;
+
+/// A handle of a store with locks of its own, as another process has it, which counts the messages
+/// that it loads and saves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Process {
+    pub(super) store: MemoryStore,
+    locks: SessionLocks,
+    pub(super) loaded: Arc<AtomicUsize>,
+    pub(super) saved: Arc<AtomicUsize>,
+}
+
+impl Process {
+    pub(super) fn of(store: &MemoryStore) -> Self {
+        Self { store: store.clone(), ..Self::default() }
+    }
+
+    /// Returns the number of messages that were loaded and saved since the last call.
+    pub(super) fn take_counts(&self) -> (usize, usize) {
+        (self.loaded.swap(0, Ordering::SeqCst), self.saved.swap(0, Ordering::SeqCst))
+    }
+}
+
+#[async_trait]
+impl SessionStore for Process {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+        let record = self.store.load(session).await?;
+        let count = record.as_ref().map_or(0, |record| record.messages.len());
+        self.loaded.fetch_add(count, Ordering::SeqCst);
+        Ok(record)
+    }
+
+    async fn load_range(
+        &self,
+        session: &str,
+        range: Range<usize>,
+    ) -> Result<Option<SessionPart>, SessionError> {
+        let part = self.store.load_range(session, range).await?;
+        let count = part.as_ref().map_or(0, |part| part.messages.len());
+        self.loaded.fetch_add(count, Ordering::SeqCst);
+        Ok(part)
+    }
+
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+        self.saved.fetch_add(write.messages.len(), Ordering::SeqCst);
+        self.store.save(session, write).await
+    }
+
+    async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.store.list(query).await
+    }
+
+    async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
+        self.store.rename(session, to).await
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.store.delete(session).await
+    }
+
+    fn locks(&self) -> &SessionLocks {
+        &self.locks
+    }
+}

@@ -1,0 +1,132 @@
+//! Forks, renames and truncates a session.
+
+use super::{Session, SessionError, SessionLock, SessionWrite};
+use crate::agent::StopReason;
+use crate::agent::persist::{Truncated, store_panicked, truncate};
+use crate::guard::CatchPanic;
+
+impl Session {
+    /// Copies the first `count` messages to a session of the new name, and returns that session.
+    ///
+    /// The copy has no unfinished run: if its last message would be a reply with calls, that reply
+    /// is left out. A `count` that exceeds the conversation copies all of it. This session stays
+    /// unchanged, also if a run of it is in progress.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](SessionError::NotFound) if this session does not exist,
+    /// [`AlreadyExists`](SessionError::AlreadyExists) if there is a session of the new name,
+    /// [`Conflict`](SessionError::Conflict) if another writer changes this session meanwhile, and
+    /// the errors of [`messages`](Self::messages).
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let replies = ["Hi, Ada.", "Four.", "Hello."].map(ChatReply::text);
+    /// # let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// session.run("I am Ada.").await?;
+    /// session.run("Roll the dice.").await?;
+    ///
+    /// // Another branch of the conversation, from the first answer on.
+    /// let branch = session.fork("ada/2", 2).await?;
+    /// branch.run("Greet me.").await?;
+    /// assert_eq!(branch.messages().await?.len(), 4);
+    /// assert_eq!(session.messages().await?[3], Message::assistant("Four."));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn fork(&self, name: impl Into<String>, count: usize) -> Result<Self, SessionError> {
+        let name = name.into();
+        let Truncated { revision, count, state } =
+            truncate(self.store.as_ref(), &self.name, count).await?;
+        let write = SessionWrite::update(revision).messages(count, &[]).state(&state);
+        let (store, session) = (self.store.as_ref(), self.name.as_str());
+        CatchPanic::new(|| store.fork(session, &name, write), store_panicked).await?;
+        Ok(Self { name, ..self.clone() })
+    }
+
+    /// Removes all messages but the first `count`, and returns the number of those that remain.
+    ///
+    /// Afterwards, the session has no open calls: if the last message would be a reply with calls,
+    /// that reply is removed as well, even if `count` exceeds the conversation. An unfinished or
+    /// paused run is thereby abandoned. If the last message is a user message,
+    /// [`resume`](Self::resume) requests a new reply to it.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,
+    /// [`Busy`](SessionError::Busy) if a run is in progress and the session [does not
+    /// wait](super::ConcurrentRuns) for it, [`Conflict`](SessionError::Conflict) if another writer
+    /// changes the session meanwhile, and the errors of [`messages`](Self::messages).
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let replies = ["Heads.", "Tails."].map(ChatReply::text);
+    /// # let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// session.run("Toss a coin.").await?;
+    ///
+    /// // Another answer to the same prompt.
+    /// session.truncate(1).await?;
+    /// let run = session.resume().await?.ok_or("there is a prompt")?;
+    /// assert_eq!(run.finish().await?.to_string(), "Tails.");
+    /// assert_eq!(session.messages().await?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn truncate(&self, count: usize) -> Result<usize, SessionError> {
+        let _lock = self.lock_to_edit().await?;
+        let Truncated { revision, count, state } =
+            truncate(self.store.as_ref(), &self.name, count).await?;
+        let write = SessionWrite::update(revision).messages(count, &[]).state(&state);
+        let (store, session) = (self.store.as_ref(), self.name.as_str());
+        CatchPanic::new(|| store.save(session, write), store_panicked).await?;
+        Ok(count)
+    }
+
+    /// Renames the session, and returns the session of the new name.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,
+    /// [`AlreadyExists`](SessionError::AlreadyExists) if there is a session of the new name,
+    /// [`Busy`](SessionError::Busy) if a run is in progress and the session [does not
+    /// wait](super::ConcurrentRuns) for it, and [`Unavailable`](SessionError::Unavailable) if the
+    /// store can't be reached.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let session = agent.session(MemoryStore::new(), "new chat");
+    /// session.run("What should I wear in Oslo?").await?;
+    /// let session = session.rename("a coat for Oslo").await?;
+    /// assert_eq!(session.messages().await?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn rename(&self, name: impl Into<String>) -> Result<Self, SessionError> {
+        let name = name.into();
+        let _lock = self.lock_to_edit().await?;
+        let (store, session) = (self.store.as_ref(), self.name.as_str());
+        CatchPanic::new(|| store.rename(session, &name), store_panicked).await?;
+        Ok(Self { name, ..self.clone() })
+    }
+
+    /// Takes the lock of the session for a change without a run.
+    async fn lock_to_edit(&self) -> Result<SessionLock, SessionError> {
+        self.lock().await.map_err(|reason| match reason {
+            StopReason::Session(error) => error,
+            // The agent was cancelled while the session waited.
+            _ => SessionError::Busy { session: self.name.clone() },
+        })
+    }
+}

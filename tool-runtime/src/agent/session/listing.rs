@@ -1,0 +1,129 @@
+//! The list of the sessions of a store, as a whole or page by page.
+
+use std::time::SystemTime;
+
+/// The sessions to list: all, those whose names have a prefix, or a page of them.
+///
+/// ```
+/// use tool_runtime::agent::session::{MemoryStore, SessionQuery, SessionStore, SessionWrite};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = MemoryStore::new();
+/// for session in ["acme/1", "acme/2", "acme/3", "other/1"] {
+///     store.save(session, SessionWrite::create()).await?;
+/// }
+/// // Pages of two sessions of one tenant.
+/// let query = SessionQuery::all().prefix("acme/").limit(2);
+/// let first = store.list(query).await?;
+/// assert_eq!(first.len(), 2);
+/// let last = first.last().ok_or("the page is not empty")?;
+/// let second = store.list(query.after(&last.session)).await?;
+/// assert_eq!((second[0].session.as_str(), second.len()), ("acme/3", 1));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionQuery<'q> {
+    /// The beginning of the names, byte by byte. Empty: any name.
+    pub prefix: &'q str,
+    /// The name after which the page begins: the last one of the page before it.
+    pub after: Option<&'q str>,
+    /// The largest number of sessions to return.
+    pub limit: usize,
+}
+
+impl<'q> SessionQuery<'q> {
+    /// Creates a query for all sessions.
+    pub fn all() -> Self {
+        Self { prefix: "", after: None, limit: usize::MAX }
+    }
+
+    /// Selects the sessions whose names begin with `prefix`.
+    #[must_use]
+    pub fn prefix(self, prefix: &'q str) -> Self {
+        Self { prefix, ..self }
+    }
+
+    /// Selects the sessions whose names follow this one in the order of their bytes.
+    #[must_use]
+    pub fn after(self, session: &'q str) -> Self {
+        Self { after: Some(session), ..self }
+    }
+
+    /// Limits the number of sessions to return.
+    #[must_use]
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Returns whether the query selects this name, apart from the limit. For implementations of
+    /// [`SessionStore::list`](super::SessionStore::list).
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::SessionQuery;
+    ///
+    /// let query = SessionQuery::all().prefix("a").after("ab");
+    /// let selected = ["aa", "ab", "ac", "b"].map(|name| query.matches(name));
+    /// assert_eq!(selected, [false, false, true, false]);
+    /// ```
+    pub fn matches(&self, session: &str) -> bool {
+        session.starts_with(self.prefix) && self.after.is_none_or(|after| session > after)
+    }
+}
+
+impl Default for SessionQuery<'_> {
+    fn default() -> Self {
+        Self::all()
+    }
+}
+
+/// A session in the list of a store, without its messages.
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::agent::session::{MemoryStore, SessionQuery, SessionStore, SessionWrite};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = MemoryStore::new();
+/// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
+/// let sessions = store.list(SessionQuery::all()).await?;
+/// assert_eq!((sessions[0].session.as_str(), sessions[0].message_count), ("ada", 1));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionInfo {
+    /// The name of the session.
+    pub session: String,
+    /// The number of stored messages.
+    pub message_count: usize,
+    /// The current revision of the session.
+    pub revision: u64,
+    /// The time of the last write.
+    pub saved_at: SystemTime,
+}
+
+impl SessionInfo {
+    /// Creates the entry of a session.
+    ///
+    /// ```
+    /// use std::time::UNIX_EPOCH;
+    ///
+    /// use tool_runtime::agent::session::SessionInfo;
+    ///
+    /// let info = SessionInfo::new("ada", 2, 1, UNIX_EPOCH);
+    /// assert_eq!((info.session.as_str(), info.message_count), ("ada", 2));
+    /// ```
+    pub fn new(
+        session: impl Into<String>,
+        message_count: usize,
+        revision: u64,
+        saved_at: SystemTime,
+    ) -> Self {
+        Self { session: session.into(), message_count, revision, saved_at }
+    }
+}

@@ -239,7 +239,7 @@ async fn call_is_approved_over_http_by_another_server() {
     let second = serve(agent(vec![ChatReply::text("Done.")]), store).await;
     let approvals = format!("{second}/sessions/ada/approvals");
     let listed = read(http().get(&approvals)).await;
-    assert_eq!(listed, (200, "call_1 pay {\"to\":\"Ada\"}\n".to_owned()));
+    assert_eq!(listed, (200, "call_1 pay {\"to\": \"Ada\"}\n".to_owned()));
     let (status, text) = read(http().post(format!("{approvals}/call_2")).body("approve")).await;
     assert_eq!((status, text.as_str()), (404, "no pending call with the id `call_2`"));
 

@@ -4,10 +4,12 @@ use std::{error::Error, fmt, ops::Range};
 
 #[cfg(feature = "check")]
 use super::Mismatch;
-use super::{coerce::TypeSet, recover::RecoveryError};
+use super::{
+    coerce::TypeSet,
+    position::{describe_position, quote_start},
+    recover::RecoveryError,
+};
 
-/// The maximum number of characters quoted on each side of the position, or of each candidate.
-const MAX_QUOTED_CHARS: usize = 16;
 /// The maximum number of candidates quoted; all are counted.
 const MAX_QUOTED_CANDIDATES: usize = 3;
 
@@ -212,18 +214,6 @@ impl ParseError {
     }
 }
 
-/// Describes the position, and returns it moved back to a character boundary.
-pub(super) fn describe_position(text: &str, offset: usize) -> (usize, String) {
-    // serde_json may point into the middle of a character.
-    let offset =
-        (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    let before = text.get(..offset).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
-    let near = quote_around(text, offset);
-    (offset, format!("at line {line} column {column}, near `{near}`"))
-}
-
 /// Returns whether `text` begins like a member rather than a sentence: with one lower-case word and
 /// a colon.
 fn begins_member(text: &str) -> bool {
@@ -238,23 +228,6 @@ fn begins_member(text: &str) -> bool {
 
 fn instruction(expected: TypeSet) -> String {
     format!("Send one JSON {} and nothing else.", expected.noun())
-}
-
-fn quote_start(text: &str) -> String {
-    sanitized(text.chars().take(MAX_QUOTED_CHARS))
-}
-
-fn quote_around(text: &str, offset: usize) -> String {
-    let (before, after) = text.split_at_checked(offset).unwrap_or((text, ""));
-    let start =
-        before.char_indices().rev().take(MAX_QUOTED_CHARS).last().map_or(offset, |(at, _)| at);
-    let before = before.get(start..).unwrap_or_default();
-    sanitized(before.chars().chain(after.chars().take(MAX_QUOTED_CHARS)))
-}
-
-/// Replaces line breaks and control characters, which would break up the sentence.
-fn sanitized(chars: impl Iterator<Item = char>) -> String {
-    chars.map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 impl fmt::Display for ParseError {

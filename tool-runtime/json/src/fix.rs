@@ -4,7 +4,7 @@ use std::{fmt, ops::Range};
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
-use super::error::describe_position;
+use super::position::describe_position;
 
 /// The depth of a repair; each level includes the levels before it.
 ///

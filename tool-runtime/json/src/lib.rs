@@ -82,6 +82,7 @@ mod options;
 mod parse;
 mod parsed;
 mod partial;
+mod position;
 mod recover;
 mod strict;
 mod tree;

@@ -18,11 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use super::call_record::CallResult;
 use crate::event::RunId;
 use crate::message::ContentPart;
 use crate::registry::Entry;
-use crate::tool::{Effect, ToolDefinition, ToolOutput};
+use crate::tool::{Effect, ToolDefinition, ToolError, ToolOutput};
 use entries::{Key, MemoEntries};
 
 /// The outputs of the pure tools of one dispatcher, or of one run of an agent. Clones share them.
@@ -55,9 +54,13 @@ impl Memo {
     ///
     /// Concurrent calls with the same arguments wait for the first. Errors are not memoized: the
     /// next call runs again.
-    pub(super) async fn get_or_run<F>(&self, call: MemoKey<'_>, run: F) -> (CallResult, bool)
+    pub(super) async fn get_or_run<F>(
+        &self,
+        call: MemoKey<'_>,
+        run: F,
+    ) -> (Result<ToolOutput, ToolError>, bool)
     where
-        F: Future<Output = CallResult>,
+        F: Future<Output = Result<ToolOutput, ToolError>>,
     {
         let MemoKey { run: run_id, entry, arguments, may_wait } = call;
         let is_read = entry.definition().effect == Effect::Read;

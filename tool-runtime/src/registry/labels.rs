@@ -3,13 +3,7 @@ use std::sync::Arc;
 
 use super::replace::Group;
 use super::{Registry, RegistryError, RemovedTools, Tools};
-use crate::tool::bounds::is_plain;
-
-/// The maximum number of labels of a tool.
-pub(super) const MAX_LABELS: usize = 128;
-
-/// The maximum length of a label in bytes.
-pub(super) const MAX_LABEL_BYTES: usize = 128;
+use crate::tool::bounds::{MAX_LABEL_BYTES, MAX_LABELS, is_plain};
 
 /// The number of characters of a label that errors quote.
 const MAX_QUOTED_CHARS: usize = 80;

@@ -12,6 +12,12 @@ pub(super) const MAX_DEPTH: usize = 128;
 /// The maximum length of a required capability in bytes, and the maximum number of capabilities.
 pub(super) const MAX_CAPABILITIES: usize = 128;
 
+/// The maximum number of labels of a tool.
+pub(crate) const MAX_LABELS: usize = 128;
+
+/// The maximum length of a label in bytes.
+pub(crate) const MAX_LABEL_BYTES: usize = 128;
+
 /// The maximum size of all schemas: the bytes of texts and keys, plus one for each value.
 pub(super) const MAX_SCHEMA_SIZE: usize = 512 << 10;
 

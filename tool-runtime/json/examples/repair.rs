@@ -6,22 +6,26 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::{env, fs, io};
 
 use tool_json::{parse, parse_valid};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let text = io::read_to_string(io::stdin())?;
-    let parsed = match env::args_os().nth(1) {
-        Some(path) => parse_valid(&text, &serde_json::from_str(&fs::read_to_string(path)?)?),
-        None => parse(&text).map_err(Into::into),
-    };
-    let parsed = match parsed {
-        Ok(parsed) => parsed,
+fn main() -> ExitCode {
+    match repair() {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
-            std::process::exit(1);
+            ExitCode::FAILURE
         }
+    }
+}
+
+fn repair() -> Result<(), Box<dyn Error>> {
+    let text = io::read_to_string(io::stdin())?;
+    let parsed = match env::args_os().nth(1) {
+        Some(path) => parse_valid(&text, &serde_json::from_str(&fs::read_to_string(path)?)?)?,
+        None => parse(&text)?,
     };
     println!("{}", parsed.json());
     for fix in &parsed.fixes {

@@ -286,7 +286,8 @@ impl Run {
             if attempt >= attempts {
                 return Err(self.extraction_failed(attempt, text, problem));
             }
-            (request, attempt) = (Some(feedback), attempt + 1);
+            request = Some(feedback);
+            attempt += 1;
         }
     }
 }

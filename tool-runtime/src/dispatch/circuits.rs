@@ -195,7 +195,8 @@ impl CircuitGuard {
     pub(super) fn admit_retry(&mut self) -> bool {
         let admitted = lock(&self.circuit.circuit).admit(self.circuit.epoch.elapsed());
         if let Ok(admission) = admitted {
-            (self.admission, self.is_unresolved) = (admission, true);
+            self.admission = admission;
+            self.is_unresolved = true;
         }
         admitted.is_ok()
     }

@@ -96,7 +96,8 @@ impl PreparedRequest<'_> {
             || self.options.parallel_calls.is_some();
         if is_set {
             let options = self.options.to_mut();
-            (options.tool_choice, options.parallel_calls) = Default::default();
+            options.tool_choice = Default::default();
+            options.parallel_calls = Default::default();
         }
         self
     }

@@ -220,7 +220,8 @@ impl Entry {
             Arc::new(effective)
         };
         let entry = Arc::make_mut(entry);
-        (entry.effective, entry.is_called_by_own_name) = (effective, is_called_by_own_name);
+        entry.effective = effective;
+        entry.is_called_by_own_name = is_called_by_own_name;
     }
 }
 

@@ -116,7 +116,8 @@ impl Display {
             }
             self.put(reply.as_bytes(), reply)?;
             self.end_reply();
-            (bytes, text) = (more.as_bytes(), more);
+            bytes = more.as_bytes();
+            text = more;
         }
         self.put(bytes, text)
     }

@@ -139,7 +139,8 @@ impl Replies {
         let rest = self.pending.front_mut()?;
         match rest.text.strip_prefix(text) {
             Some(more) if !more.is_empty() => {
-                (rest.text, rest.is_started) = (more.to_owned(), true);
+                rest.text = more.to_owned();
+                rest.is_started = true;
                 None
             }
             _ => self.pending.pop_front().map(|rest| rest.text.len()),

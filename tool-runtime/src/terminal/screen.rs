@@ -140,7 +140,8 @@ impl Screen {
             self.started += 1;
             Activity { number: self.started, name: String::new(), arguments: String::new() }
         });
-        (running.name, running.arguments) = (name.into(), arguments.into());
+        running.name = name.into();
+        running.arguments = arguments.into();
         Change::Show(running.number, join_columns([indent(origin.depth) + name, arguments.into()]))
     }
 

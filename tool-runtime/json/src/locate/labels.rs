@@ -64,12 +64,16 @@ impl<'t> SurroundingTokens<'t> {
                     return Some((start, MEMBER));
                 }
                 TokenKind::Break => {
-                    (state.words, state.line_label, state.line_values) = (0, None, 0);
+                    state.words = 0;
+                    state.line_label = None;
+                    state.line_values = 0;
                     state.has_value_on_line = false;
                 }
                 TokenKind::Value => {
-                    (state.words, state.line_values) = (0, state.line_values + 1);
-                    (state.is_after_value, state.has_value_on_line) = (true, true);
+                    state.words = 0;
+                    state.line_values += 1;
+                    state.is_after_value = true;
+                    state.has_value_on_line = true;
                 }
                 TokenKind::Sign(',' | ';' | '(' | '&')
                 | TokenKind::OpenTag(..)

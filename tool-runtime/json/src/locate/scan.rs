@@ -181,8 +181,12 @@ impl<'t, 's> Scan<'t, 's> {
                 self.at += len;
                 self.segments.push(Segment::new(FixKind::Reasoning, start..self.at));
                 self.candidate_spans.clear();
-                (self.first, self.sole, self.damage) = (None, None, None);
-                (self.in_fence, self.only_markup, self.ambiguous) = (false, true, false);
+                self.first = None;
+                self.sole = None;
+                self.damage = None;
+                self.in_fence = false;
+                self.only_markup = true;
+                self.ambiguous = false;
             }
         }
     }

@@ -135,7 +135,8 @@ impl<'a> SessionWrite<'a> {
     /// Replaces the messages from this index on.
     #[must_use]
     pub fn messages(mut self, from: usize, messages: &'a [Message]) -> Self {
-        (self.from, self.messages) = (from, messages);
+        self.from = from;
+        self.messages = messages;
         self
     }
 

@@ -192,7 +192,9 @@ impl StreamDecoder for DecisionDecoder<'_> {
         let Delta::Text(piece) = delta else { return emit(delta) };
         let chunk = self.stream.push(piece);
         if chunk.replaces_previous {
-            (self.text, self.decoded, self.position) = (String::new(), 0, DecoderState::Outside);
+            self.text = String::new();
+            self.decoded = 0;
+            self.position = DecoderState::Outside;
             (self.other_value, self.tool, self.value, self.emitted) =
                 (String::new(), None, open_list(), 0);
         }

@@ -42,7 +42,8 @@ impl<'t> ByteSearch<'t> {
         block.iter_mut().zip(self.rest).for_each(|(to, byte)| *to = *byte);
         let valid_bits = u64::MAX >> (BLOCK - self.rest.len());
         self.bits = match_mask(self.needles, &block) & valid_bits;
-        (self.rest, self.at) = (&[], self.at + BLOCK);
+        self.rest = &[];
+        self.at += BLOCK;
         Some(())
     }
 

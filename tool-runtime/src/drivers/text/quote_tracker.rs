@@ -19,7 +19,8 @@ impl QuoteTracker {
         let mut skipped = text.as_bytes().get(self.at..at).unwrap_or_default();
         if let Some(end) = memrchr(b'\n', skipped) {
             skipped = skipped.get(end + 1..).unwrap_or_default();
-            (self.open_backticks, self.line_start) = (0, None);
+            self.open_backticks = 0;
+            self.line_start = None;
         }
         self.at = at;
         self.count_backticks(skipped);

@@ -132,7 +132,10 @@ impl Scanner {
     }
 
     fn move_to(&mut self, at: usize, at_line_start: bool) {
-        (self.at, self.at_line_start, self.retry_len, self.trailing) = (at, at_line_start, 0, None);
+        self.at = at;
+        self.at_line_start = at_line_start;
+        self.retry_len = 0;
+        self.trailing = None;
     }
 
     /// Scans visible text up to the next candidate. Returns false if more text is needed.
@@ -283,7 +286,8 @@ impl Scanner {
                 }
                 self.has_reasoning = true;
                 self.reasoning.push(before);
-                (self.visible, self.pending_from) = (VisibleText::default(), start);
+                self.visible = VisibleText::default();
+                self.pending_from = start;
                 self.retractions += 1;
                 self.calls.clear();
                 self.consume_markup(text, start + end, true);

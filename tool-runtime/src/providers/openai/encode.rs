@@ -85,7 +85,8 @@ fn push_results(wire_messages: &mut Vec<Value>, mut results: Vec<Value>) {
         wire_messages.append(&mut results);
         let after = rest.split_off(rest.len().min(MAX_CALLS));
         wire_messages.push(json!({ "role": "assistant", "content": null, "tool_calls": rest }));
-        (results, rest) = (later, after);
+        results = later;
+        rest = after;
     }
     wire_messages.append(&mut results);
 }

@@ -134,7 +134,8 @@ impl Trace {
         }
         // A run that has ended receives no reply.
         if let Some(row) = open.model.and_then(|index| self.end(index, at)) {
-            (row.state, row.code) = (RowState::Failed, Some("no reply".into()));
+            row.state = RowState::Failed;
+            row.code = Some("no reply".into());
             details::of_end(row, error.as_deref());
         }
     }
@@ -155,7 +156,8 @@ impl Trace {
     fn model_unanswered(&mut self, origin: &Origin, at: u64) {
         let open = self.scopes.get_mut(&scope(origin)).and_then(|open| open.model.take());
         if let Some(row) = open.and_then(|index| self.end(index, at)) {
-            (row.state, row.code) = (RowState::Failed, Some("no reply".into()));
+            row.state = RowState::Failed;
+            row.code = Some("no reply".into());
         }
     }
 
@@ -164,7 +166,8 @@ impl Trace {
         let index = open
             .unwrap_or_else(|| self.model_requested(origin, at.saturating_sub(micros(duration))));
         let open = self.scopes.entry(scope(origin)).or_default();
-        (open.model, open.replied) = (None, Some(index));
+        open.model = None;
+        open.replied = Some(index);
         self.end(index, at)
     }
 
@@ -306,7 +309,8 @@ impl Trace {
             if let (Some(row), Some((start, prompt, has_model_requests))) =
                 (self.rows.get_mut(index), earlier)
             {
-                (row.previous, row.has_model_requests) = (Some(before), has_model_requests);
+                row.previous = Some(before);
+                row.has_model_requests = has_model_requests;
                 details::of_resumed_run(row, start, prompt);
             }
         }

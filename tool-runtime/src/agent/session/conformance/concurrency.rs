@@ -140,7 +140,8 @@ async fn count_up(store: Arc<impl SessionStore>, first: u64) -> Result<(), Viola
         for _ in 0..=WRITERS * WRITES {
             match save_number(&store, revision, number + 1).await {
                 Ok(saved) => {
-                    (revision, number) = (saved, number + 1);
+                    revision = saved;
+                    number += 1;
                     break;
                 }
                 Err(SessionError::Conflict { .. }) => {

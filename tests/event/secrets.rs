@@ -316,7 +316,7 @@ async fn pending_call_shows_no_secret() {
         paused.decide_each("Grace", |pending| {
             assert_eq!(pending.arguments["card"], "4111 1111");
             let redacted = json!({"to": "Ada by [redacted]", "card": "[redacted]"});
-            assert_eq!(*pending.redacted_arguments(), redacted);
+            assert_eq!(pending.redacted_arguments(), redacted);
             assert!(!has_secrets(&format!("{pending:?}")), "{pending:?}");
             Approval::Once
         });

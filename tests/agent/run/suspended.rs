@@ -73,7 +73,7 @@ async fn tool_asks_twice_and_the_run_resumes_in_other_processes() {
     let stopped = agent(&log, [book_and_count()]).run("Book.").await.unwrap_err();
     assert_eq!(stopped.reason.to_string(), "1 call awaits an answer: book");
     let mut waiting = paused(stopped);
-    assert_eq!(waiting.pending()[0].question(), Some("Window or aisle?"));
+    assert_eq!(waiting.pending()[0].question().as_deref(), Some("Window or aisle?"));
     assert_eq!(waiting.pending()[0].suspended_state(), Some(&json!({})));
     assert!(waiting.pending()[0].nested_run().is_none());
 
@@ -82,7 +82,7 @@ async fn tool_asks_twice_and_the_run_resumes_in_other_processes() {
     waiting.answer(&call, "aisle", "Ada").unwrap();
     assert!(waiting.pending()[0].is_answered());
     let mut waiting = paused(agent(&log, []).resume(waiting).finish().await.unwrap_err());
-    assert_eq!(waiting.pending()[0].question(), Some("aisle in a quiet coach?"));
+    assert_eq!(waiting.pending()[0].question().as_deref(), Some("aisle in a quiet coach?"));
     assert!(!waiting.pending()[0].is_answered());
     waiting.answer(&call, "yes", "Bob").unwrap();
     let answered_by = Arc::new(Mutex::new(None));
@@ -123,7 +123,7 @@ async fn call_without_an_answer_stays_pending_beside_one_that_is_decided() {
     waiting.decide_each("Ada", |_| Approval::Once);
     let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
     assert_eq!(waiting.pending().len(), 1);
-    assert_eq!(waiting.pending()[0].question(), Some("Window or aisle?"));
+    assert_eq!(waiting.pending()[0].question().as_deref(), Some("Window or aisle?"));
     assert_eq!(waiting.pending()[0].redacted_json(), r#"{"train":"ICE 71"}"#);
     assert_eq!(log.entries().len(), 2);
 }
@@ -149,7 +149,7 @@ async fn question_of_a_nested_run_is_answered_there() {
     nested.answer(&inner, "aisle", "Ada").unwrap();
     let waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     let nested = waiting.pending()[0].nested_run().unwrap();
-    assert_eq!(nested.pending()[0].question(), Some("aisle in a quiet coach?"));
+    assert_eq!(nested.pending()[0].question().as_deref(), Some("aisle in a quiet coach?"));
     assert_eq!(log.entries(), ["hold RJ 1"]);
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Paused;
 use crate::dispatch::Dispatcher;
 use crate::event::ToolExecution;
-use crate::message::{CallId, ToolCall};
+use crate::message::{CallId, ToolCall, visible, visible_json, visible_value};
 use crate::registry::Snapshot;
 use crate::tool::{
     Approval, CallAnswer, Decision, Fingerprint, MAX_PENDING_LEVELS, SuspendedCall, ToolDefinition,
@@ -121,9 +121,10 @@ impl PendingCall {
 
     /// Returns the arguments with secrets replaced by `[redacted]`, as in events: values of
     /// arguments that are marked as secret, and the [secrets of the
-    /// policy](crate::Policy::secrets).
-    pub fn redacted_arguments(&self) -> &Value {
-        self.redacted.as_ref().unwrap_or(&self.arguments)
+    /// policy](crate::Policy::secrets). Deceptive characters are made
+    /// [visible](crate::message::visible).
+    pub fn redacted_arguments(&self) -> Value {
+        visible_value(self.redacted.as_ref().unwrap_or(&self.arguments).clone())
     }
 
     /// Returns the exact JSON text of the arguments that the tool would receive, including secrets.
@@ -133,14 +134,14 @@ impl PendingCall {
         self.json.as_deref().map_or_else(|| self.arguments.to_string().into(), Cow::Borrowed)
     }
 
-    /// Returns the exact JSON text of the arguments with secrets replaced by `[redacted]`, to show
-    /// to a person.
-    pub fn redacted_json(&self) -> Cow<'_, str> {
-        match (&self.redacted_json, &self.redacted) {
-            (Some(json), _) => Cow::Borrowed(json),
-            (None, Some(redacted)) => redacted.to_string().into(),
-            (None, None) => self.json(),
-        }
+    /// Returns the exact JSON text with secrets replaced by `[redacted]`, to show to a person.
+    /// Deceptive characters are made [visible](crate::message::visible).
+    pub fn redacted_json(&self) -> String {
+        visible_json(match (&self.redacted_json, &self.redacted) {
+            (Some(json), _) => json.clone(),
+            (None, Some(redacted)) => redacted.to_string(),
+            (None, None) => self.json().into_owned(),
+        })
     }
 
     /// Returns the paused nested run if the call is a sub-agent's. Decide on the calls of that run.
@@ -151,10 +152,11 @@ impl PendingCall {
         }
     }
 
-    /// Returns the question that the tool asks, with secrets redacted, if it
-    /// [suspended](crate::ToolError::suspended) the call. [`Paused::answer`] records the answer.
-    pub fn question(&self) -> Option<&str> {
-        self.question.as_deref()
+    /// Returns the question that the tool asks, if it [suspended](crate::ToolError::suspended) the
+    /// call. Secrets are redacted, and deceptive characters made
+    /// [visible](crate::message::visible). [`Paused::answer`] records the answer.
+    pub fn question(&self) -> Option<Cow<'_, str>> {
+        self.question.as_deref().map(visible)
     }
 
     /// Returns the state that the tool saved when it suspended the call, including secrets; `None`
@@ -207,7 +209,7 @@ impl fmt::Debug for PendingCall {
         f.debug_struct("PendingCall")
             .field("call", &self.call.id)
             .field("tool", &self.tool)
-            .field("arguments", self.redacted_arguments())
+            .field("arguments", &self.redacted_arguments())
             .field("question", &self.question)
             .field("nested_run", &self.nested_run())
             .finish_non_exhaustive()
@@ -240,20 +242,21 @@ impl fmt::Debug for PendingCall {
 #[non_exhaustive]
 pub enum NotPending {
     /// No pending call has this id.
-    #[error("no pending call with the id `{0}`")]
+    #[error("no pending call with the id `{}`", visible(.0.as_str()))]
     Unknown(CallId),
     /// The call has started, and calls of its nested run are pending.
     #[error(
-        "call `{0}` waits for its nested run: decide on the calls of that run, with `nested_run_mut` or `decide_each`"
+        "call `{}` waits for its nested run: decide on the calls of that run, with `nested_run_mut` or `decide_each`",
+        visible(.0.as_str())
     )]
     HasNestedRun(CallId),
     /// The call has started and asks a question: it awaits an answer, not a decision.
-    #[error("call `{0}` awaits the answer to its question: call `answer` instead of `decide`")]
+    #[error("call `{}` awaits the answer to its question: call `answer` instead of `decide`", visible(.0.as_str()))]
     AwaitsAnswer(CallId),
     /// The call asks no question: it awaits a decision, not an answer.
-    #[error("call `{0}` asks no question: call `decide` instead of `answer`")]
+    #[error("call `{}` asks no question: call `decide` instead of `answer`", visible(.0.as_str()))]
     NoQuestion(CallId),
     /// The answer can't be saved with the run, because it is nested too deeply.
-    #[error("the answer to call `{0}` has more than {MAX_PENDING_LEVELS} levels")]
+    #[error("the answer to call `{}` has more than {MAX_PENDING_LEVELS} levels", visible(.0.as_str()))]
     AnswerTooDeep(CallId),
 }

@@ -10,7 +10,7 @@ use super::{Limits, Outcome, Turn};
 use crate::drivers::ReplyParseError;
 use crate::event::ToolExecution;
 use crate::event::money::format_amount;
-use crate::message::{ToolCall, Usage};
+use crate::message::{ToolCall, Usage, visible};
 use crate::models::{FinishReason, ModelError};
 use crate::registry::RegistryError;
 use crate::tool::MeteredUsage;
@@ -249,7 +249,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 fn shortened_call(call: &ToolCall) -> String {
-    format!("{} {}", call.name, shortened(&call.arguments.to_text()))
+    visible(&format!("{} {}", call.name, shortened(&call.arguments.to_text()))).into_owned()
 }
 
 fn requester(request: &StopRequest) -> Cow<'_, str> {
@@ -280,6 +280,7 @@ fn awaiting(calls: &[String], awaited: &str) -> String {
         }
     }
     let names = names.join(", ");
+    let names = visible(&names);
     match calls.len() {
         1 => format!("1 call awaits {awaited}: {names}"),
         count => format!("{count} calls await {awaited}: {names}"),

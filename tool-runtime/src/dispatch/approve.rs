@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::event::{BlockReason, RunId};
 use crate::guard::{CatchPanic, Panic, catch_panic};
-use crate::message::{Arguments, ToolCall};
+use crate::message::{Arguments, ToolCall, visible_json, visible_value};
 use crate::secret::Redactor;
 use crate::tool::{
     Approval, Decision, MAX_PENDING_LEVELS, RunApproval, RunContext, ToolDefinition, ToolError,
@@ -171,15 +171,17 @@ impl ApprovalRequest {
         }
     }
 
-    /// Returns the exact JSON text with secrets replaced by `[redacted]`, to show to a person.
+    /// Returns the exact JSON text with its secrets replaced by `[redacted]`, to show to a person.
+    /// Characters that could deceive are made [visible](crate::message::visible).
     pub fn redacted_json(&self) -> String {
-        match &self.redactor {
+        visible_json(match &self.redactor {
             Some(redactor) => redactor.redact_json(&self.call.name, self.json()),
             None => self.json().to_owned(),
-        }
+        })
     }
 
-    /// Returns the arguments with their secrets replaced by `[redacted]`, as in events.
+    /// Returns the arguments with their secrets replaced by `[redacted]`, as in events, and with
+    /// deceptive characters made [visible](crate::message::visible).
     ///
     /// Secrets are the arguments that the tool marks as secret, and the values of
     /// [`Policy::secrets`](crate::Policy::secrets).
@@ -219,7 +221,7 @@ impl ApprovalRequest {
         if let Some(redactor) = &self.redactor {
             redactor.redact_arguments(&self.call.name, &mut redacted);
         }
-        redacted
+        visible_value(redacted)
     }
 }
 

@@ -13,6 +13,7 @@ mod tool_result;
 mod transcript;
 mod untrusted;
 mod usage;
+mod visible;
 
 pub use arguments::Arguments;
 pub use call::{CallId, ToolCall};
@@ -24,3 +25,7 @@ pub use tool_result::ToolResult;
 pub use transcript::{AssistantPart, Message};
 pub use untrusted::Untrusted;
 pub use usage::Usage;
+#[cfg(feature = "terminal")]
+pub(crate) use visible::is_invisible;
+pub use visible::visible;
+pub(crate) use visible::{invisible_character, visible_json, visible_value};

@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 
+use crate::message::visible_value;
+
 const STYLE: &str = include_str!("page/style.css");
 const BODY: &str = include_str!("page/body.html");
 const SCRIPT: &str = concat!(
@@ -29,7 +31,8 @@ const SCRIPT_HASH: &str = "evueCFSfFLqjpuKNTTni3bP618/9IRfJ1ThcZg3CXes=";
 
 /// Returns the page with this data.
 pub(super) fn page(data: &impl Serialize) -> String {
-    let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
+    // A person reads the report: no character of it may deceive.
+    let data = serde_json::to_value(data).map(visible_value).unwrap_or_default().to_string();
     let policy = format!(
         "default-src 'none'; base-uri 'none'; form-action 'none'; \
          style-src 'sha256-{STYLE_HASH}'; script-src 'sha256-{SCRIPT_HASH}'"

@@ -6,6 +6,8 @@
 use std::fmt::{self, Write};
 use std::time::Duration;
 
+use crate::message::{is_invisible, visible};
+
 /// The highest number of characters of a text.
 const MAX_TEXT: usize = 72;
 /// The highest number of characters of a run's error, which may contain a URL before the reason.
@@ -84,7 +86,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Returns untrusted text on one truncated line, without control characters.
+/// Returns untrusted text on one truncated line, in which nothing deceives.
 pub(super) fn excerpt(text: &str) -> String {
     sanitize(text, MAX_TEXT)
 }
@@ -95,19 +97,13 @@ pub(super) fn error_excerpt(text: &str) -> String {
 }
 
 fn sanitize(text: &str, characters: usize) -> String {
-    let mut line = String::new();
-    for (count, c) in text.trim().chars().enumerate() {
-        if count == characters {
-            line.push('…');
-            break;
-        }
-        match c {
-            '\n' | '\t' => line.push(' '),
-            c if is_unsafe(c) => line.extend(c.escape_unicode()),
-            c => line.push(c),
-        }
-    }
-    line
+    let text = text.trim();
+    let end = text.char_indices().nth(characters).map(|(end, _)| end);
+    let (start, ellipsis) = match end.and_then(|end| text.get(..end)) {
+        Some(start) => (start, "…"),
+        None => (text, ""),
+    };
+    format!("{}{ellipsis}", visible(&start.replace(['\n', '\t'], " ")))
 }
 
 /// Returns untrusted text with all its lines, but without other control characters.
@@ -119,22 +115,12 @@ pub(super) fn sanitize_lines(text: &str) -> String {
             '\n' => lines.push('\n'),
             '\r' if characters.peek() == Some(&'\n') => {}
             '\t' => lines.push_str("    "),
-            c if is_unsafe(c) => lines.extend(c.escape_unicode()),
+            // The parts of a stream are shown alone, so that no context tells what deceives.
+            c if is_invisible(c) => lines.push_str(&visible(c.encode_utf8(&mut [0; 4]))),
             c => lines.push(c),
         }
     }
     lines
-}
-
-/// Returns whether a character is invisible or changes the display of others.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 /// Joins the texts that are not empty.
@@ -167,12 +153,12 @@ mod tests {
     fn control_characters_are_escaped() {
         for (text, expected) in [
             ("plain ä 語 🙂", "plain ä 語 🙂"),
-            ("\u{1b}[2J\u{1b}]0;title\u{7}", r"\u{1b}[2J\u{1b}]0;title\u{7}"),
-            ("a\rb\u{8}\u{0}", r"a\u{d}b\u{8}\u{0}"),
-            ("\u{9b}31m\u{7f}", r"\u{9b}31m\u{7f}"),
-            ("gnp\u{202e}exe.\u{2066}", r"gnp\u{202e}exe.\u{2066}"),
+            ("\u{1b}[2J\u{1b}]0;title\u{7}", "<U+001B>[2J<U+001B>]0;title<U+0007>"),
+            ("a\rb\u{8}\u{0}", "a<U+000D>b<U+0008><U+0000>"),
+            ("\u{9b}31m\u{7f}", "<U+009B>31m<U+007F>"),
+            ("gnp\u{202e}exe.\u{2066}", "gnp<U+202E>exe.<U+2066>"),
             (" two\n\tlines\n", "two  lines"),
-            ("a\u{2028}\u{200b}\u{feff}\u{e0041}", r"a\u{2028}\u{200b}\u{feff}\u{e0041}"),
+            ("a\u{2028}\u{200b}\u{feff}\u{e0041}", "a<U+2028><U+200B><U+FEFF><U+E0041>"),
         ] {
             assert_eq!(excerpt(text), expected);
         }

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         let mut decoder = TextDecoder::default();
-        assert_eq!(decoder.push(b"a\tb\r\n\x1b[2Jc\rd"), "a    b\n\\u{1b}[2Jc\\u{d}d");
+        assert_eq!(decoder.push(b"a\tb\r\n\x1b[2Jc\rd"), "a    b\n<U+001B>[2Jc<U+000D>d");
         assert_eq!((decoder.push(b"e\r"), decoder.push(b"\nf")), ("e".into(), "\nf".into()));
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::message::invisible_character;
+
 /// The maximum length of a description in bytes. It exceeds what any provider accepts.
 pub(super) const MAX_TEXT_BYTES: usize = 64 << 10;
 
@@ -24,42 +26,6 @@ pub(super) const MAX_SCHEMA_SIZE: usize = 512 << 10;
 /// Returns whether a text contains only characters that people can see.
 pub(crate) fn is_plain(text: &str) -> bool {
     invisible_character(text).is_none()
-}
-
-/// Returns the first character of a text that people can't see.
-///
-/// - Control characters except those of line breaks and tabs control a terminal.
-/// - Characters that change the direction of writing, and those without width, hide text from
-///   people.
-/// - A joiner is allowed between two characters outside of ASCII that are no joiners themselves,
-///   because some scripts and emoji need it.
-pub(super) fn invisible_character(text: &str) -> Option<char> {
-    let is_joiner = |c: char| matches!(c, '\u{200c}' | '\u{200d}');
-    let can_be_joined = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !is_joiner(c));
-    let mut chars = text.chars().peekable();
-    let mut last = None;
-    while let Some(c) = chars.next() {
-        let is_misplaced =
-            is_joiner(c) && !(can_be_joined(last) && can_be_joined(chars.peek().copied()));
-        if is_misplaced || is_invisible(c) {
-            return Some(c);
-        }
-        last = Some(c);
-    }
-    None
-}
-
-fn is_invisible(c: char) -> bool {
-    match c {
-        '\n' | '\r' | '\t' => false,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
-        // Zero-width spaces, direction marks and overrides, line separators, invisible operators.
-        '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' => true,
-        // Tags, and variation selectors that common text does not need: both can encode sentences.
-        '\u{e0000}'..='\u{e0fff}' => true,
-        c => c.is_control(),
-    }
 }
 
 /// Why a definition contains an unacceptable JSON document.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bounds::{
-    DocumentError, MAX_CAPABILITIES, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES, check_documents,
-    invisible_character, is_plain,
+    DocumentError, MAX_CAPABILITIES, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES, check_documents, is_plain,
 };
 use super::{Effect, Permission, RateLimit, Repair, RequiredExtension, ToolKind, ToolPreference};
+use crate::message::invisible_character;
 use crate::schema::{Dialect, Schema, SchemaConversion};
 
 pub use self::error::DefinitionError;

@@ -256,7 +256,7 @@ impl ToolContext {
     /// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
     ///
     /// let pending = &paused.pending()[0];
-    /// assert_eq!(pending.question(), Some("Window or aisle?"));
+    /// assert_eq!(pending.question().as_deref(), Some("Window or aisle?"));
     /// let call = pending.call.id.clone();
     /// paused.answer(&call, "aisle", "Ada")?;
     /// assert_eq!(agent.resume(*paused).finish().await?.text, "Booked.");

@@ -1,0 +1,121 @@
+//! The table of look-alikes against its source, and properties of what is shown.
+
+use proptest::prelude::{any, proptest};
+use serde_json::{Value, json};
+use unicode_security::confusable_detection::skeleton;
+
+use super::invisible::invisible_character;
+use super::table::{COMPATIBILITY_FORMS, LETTERS, LETTERS_OF_PROSE, PUNCTUATION, contains};
+use super::{visible, visible_json, visible_value};
+
+#[test]
+fn table_has_the_confusables_of_its_source() {
+    let skeleton_of = |c: char| skeleton(&c.to_string()).collect::<String>();
+    let ascii = |is: fn(char) -> bool| -> Vec<String> {
+        ('!'..='~').filter(|c| is(*c)).map(skeleton_of).collect()
+    };
+    let letters = ascii(|c| c.is_ascii_alphanumeric());
+    let punctuation = ascii(|c| "/.:-\\".contains(c));
+    for c in '\u{80}'..=char::MAX {
+        let is_form = contains(COMPATIBILITY_FORMS, c);
+        let is_left_out = is_form || LETTERS_OF_PROSE.contains(&c) || !c.is_alphanumeric();
+        let skeleton = skeleton_of(c);
+        let is_letter = letters.contains(&skeleton) && !is_left_out;
+        assert_eq!(contains(LETTERS, c), is_letter, "{c:?}");
+        assert_eq!(contains(PUNCTUATION, c), punctuation.contains(&skeleton), "{c:?}");
+    }
+}
+
+#[test]
+fn deceptive_characters_are_marked() {
+    for (text, expected) in [
+        ("\u{1b}[2J", "<U+001B>[2J"),
+        ("a\rb\r\n", "a<U+000D>b\r\n"),
+        ("\u{202e}gnp.exe", "<U+202E>gnp.exe"),
+        ("pay\u{200b}pal", "pay<U+200B>pal"),
+        ("hi\u{e0068}\u{e0069}", "hi<U+E0068><U+E0069>"),
+        ("a\u{a0}b\u{3000}c", "a<U+00A0>b<U+3000>c"),
+        ("a\u{3164}b\u{fe01}", "a<U+3164>b<U+FE01>"),
+        ("a\u{200d}b", "a<U+200D>b"),
+        // Cyrillic, Greek, Armenian, Cherokee and Latin letters beside those of ASCII.
+        ("p\u{430}ypal", "p<U+0430>ypal"),
+        ("g\u{3bf}\u{3bf}gle", "g<U+03BF><U+03BF>gle"),
+        ("g\u{585}", "g<U+0585>"),
+        ("\u{13aa}o", "<U+13AA>o"),
+        ("\u{251}b", "<U+0251>b"),
+        // Zero-width characters separate no words.
+        ("p\u{200b}\u{430}y", "p<U+200B><U+0430>y"),
+        // Whole words that could be ASCII, where nothing else is of their script.
+        ("rm \u{440}\u{430}\u{443}", "rm <U+0440><U+0430><U+0443>"),
+        ("\u{ff41}\u{ff11}", "<U+FF41><U+FF11>"),
+        ("\u{1d41a}\u{2163}", "<U+1D41A><U+2163>"),
+        ("Москва p\u{430}y", "Москва p<U+0430>y"),
+        // Punctuation of paths and addresses.
+        ("a\u{2215}b", "a<U+2215>b"),
+        ("bank\u{2024}com", "bank<U+2024>com"),
+        ("10\u{2024}0", "10<U+2024>0"),
+        ("https\u{a789}//", "https<U+A789>//"),
+        ("rm \u{2013}rf", "rm <U+2013>rf"),
+        ("C:\u{29f5}a", "C:<U+29F5>a"),
+    ] {
+        assert_eq!(visible(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn prose_of_many_scripts_and_emoji_stay_as_they_are() {
+    for text in [
+        "plain\ttext\r\n of <U+0041>",
+        "naïve – “so” … 3–5 − 2, ½ ×",
+        "Съешь же ещё этих мягких французских булок, а потом чаю",
+        "Γνῶθι σεαυτόν, ο άνθρωπος",
+        "Բարեւ, ինչպես ես",
+        "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ",
+        "שלום עולם, مرحبا بالعالم ٥",
+        "می‌خواهم، क्‍ष नमस्ते ०",
+        "日本語、中文　漢字：ＡＢＣ１２３ ノート",
+        "안녕하세요 ㅇㅇ",
+        "það ıssız ʋu ɣi",
+        "สวัสดี ქართული አማርኛ",
+        "👩‍💻 👨‍👩‍👧 ❤️ 🏳️‍🌈 ℹ️ 1️⃣ ☎︎ 🇳🇴",
+    ] {
+        assert_eq!(visible(text), text);
+    }
+}
+
+proptest! {
+    #[test]
+    fn marked_text_has_nothing_to_mark(text in any::<String>()) {
+        let marked = visible(&text).into_owned();
+        assert_eq!(visible(&marked), marked);
+        assert_eq!(invisible_character(&marked), None);
+        assert!(!text.is_ascii() || marked == text || text.contains(|c: char| c.is_control()));
+    }
+
+    #[test]
+    fn adversarial_text_is_marked_once(
+        text in "[ap1./\u{430}\u{440}\u{444}\u{3bf}\u{200b}\u{200d}\u{fe0f}\u{3000}\u{2013}\u{2024}\u{ff41}漢é\u{20e3}❤\"\\\\\r\n]{0,12}",
+    ) {
+        let expected = visible(&text).into_owned();
+        assert_eq!(visible(&expected), expected, "{text:?}");
+        assert_eq!(invisible_character(&expected), None, "{text:?}");
+        // In JSON, the same characters are marked, and all others stay.
+        let marked = visible_json(json!([text]).to_string());
+        let marked: Vec<String> = serde_json::from_str(&marked).unwrap();
+        assert_eq!(visible(&marked[0]), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn json_stays_valid_and_an_escape_is_in_no_word() {
+    let json = "{\"p\u{430}th\":\"Москва\\nВолга\\u0430\",\"n\":1e2}".to_owned();
+    assert_eq!(visible_json(json.clone()), json.replace("p\u{430}th", "p<U+0430>th"));
+    let value: Value = serde_json::from_str(&json).unwrap();
+    assert!(visible_value(value).get("p<U+0430>th").is_some());
+}
+
+#[test]
+fn no_member_hides_another_one() {
+    let value = visible_value(json!({ "<U+0430>": 1, "\u{430}": 2 }));
+    assert_eq!(value.as_object().unwrap().len(), 2);
+}

@@ -16,17 +16,17 @@ use tool_runtime::{ToolContext, ToolError, tool, tools};
 async fn book_seat(train: String, ctx: &ToolContext) -> Result<String, ToolError> {
     let Some(resumed) = ctx.resumed() else {
         // The first time: hold two seats, save which ones, and ask.
-        let held = ["14 window", "15 aisle"];
-        return Err(ToolError::suspended("Window or aisle?", held));
+        let seats = ["14 window", "15 aisle"];
+        return Err(ToolError::suspended("Window or aisle?", seats));
     };
     // The next time: continue with the saved state and the answer.
-    let held: Vec<String> = resumed.state_as()?;
+    let seats: Vec<String> = resumed.state_as()?;
     let Some(answer) = resumed.answer_as::<Option<String>>()? else {
         return Ok("No seat is booked: the person did not answer.".into());
     };
-    match held.iter().find(|seat| seat.ends_with(answer.trim())) {
+    match seats.iter().find(|seat| seat.ends_with(answer.trim())) {
         Some(seat) if !answer.trim().is_empty() => Ok(format!("Seat {seat} on {train} is booked.")),
-        _ => Err(ToolError::suspended("Please say window or aisle.", held)),
+        _ => Err(ToolError::suspended("Please say window or aisle.", seats)),
     }
 }
 

@@ -41,7 +41,7 @@ impl Summarizer for Summary {
     async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
         let mut calls = self.0.lock().unwrap();
         *calls += 1;
-        if *calls % 3 == 0 {
+        if calls.is_multiple_of(3) {
             return Err(SummaryError::new("not now"));
         }
         let before = evicted.earlier_summary.clone().unwrap_or_default();
@@ -145,8 +145,9 @@ async fn act(session: &Session, action: Action, number: usize) -> String {
     session.name().to_owned()
 }
 
-/// Never called: it makes its agent load all messages, for the secrets of earlier calls.
-#[tool]
+/// Makes its agent load all messages, for the secrets of earlier calls. It is hidden, so that the
+/// requests have the same size without it.
+#[tool(hidden)]
 async fn secret(#[arg(secret)] key: String) -> usize {
     key.len()
 }
@@ -209,6 +210,7 @@ proptest! {
 }
 
 #[tokio::test]
+#[ignore = "runs load whole conversations"]
 async fn prompt_loads_and_saves_what_its_window_needs() {
     let process = Process::default();
     let agent = Agent::new(Echo::default(), tools![look]).system("Be brief.");
@@ -228,6 +230,7 @@ async fn prompt_loads_and_saves_what_its_window_needs() {
 }
 
 #[tokio::test]
+#[ignore = "runs load whole conversations"]
 async fn earlier_calls_with_the_ids_of_open_calls_are_renamed() {
     let process = Process::default();
     let store = &process.store;

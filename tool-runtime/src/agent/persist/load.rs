@@ -70,9 +70,15 @@ pub(in crate::agent) async fn load(
         let leading = leading.messages;
         let summary_end = state.window.summary_end;
         let omitted = Omitted { leading: leading.len(), count: first - leading.len(), summary_end };
-        let messages = [leading.clone(), rest.messages].concat();
-        let writer = SessionWriter::new(Arc::clone(store), session, head.revision, messages.len())
-            .with_omitted(omitted, leading, system);
+        let mut messages = [leading.clone(), rest.messages].concat();
+        // An earlier run may have loaded less, and not have known the ids of these messages.
+        let renamed = keep_last_ids(&mut messages);
+        let mut writer =
+            SessionWriter::new(Arc::clone(store), session, head.revision, messages.len())
+                .with_omitted(omitted, leading, system);
+        if let Some(index) = renamed {
+            writer.rewrite_from(index);
+        }
         return Ok(Some((omitted.loaded_state(state).with_transcript(messages), writer)));
     }
     let Some(record) = load_record(store.as_ref(), session).await? else { return Ok(None) };

@@ -11,8 +11,8 @@ use super::{visible, visible_json, visible_value};
 #[test]
 fn table_has_the_confusables_of_its_source() {
     let skeleton_of = |c: char| skeleton(&c.to_string()).collect::<String>();
-    let ascii = |is: fn(char) -> bool| -> Vec<String> {
-        ('!'..='~').filter(|c| is(*c)).map(skeleton_of).collect()
+    let ascii = |predicate: fn(char) -> bool| -> Vec<String> {
+        ('!'..='~').filter(|c| predicate(*c)).map(skeleton_of).collect()
     };
     let letters = ascii(|c| c.is_ascii_alphanumeric());
     let punctuation = ascii(|c| "/.:-\\".contains(c));

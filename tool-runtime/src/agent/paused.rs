@@ -222,8 +222,9 @@ impl Paused {
     /// of the person or program that answered. The last answer counts.
     ///
     /// The resumed run passes the answer to the tool unchanged. A call without an answer stays
-    /// pending. The name becomes [`ToolExecution::answered_by`]. To answer a call of a nested run,
-    /// call this method on the [nested run](Self::nested_run_mut).
+    /// pending. The name becomes [`ToolExecution::answered_by`](crate::ToolExecution::answered_by).
+    /// To answer a call of a nested run, call this method on the [nested
+    /// run](Self::nested_run_mut).
     ///
     /// [`ToolContext::resumed`](crate::ToolContext::resumed) has an example.
     ///

@@ -47,17 +47,6 @@ use crate::message::Message;
 /// # }
 /// ```
 ///
-/// # Long conversations
-/// A run loads the messages that its [window](crate::agent::window::Window) may show, with the
-/// system messages; the others stay in the store. So the cost of a prompt does not grow with the
-/// conversation, and the transcript of a run, of its [`Answer`] and of a [`Paused`] begins where
-/// the window begins. [`messages`](Self::messages) loads the whole conversation. Edits of a run's
-/// transcript change the loaded messages only.
-///
-/// A run loads all messages if its agent has no window with a
-/// [token limit](crate::agent::window::Window::max_tokens), or a tool with [secret
-/// arguments](crate::guide::secrets): the secrets of earlier calls are redacted as well.
-///
 /// # Concurrent runs
 /// Runs of one process take turns: see [`ConcurrentRuns`].
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A process that a tool started.
 ///
-/// [`ToolContext::command`](crate::ToolContext::command) records its processes by itself.
+/// `ToolContext::command` records its processes by itself.
 ///
 /// ```
 /// use tool_runtime::event::ProcessStart;

@@ -142,8 +142,9 @@ fn is_wide_space_in_prose(
     is_look_alike: impl Fn(usize) -> bool,
 ) -> bool {
     let is_prose = |at: Option<usize>| {
-        at.and_then(|at| Some((at, *chars.get(at)?)))
-            .is_some_and(|(at, c)| script(c) == Script::EastAsian && !is_look_alike(at))
+        at.and_then(|at| Some((at, *chars.get(at)?))).is_some_and(|(at, c)| {
+            c != '\u{3000}' && script(c) == Script::EastAsian && !is_look_alike(at)
+        })
     };
     chars.get(at) == Some(&'\u{3000}') && is_prose(at.checked_sub(1)) && is_prose(at.checked_add(1))
 }

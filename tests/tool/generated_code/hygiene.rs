@@ -47,7 +47,7 @@ mod inner {
 
 /// Says so.
 #[::tool_runtime::tool]
-#[allow(clippy::unused_async)]
+#[expect(clippy::unused_async, reason = "a tool that awaits nothing")]
 async fn values(slot0: ::std::string::String) -> ::std::string::String {
     slot0
 }

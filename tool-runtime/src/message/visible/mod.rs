@@ -114,8 +114,8 @@ fn is_plain_ascii(text: &str) -> bool {
 /// the one that it stands for as the neighbour of others.
 fn push_visible(text: Vec<(char, char)>, marked: &mut String) {
     let (chars, contexts): (Vec<char>, Vec<char>) = text.into_iter().unzip();
-    let look_alikes = look_alikes(&contexts);
-    let is_look_alike = |at: usize| look_alikes.get(at).copied().unwrap_or_default();
+    let look_alike_flags = look_alike_flags(&contexts);
+    let is_look_alike = |at: usize| look_alike_flags.get(at).copied().unwrap_or_default();
     for (at, c) in chars.iter().copied().enumerate() {
         let is_hidden = match c {
             '\n' | '\t' => false,
@@ -150,7 +150,7 @@ fn is_wide_space_in_prose(
 }
 
 /// Returns which characters look like ASCII where that may deceive.
-fn look_alikes(chars: &[char]) -> Vec<bool> {
+fn look_alike_flags(chars: &[char]) -> Vec<bool> {
     let mut found: Vec<_> =
         (0..chars.len()).map(|at| is_deceptive_punctuation(chars, at)).collect();
     let is_letter = |c: char| contains(LETTERS, c) || contains(COMPATIBILITY_FORMS, c);

@@ -1,4 +1,4 @@
-//! The table of look-alikes against its source, and properties of what is shown.
+//! The table of look-alike characters against its source, and properties of what is shown.
 
 use proptest::prelude::{any, proptest};
 use serde_json::{Value, json};

@@ -121,7 +121,6 @@ async fn file_of_an_earlier_version_is_continued() {
 
 /// The second prompt loads the window only: the first one has stored what that takes.
 #[tokio::test]
-#[ignore = "runs load whole conversations"]
 async fn windowed_session_of_an_earlier_version_is_loaded_in_parts() {
     let model = ScriptedModel::new(["Done.", "Done again."].map(ChatReply::text));
     let agent = Agent::new(model, tools![forecast]).window(Window::new().max_tokens(300));

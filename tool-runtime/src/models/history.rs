@@ -160,13 +160,15 @@ pub(crate) fn with_unique_ids(
 ///
 /// The ids of the last calls have to stay: their state is stored by id.
 pub(crate) fn keep_last_ids(messages: &mut [Message]) -> Option<usize> {
-    let (last, earlier) = messages.split_last_mut()?;
-    let mut known: HashSet<CallId> = last.calls().map(|call| call.id.clone()).collect();
-    let earlier_ids = earlier.iter().flat_map(Message::calls).map(|call| call.id.clone());
-    let mut ids = UsedIds(earlier_ids.chain(known.iter().cloned()).collect());
+    let used = messages.iter().flat_map(Message::calls).map(|call| call.id.clone());
+    let mut ids = UsedIds(used.collect());
+    let last_calls = messages.last().into_iter().flat_map(Message::calls);
+    let mut known: HashSet<CallId> = last_calls.map(|call| call.id.clone()).collect();
+    // A last message without calls holds the results of the calls before it.
+    let end = if known.is_empty() { messages.len() } else { messages.len() - 1 };
     let mut first = None;
     let mut renamed: Vec<(CallId, CallId)> = Vec::new();
-    for (index, message) in earlier.iter_mut().enumerate() {
+    for (index, message) in messages.iter_mut().enumerate().take(end) {
         match message {
             Message::Assistant { parts } => {
                 renamed.clear();
@@ -256,7 +258,7 @@ impl UsedIds {
 
 #[cfg(test)]
 mod tests {
-    use super::{answer_calls, is_valid, with_all_results};
+    use super::{answer_calls, is_valid, keep_last_ids, with_all_results};
     use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
 
     fn assistant(calls: &[&str]) -> Message {
@@ -279,6 +281,37 @@ mod tests {
         let [_, lost, _, found] = with_all_results(&twice).into_owned().try_into().unwrap();
         assert_ne!(lost, a[1]);
         assert!(matches!(found, Message::Tool { results } if results[0].text == "done"));
+    }
+
+    /// The texts of all results.
+    fn texts(messages: &[Message]) -> Vec<&str> {
+        let results = messages.iter().filter_map(|message| match message {
+            Message::Tool { results } => Some(results),
+            _ => None,
+        });
+        results.flatten().map(|result| result.text.as_str()).collect()
+    }
+
+    #[test]
+    fn earlier_calls_are_renamed_with_their_results() {
+        let messages = [("a", "1"), ("b", "2"), ("a", "3")].map(|(id, text)| {
+            let call = ToolCall::new(id, "t", "{}");
+            let results = vec![ToolResult::success(&call, text)];
+            [assistant(&[id]), Message::Tool { results }]
+        });
+        let messages = messages.concat();
+        // Open calls keep their ids; the first call with an id keeps it otherwise.
+        for (count, changed) in [(6, Some(4)), (5, Some(0)), (4, None), (1, None), (0, None)] {
+            let messages = &messages[..count];
+            let mut renamed = messages.to_vec();
+            assert_eq!(keep_last_ids(&mut renamed), changed, "of {count}");
+            let answered = with_all_results(&renamed);
+            assert_eq!(*answered.get(..count).unwrap(), *renamed, "of {count}");
+            assert_eq!(texts(&renamed), texts(messages), "of {count}");
+            if count % 2 == 1 {
+                assert_eq!(renamed.last(), messages.last());
+            }
+        }
     }
 
     #[test]

@@ -458,16 +458,10 @@ impl Session {
         let config = &self.agent.config;
         // The secrets of earlier calls are collected from their arguments.
         let has_secrets = config.registry.as_ref().is_ok_and(|it| it.snapshot().has_secrets());
-        let window = config.window.as_ref().filter(|_| LOADS_PARTS && !has_secrets);
+        let window = config.window.as_ref().filter(|_| !has_secrets);
         load(&self.store, &self.name, |state| window.map_or(0, |it| it.first_needed(state))).await
     }
 }
-
-/// Whether a run loads only the messages that its window needs.
-///
-/// Off: in a random test, a result was lost after a session was loaded in parts, edited and
-/// truncated.
-const LOADS_PARTS: bool = false;
 
 /// Stops a run whose session can't be loaded.
 fn not_loaded(error: SessionError) -> Stopped {

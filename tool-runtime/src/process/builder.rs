@@ -43,8 +43,15 @@ pub struct ProcessBuilder {
     on_stderr_line: Option<OnLine>,
 }
 
+impl ChildProcess {
+    /// Prepares a program to start, by its name on `PATH` or its path.
+    pub fn builder(program: impl AsRef<OsStr>) -> ProcessBuilder {
+        std::process::Command::new(program).into()
+    }
+}
+
 impl ProcessBuilder {
-    pub(super) fn new(command: tokio::process::Command) -> Self {
+    fn new(command: tokio::process::Command) -> Self {
         Self {
             command,
             max_line_bytes: MAX_LINE_BYTES,

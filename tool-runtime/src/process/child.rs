@@ -1,6 +1,5 @@
 //! A running child process.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::future::pending;
 use std::io::{self, ErrorKind};
@@ -10,7 +9,6 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
-use super::builder::ProcessBuilder;
 use super::group::Group;
 use super::stderr::Stderr;
 use super::{LineError, LineReader, Shutdown};
@@ -57,11 +55,6 @@ pub(super) struct Pipes {
 }
 
 impl ChildProcess {
-    /// Prepares a program to start, by its name on `PATH` or its path.
-    pub fn builder(program: impl AsRef<OsStr>) -> ProcessBuilder {
-        ProcessBuilder::new(tokio::process::Command::new(program))
-    }
-
     pub(super) fn new(
         group: Group,
         command_line: String,
@@ -120,7 +113,7 @@ impl ChildProcess {
     ///
     /// # Errors
     /// - [`LineError::TooLong`] if the line exceeds
-    ///   [`max_line_bytes`](ProcessBuilder::max_line_bytes). It is skipped.
+    ///   [`max_line_bytes`](super::ProcessBuilder::max_line_bytes). It is skipped.
     /// - [`LineError::Io`] if the standard output can't be read.
     ///
     /// # Cancellation
@@ -179,7 +172,7 @@ impl ChildProcess {
     }
 
     /// Returns the end of the standard error, of at most
-    /// [`stderr_tail_bytes`](ProcessBuilder::stderr_tail_bytes) bytes. Invalid UTF-8 is replaced.
+    /// [`stderr_tail_bytes`](super::ProcessBuilder::stderr_tail_bytes) bytes. Invalid UTF-8 is replaced.
     ///
     /// It may contain secrets that the process printed.
     pub fn stderr_tail(&self) -> String {

@@ -1,41 +1,19 @@
 //! Loads the state of a session with the messages that its next run needs.
 
-use std::ops::Range;
 use std::sync::Arc;
-
-use serde::Deserialize;
 
 use super::SessionWriter;
 use super::omitted::Omitted;
+use super::stored::{StateHeader, decode_state, load_range, load_record};
 use super::system_messages::SystemMessages;
-use super::writer::store_panicked;
-use crate::agent::session::{SessionError, SessionPart, SessionRecord, SessionStore};
+use crate::agent::session::{SessionError, SessionPart, SessionStore};
 use crate::agent::state::RunState;
 use crate::agent::window::WindowState;
-use crate::guard::CatchPanic;
 use crate::message::Message;
 use crate::models::history::keep_last_ids;
 
 /// The number of attempts to read a session in parts while others write to it.
 const ATTEMPTS: usize = 8;
-
-/// The part of a stored state that does not belong to the run.
-#[derive(Deserialize)]
-pub(super) struct StateHeader {
-    /// The id of the writer.
-    #[serde(rename = "by")]
-    pub(super) writer: Option<u64>,
-    /// `None` in a state that an earlier version has written.
-    #[serde(default)]
-    pub(super) system: Option<SystemMessages>,
-}
-
-impl StateHeader {
-    /// Decodes the header. One that can't be decoded has no content.
-    pub(super) fn decode(state: &str) -> Self {
-        serde_json::from_str(state).unwrap_or(Self { writer: None, system: None })
-    }
-}
 
 /// Loads the last state of a session, with the writer that continues from it.
 ///
@@ -92,30 +70,4 @@ pub(in crate::agent) async fn load(
         writer.rewrite_from(index);
     }
     Ok(Some((state.with_transcript(messages), writer)))
-}
-
-/// Decodes a stored state, which has no transcript.
-pub(in crate::agent) fn decode_state(session: &str, state: &str) -> Result<RunState, SessionError> {
-    serde_json::from_str(state).map_err(|error| SessionError::CorruptRecord {
-        session: session.to_owned(),
-        message_index: None,
-        reason: error.to_string(),
-    })
-}
-
-/// Loads the whole record of a session.
-pub(in crate::agent) async fn load_record(
-    store: &dyn SessionStore,
-    session: &str,
-) -> Result<Option<SessionRecord>, SessionError> {
-    CatchPanic::new(|| store.load(session), store_panicked).await
-}
-
-/// Loads a part of a session.
-pub(super) async fn load_range(
-    store: &dyn SessionStore,
-    session: &str,
-    range: Range<usize>,
-) -> Result<Option<SessionPart>, SessionError> {
-    CatchPanic::new(|| store.load_range(session, range), store_panicked).await
 }

@@ -1,7 +1,6 @@
 //! The state of a session whose last messages are removed.
 
-use super::load::{StateHeader, decode_state, load_range};
-use super::writer::StoredState;
+use super::stored::{StateHeader, StoredState, decode_state, load_range};
 use crate::agent::session::{SessionError, SessionStore};
 
 /// The result of removing messages from a session, to be written.

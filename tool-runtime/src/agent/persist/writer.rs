@@ -3,14 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::load::{StateHeader, load_range};
 use super::omitted::Omitted;
+use super::stored::{StateHeader, encode_state, load_range, store_panicked};
 use super::system_messages::SystemMessages;
 use crate::agent::session::{SessionError, SessionStore, SessionWrite};
 use crate::agent::state::RunState;
-use crate::guard::{CatchPanic, Panic};
+use crate::guard::CatchPanic;
 use crate::message::Message;
 
 /// Writes the states of one run to its session. Each write builds on the revision of the last.
@@ -168,36 +166,6 @@ impl SessionWriter {
         }
         is_own
     }
-}
-
-/// The stored form of a state: with the id of its writer, and the places of system messages.
-#[derive(Serialize)]
-pub(super) struct StoredState<'s> {
-    #[serde(flatten)]
-    pub(super) state: &'s RunState,
-    #[serde(rename = "by", skip_serializing_if = "Option::is_none")]
-    pub(super) writer: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) system: Option<SystemMessages>,
-}
-
-/// Encodes the state for the store. A nested run may be too deep to be decoded again: if it were
-/// saved, the whole session would be unreadable.
-fn encode_state(
-    state: &RunState,
-    writer: u64,
-    system: SystemMessages,
-) -> serde_json::Result<String> {
-    let json =
-        serde_json::to_string(&StoredState { state, writer: Some(writer), system: Some(system) })?;
-    if state.has_pending_calls() {
-        serde_json::from_str::<RunState>(&json)?;
-    }
-    Ok(json)
-}
-
-pub(in crate::agent) fn store_panicked<T>(panic: Panic) -> Result<T, SessionError> {
-    Err(SessionError::Unavailable { source: panic.into() })
 }
 
 impl fmt::Debug for SessionWriter {

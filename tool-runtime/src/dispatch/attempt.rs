@@ -1,81 +1,19 @@
-//! Invokes a tool: one attempt, or as many as its retries allow.
+//! One attempt: invokes a tool under its time limit, and ends the work that it spawned.
 
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
-use super::admission::Admission;
 use super::call_context::CallContext;
 use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
-use super::hooked_attempt::run_hooked_attempt;
 use super::invoke::invoke;
-use super::policy::retry_delay;
-use super::rate::ends_in_time;
-use crate::event::ToolEvent;
-use crate::guard::{catch_panic, error_chain};
+use crate::guard::catch_panic;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
 
 /// The maximum length of the reason why a tool is unavailable, in characters, as the model gets it.
 const MAX_REASON_CHARS: usize = 200;
-
-/// Invokes a tool until it succeeds or is not retried.
-pub(super) async fn run_attempts(
-    call: &mut CallContext<'_>,
-    mut admission: Option<Box<Admission<'_>>>,
-) -> CallResult {
-    let CallContext { batch, entry, ctx, .. } = *call;
-    call.record.write = batch.begin_write(entry);
-    loop {
-        let result = match batch.state.policy.attempt_hooks.is_empty() {
-            true => run_attempt(call).await,
-            false => Box::pin(run_hooked_attempt(call)).await,
-        };
-        let delay = result.as_ref().err().and_then(|error| {
-            let tool = entry.definition();
-            let max_retries = batch.state.policy.max_retries_of(tool);
-            retry_delay(tool, error, ctx.attempts(), max_retries, fastrand::f64())
-                .filter(|delay| ends_in_time(*delay, batch.scope.deadline))
-        });
-        let result = match delay {
-            Some(_) => result,
-            None => result.map_err(|error| with_availability(batch, entry, error)),
-        };
-        if let Some(admission) = &mut admission {
-            admission.report(&result);
-        }
-        let allows_retry =
-            |_: &_| admission.as_ref().is_none_or(|admission| admission.allows_retry());
-        let (Some(delay), Err(error)) = (delay.filter(allows_retry), &result) else {
-            return result;
-        };
-        let attempt = ctx.attempts();
-        batch.scope.emit(|| ToolEvent::Retried {
-            call: ctx.call_id().clone(),
-            attempt,
-            error: error.kind().code().to_owned(),
-            text: operator_text(error),
-            delay,
-        });
-        sleep(delay).await;
-        if let Some(admission) = &mut admission
-            && !admission.acquire_retry().await
-        {
-            return result.map_err(|error| with_availability(batch, entry, error));
-        }
-    }
-}
-
-/// Returns the text of an error with its causes.
-fn operator_text(error: &ToolError) -> String {
-    let cause = error.source().map(|source| error_chain(source)).unwrap_or_default();
-    match cause.starts_with(error.text()) {
-        true => cause,
-        false if cause.is_empty() => error.text().to_owned(),
-        false => format!("{}: {cause}", error.text()),
-    }
-}
 
 /// Invokes a tool once, and ends the work that the attempt has spawned.
 #[inline]

@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use super::hooked_attempt::OpenAttempt;
 use crate::message::ToolCall;
 use crate::tool::{
     Resumption, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput, ValidatedArguments,
@@ -227,4 +227,15 @@ impl fmt::Debug for AttemptHooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.len().fmt(f)
     }
+}
+
+/// An attempt that the hooks have seen, and whose result they have not.
+pub(super) struct OpenAttempt {
+    pub(super) definition: Arc<ToolDefinition>,
+    pub(super) arguments: ValidatedArguments,
+    pub(super) key: String,
+    pub(super) number: u32,
+    /// The number of hooks that let the attempt run: these receive its result.
+    pub(super) entered: AtomicUsize,
+    pub(super) is_refused: AtomicBool,
 }

@@ -8,8 +8,8 @@
 //! 4. **Authorize**: capabilities, permission, approval (`authorize.rs`).
 //! 5. **Memoize**: the output of a pure tool is taken from the memo (`memo.rs`).
 //! 6. **Admit**: breaker, rate limits, concurrency limits (`admission.rs`).
-//! 7. **Execute**: the tool is invoked, with retries (`attempt.rs`, `invoke.rs`) and under attempt
-//!    hooks (`hooked_attempt.rs`).
+//! 7. **Execute**: the tool is invoked (`attempt.rs`, `invoke.rs`), with retries (`retries.rs`) and
+//!    under attempt hooks (`hooked_attempt.rs`).
 //! 8. **Record**: the execution is built, redacted and truncated, and interceptors see it
 //!    (`record.rs`).
 //!
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::admission::Admission;
-use super::attempt::{end_attempt, run_attempt, run_attempts, with_availability};
+use super::attempt::{end_attempt, run_attempt, with_availability};
 use super::authorize::{authorize, examines_arguments, tool_permission};
 use super::call_context::CallContext;
 use super::call_record::{CallRecord, CallResult};
@@ -29,10 +29,11 @@ use super::intercept::RunChanges;
 use super::memo::{MemoKey, is_memoized};
 use super::record::{emit_end, into_execution};
 use super::resolve::resolve;
+use super::retries::run_attempts;
 use super::stop::{until_stopped, with_certainty};
 use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::message::ToolCall;
-use crate::tool::{ToolContext, ToolOutput};
+use crate::tool::{ToolContext, ToolError, ToolOutput};
 
 /// Runs one call and emits its events.
 ///
@@ -165,12 +166,17 @@ async fn memoize(call: &mut CallContext<'_>) -> CallResult {
 
 /// Waits for the limits that apply to the call, and invokes the tool.
 async fn admit_and_execute(call: &mut CallContext<'_>) -> CallResult {
-    let CallContext { batch, entry, ctx, .. } = *call;
-    let mut admission = None;
-    if Admission::is_needed(batch, entry) {
-        let is_resumed = ctx.suspended_call().is_some();
-        let admitted = Box::pin(Admission::acquire(batch, entry, is_resumed)).await;
-        admission = Some(admitted.map_err(|blocked| call.record.block(blocked))?);
-    }
+    let admission = admit(call).await?;
     run_attempts(call, admission).await
+}
+
+/// Waits for the limits that apply to the call.
+async fn admit<'c>(call: &mut CallContext<'c>) -> Result<Option<Box<Admission<'c>>>, ToolError> {
+    let CallContext { batch, entry, ctx, .. } = *call;
+    if !Admission::is_needed(batch, entry) {
+        return Ok(None);
+    }
+    let is_resumed = ctx.suspended_call().is_some();
+    let admitted = Box::pin(Admission::acquire(batch, entry, is_resumed)).await;
+    admitted.map(Some).map_err(|blocked| call.record.block(blocked))
 }

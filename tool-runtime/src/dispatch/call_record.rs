@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::hooked_attempt::OpenAttempt;
+use super::attempt_hook::OpenAttempt;
 use super::memo::WriteGuard;
 use crate::event::BlockReason;
 use crate::message::ToolCall;

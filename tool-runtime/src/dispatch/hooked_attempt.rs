@@ -4,24 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::attempt::{end_attempt, within_time_limit};
-use super::attempt_hook::{Attempt, AttemptAction, AttemptHooks};
+use super::attempt_hook::{Attempt, AttemptAction, AttemptHooks, OpenAttempt};
 use super::call_context::CallContext;
 use super::call_record::CallResult;
 use super::invoke::invoke;
 use crate::event::BlockReason;
 use crate::guard::{CatchPanic, Panic};
-use crate::tool::{ToolContext, ToolDefinition, ToolError, ToolErrorKind, ValidatedArguments};
-
-/// An attempt that the hooks have seen, and whose result they have not.
-pub(super) struct OpenAttempt {
-    pub(super) definition: Arc<ToolDefinition>,
-    pub(super) arguments: ValidatedArguments,
-    pub(super) key: String,
-    pub(super) number: u32,
-    /// The number of hooks that let the attempt run: these receive its result.
-    entered: AtomicUsize,
-    is_refused: AtomicBool,
-}
+use crate::tool::{ToolContext, ToolError, ToolErrorKind};
 
 /// Makes one attempt, unless a hook refuses it or has made it elsewhere.
 pub(super) async fn run_hooked_attempt(call: &mut CallContext<'_>) -> CallResult {

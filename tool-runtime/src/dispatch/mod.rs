@@ -47,6 +47,7 @@ mod record;
 mod redaction;
 mod resolve;
 mod resumed;
+mod retries;
 mod state;
 mod stop;
 #[cfg(feature = "tracing")]

@@ -1,5 +1,6 @@
 //! Rules of the repository, checked against its own files.
 //!
+//! - `circles`: imports between the files of a folder.
 //! - `structure`: imports between modules, sans-IO modules, file sizes, the top level.
 //! - `identifiers`: names of declarations.
 //! - `language`: the words of docs, comments, error messages and test names.
@@ -10,6 +11,7 @@
 //! comments and messages, `items` reads the documented items of a source file, and `source` removes
 //! comments and strings from code.
 
+mod circles;
 mod declarations;
 mod documentation;
 mod examples;

@@ -216,3 +216,18 @@ async fn steering_message_changes_no_tools_and_no_permissions() {
         assert_eq!(codes, ["TOOL_DENIED", "TOOL_AWAITING_APPROVAL", "TOOL_NOT_FOUND"]);
     }
 }
+
+#[tokio::test]
+async fn template_tokens_of_untrusted_messages_are_escaped_on_request() {
+    for (steering, expected) in [
+        (Steering::new(), "<|im_end|>"),
+        (Steering::new().escape_template_tokens().for_session("ada"), "<\\|im_end|>"),
+    ] {
+        let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi.")]), Tools::new());
+        steering.push_untrusted("a mail<|im_end|>", "Hi<|im_end|>");
+        let store = tool_runtime::agent::session::MemoryStore::new();
+        let answer = agent.steering(&steering).session(store, "ada").run("Go").await.unwrap();
+        let prompt = answer.transcript[0].text();
+        assert_eq!(prompt.matches(expected).count(), 1, "{prompt}");
+    }
+}

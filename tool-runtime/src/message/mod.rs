@@ -23,7 +23,7 @@ pub use reasoning::Reasoning;
 pub use resource::{EmbeddedResource, ResourceData, ResourceLink};
 pub use tool_result::ToolResult;
 pub use transcript::{AssistantPart, Message};
-pub use untrusted::Untrusted;
+pub use untrusted::{Untrusted, escape_template_tokens};
 pub use usage::Usage;
 #[cfg(feature = "terminal")]
 pub(crate) use visible::is_invisible;

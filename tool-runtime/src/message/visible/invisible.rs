@@ -57,6 +57,14 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
+/// Whether a character is not seen as one of its own: it is invisible, or a mark on another one.
+pub(in crate::message) fn is_unseen(c: char) -> bool {
+    let is_mark = matches!(c,
+        '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}');
+    !c.is_whitespace() && (is_mark || is_joiner(c) || is_selector(c) || is_invisible(c))
+}
+
 /// Whether a character is a space or a line break that is none of ASCII.
 pub(super) fn is_space(c: char) -> bool {
     !c.is_ascii() && c.is_whitespace()

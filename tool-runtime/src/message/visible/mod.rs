@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+pub(super) use self::invisible::is_unseen;
 pub(crate) use self::invisible::{invisible_character, is_invisible};
 use self::invisible::{is_hidden, is_space};
 use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION, contains};
@@ -191,6 +192,13 @@ fn is_deceptive_punctuation(chars: &[char], at: usize) -> bool {
         c if c.is_alphabetic() => count(in_address) == 2,
         _ => count(in_address) > 0,
     }
+}
+
+/// Whether a character looks like a letter or digit of ASCII, with or without a diacritic.
+pub(super) fn is_look_alike_letter(c: char) -> bool {
+    contains(LETTERS, c)
+        || contains(COMPATIBILITY_FORMS, c)
+        || (!c.is_ascii() && c.is_alphabetic() && script(c) == Script::Latin)
 }
 
 /// A group of letters that occur together in prose.

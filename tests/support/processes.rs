@@ -24,6 +24,16 @@ pub fn marked(marker: &str) -> usize {
     each().filter(is_marked).count()
 }
 
+/// Counts the processes with this argument.
+#[allow(dead_code, reason = "not every test counts them")]
+pub fn with_argument(argument: &str) -> usize {
+    let has_argument = |path: &std::path::PathBuf| {
+        let arguments = fs::read(path.join("cmdline")).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).any(|found| found == argument.as_bytes())
+    };
+    each().filter(has_argument).count()
+}
+
 /// Counts the children of this process, including zombies.
 #[allow(dead_code, reason = "not every test counts them")]
 pub fn children() -> usize {

@@ -5,9 +5,11 @@ use std::process::ExitStatus;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 
+#[cfg(unix)]
+use super::watchdog;
 use crate::guard::catch_panic;
 
-/// A process group, which is killed on drop.
+/// A process group, which is killed on drop and when the program ends.
 #[derive(Debug)]
 pub(crate) struct Group {
     leader: Box<dyn ChildWrapper>,
@@ -21,14 +23,20 @@ impl Group {
     ///
     /// # Errors
     /// The program can't be started, or there is no tokio runtime.
-    pub(crate) fn spawn(command: tokio::process::Command) -> io::Result<Self> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "the watchdog needs a variable"))]
+    pub(crate) fn spawn(mut command: tokio::process::Command) -> io::Result<Self> {
+        #[cfg(unix)]
+        command.env(watchdog::VARIABLE, watchdog::prepare());
         let mut command = CommandWrap::from(command);
         #[cfg(unix)]
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        // The system kills the job when this program, which holds its handle, ends.
         #[cfg(windows)]
-        command.wrap(process_wrap::tokio::JobObject);
+        command.wrap(process_wrap::tokio::KillOnDrop).wrap(process_wrap::tokio::JobObject);
         let leader = catch_panic(|| command.spawn()).map_err(io::Error::other)??;
         let pid = leader.id();
+        #[cfg(unix)]
+        pid.into_iter().for_each(watchdog::watch);
         Ok(Self { leader, pid, has_ended: false })
     }
 
@@ -48,6 +56,7 @@ impl Group {
     pub(crate) async fn end(&mut self) -> io::Result<ExitStatus> {
         self.kill();
         let status = self.leader.wait().await;
+        self.forget();
         self.has_ended = true;
         status
     }
@@ -63,6 +72,13 @@ impl Group {
         cfg!(unix)
     }
 
+    fn forget(&self) {
+        #[cfg(unix)]
+        if !self.has_ended {
+            self.pid.into_iter().for_each(watchdog::forget);
+        }
+    }
+
     fn kill(&mut self) {
         // After the end, the id may belong to another group.
         if !self.has_ended {
@@ -75,6 +91,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
+        self.forget();
     }
 }
 

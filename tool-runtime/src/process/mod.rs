@@ -2,10 +2,24 @@
 //!
 //! [`ChildProcess::builder`] starts a program (`builder.rs`). Its standard input and output carry
 //! lines (`line_reader.rs`) or bytes; its standard error is read all the time (`stderr.rs`).
-//! `group.rs` is the only file that starts, signals and kills processes: a child and all processes
-//! that it starts form one process group (on Windows a job), which ends as a whole. A process that
-//! leaves the group, as a daemon does, survives. So does a group whose parent, this program, is
-//! killed.
+//! `group.rs` starts, signals and kills processes: a child and all processes that it starts form
+//! one process group (on Windows a job), which ends as a whole.
+//!
+//! # When this program ends
+//!
+//! Nothing that it started outlives it, whether it returns, exits, panics or is killed, or is
+//! stopped by Ctrl-C at a terminal:
+//!
+//! - On Unix, a shell (`sh` on `PATH`) waits beside the program and then kills the process groups
+//!   that are left (`watchdog.rs`). Where there is no shell, they survive if the program is killed.
+//! - On Linux, it also kills the processes that left their group, as daemons and the jobs of an
+//!   interactive shell do. It knows them by the environment variable `TOOL_RUNTIME_PROGRAM`, which
+//!   a process inherits. One that leaves the group and also clears its environment, or runs as
+//!   another user, survives. On other Unix systems, all processes that leave the group do.
+//! - On Windows, the system ends the job.
+//!
+//! While the program runs, the end of a call or the drop of a [`ChildProcess`] ends the process
+//! group only.
 //!
 //! A program that runs within one call of a tool is easier to start with `ToolContext::command`.
 //!
@@ -57,6 +71,8 @@ mod group;
 mod line_reader;
 mod shutdown;
 mod stderr;
+#[cfg(unix)]
+mod watchdog;
 
 pub use builder::ProcessBuilder;
 pub use child::ChildProcess;

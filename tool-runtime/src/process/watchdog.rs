@@ -1,0 +1,120 @@
+//! Kills the processes of this program when it ends, however it ends.
+//!
+//! A shell waits beside the program, in a process group of its own, and reads the ids of process
+//! groups from a pipe. The system closes the pipe when the program ends, also by SIGKILL. Then the
+//! shell kills the groups, and, where `/proc` shows the environment of processes, also those that
+//! left their group: all of them have inherited an environment variable.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::{env, process};
+
+/// The environment variable with the ids of the programs that have started a process: this one, and
+/// those that have started it.
+pub(super) const VARIABLE: &str = "TOOL_RUNTIME_PROGRAM";
+
+/// Reads lines such as `+ 123` and `- 123` until the input ends. `$1` is the id of the program.
+///
+/// A process may start others while the shell kills, so it looks until it finds none. A process
+/// that can't be killed ends the search.
+const SCRIPT: &str = r#"
+trap '' HUP INT TERM
+groups=' '
+while read -r change id; do
+    case $change in
+        +) groups="$groups$id " ;;
+        -) case $groups in
+            *" $id "*) groups="${groups%%" $id "*} ${groups#*" $id "}" ;;
+        esac ;;
+    esac
+done
+for id in $groups; do
+    kill -s KILL -- "-$id"
+done
+rounds=0
+while [ "$rounds" -lt 100 ]; do
+    files=$(grep -lF -e "$1" /proc/[0-9]*/environ)
+    [ -n "$files" ] || break
+    for file in $files; do
+        file=${file%/environ}
+        kill -s KILL "${file#/proc/}"
+    done
+    rounds=$((rounds + 1))
+done
+"#;
+
+/// Identifies this program among all that have run.
+static PROGRAM: LazyLock<String> =
+    LazyLock::new(|| format!("{}-{:016x}", process::id(), fastrand::u64(..)));
+
+static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog { groups: BTreeSet::new(), shell: None });
+
+struct Watchdog {
+    /// The ids of the groups that live.
+    groups: BTreeSet<u32>,
+    shell: Option<Child>,
+}
+
+/// Makes sure that the shell waits, and returns the value of the environment variable for the
+/// process that is to be started.
+///
+/// Without a shell on `PATH`, what this program starts outlives it if it is killed.
+pub(super) fn prepare() -> String {
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if !watchdog.is_running() {
+        watchdog.restart();
+    }
+    let outer = env::var(VARIABLE).unwrap_or_default();
+    match outer.is_empty() {
+        true => PROGRAM.clone(),
+        false => format!("{outer} {}", *PROGRAM),
+    }
+}
+
+/// Has a group killed when this program ends.
+pub(super) fn watch(group: u32) {
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    watchdog.groups.insert(group);
+    // If the shell is gone, the next one learns of all groups.
+    let _ = watchdog.write(&format!("+ {group}\n"));
+}
+
+/// Forgets a group that has ended: its id may soon belong to another one.
+pub(super) fn forget(group: u32) {
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if watchdog.groups.remove(&group) {
+        let _ = watchdog.write(&format!("- {group}\n"));
+    }
+}
+
+impl Watchdog {
+    fn is_running(&mut self) -> bool {
+        self.shell.as_mut().is_some_and(|shell| matches!(shell.try_wait(), Ok(None)))
+    }
+
+    fn write(&mut self, line: &str) -> io::Result<()> {
+        let stdin = self.shell.as_mut().and_then(|shell| shell.stdin.as_mut());
+        stdin.ok_or(io::ErrorKind::BrokenPipe)?.write_all(line.as_bytes())
+    }
+
+    /// Starts a shell in the place of one that is gone.
+    fn restart(&mut self) {
+        if let Some(mut shell) = self.shell.take() {
+            let _ = shell.kill();
+            let _ = shell.wait();
+        }
+        let mut command = Command::new("sh");
+        command.args(["-c", SCRIPT, "watchdog", &PROGRAM]);
+        // It is none of the processes to kill, and pins no folder.
+        command.env_clear().envs(env::var_os("PATH").map(|path| ("PATH", path))).current_dir("/");
+        // Ctrl-C at a terminal reaches the group of the program only.
+        command.process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.shell = command.spawn().ok();
+        let lines: String = self.groups.iter().map(|group| format!("+ {group}\n")).collect();
+        let _ = self.write(&lines);
+    }
+}

@@ -71,6 +71,19 @@ async fn error_has_parts_for_the_model_and_a_protocol_error_for_programs() {
     assert_eq!(serde_json::from_str::<ToolExecution>(&json).unwrap(), execution);
 }
 
+/// Calls that fail and calls that succeed have the limit.
+#[tokio::test]
+async fn image_beyond_the_media_limit_is_a_note() {
+    for (arguments, at) in [(r#"{"fails": false}"#, 0), (r#"{"fails": true}"#, 1)] {
+        for (limit, expected) in
+            [(3, image().into()), (2, ContentPart::text("[left out: image/png, 3 bytes]"))]
+        {
+            let execution = run(Policy::new().media_limit(limit), "report", arguments).await;
+            assert_eq!(execution.result.parts[at], expected, "{limit}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn texts_of_all_parts_share_the_output_limit() {
     let policy = Policy::new().output_limit(30);

@@ -2,7 +2,7 @@
 
 use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
-use super::policy::truncate_result;
+use super::policy::{limit_media, truncate_result};
 use crate::event::{BlockReason, ToolEvent, ToolExecution};
 use crate::guard::error_chain;
 use crate::message::{ToolCall, ToolResult};
@@ -60,8 +60,9 @@ pub(super) fn into_execution(
     }
     // Redact before truncating: half a secret is a secret too.
     batch.redact_result(&mut execution);
-    let limit = batch.state.policy.output_limit;
-    execution.full_text = truncate_result(&mut execution.result, limit);
+    let policy = &batch.state.policy;
+    limit_media(&mut execution.result, policy.media_limit);
+    execution.full_text = truncate_result(&mut execution.result, policy.output_limit);
     if let Some(decoded) = finished.arguments {
         execution.fixes = decoded.fixes;
         execution.decoded_arguments = decoded.json;

@@ -1,9 +1,9 @@
 //! Kills the processes of this program when it ends, however it ends.
 //!
-//! A shell waits beside the program, in a process group of its own, and reads the ids of process
-//! groups from a pipe. The system closes the pipe when the program ends, also by SIGKILL. Then the
-//! shell kills the groups, and, where `/proc` shows the environment of processes, also those that
-//! left their group: all of them have inherited an environment variable.
+//! A shell waits beside the program, in another process group, and reads the ids of process groups
+//! from a pipe. The system closes the pipe when the program ends, also by SIGKILL. Then the shell
+//! kills the groups, and, where `/proc` shows the environment of processes, also those that left
+//! their group: all of them have inherited an environment variable.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};

@@ -1,9 +1,26 @@
-//! Limit of the text of a result.
+//! Limits of the text of a result and of its images, audio and files.
 
 use crate::message::{ContentPart, EmbeddedResource, ResourceData, ToolResult};
 
 /// The default size limit of a result's text in bytes: about 25,000 tokens.
 pub(in crate::dispatch) const DEFAULT_OUTPUT_LIMIT: usize = 100_000;
+
+/// The default limit of the images, audio and files of a result in bytes: the size of a request
+/// that Gemini accepts (<https://ai.google.dev/gemini-api/docs/image-understanding>).
+pub(in crate::dispatch) const DEFAULT_MEDIA_LIMIT: usize = 20_000_000;
+
+/// Replaces the images, audio and files that exceed `limit` bytes, together with those before them,
+/// by notes.
+pub(in crate::dispatch) fn limit_media(result: &mut ToolResult, limit: usize) {
+    let mut left = limit;
+    for part in &mut result.parts {
+        let Some(media) = part.media() else { continue };
+        match left.checked_sub(media.byte_len()) {
+            Some(rest) => left = rest,
+            None => *part = ContentPart::text(media.note()),
+        }
+    }
+}
 
 /// Truncates the texts of a result that together exceed `limit` bytes; returns the complete text if
 /// they do.
@@ -86,7 +103,7 @@ fn truncate_middle(text: &str, limit: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{truncate_middle, truncate_result};
+    use super::{limit_media, truncate_middle, truncate_result};
     use crate::message::{
         ContentPart, EmbeddedResource, Image, ResourceLink, ToolCall, ToolResult,
     };
@@ -141,6 +158,31 @@ mod tests {
             let complete = truncate_result(&mut result, limit);
             assert_eq!((result.text.as_str(), result.parts), (text, expected), "{limit}");
             assert_eq!(complete, (limit < 36).then_some(full_text), "{limit}");
+        }
+    }
+
+    #[test]
+    fn media_beyond_the_limit_are_replaced_by_notes() {
+        let part = |len: usize| Image { media_type: "image/png".into(), base64: "A".repeat(len) };
+        let parts = [part(8).into(), "a text".into(), part(12).into(), part(4).into()];
+        for (limit, left_out) in [
+            (18, vec![]),
+            (17, vec![3]),
+            (14, vec![2]),
+            (9, vec![2]),
+            (6, vec![2, 3]),
+            (5, vec![0, 2]),
+        ] {
+            let mut result = ToolResult::success(&ToolCall::new("1", "t", "{}"), "");
+            result.parts = parts.to_vec();
+            limit_media(&mut result, limit);
+            for (number, (part, before)) in result.parts.iter().zip(&parts).enumerate() {
+                let expected = match before.media().filter(|_| left_out.contains(&number)) {
+                    Some(media) => ContentPart::text(media.note()),
+                    None => before.clone(),
+                };
+                assert_eq!(*part, expected, "{limit}");
+            }
         }
     }
 

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
+use super::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
 use crate::dispatch::attempt_hook::AttemptHooks;
 use crate::dispatch::intercept::Interceptors;
 use crate::dispatch::{
@@ -62,6 +62,7 @@ pub struct Policy {
     pub(in crate::dispatch) max_retries: Option<u32>,
     pub(in crate::dispatch) batch_deadline: Option<Duration>,
     pub(in crate::dispatch) output_limit: usize,
+    pub(in crate::dispatch) media_limit: usize,
     pub(in crate::dispatch) on_failure: OnFailure,
     pub(in crate::dispatch) on_block: OnBlock,
     pub(in crate::dispatch) secrets: Vec<String>,
@@ -93,6 +94,7 @@ impl Policy {
             max_retries: None,
             batch_deadline: None,
             output_limit: DEFAULT_OUTPUT_LIMIT,
+            media_limit: DEFAULT_MEDIA_LIMIT,
             on_failure: OnFailure::default(),
             on_block: OnBlock::default(),
             secrets: Vec::new(),
@@ -200,13 +202,24 @@ impl Policy {
     }
 
     /// Limits the size of the text of an output that is sent to the model, in bytes. Default:
-    /// 100,000. The texts of all parts share the limit; images and other data do not count.
+    /// 100,000. The texts of all parts share the limit; images and other data have
+    /// [their own](Self::media_limit).
     ///
     /// If the text is longer, the model receives its head and tail. The complete text is kept in
     /// [`ToolExecution::full_text`](crate::ToolExecution::full_text), and so in events and logs.
     #[must_use]
     pub fn output_limit(mut self, bytes: usize) -> Self {
         self.output_limit = bytes;
+        self
+    }
+
+    /// Limits the size of the images, audio and files of an output together, in bytes before they
+    /// are encoded as base64. Default: 20,000,000.
+    ///
+    /// The model receives a note in the place of each one that does not fit.
+    #[must_use]
+    pub fn media_limit(mut self, bytes: usize) -> Self {
+        self.media_limit = bytes;
         self
     }
 
@@ -305,6 +318,7 @@ impl fmt::Debug for Policy {
             .field("max_retries", &self.max_retries)
             .field("batch_deadline", &self.batch_deadline)
             .field("output_limit", &self.output_limit)
+            .field("media_limit", &self.media_limit)
             .field("on_failure", &self.on_failure)
             .field("on_block", &self.on_block)
             .field("secrets", &self.secrets.len())

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 pub use breaker::Breaker;
 pub(super) use breaker::{AdmissionKind, Circuit};
-pub(super) use cap::{DEFAULT_OUTPUT_LIMIT, truncate_result};
+pub(super) use cap::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, limit_media, truncate_result};
 pub use config::Policy;
 pub use permission::Permissions;
 pub(super) use permission::{check_capabilities, not_allowed};

@@ -148,33 +148,83 @@ async fn state_is_not_passed_to_a_tool_of_another_provider() {
     assert_eq!(setup.bookings(), ["hold ICE 71"]);
 }
 
-/// Approves the first call and counts the requests.
-#[derive(Clone, Default)]
-struct Counting(Arc<AtomicU32>);
+/// Counts the requests, approves the first, and gives this answer to the others.
+#[derive(Clone)]
+struct Counting(Arc<AtomicU32>, Approval);
 
 #[async_trait]
 impl Approver for Counting {
     async fn approve(&self, _: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        Approval::Once
+        match self.0.fetch_add(1, Ordering::SeqCst) {
+            0 => Approval::Once,
+            _ => self.1.clone(),
+        }
     }
+}
+
+/// Returns a suspended and answered call that an approver has approved, and the number of requests.
+async fn approved(later: Approval) -> (Setup, SuspendedCall, Arc<AtomicU32>) {
+    let requests = Arc::default();
+    let permissions = Permissions::default().tool("book", Permission::Ask);
+    let approver = Counting(Arc::clone(&requests), later);
+    let setup = setup(tools![book], Policy::new().permissions(permissions).approver(approver));
+    let execution = setup.call(book_call(), Vec::new()).await;
+    let suspended = setup.suspended(&execution).with_answer("aisle", "Ada");
+    (setup, suspended, requests)
+}
+
+/// Returns the call as if the tool had had another definition when it started.
+fn changed(mut suspended: SuspendedCall) -> SuspendedCall {
+    suspended.fingerprint = Some("0".repeat(64).parse().unwrap());
+    suspended
 }
 
 #[tokio::test]
 async fn approved_call_is_asked_again_only_if_its_tool_has_changed() {
-    let approver = Counting::default();
-    let permissions = Permissions::default().tool("book", Permission::Ask);
-    let policy = Policy::new().permissions(permissions).approver(approver.clone());
-    let setup = setup(tools![book], policy);
-    let execution = setup.call(book_call(), Vec::new()).await;
-    let suspended = setup.suspended(&execution).with_answer("aisle", "Ada");
-    let mut changed = suspended.clone();
-    changed.fingerprint = Some("0".repeat(64).parse().unwrap());
-    for (suspended, requests) in [(suspended, 1), (changed, 2)] {
-        let execution = setup.call(book_call(), vec![suspended]).await;
-        assert_eq!(execution.result.text, "aisle on ICE 71");
-        assert_eq!(approver.0.load(Ordering::SeqCst), requests);
+    let (setup, suspended, requests) = approved(Approval::Once).await;
+    let execution = setup.call(book_call(), vec![suspended.clone()]).await;
+    assert_eq!(execution.result.text, "aisle on ICE 71");
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
+
+    let execution = setup.call(book_call(), vec![changed(suspended)]).await;
+    assert_eq!((execution.is_pending(), execution.did_run()), (true, false));
+    assert_eq!(requests.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn answer_to_a_tool_that_has_changed_is_asked_for_again() {
+    let setup = setup(tools![book], Policy::new());
+    let first = setup.call(book_call(), Vec::new()).await;
+    let suspended = setup.suspended(&first).with_answer("aisle", "Ada");
+    let mut unbound = suspended.clone();
+    unbound.fingerprint = None;
+    for suspended in [changed(suspended), unbound] {
+        let second = setup.call(book_call(), vec![suspended]).await;
+        assert_eq!((second.is_pending(), second.did_run()), (true, false));
+        assert_eq!(second.question, first.question);
+        assert_eq!(setup.bookings(), ["hold ICE 71"]);
     }
+    // The new answer is bound to the definition that is there now.
+    let third = setup.call(book_call(), vec![changed(setup.suspended(&first))]).await;
+    let suspended = setup.suspended(&third).with_answer("window", "Ada");
+    let execution = setup.call(book_call(), vec![suspended]).await;
+    assert_eq!(execution.result.text, "window on ICE 71");
+}
+
+#[tokio::test]
+async fn started_call_of_a_changed_tool_does_not_wait_for_approval_and_start_again() {
+    let (setup, suspended, requests) = approved(Approval::Defer).await;
+    let execution = setup.call(book_call(), vec![changed(suspended)]).await;
+    assert_eq!(requests.load(Ordering::SeqCst), 2);
+    assert_eq!(execution.result.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert_eq!(
+        execution.result.text,
+        "The call had begun, may have had effects, and can't go on. `book` has changed since then, and needs \
+         approval again."
+    );
+    assert_eq!(execution.blocked_by, Some(BlockReason::Approver));
+    assert_eq!((execution.is_pending(), execution.did_run()), (false, false));
+    assert_eq!(setup.bookings(), ["hold ICE 71"]);
 }
 
 /// Suspends with a state of this many levels.

@@ -10,7 +10,7 @@ use super::context::BatchContext;
 use super::policy::{check_capabilities, not_allowed};
 use crate::event::{BlockReason, ToolEvent};
 use crate::guard::catch_panic;
-use crate::tool::{Permission, ToolError};
+use crate::tool::{Permission, ToolError, ToolErrorKind};
 
 /// Returns the permission of the tool of a call, whatever the arguments are. Blocks the call if
 /// the tool requires a capability that is not granted.
@@ -87,7 +87,7 @@ async fn decide(
                 approvals.decide(request, ctx.run_context(), &batch.decisions, on_request);
             let (decided_by, decision) = decision.await;
             call.record.decided_by.clone_from(&decided_by);
-            decision.map_err(|blocked| call.record.block(blocked))?;
+            decision.map_err(|blocked| call.record.block(not_deferred(batch, request, blocked)))?;
             if let Some(decided_by) = decided_by {
                 batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), decided_by });
             }
@@ -98,4 +98,18 @@ async fn decide(
             Err(call.record.block((BlockReason::Permission, error)))
         }
     }
+}
+
+/// Replaces a deferred decision on a resumed call by a denial. If the call became pending for the
+/// decision, it would lose the state of its tool and start a second time.
+fn not_deferred(
+    batch: &BatchContext,
+    request: &ApprovalRequest,
+    blocked: (BlockReason, ToolError),
+) -> (BlockReason, ToolError) {
+    if blocked.0 != BlockReason::Pending || batch.resumed_call(&request.call).is_none() {
+        return blocked;
+    }
+    let text = format!("`{}` has changed since then, and needs approval again.", request.tool.name);
+    (BlockReason::Approver, ToolError::new(ToolErrorKind::Denied, text))
 }

@@ -122,7 +122,7 @@ async fn run_stages(
         call.validated()?;
     }
     authorize(&mut call, permission).await?;
-    batch.check_answered(ctx.call())?;
+    batch.check_answered(ctx.call(), entry)?;
     match batch.state.policy.attempt_hooks.is_empty() {
         true => call.ensure_validated()?,
         // The hooks see what the tool receives.

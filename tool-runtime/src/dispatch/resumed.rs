@@ -15,11 +15,16 @@ impl BatchContext {
         is_same_tool.then_some(suspended)
     }
 
-    /// Suspends a resumed call again if its question has no answer yet.
-    pub(super) fn check_answered(&self, call: &ToolCall) -> Result<(), ToolError> {
-        let suspended = self.resumed_call(call);
-        match suspended.and_then(|it| Some((it.open_question()?, it.state.clone()))) {
-            Some((question, state)) => Err(ToolError::waiting(question, state, true)),
+    /// Suspends a resumed call again if its question has no answer yet. An answer is valid for the
+    /// definition whose tool asked.
+    pub(super) fn check_answered(&self, call: &ToolCall, entry: &Entry) -> Result<(), ToolError> {
+        let Some(suspended) = self.resumed_call(call) else { return Ok(()) };
+        let question = match self.is_resumed(call, entry) {
+            true => suspended.open_question(),
+            false => suspended.question.as_deref(),
+        };
+        match question {
+            Some(question) => Err(ToolError::waiting(question, suspended.state.clone(), true)),
             None => Ok(()),
         }
     }

@@ -63,8 +63,11 @@ pub struct SuspendedCall {
     /// The [full name](super::ToolDefinition::full_name) of the tool. No other tool receives the
     /// state.
     pub tool: String,
-    /// The fingerprint of the tool's definition when the call started. If the definition has
-    /// changed since, and the call needs approval, the approver is asked again.
+    /// The fingerprint of the tool's definition when the call was suspended.
+    ///
+    /// If the definition has changed since, the answer is void and the question is asked again. If
+    /// the call needs approval, the approver is asked first. An approver that defers the decision
+    /// ends the call with `TOOL_INDETERMINATE`: a call that has started can't wait for approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
     /// The state that the tool continues from.

@@ -57,7 +57,8 @@ pub enum Risk {
     Lossless,
     /// The value is complete, but was inferred.
     Inferred,
-    /// Part of the intended value may be missing: the text was cut off.
+    /// Part of the intended value may be missing, because the text was cut off, or the value may
+    /// have been meant otherwise.
     Lossy,
 }
 
@@ -138,7 +139,10 @@ pub enum FixKind {
     Control,
     /// Kept a backslash that is not a JSON escape.
     Escape,
-    /// Removed a backslash before a quote that does not delimit the string: `"it\'s"`.
+    /// Kept a backslash that is not a JSON escape, although the text may have been meant without
+    /// it: `"it costs \$5"`.
+    DoubtfulEscape,
+    /// Removed a backslash before an apostrophe in a word, or before a curly quote: `"it\'s"`.
     EscapedQuote,
     /// Read a literal of another language, such as `True` or `None`.
     Literal,
@@ -234,6 +238,9 @@ impl FixKind {
             Self::Envelope => (Schema, Inferred, "removed the envelope around the arguments"),
             Self::Control => (Spelling, Lossless, "escaped control characters in a string"),
             Self::Escape => (Spelling, Inferred, "kept a backslash that is not an escape"),
+            Self::DoubtfulEscape => {
+                (Spelling, Lossy, "kept a backslash that may not be part of the text")
+            }
             Self::EscapedQuote => (Spelling, Inferred, "removed the backslash before a quote"),
             Self::Literal => (Spelling, Lossless, "read a literal of another language"),
             Self::Undefined => (Spelling, Inferred, "read undefined as null"),
@@ -323,6 +330,9 @@ impl FixKind {
             Self::Envelope => "send the arguments alone",
             Self::Control => "escape line breaks, tabs and the like in this string",
             Self::Escape => "write each backslash in this string twice",
+            Self::DoubtfulEscape => {
+                "write a backslash that is part of this string twice, and leave out any other"
+            }
             Self::DoubledQuotes => {
                 "put one quote around a string, and escape those that are part of it"
             }

@@ -28,8 +28,10 @@
 //! - A limit of [`Options`] only refuses. It never changes how a text is read.
 //! - The work is linear in the length of the text.
 //! - The content of a string is not interpreted: code fences and JSON in it stay text, its line
-//!   breaks stay, a backslash that escapes nothing stays, and placeholders such as `<your text>` or
-//!   `TODO` are not detected.
+//!   breaks stay, and placeholders such as `<your text>` or `TODO` are not detected.
+//! - A backslash that begins no JSON escape stays, except before an apostrophe in a word of prose
+//!   and before a curly quote. If the text may have been meant without it, the fix is
+//!   [`Risk::Lossy`].
 //! - The maximum depth is serde_json's, 127, unless [`Options`] sets another one.
 //!
 //! # Refused texts

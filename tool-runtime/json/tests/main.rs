@@ -2,6 +2,7 @@
 //!
 //! - `repair`: texts with the recorded result, `corpus/<class>/<topic>.txt`.
 //! - `laws`, `coerce`: properties of every text, and of every value and schema.
+//! - `escapes`: backslashes that begin no JSON escape.
 //! - `fuzz`: changed corpus texts obey the laws. `check`: verdicts agree with another validator.
 //! - `scores`: external suites and outputs of models, when an environment variable names them.
 
@@ -20,6 +21,7 @@
 
 mod check;
 mod coerce;
+mod escapes;
 mod fuzz;
 mod laws;
 mod repair;

@@ -125,6 +125,11 @@ impl<'s, B: Builder> Containers<'s, B> {
         self.frames.last()?.key.as_ref().map(|(_, span)| span)
     }
 
+    /// The key of the innermost member whose value is being read.
+    pub(super) fn nearest_key(&self) -> Option<&str> {
+        self.frames.iter().rev().find_map(|frame| frame.key.as_ref()).map(|(key, _)| key.as_str())
+    }
+
     /// Begins a member.
     #[inline]
     pub(super) fn set_key(&mut self, key: String, span: Range<usize>) {

@@ -1,6 +1,9 @@
 //! Decodes the escapes of a string.
 
-use super::source::QuoteStyle;
+use super::{
+    escape_meaning::{EscapeContext, EscapeMeaning, MemberUse},
+    source::QuoteStyle,
+};
 
 /// The content of a string, and the problems with its escapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -8,7 +11,9 @@ pub(super) struct Unescaped {
     pub(super) text: String,
     /// A backslash is not an escape.
     pub(super) has_invalid_escape: bool,
-    /// A backslash precedes a quote that does not delimit the string.
+    /// A backslash is not an escape, and may not be part of the text.
+    pub(super) has_doubtful_escape: bool,
+    /// A backslash before a quote that does not delimit the string was removed.
     pub(super) has_foreign_quote: bool,
     /// A backslash precedes a quote that delimits the string, where JSON has no such escape.
     has_escaped_delimiter: bool,
@@ -16,18 +21,45 @@ pub(super) struct Unescaped {
     pub(super) is_truncated: bool,
 }
 
-/// Decodes `raw`, the content of a string with these quotes. A backslash that is not an escape is
-/// kept, but one before a quote is removed.
+/// Decodes `raw`, the content of a string with these quotes, in a member of this use. A backslash
+/// that is not an escape is kept or removed as [`escape_meaning`](super::escape_meaning) says.
 ///
 /// If one escape of the string is invalid, others are kept as text too: in a path,
 /// `C:\new\temp\Users`, all except a doubled backslash and a quote; in a formula,
 /// `\alpha \times \nu`, the TeX commands that begin like an escape; backspace and form feed always.
-pub(super) fn unescape(raw: &str, style: QuoteStyle, is_truncated: bool) -> Unescaped {
-    let plain = unescape_as(raw, style, is_truncated, false, false);
-    let keeps_all = is_path(raw) || is_relative(raw);
-    let is_irregular =
-        plain.has_invalid_escape || plain.has_foreign_quote || plain.has_escaped_delimiter;
-    if is_irregular { unescape_as(raw, style, is_truncated, keeps_all, true) } else { plain }
+pub(super) fn unescape(
+    raw: &str,
+    style: QuoteStyle,
+    is_truncated: bool,
+    member: MemberUse,
+) -> Unescaped {
+    let plain = unescape_as(raw, style, is_truncated, None);
+    if !plain.has_invalid_escape && !plain.has_escaped_delimiter {
+        return plain;
+    }
+    let context = EscapeContext::new(raw, member);
+    unescape_as(raw, style, is_truncated, Some(&context))
+}
+
+impl Unescaped {
+    /// Adds `c` and the invalid backslash before it, unless that is removed.
+    fn push_invalid(&mut self, c: char, meaning: Option<EscapeMeaning>) {
+        match meaning {
+            None | Some(EscapeMeaning::Kept) => self.has_invalid_escape = true,
+            Some(EscapeMeaning::Doubtful) => self.has_doubtful_escape = true,
+            Some(EscapeMeaning::Removed) => self.has_foreign_quote = true,
+        }
+        if meaning != Some(EscapeMeaning::Removed) {
+            self.text.push('\\');
+        }
+        self.text.push(c);
+    }
+}
+
+/// Returns whether `c` delimits strings of this style, so that it is escaped in them.
+fn is_own_quote(c: char, style: QuoteStyle) -> bool {
+    let is_wide = matches!(style, QuoteStyle::WideDouble | QuoteStyle::WideSingle);
+    QuoteStyle::of(c).is_some_and(|quote| quote == style || is_wide && style.closes(quote))
 }
 
 /// TeX commands that begin with `\n`, `\r` or `\t`.
@@ -116,13 +148,16 @@ pub(super) fn is_path(raw: &str) -> bool {
     ) || raw.starts_with(r"\\") && !raw.starts_with(r"\\\")
 }
 
+/// Decodes `raw`; the context is given if an escape of the string is invalid.
 fn unescape_as(
     raw: &str,
     style: QuoteStyle,
     is_truncated: bool,
-    is_path: bool,
-    has_invalid: bool,
+    context: Option<&EscapeContext>,
 ) -> Unescaped {
+    let has_invalid = context.is_some();
+    let is_relative_path = has_invalid && is_relative(raw);
+    let is_path = is_relative_path || has_invalid && is_path(raw);
     let mut out = Unescaped { text: String::with_capacity(raw.len()), ..Unescaped::default() };
     let is_formula = has_invalid && !is_path && is_formula(raw);
     let (mut rest, mut in_path) = (raw, is_path);
@@ -149,10 +184,8 @@ fn unescape_as(
         let is_literal = in_path || is_formula && is_command(after);
         match c {
             '"' | '\\' | '/' => out.text.push(c),
-            '\'' | '`' | '“' | '”' | '„' | '‘' | '’' => {
-                let is_own = QuoteStyle::of(c).is_some_and(|quote| style.closes(quote));
-                out.has_escaped_delimiter |= is_own;
-                out.has_foreign_quote |= !is_own;
+            '\'' | '`' | '“' | '”' | '„' | '‘' | '’' if is_own_quote(c, style) => {
+                out.has_escaped_delimiter = true;
                 out.text.push(c);
             }
             'n' if !is_literal => out.text.push('\n'),
@@ -170,14 +203,13 @@ fn unescape_as(
                     return out;
                 }
                 Unicode::Truncated | Unicode::None => {
-                    out.has_invalid_escape = true;
-                    out.text.push_str("\\u");
+                    out.push_invalid(c, context.map(|context| context.meaning(before, after)));
                 }
             },
             c => {
-                out.has_invalid_escape = true;
-                out.text.push('\\');
-                out.text.push(c);
+                // Names with backslashes between them, `caf\xe9`, may be something else.
+                let meaning = context.filter(|_| !in_path || is_relative_path);
+                out.push_invalid(c, meaning.map(|context| context.meaning(before, after)));
             }
         }
         rest = after.get(len..).unwrap_or_default();
@@ -237,7 +269,7 @@ mod tests {
         for (raw, text, has_invalid_escape) in [
             (r#"a\"b\\c\/d\n\t\u00e5"#, "a\"b\\c/d\n\tå", false),
             (r"\ud83d\ude00", "😀", false),
-            (r"\ud83d", r"\ud83d", true),
+            (r"\ud83d", r"\ud83d", false),
             (r"\d+\.\w", r"\d+\.\w", true),
             (r"C:\Users\new\temp", r"C:\Users\new\temp", true),
             (r"C:\\Users\\new\temp", "C:\\Users\\new\temp", false),
@@ -251,10 +283,10 @@ mod tests {
             (r"src\new\Util.rs", r"src\new\Util.rs", true),
             (r"cd C:\Users\tim && a\nb", "cd C:\\Users\\tim && a\nb", true),
             (r"\\host\share\new", r"\\host\share\new", true),
-            (r"\u12", r"\u12", true),
+            (r"\u12", r"\u12", false),
             (r"\uzzzz", r"\uzzzz", true),
         ] {
-            let decoded = unescape(raw, QuoteStyle::Double, false);
+            let decoded = unescape(raw, QuoteStyle::Double, false, MemberUse::Other);
             assert_eq!(
                 (decoded.text.as_str(), decoded.has_invalid_escape),
                 (text, has_invalid_escape),
@@ -264,16 +296,16 @@ mod tests {
     }
 
     #[test]
-    fn backslash_before_foreign_quote_is_reported() {
+    fn removed_backslash_before_foreign_quote_is_reported() {
         for (raw, style, has_foreign_quote) in [
             (r"it\'s", QuoteStyle::Single, false),
             (r"it\'s", QuoteStyle::Double, true),
-            (r"it\'s", QuoteStyle::Backtick, false),
-            (r"it\`s", QuoteStyle::Single, true),
+            (r"it\'s", QuoteStyle::Backtick, true),
+            (r"it\`s", QuoteStyle::Backtick, false),
             (r"it\’s", QuoteStyle::WideSingle, false),
             (r"it\’s", QuoteStyle::WideDouble, true),
         ] {
-            let decoded = unescape(raw, style, false);
+            let decoded = unescape(raw, style, false, MemberUse::Other);
             assert_eq!(decoded.text, raw.replace('\\', ""), "{raw}");
             assert_eq!(
                 (decoded.has_invalid_escape, decoded.has_foreign_quote),
@@ -286,7 +318,7 @@ mod tests {
     #[test]
     fn truncated_escape_is_dropped() {
         for raw in [r"a\", r"a\u", r"a\u12", r"a\ud83d", r"a\ud83d\", r"a\ud83d\ude"] {
-            let decoded = unescape(raw, QuoteStyle::Double, true);
+            let decoded = unescape(raw, QuoteStyle::Double, true, MemberUse::Other);
             assert_eq!((decoded.text.as_str(), decoded.is_truncated), ("a", true), "{raw}");
         }
     }

@@ -14,7 +14,8 @@
 //!        ├▶ comma       what separates elements: commas, semicolons, ellipses
 //!        ├▶ key         keys and colons
 //!        ├▶ bracket     opening and closing brackets
-//!        ├▶ string      strings in quotes: repeated_quotes, unclosed_string; escape decodes them
+//!        ├▶ string      strings in quotes: repeated_quotes, unclosed_string; escape decodes them,
+//!        │              and escape_meaning judges the escapes that JSON does not have
 //!        ├▶ number      numbers, and what only looks like one
 //!        └▶ word        literals and words without quotes
 //!            ├▶ lookahead   rates whether a string or an element ends here; key_lookahead: keys
@@ -36,6 +37,7 @@ mod checkpoint;
 mod comma;
 mod containers;
 mod escape;
+mod escape_meaning;
 mod key;
 mod key_lookahead;
 mod literals;

@@ -10,6 +10,7 @@ use super::{
     RecoveryError,
     builder::Builder,
     escape::{is_path, unescape},
+    escape_meaning::MemberUse,
     literals::begins_literal,
     lookahead::Plausibility,
     parser::{Parser, PreviousValue},
@@ -158,12 +159,16 @@ impl<B: Builder> Parser<'_, '_, B> {
         style: QuoteStyle,
         is_truncated: bool,
     ) -> Result<String, RecoveryError> {
-        let decoded = unescape(raw, style, is_truncated);
+        let member = self.containers().nearest_key().map(MemberUse::of_key).unwrap_or_default();
+        let decoded = unescape(raw, style, is_truncated, member);
         if decoded.has_foreign_quote {
             self.record_fix(FixKind::EscapedQuote, start..start + raw.len())?;
         }
         if decoded.has_invalid_escape {
             self.record_fix(FixKind::Escape, start..start + raw.len())?;
+        }
+        if decoded.has_doubtful_escape {
+            self.record_fix(FixKind::DoubtfulEscape, start..start + raw.len())?;
         }
         Ok(decoded.text)
     }

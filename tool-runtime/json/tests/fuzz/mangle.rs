@@ -4,7 +4,7 @@ use crate::corpus;
 use crate::draw::Draws;
 
 /// The fragments that are inserted.
-const FRAGMENTS: [&str; 64] = [
+const FRAGMENTS: [&str; 71] = [
     "{",
     "}",
     "[",
@@ -28,6 +28,13 @@ const FRAGMENTS: [&str; 64] = [
     "\\u00e9",
     "\\ud83d",
     "C:\\",
+    "\\'",
+    "\\`",
+    "\\$",
+    "\\(",
+    "\\x41",
+    "\\\n",
+    "it\\'s",
     ":",
     "：",
     ",",

@@ -1,0 +1,101 @@
+//! Backslashes that begin no JSON escape: a tool with side effects receives them as they were
+//! written, or refuses the text.
+
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::json;
+use tool_json::{Options, Parsed, Risk, parse_with};
+
+/// Parses with the limit of tools that have side effects.
+fn parse_for_write(text: &str) -> Option<Parsed> {
+    parse_with(text, &Options::default().with_max_risk(Risk::Inferred)).ok()
+}
+
+/// The JSON of an object whose text escapes line breaks and double quotes, but no backslashes.
+fn without_escaped_backslashes(key: &str, text: &str) -> String {
+    let raw = text.replace('"', "\\\"").replace('\n', "\\n");
+    format!("{{\"{key}\": \"{raw}\"}}")
+}
+
+/// Texts with backslashes before signs; none is a JSON escape.
+fn texts() -> impl Strategy<Value = String> {
+    let piece = select(vec![
+        "\\'", "\\`", "\\$", "\\(", "\\)", "\\!", "\\;", "\\ ", "\\.", "\\x41", "\\0", "\\e[1m",
+        "\\d", "\\w", "'", "\"", "`", "$", "it", "s", "rm", " ", "-rf", "/tmp", "(", ")", "|",
+        "\n", "x.txt", "é",
+    ]);
+    vec(piece, 1..10).prop_map(|pieces| pieces.concat())
+}
+
+/// Returns whether `read` is `written` without some backslashes before apostrophes in words.
+fn lacks_only_apostrophes(written: &str, read: &str) -> bool {
+    let mut read = read.chars().peekable();
+    let mut before = ' ';
+    let mut written = written.chars().peekable();
+    while let Some(c) = written.next() {
+        if read.peek() == Some(&c) {
+            read.next();
+            before = c;
+            continue;
+        }
+        let is_escape = c == '\\' && written.next_if_eq(&'\'').is_some();
+        let is_inside = before.is_alphabetic() && written.peek().is_some_and(|c| c.is_alphabetic());
+        if !is_escape || !is_inside || read.next() != Some('\'') {
+            return false;
+        }
+        before = '\'';
+    }
+    read.next().is_none()
+}
+
+#[test]
+fn backslash_with_two_meanings_is_refused_for_write() {
+    for raw in [
+        r"it costs \$5",
+        r"use \`foo\`",
+        r"\'hello\' she said",
+        r"the dogs\' bones",
+        r"cat it\'s.txt",
+        r"100\%",
+        r"snake\_case",
+        r"caf\xe9",
+        r"\u{1F600}",
+        r"a\0b",
+        r"\033[1m",
+        "one \\\ntwo",
+        r"\ud800",
+        r"he said 'it\'s'",
+        r"see \(1\) below",
+    ] {
+        let text = format!("{{\"text\": \"{raw}\"}}");
+        assert!(parse_for_write(&text).is_none(), "{raw}");
+        let read = parse_with(&text, &Options::default()).unwrap();
+        assert_eq!(read.value["text"], raw, "{raw}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn command_arrives_as_written_or_is_refused(
+        text in texts(),
+        key in select(vec!["command", "shellCommand", "cmd", "argv", "bash_command"]),
+    ) {
+        let json = without_escaped_backslashes(key, &text);
+        if let Some(parsed) = parse_for_write(&json) {
+            prop_assert_eq!(parsed.value, json!({key: text}), "{}", json);
+        }
+    }
+
+    #[test]
+    fn text_loses_only_backslashes_of_apostrophes(
+        text in texts(),
+        key in select(vec!["text", "content", "code", "pattern"]),
+    ) {
+        let json = without_escaped_backslashes(key, &text);
+        if let Some(parsed) = parse_for_write(&json) {
+            let read = parsed.value[key].as_str().unwrap_or_default();
+            prop_assert!(lacks_only_apostrophes(&text, read), "{} gave {}", json, read);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Runs that pause for the answer to a question of a tool, and resume with it.
 
-use tool_runtime::agent::{NotPending, Paused};
+use tool_runtime::agent::{Paused, PendingCallError};
 use tool_runtime::{Policy, ToolError};
 
 use super::*;
@@ -111,14 +111,14 @@ async fn call_without_an_answer_stays_pending_beside_one_that_is_decided() {
     // Decisions and answers do not stand for each other.
     let [book, pay] = [0, 1].map(|index| waiting.pending()[index].call.id.clone());
     let error = waiting.decide(&book, Approval::Once, "Ada").unwrap_err();
-    assert_eq!(error, NotPending::AwaitsAnswer(book.clone()));
+    assert_eq!(error, PendingCallError::AwaitsAnswer(book.clone()));
     let error = waiting.answer(&pay, "yes", "Ada").unwrap_err();
-    assert_eq!(error, NotPending::NoQuestion(pay));
+    assert_eq!(error, PendingCallError::NoQuestion(pay));
     let deep = (0..97).fold(json!(0), |inner, _| json!([inner]));
     let error = waiting.answer(&book, deep, "Ada").unwrap_err();
-    assert_eq!(error, NotPending::AnswerTooDeep(book));
+    assert_eq!(error, PendingCallError::AnswerTooDeep(book));
     let error = waiting.answer(&"other".into(), "yes", "Ada").unwrap_err();
-    assert_eq!(error, NotPending::Unknown("other".into()));
+    assert_eq!(error, PendingCallError::Unknown("other".into()));
 
     waiting.decide_each("Ada", |_| Approval::Once);
     let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
@@ -143,7 +143,7 @@ async fn question_of_a_nested_run_is_answered_there() {
     let outer = waiting.pending()[0].call.id.clone();
     assert_eq!(waiting.pending()[0].question(), None);
     let error = waiting.answer(&outer, "aisle", "Ada").unwrap_err();
-    assert_eq!(error, NotPending::HasNestedRun(outer.clone()));
+    assert_eq!(error, PendingCallError::HasNestedRun(outer.clone()));
     let nested = waiting.nested_run_mut(&outer).unwrap();
     let inner = nested.pending()[0].call.id.clone();
     nested.answer(&inner, "aisle", "Ada").unwrap();

@@ -58,7 +58,7 @@ pub use hook::ModelHook;
 pub use limits::{Limits, Prices};
 pub use offered_tools::OfferedTools;
 pub use paused::Paused;
-pub use pending_call::{NotPending, PendingCall};
+pub use pending_call::{PendingCall, PendingCallError};
 pub use prompt::Prompt;
 pub use run::{CompletedStep, Run};
 pub use state::RunState;

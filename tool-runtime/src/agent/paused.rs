@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Turn;
-use super::pending_call::{NotPending, PendingCall, ToolState};
+use super::pending_call::{PendingCall, PendingCallError, ToolState};
 use super::state::is_zero;
 use super::window::WindowState;
 use crate::event::RunId;
@@ -170,10 +170,10 @@ impl Paused {
     /// call counts.
     ///
     /// # Errors
-    /// Returns [`NotPending::Unknown`] if no pending call has this id, and
-    /// [`NotPending::HasNestedRun`] if the calls of its [nested run](Self::nested_run_mut) are
-    /// pending instead, and [`NotPending::AwaitsAnswer`] if it asks a
-    /// [question](PendingCall::question).
+    /// - [`PendingCallError::Unknown`]: no pending call has this id.
+    /// - [`PendingCallError::HasNestedRun`]: the calls of its [nested run](Self::nested_run_mut) are
+    ///   pending instead.
+    /// - [`PendingCallError::AwaitsAnswer`]: the call asks a [question](PendingCall::question).
     ///
     /// ```
     /// use tool_runtime::dispatch::{Approval, AskLater};
@@ -203,14 +203,14 @@ impl Paused {
         call: &CallId,
         approval: Approval,
         by: impl Into<String>,
-    ) -> Result<(), NotPending> {
+    ) -> Result<(), PendingCallError> {
         let pending = self.pending.iter().find(|pending| pending.call.id == *call);
-        let pending = pending.ok_or_else(|| NotPending::Unknown(call.clone()))?;
+        let pending = pending.ok_or_else(|| PendingCallError::Unknown(call.clone()))?;
         if pending.question.is_some() {
-            return Err(NotPending::AwaitsAnswer(call.clone()));
+            return Err(PendingCallError::AwaitsAnswer(call.clone()));
         }
         if pending.state.is_some() {
-            return Err(NotPending::HasNestedRun(call.clone()));
+            return Err(PendingCallError::HasNestedRun(call.clone()));
         }
         let decision = pending.decision(approval, by);
         self.decisions.retain(|decision| decision.call != *call);
@@ -229,23 +229,25 @@ impl Paused {
     /// [`ToolContext::resumed`](crate::ToolContext::resumed) has an example.
     ///
     /// # Errors
-    /// Returns [`NotPending::Unknown`] if no pending call has this id, [`NotPending::NoQuestion`]
-    /// if it awaits a decision, [`NotPending::HasNestedRun`] if the calls of its nested run are
-    /// pending instead, and [`NotPending::AnswerTooDeep`] if the answer is nested more than 96
-    /// levels deep.
+    /// - [`PendingCallError::Unknown`]: no pending call has this id.
+    /// - [`PendingCallError::NoQuestion`]: the call awaits a decision.
+    /// - [`PendingCallError::HasNestedRun`]: the calls of its nested run are pending instead.
+    /// - [`PendingCallError::AnswerTooDeep`]: the answer is nested more than 96 levels deep.
     pub fn answer(
         &mut self,
         call: &CallId,
         value: impl Into<Value>,
         by: impl Into<String>,
-    ) -> Result<(), NotPending> {
+    ) -> Result<(), PendingCallError> {
         let pending = self.pending.iter_mut().find(|pending| pending.call.id == *call);
-        let pending = pending.ok_or_else(|| NotPending::Unknown(call.clone()))?;
+        let pending = pending.ok_or_else(|| PendingCallError::Unknown(call.clone()))?;
         let answer = CallAnswer::new(value, by);
         match (&pending.question, &pending.state) {
-            (None, Some(ToolState::Run(_))) => Err(NotPending::HasNestedRun(call.clone())),
-            (None, _) => Err(NotPending::NoQuestion(call.clone())),
-            _ if !can_be_pending(&answer.value) => Err(NotPending::AnswerTooDeep(call.clone())),
+            (None, Some(ToolState::Run(_))) => Err(PendingCallError::HasNestedRun(call.clone())),
+            (None, _) => Err(PendingCallError::NoQuestion(call.clone())),
+            _ if !can_be_pending(&answer.value) => {
+                Err(PendingCallError::AnswerTooDeep(call.clone()))
+            }
             _ => {
                 pending.answer = Some(answer);
                 Ok(())
@@ -253,9 +255,9 @@ impl Paused {
         }
     }
 
-    /// Records a decision on every pending call, also on those of nested runs, with the name of who
-    /// decides. Calls for which it is [`Defer`](Approval::Defer) stay pending, and so do those that
-    /// ask a [question](PendingCall::question).
+    /// Records a decision on every pending call, also on those of nested runs, with the name of the
+    /// approver. Calls for which `decide` returns [`Defer`](Approval::Defer) stay pending, and so do
+    /// calls that ask a [question](PendingCall::question).
     pub fn decide_each(&mut self, by: &str, mut decide: impl FnMut(&PendingCall) -> Approval) {
         self.decide_all(by, &mut decide);
     }

@@ -216,10 +216,10 @@ impl fmt::Debug for PendingCall {
     }
 }
 
-/// The error of a decision on a call, or of an answer to it, that the paused run does not accept.
+/// The error of a decision on a pending call, or of an answer to its question, that is not accepted.
 ///
 /// ```
-/// use tool_runtime::agent::NotPending;
+/// use tool_runtime::agent::PendingCallError;
 /// use tool_runtime::dispatch::{Approval, AskLater};
 /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
 ///
@@ -235,12 +235,12 @@ impl fmt::Debug for PendingCall {
 /// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
 /// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
 /// let error = paused.decide(&"other".into(), Approval::Once, "Grace").unwrap_err();
-/// assert_eq!(error, NotPending::Unknown("other".into()));
+/// assert_eq!(error, PendingCallError::Unknown("other".into()));
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotPending {
+pub enum PendingCallError {
     /// No pending call has this id.
     #[error("no pending call with the id `{}`", visible(.0.as_str()))]
     Unknown(CallId),

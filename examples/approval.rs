@@ -23,7 +23,8 @@ struct Terminal;
 #[async_trait]
 impl Approver for Terminal {
     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
-        let question = format!("{} {} [y/n/a] ", request.call.name, request.redacted_json());
+        let question =
+            format!("{} {} [y/n/a] ", request.call.name, request.redacted_arguments_json());
         // Reading from the terminal blocks its thread.
         match spawn_blocking(move || ask(&question)).await {
             Ok(Ok(answer)) => approval(&answer),

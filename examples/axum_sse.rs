@@ -120,7 +120,7 @@ async fn chat(
 async fn approvals(State(app): State<App>, Path(name): Path<String>) -> Result<String, Failure> {
     let Some(paused) = app.session(name).paused().await? else { return Ok(String::new()) };
     let lines = paused.pending().iter().map(|pending| {
-        format!("{} {} {}\n", pending.call.id, pending.tool, pending.redacted_json())
+        format!("{} {} {}\n", pending.call.id, pending.tool, pending.redacted_arguments_json())
     });
     Ok(lines.collect())
 }

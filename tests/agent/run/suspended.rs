@@ -124,7 +124,7 @@ async fn call_without_an_answer_stays_pending_beside_one_that_is_decided() {
     let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
     assert_eq!(waiting.pending().len(), 1);
     assert_eq!(waiting.pending()[0].question().as_deref(), Some("Window or aisle?"));
-    assert_eq!(waiting.pending()[0].redacted_json(), r#"{"train":"ICE 71"}"#);
+    assert_eq!(waiting.pending()[0].redacted_arguments_json(), r#"{"train":"ICE 71"}"#);
     assert_eq!(log.entries().len(), 2);
 }
 

@@ -243,8 +243,13 @@ async fn pending_call_shows_the_exact_digits_without_secrets() {
     let mut waiting: Paused = serde_json::from_str(&saved).unwrap();
     let pending = &waiting.pending()[0];
     assert_eq!(pending.fingerprint, Some(pay().fingerprint()));
-    assert!(pending.json().contains(BIG) && pending.json().contains("hunter22"));
-    assert_eq!(pending.redacted_json(), format!(r#"{{"amount":{BIG},"pin":"[redacted]"}}"#));
+    assert!(
+        pending.arguments_json().contains(BIG) && pending.arguments_json().contains("hunter22")
+    );
+    assert_eq!(
+        pending.redacted_arguments_json(),
+        format!(r#"{{"amount":{BIG},"pin":"[redacted]"}}"#)
+    );
     waiting.decide_each("Ada", |_| Approval::Once);
     let answer = agent.resume(waiting).finish().await.unwrap();
     let Message::Tool { results } = &answer.transcript[2] else { panic!() };

@@ -52,8 +52,8 @@ pub struct PendingCall {
     pub fingerprint: Option<Fingerprint>,
     /// The repaired arguments that the tool would receive, including secrets.
     ///
-    /// Numbers that don't fit into 64 bits are rounded; [`json`](Self::json) has all digits. To
-    /// show the arguments to a person, use [`redacted_json`](Self::redacted_json).
+    /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json) has all digits. To
+    /// show the arguments to a person, use [`redacted_arguments_json`](Self::redacted_arguments_json).
     pub arguments: Value,
     /// The exact JSON text of the arguments, if it differs from `arguments.to_string()`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct PendingCall {
     redacted: Option<Value>,
     /// The exact JSON text with its secrets redacted, if there are any.
     #[serde(default, rename = "shown_json", skip_serializing_if = "Option::is_none")]
-    redacted_json: Option<String>,
+    redacted_arguments_json: Option<String>,
     /// The state from which the tool resumes, if it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) state: Option<ToolState>,
@@ -93,8 +93,9 @@ impl PendingCall {
         let arguments = execution.arguments().unwrap_or_default();
         let compact = arguments.to_string();
         let exact = execution.decoded_arguments.clone().unwrap_or_else(|| compact.clone());
-        let redacted_json = dispatcher.redact_json(&ran.name, &exact);
-        let redacted_json = (redacted_json != exact).then_some(redacted_json);
+        let redacted_arguments_json = dispatcher.redact_json(&ran.name, &exact);
+        let redacted_arguments_json =
+            (redacted_arguments_json != exact).then_some(redacted_arguments_json);
         let json = (exact != compact).then_some(exact);
         let mut redacted = arguments.clone();
         dispatcher.redact_arguments(&ran.name, &mut redacted);
@@ -111,7 +112,7 @@ impl PendingCall {
             arguments,
             json,
             redacted,
-            redacted_json,
+            redacted_arguments_json,
             // A tool that saves a paused run waits for the decisions on its calls.
             question: execution.question.clone().filter(|_| !has_nested_run),
             state,
@@ -130,17 +131,17 @@ impl PendingCall {
     /// Returns the exact JSON text of the arguments that the tool would receive, including secrets.
     ///
     /// A decision on the call is valid for this text only.
-    pub fn json(&self) -> Cow<'_, str> {
+    pub fn arguments_json(&self) -> Cow<'_, str> {
         self.json.as_deref().map_or_else(|| self.arguments.to_string().into(), Cow::Borrowed)
     }
 
     /// Returns the exact JSON text with secrets replaced by `[redacted]`, to show to a person.
     /// Deceptive characters are made [visible](crate::message::visible).
-    pub fn redacted_json(&self) -> String {
-        visible_json(match (&self.redacted_json, &self.redacted) {
+    pub fn redacted_arguments_json(&self) -> String {
+        visible_json(match (&self.redacted_arguments_json, &self.redacted) {
             (Some(json), _) => json.clone(),
             (None, Some(redacted)) => redacted.to_string(),
-            (None, None) => self.json().into_owned(),
+            (None, None) => self.arguments_json().into_owned(),
         })
     }
 
@@ -197,7 +198,7 @@ impl PendingCall {
             call: self.call.id.clone(),
             tool: self.tool.clone(),
             fingerprint: self.fingerprint,
-            json: self.json().into_owned(),
+            json: self.arguments_json().into_owned(),
             approval,
             decided_by: by.into(),
         }

@@ -136,7 +136,7 @@ impl Approver for AskLater {
 /// #[async_trait]
 /// impl Approver for Terminal {
 ///     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
-///         println!("{} {}", request.call.name, request.redacted_json());
+///         println!("{} {}", request.call.name, request.redacted_arguments_json());
 ///         Approval::Deny("the operator is away".into())
 ///     }
 /// }
@@ -148,8 +148,8 @@ pub struct ApprovalRequest {
     pub call: ToolCall,
     /// The arguments that the tool will receive, including secrets.
     ///
-    /// Numbers that don't fit into 64 bits are rounded; [`json`](Self::json) has all digits. To
-    /// show the arguments to a person, use [`redacted_json`](Self::redacted_json).
+    /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json) has all digits. To
+    /// show the arguments to a person, use [`redacted_arguments_json`](Self::redacted_arguments_json).
     pub arguments: Value,
     pub(super) json: Arguments,
     /// The definition of the tool.
@@ -163,7 +163,7 @@ impl ApprovalRequest {
     /// Returns the exact JSON text that the tool will receive, including secrets.
     ///
     /// An approval is valid for this text only.
-    pub fn json(&self) -> &str {
+    pub fn arguments_json(&self) -> &str {
         match &self.json {
             Arguments::Text(text) => text,
             // Validated arguments are a text.
@@ -173,10 +173,10 @@ impl ApprovalRequest {
 
     /// Returns the exact JSON text with its secrets replaced by `[redacted]`, to show to a person.
     /// Characters that could deceive are made [visible](crate::message::visible).
-    pub fn redacted_json(&self) -> String {
+    pub fn redacted_arguments_json(&self) -> String {
         visible_json(match &self.redactor {
-            Some(redactor) => redactor.redact_json(&self.call.name, self.json()),
-            None => self.json().to_owned(),
+            Some(redactor) => redactor.redact_json(&self.call.name, self.arguments_json()),
+            None => self.arguments_json().to_owned(),
         })
     }
 
@@ -281,8 +281,9 @@ impl Approvals {
     ) -> (Option<String>, Result<(), (BlockReason, ToolError)>) {
         let (name, full_name) = (&request.tool.name, request.tool.full_name());
         let run = ctx.run_id();
-        let decision =
-            decisions.iter().find(|it| it.is_on(&request.call.id, &request.tool, request.json()));
+        let decision = decisions
+            .iter()
+            .find(|it| it.is_on(&request.call.id, &request.tool, request.arguments_json()));
         // A decision on this call takes precedence over an approval of its tool.
         if decision.is_none()
             && let Some(decided_by) = self.approved_for_run(run, &request.tool)

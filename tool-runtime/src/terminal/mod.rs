@@ -191,7 +191,7 @@ impl Terminal {
     /// #[async_trait]
     /// impl Approver for Person {
     ///     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
-    ///         let arguments = request.redacted_json();
+    ///         let arguments = request.redacted_arguments_json();
     ///         let question = format!("Allow {} {arguments}?", request.call.name);
     ///         let terminal = self.0.clone();
     ///         // Reading blocks its thread.

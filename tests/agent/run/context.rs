@@ -46,7 +46,7 @@ impl Interceptor for Notes {
         call: &mut ToolCall,
         ctx: &mut InterceptContext<'_>,
     ) -> InterceptAction {
-        self.add("before", ctx.run());
+        self.add("before", ctx.run_context());
         if call.name == "outer" {
             ctx.set_metadata("trace", "t1");
             ctx.set_metadata("user", Value::Null);

@@ -227,7 +227,7 @@ impl Interceptor for Traces {
         call: &mut ToolCall,
         ctx: &mut InterceptContext<'_>,
     ) -> InterceptAction {
-        assert_eq!(ctx.run().metadata()["tenant"], "acme");
+        assert_eq!(ctx.run_context().metadata()["tenant"], "acme");
         ctx.set_metadata("call", call.name.as_str());
         InterceptAction::Run
     }

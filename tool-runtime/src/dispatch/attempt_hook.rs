@@ -160,7 +160,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Returns the run and the session that the call belongs to.
-    pub fn run(&self) -> RunContext<'a> {
+    pub fn run_context(&self) -> RunContext<'a> {
         self.ctx.run_context()
     }
 

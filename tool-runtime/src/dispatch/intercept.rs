@@ -116,7 +116,7 @@ pub trait Interceptor: Send + Sync {
 ///         call: &mut ToolCall,
 ///         ctx: &mut InterceptContext<'_>,
 ///     ) -> InterceptAction {
-///         let has_fetched = ctx.run().metadata().contains_key("has_fetched");
+///         let has_fetched = ctx.run_context().metadata().contains_key("has_fetched");
 ///         match call.name.as_str() {
 ///             "send_mail" if has_fetched => {
 ///                 return InterceptAction::Block("a page was fetched before".into());
@@ -147,7 +147,7 @@ pub(super) struct RunChanges {
 impl InterceptContext<'_> {
     /// Returns the agent, the run and the session that the call belongs to. The metadata includes
     /// the changes of the interceptors before this one.
-    pub fn run(&self) -> RunContext<'_> {
+    pub fn run_context(&self) -> RunContext<'_> {
         self.run.with_metadata(self.changes.metadata.as_ref())
     }
 

@@ -28,7 +28,7 @@ pub enum ContentPart {
     },
     /// A part with an image.
     Image(Image),
-    /// A part with a sound.
+    /// A part with audio.
     Audio(Audio),
     /// A part with a file, such as a PDF document.
     File(FileData),

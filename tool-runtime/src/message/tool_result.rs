@@ -7,8 +7,8 @@ use super::{CallId, ContentPart, Image, ToolCall};
 
 /// The result that the model receives for a call. Every call has exactly one.
 ///
-/// Most results are a text. Images, further text and other [parts](ContentPart) follow the text in
-/// their order.
+/// Most results consist of a text alone. Images, further texts and other [parts](ContentPart) may
+/// follow it, in order.
 ///
 /// ```
 /// use tool_runtime::{ToolCall, ToolResult};
@@ -31,7 +31,7 @@ pub struct ToolResult {
     /// The parts for the model that follow the text, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<ContentPart>,
-    /// The result as a value, for programs, where it differs from the text. The model does not
+    /// The result as a value, for programs; set if it differs from the text. The model does not
     /// receive it. [`structured_value`](Self::structured_value) also reads a text that is JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
@@ -101,13 +101,13 @@ impl ToolResult {
     /// assert_eq!(result.plain_text(), "The chart:\n[left out: image/png, 8 bytes]\nDone.");
     /// ```
     pub fn plain_text(&self) -> Cow<'_, str> {
-        self.text_beside(|_| false)
+        self.text_without(|_| false)
     }
 
     /// Returns the text and all parts as one text, without the parts that are sent separately.
     ///
-    /// `is_apart` selects the parts to leave out. If text follows such a part, a mark replaces it,
-    /// so that the model knows the order.
+    /// `is_separate` selects the parts to leave out. If text follows such a part, the placeholder
+    /// `[attachment 1]`, with the number of the part, replaces it, so that the model knows the order.
     ///
     /// ```
     /// use tool_runtime::{Image, ToolCall, ToolResult};
@@ -115,20 +115,20 @@ impl ToolResult {
     /// let mut result = ToolResult::success(&ToolCall::new("1", "chart", "{}"), "The chart:");
     /// let base64 = "iVBORw0KGgo=".into();
     /// result.parts.push(Image { media_type: "image/png".into(), base64 }.into());
-    /// assert_eq!(result.text_beside(|part| part.media().is_some()), "The chart:");
+    /// assert_eq!(result.text_without(|part| part.media().is_some()), "The chart:");
     /// result.parts.push("Done.".into());
-    /// let text = result.text_beside(|part| part.media().is_some());
+    /// let text = result.text_without(|part| part.media().is_some());
     /// assert_eq!(text, "The chart:\n[attachment 1]\nDone.");
     /// ```
-    pub fn text_beside(&self, is_apart: impl Fn(&ContentPart) -> bool) -> Cow<'_, str> {
+    pub fn text_without(&self, is_separate: impl Fn(&ContentPart) -> bool) -> Cow<'_, str> {
         if self.parts.is_empty() {
             return self.text.as_str().into();
         }
-        let last_text = self.parts.iter().rposition(|part| !is_apart(part));
+        let last_text = self.parts.iter().rposition(|part| !is_separate(part));
         let mut pieces = vec![Cow::from(&self.text)];
         let mut count = 0;
         for part in self.parts.iter().take(last_text.map_or(0, |last| last + 1)) {
-            if is_apart(part) {
+            if is_separate(part) {
                 count += 1;
                 pieces.push(format!("[attachment {count}]").into());
             } else {

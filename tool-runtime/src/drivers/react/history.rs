@@ -90,7 +90,7 @@ fn push_decisions(
 fn push_observation(messages: &mut Vec<Message>, call: &ToolCall, results: &[ToolResult]) {
     let Some(result) = results.iter().find(|result| result.call == call.id) else { return };
     let has_media = |part: &ContentPart| part.media().is_some();
-    let text = result.text_beside(has_media);
+    let text = result.text_without(has_media);
     let text = observation(&call.name, result.error.as_deref(), &text);
     let media = result.parts.iter().filter(|part| has_media(part)).cloned();
     let parts = std::iter::once(ContentPart::Text { text }).chain(media).collect();

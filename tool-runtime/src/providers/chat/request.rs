@@ -82,7 +82,7 @@ pub(in crate::providers) fn encode_call(call: &ToolCall, id: &str, names: &WireN
 /// Returns the text of a result, for APIs whose results are text only. The data follows in the
 /// [`media_message`].
 pub(in crate::providers) fn result_text(result: &ToolResult, media: EncodeMedia) -> Cow<'_, str> {
-    result.text_beside(|part| part.media().and_then(media).is_some())
+    result.text_without(|part| part.media().and_then(media).is_some())
 }
 
 /// Returns a user message with the images and other data of results, for APIs whose results are

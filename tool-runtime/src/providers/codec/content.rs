@@ -46,7 +46,7 @@ pub fn encode_parts(
 /// Encodes the content of a result, for an API that accepts its parts in order: a string if the
 /// result is only a text, otherwise a list as from [`encode_parts`].
 ///
-/// For an API whose results are text only, use [`ToolResult::text_beside`].
+/// For an API whose results are text only, use [`ToolResult::text_without`].
 ///
 /// ```
 /// use serde_json::json;

@@ -174,7 +174,7 @@ impl ContentsEncoder<'_> {
 
     fn response(&self, result: &ToolResult) -> Value {
         let name = self.tool_name(result);
-        let text = result.text_beside(|part| part.media().and_then(media).is_some());
+        let text = result.text_without(|part| part.media().and_then(media).is_some());
         let parts: Vec<_> =
             result.parts.iter().filter_map(|part| self.media_in_result(part)).collect();
         let outcome = if result.is_success() { "output" } else { "error" };

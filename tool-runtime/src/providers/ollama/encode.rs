@@ -129,7 +129,7 @@ fn tool_result(result: &ToolResult, names: &WireNames) -> Value {
         "role": "tool",
         "tool_name": names.wire_name(&result.tool),
         "tool_call_id": result.call,
-        "content": result.text_beside(|part| image(part).is_some()),
+        "content": result.text_without(|part| image(part).is_some()),
     });
     with_images(encoded, &result.parts)
 }

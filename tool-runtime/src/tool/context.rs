@@ -1,5 +1,5 @@
 mod internal;
-mod of_run;
+mod run;
 
 use std::any::TypeId;
 use std::fmt;

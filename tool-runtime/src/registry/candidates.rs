@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::tools::Marks;
+use super::tools::RegistrationOptions;
 use super::{Entry, RegistryError, SkippedTool, Tools, naming};
 use crate::guard::catch_panic;
 use crate::tool::Tool;
@@ -25,15 +25,15 @@ pub(super) fn candidates(
     provider.map_or(Ok(()), naming::check_provider)?;
     let provider: Option<Arc<str>> = provider.map(Arc::from);
     let mut names = HashSet::new();
-    let check = |(index, (tool, marks)): (usize, (Arc<dyn Tool>, Marks))| {
-        let entry = Entry::new(Arc::clone(&tool), provider.clone(), marks);
+    let check = |(index, (tool, options)): (usize, (Arc<dyn Tool>, RegistrationOptions))| {
+        let entry = Entry::new(Arc::clone(&tool), provider.clone(), options);
         let entry = entry.and_then(|entry| match names.insert(entry.full_name().to_owned()) {
             true => Ok(Arc::new(entry)),
             false => Err(RegistryError::Duplicate { name: entry.full_name().to_owned() }),
         });
         entry.map_err(|error| SkippedTool { index, name: name_of(&tool), error })
     };
-    Ok(Candidates(tools.into_marked().enumerate().map(check).collect()))
+    Ok(Candidates(tools.into_registrations().enumerate().map(check).collect()))
 }
 
 impl Candidates {

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::tools::Marks;
+use super::tools::RegistrationOptions;
 use super::{RegistryError, labels, naming};
 use crate::guard::catch_panic;
 use crate::schema::SchemaConversion;
@@ -33,7 +33,7 @@ use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
 pub struct Entry {
     tool: Arc<dyn Tool>,
     provider: Option<Arc<str>>,
-    marks: Marks,
+    options: RegistrationOptions,
     /// The definition of the tool itself.
     registered: Arc<ToolDefinition>,
     /// The description in the store.
@@ -50,7 +50,7 @@ impl Entry {
     pub(super) fn new(
         tool: Arc<dyn Tool>,
         provider: Option<Arc<str>>,
-        marks: Marks,
+        options: RegistrationOptions,
     ) -> Result<Self, RegistryError> {
         let provider_name = provider.as_deref();
         // Validated before it is cloned, because it may be arbitrarily large.
@@ -67,12 +67,12 @@ impl Entry {
             naming::check_length(provider, &registered.name)?;
         }
         let registered = Arc::new(registered.with_provider(provider_name));
-        labels::check(registered.full_name(), &marks.labels)?;
+        labels::check(registered.full_name(), &options.labels)?;
         let effective = Arc::clone(&registered);
         Ok(Self {
             tool,
             provider,
-            marks,
+            options,
             registered,
             description: None,
             effective,
@@ -124,12 +124,12 @@ impl Entry {
 
     /// Returns the labels with which the tool is registered, sorted.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
-        self.marks.labels.iter().map(AsRef::as_ref)
+        self.options.labels.iter().map(AsRef::as_ref)
     }
 
     /// Returns `true` if the tool is registered with this label.
     pub fn has_label(&self, label: &str) -> bool {
-        self.marks.labels.contains(label)
+        self.options.labels.contains(label)
     }
 
     /// Returns the name by which models call the tool. It can change when other tools are added or
@@ -169,7 +169,7 @@ impl Entry {
 
     /// Whether the tool is called by its full name, whatever other tools there are.
     pub(super) fn is_always_prefixed(&self) -> bool {
-        self.marks.is_always_prefixed && self.provider.is_some()
+        self.options.is_always_prefixed && self.provider.is_some()
     }
 
     /// Whether both entries stem from the same registration.

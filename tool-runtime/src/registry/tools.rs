@@ -25,11 +25,11 @@ use crate::tool::function::Function;
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Tools(Vec<(Arc<dyn Tool>, Marks)>);
+pub struct Tools(Vec<(Arc<dyn Tool>, RegistrationOptions)>);
 
 /// Labels and naming rule that a list adds to the registration of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks {
+pub(super) struct RegistrationOptions {
     pub(super) labels: BTreeSet<Arc<str>>,
     pub(super) is_always_prefixed: bool,
 }
@@ -50,7 +50,7 @@ impl Tools {
     /// Adds a tool to the list.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Self {
-        self.0.push((Arc::new(tool), Marks::default()));
+        self.0.push((Arc::new(tool), RegistrationOptions::default()));
         self
     }
 
@@ -106,8 +106,8 @@ impl Tools {
     #[must_use]
     pub fn labelled<L: Into<String>>(mut self, labels: impl IntoIterator<Item = L>) -> Self {
         let labels: Vec<Arc<str>> = labels.into_iter().map(|it| it.into().into()).collect();
-        for (_, marks) in &mut self.0 {
-            marks.labels.extend(labels.iter().cloned());
+        for (_, options) in &mut self.0 {
+            options.labels.extend(labels.iter().cloned());
         }
         self
     }
@@ -135,12 +135,14 @@ impl Tools {
     /// ```
     #[must_use]
     pub fn always_prefixed(mut self) -> Self {
-        self.0.iter_mut().for_each(|(_, marks)| marks.is_always_prefixed = true);
+        self.0.iter_mut().for_each(|(_, options)| options.is_always_prefixed = true);
         self
     }
 
     /// Returns the tools with what the list adds to their registration.
-    pub(super) fn into_marked(self) -> impl Iterator<Item = (Arc<dyn Tool>, Marks)> {
+    pub(super) fn into_registrations(
+        self,
+    ) -> impl Iterator<Item = (Arc<dyn Tool>, RegistrationOptions)> {
         self.0.into_iter()
     }
 
@@ -172,7 +174,7 @@ impl IntoIterator for Tools {
 
 impl FromIterator<Arc<dyn Tool>> for Tools {
     fn from_iter<I: IntoIterator<Item = Arc<dyn Tool>>>(tools: I) -> Self {
-        Self(tools.into_iter().map(|tool| (tool, Marks::default())).collect())
+        Self(tools.into_iter().map(|tool| (tool, RegistrationOptions::default())).collect())
     }
 }
 

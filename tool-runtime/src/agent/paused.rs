@@ -171,8 +171,8 @@ impl Paused {
     ///
     /// # Errors
     /// - [`PendingCallError::Unknown`]: no pending call has this id.
-    /// - [`PendingCallError::HasNestedRun`]: the calls of its [nested run](Self::nested_run_mut) are
-    ///   pending instead.
+    /// - [`PendingCallError::HasNestedRun`]: the calls of its [nested run](Self::nested_run_mut)
+    ///   are pending instead.
     /// - [`PendingCallError::AwaitsAnswer`]: the call asks a [question](PendingCall::question).
     ///
     /// ```
@@ -256,8 +256,8 @@ impl Paused {
     }
 
     /// Records a decision on every pending call, also on those of nested runs, with the name of the
-    /// approver. Calls for which `decide` returns [`Defer`](Approval::Defer) stay pending, and so do
-    /// calls that ask a [question](PendingCall::question).
+    /// approver. Calls for which `decide` returns [`Defer`](Approval::Defer) stay pending, and so
+    /// do calls that ask a [question](PendingCall::question).
     pub fn decide_each(&mut self, by: &str, mut decide: impl FnMut(&PendingCall) -> Approval) {
         self.decide_all(by, &mut decide);
     }

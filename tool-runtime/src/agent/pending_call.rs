@@ -52,8 +52,9 @@ pub struct PendingCall {
     pub fingerprint: Option<Fingerprint>,
     /// The repaired arguments that the tool would receive, including secrets.
     ///
-    /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json) has all digits. To
-    /// show the arguments to a person, use [`redacted_arguments_json`](Self::redacted_arguments_json).
+    /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json)
+    /// has all digits. To show the arguments to a person, use
+    /// [`redacted_arguments_json`](Self::redacted_arguments_json).
     pub arguments: Value,
     /// The exact JSON text of the arguments, if it differs from `arguments.to_string()`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +218,8 @@ impl fmt::Debug for PendingCall {
     }
 }
 
-/// The error of a decision on a pending call, or of an answer to its question, that is not accepted.
+/// The error of a decision on a pending call, or of an answer to its question, that is not
+/// accepted.
 ///
 /// ```
 /// use tool_runtime::agent::PendingCallError;

@@ -70,11 +70,12 @@ const MAX_QUEUES: usize = 1_000;
 /// ```
 ///
 /// # Bounds
-/// For each address, at most 100 messages and 256 KiB wait; [`bounded`](Self::bounded) sets other
-/// bounds. If there is no room, the oldest untrusted messages are dropped, and the model receives
-/// their number with the next messages. If the messages of the user alone leave no room, a
-/// [`push`](Self::push) returns an error, and an untrusted message is dropped. Messages wait for at
-/// most 1,000 addresses; beyond that, the oldest address without a message of the user is dropped.
+/// By default, at most 100 messages and 256 KiB of text wait for each address;
+/// [`bounded`](Self::bounded) sets other bounds. If there is no room, the oldest untrusted messages
+/// are dropped, and the model receives their number with the next messages. If the messages of the
+/// user alone leave no room, a [`push`](Self::push) returns an error, and an untrusted message is
+/// dropped. Messages wait for at most 1,000 addresses; beyond that, the oldest address without a
+/// message of the user is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Steering {
     queues: Arc<Mutex<Queues>>,

@@ -148,8 +148,9 @@ pub struct ApprovalRequest {
     pub call: ToolCall,
     /// The arguments that the tool will receive, including secrets.
     ///
-    /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json) has all digits. To
-    /// show the arguments to a person, use [`redacted_arguments_json`](Self::redacted_arguments_json).
+    /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json)
+    /// has all digits. To show the arguments to a person, use
+    /// [`redacted_arguments_json`](Self::redacted_arguments_json).
     pub arguments: Value,
     pub(super) json: Arguments,
     /// The definition of the tool.

@@ -107,7 +107,8 @@ impl ToolResult {
     /// Returns the text and all parts as one text, without the parts that are sent separately.
     ///
     /// `is_separate` selects the parts to leave out. If text follows such a part, the placeholder
-    /// `[attachment 1]`, with the number of the part, replaces it, so that the model knows the order.
+    /// `[attachment 1]`, with the number of the part, replaces it, so that the model knows the
+    /// order.
     ///
     /// ```
     /// use tool_runtime::{Image, ToolCall, ToolResult};

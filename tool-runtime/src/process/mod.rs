@@ -1,7 +1,7 @@
 //! Long-lived child processes: language servers, MCP servers, workers, shells.
 //!
 //! [`ChildProcess::builder`] starts a program (`builder.rs`). Its standard input and output carry
-//! lines (`line_reader.rs`) or bytes; its standard error is read all the time (`stderr.rs`).
+//! lines (`line_reader.rs`) or bytes; its standard error is read continuously (`stderr.rs`).
 //! `group.rs` starts, signals and kills processes: a child and all processes that it starts form
 //! one process group (on Windows a job), which ends as a whole.
 //!

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Fingerprint, ToolDefinition};
 use crate::message::CallId;
 
-/// The answer of an approver to a request for approval.
+/// The response of an approver to a request for approval.
 ///
 /// ```
 /// use tool_runtime::dispatch::Approval;
@@ -26,7 +26,7 @@ pub enum Approval {
     ForRun,
     /// Denies the call for a reason, which the model receives.
     Deny(String),
-    /// Postpones the decision: the call stays open and its run pauses.
+    /// Postpones the decision: the call is pending, and its run pauses.
     Defer,
 }
 
@@ -68,7 +68,8 @@ impl Decision {
     ///
     /// `json` is the text that was decided on, such as
     /// [`ToolExecution::decoded_arguments`](crate::ToolExecution::decoded_arguments) of the pending
-    /// call. The decision is valid if the arguments differ in the whitespace between tokens only.
+    /// call. The decision is valid for arguments that differ from this text only in the
+    /// whitespace between tokens.
     pub fn new(
         call: CallId,
         definition: &ToolDefinition,

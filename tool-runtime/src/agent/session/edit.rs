@@ -50,9 +50,9 @@ impl Session {
 
     /// Removes all messages but the first `count`, and returns the number of those that remain.
     ///
-    /// Afterwards, the session has no open calls: if the last message would be a reply with calls,
-    /// that reply is removed as well, even if `count` exceeds the conversation. An unfinished or
-    /// paused run is thereby abandoned. If the last message is a user message,
+    /// Afterwards, no call of the session lacks a result: if the last message would be a reply with
+    /// calls, that reply is removed as well, even if `count` exceeds the conversation. An
+    /// unfinished or paused run is thereby abandoned. If the last message is a user message,
     /// [`resume`](Self::resume) requests a new reply to it.
     ///
     /// # Errors

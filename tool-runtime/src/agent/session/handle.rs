@@ -48,7 +48,7 @@ use crate::message::Message;
 /// ```
 ///
 /// # Concurrent runs
-/// Runs of one process take turns: see [`ConcurrentRuns`].
+/// Runs of one process run one after the other: see [`ConcurrentRuns`].
 #[derive(Clone)]
 pub struct Session {
     pub(super) agent: Agent,

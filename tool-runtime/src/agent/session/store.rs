@@ -141,8 +141,8 @@ pub trait SessionStore: Send + Sync + Debug {
     /// A range that exceeds the conversation ends with it, so `n..usize::MAX` loads all messages
     /// from `n` on, and `0..0` none. The part is of one save, as a whole record is.
     ///
-    /// The provided method loads the whole record. The cost of an own one is proportional to the
-    /// size of the part.
+    /// The provided method loads the whole record. The cost of an override should be proportional
+    /// to the size of the part.
     ///
     /// # Errors
     /// Returns the errors of [`load`](Self::load).
@@ -192,7 +192,8 @@ pub trait SessionStore: Send + Sync + Debug {
     /// [`from`](SessionWrite::from), then those of the write, and the state of the write. The
     /// session itself stays unchanged. The provided method loads the messages and saves them again.
     ///
-    /// [`Session::fork`](super::Session::fork) chooses a write that leaves no call open.
+    /// [`Session::fork`](super::Session::fork) chooses a write that leaves no call without a
+    /// result.
     ///
     /// # Errors
     /// Returns the errors of [`save`](Self::save), and
@@ -257,7 +258,7 @@ pub trait SessionStore: Send + Sync + Debug {
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
     async fn delete(&self, session: &str) -> Result<(), SessionError>;
 
-    /// Returns the locks with which the runs of this process take turns on a session.
+    /// Returns the locks by which a session has at most one run at a time in this process.
     ///
     /// Create them with the store, and share them between its clones. A
     /// [`Session`](super::Session) takes the lock for each of its runs: see

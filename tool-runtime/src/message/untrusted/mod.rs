@@ -1,7 +1,7 @@
-//! Text from untrusted sources, between marks that distinguish it from messages of the user.
+//! Text from untrusted sources, between tags that distinguish it from messages of the user.
 //!
 //! 1. `glyph.rs`: the characters of a text as a model may read them.
-//! 2. `tags.rs`: escapes what would close the marks or open others.
+//! 2. `tags.rs`: escapes what would close the tags or open others.
 //! 3. `template_tokens.rs`: escapes what a chat template would read as the end of a message.
 
 mod glyph;
@@ -27,20 +27,20 @@ const MARKS: (&str, &str) = (
 
 /// Text from an untrusted source, such as a web page, a mail or another program.
 ///
-/// The model receives the text between marks that say that it holds no instructions. The text can
-/// not close its marks: tags of the mark in it are escaped by a backslash, also those in upper
+/// The model receives the text between tags that say that it holds no instructions. The text
+/// cannot close its tags: the same tags within it are escaped with a backslash, also those in upper
 /// case, with white space or invisible characters in them, in full-width or look-alike letters, or
 /// written as character references such as `&lt;`. The source may be untrusted as well, such as the
-/// title of a page: it is sent within the marks, without quotation marks, angle brackets and
+/// title of a page: it is sent within the opening tag, without quotation marks, angle brackets and
 /// invisible characters, and truncated to 80 characters.
 ///
 /// Tokens of chat templates in the text are kept, unless you call
 /// [`escape_template_tokens`](Self::escape_template_tokens).
 ///
-/// The marks reduce the risk that a model follows instructions in the text. They do not remove it:
+/// The tags reduce the risk that a model follows instructions in the text. They do not remove it:
 /// permissions and approvals must not depend on what a model does with such a text.
 ///
-/// A tool can return it, also within another value: it serializes as the marked text.
+/// A tool can return it, also within another value: it serializes as the text between its tags.
 ///
 /// ```
 /// use tool_runtime::{Untrusted, tool};
@@ -105,7 +105,7 @@ impl Untrusted {
         &self.source
     }
 
-    /// Returns the text without marks, as it was given.
+    /// Returns the text without tags, as it was given.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -116,7 +116,7 @@ impl Untrusted {
     }
 }
 
-/// Writes the text between its marks.
+/// Writes the text between its tags.
 impl fmt::Display for Untrusted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (before, after) = MARKS;
@@ -129,7 +129,7 @@ impl fmt::Display for Untrusted {
     }
 }
 
-/// Serializes the text between its marks.
+/// Serializes the text between its tags.
 impl Serialize for Untrusted {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -31,7 +31,8 @@ use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION, contains};
 ///   in a path or an address.
 ///
 /// ASCII text, emoji and prose in other scripts stay as they are. Show a person what a model wrote
-/// only in this form: [`redacted_arguments_json`](crate::dispatch::ApprovalRequest::redacted_arguments_json) of an
+/// only in this form:
+/// [`redacted_arguments_json`](crate::dispatch::ApprovalRequest::redacted_arguments_json) of an
 /// approval has it already.
 ///
 /// ```

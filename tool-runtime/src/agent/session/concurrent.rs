@@ -7,7 +7,7 @@ use crate::agent::StopReason;
 ///
 /// It applies to the runs of one process whose stores [share their
 /// locks](super::SessionStore::locks), such as clones of a store. A run is in progress from its
-/// start until it has ended or is dropped; a paused run has ended. If another process runs the
+/// start until it ends, pauses or is dropped. If another process runs the
 /// session, the run that writes second stops with a [conflict](SessionError::Conflict).
 ///
 /// ```

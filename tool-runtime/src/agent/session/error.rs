@@ -59,7 +59,7 @@ pub enum SessionError {
     StaleDecision {
         /// The name of the session.
         session: String,
-        /// Why it does not.
+        /// The reason why the decisions are not accepted.
         reason: String,
     },
     /// Another run of this process is in progress, and the session does not wait for it: see

@@ -48,7 +48,7 @@ use crate::message::Message;
 /// ```
 ///
 /// # Concurrent runs
-/// Runs of one process run one after the other: see [`ConcurrentRuns`].
+/// In one process, the runs of a session are executed one after the other: see [`ConcurrentRuns`].
 #[derive(Clone)]
 pub struct Session {
     pub(super) agent: Agent,
@@ -91,8 +91,8 @@ impl Session {
 
     /// Loads the messages of the conversation so far. Empty if the session does not exist.
     ///
-    /// If the last calls are still open, the last message has the results of those that have
-    /// ended. While the run [waits for decisions](Self::paused), the pending calls have the result
+    /// If some of the last calls have no result yet, the last message has the results of the
+    /// others. While the run [waits for decisions](Self::paused), the pending calls have the result
     /// `TOOL_AWAITING_APPROVAL`.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl Session {
     ///
     /// The prompt is a text, or a [`Prompt`] whose messages are appended to the conversation so
     /// far. Each prompt is a separate run, to which the agent's limits apply anew. An unfinished
-    /// run is abandoned: its open calls are answered and not run.
+    /// run is abandoned: its calls without a result are not run, and get a result that says so.
     ///
     /// # Errors
     /// Returns the errors of [`Agent::run`](crate::Agent::run), and [`StopReason::Session`] if the
@@ -309,8 +309,8 @@ impl Session {
     /// next. The next write of the other run builds on a revision that is no longer current: it is
     /// refused, and that run stops with [`Conflict`](SessionError::Conflict) before it makes
     /// another call or request. Its in-flight work completes and is not saved: a model request may
-    /// be paid for in vain, and a tool may run while the same call is made again here, if it is
-    /// idempotent or read-only.
+    /// be charged although its reply is discarded, and a tool may run while the same call is made
+    /// again here, if it is idempotent or read-only.
     ///
     /// To prevent that, resume a session only after the other process has ended, or under a lock
     /// that the processes share, held for as long as a run lasts.

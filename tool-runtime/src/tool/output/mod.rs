@@ -102,8 +102,8 @@ impl ToolOutput {
         self
     }
 
-    /// Adds the output as a value, for programs, where it differs from the text. The model does not
-    /// receive it.
+    /// Adds the output as a value for programs. The model does not receive it. Add it only if it
+    /// differs from the text.
     ///
     /// ```
     /// use serde_json::json;

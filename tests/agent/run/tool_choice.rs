@@ -1,6 +1,6 @@
 //! A call that the tool choice does not allow is answered, whatever the driver.
 
-use tool_runtime::RunContext;
+use tool_runtime::{Registry, RunContext};
 
 use super::*;
 
@@ -72,6 +72,19 @@ async fn call_that_the_tool_choice_does_not_allow_is_not_run() {
     let answer = Agent::new(model, tools![echo, other]).options(options).run("Go").await.unwrap();
     let text = |index: usize| results(&answer.transcript[index])[0].text.clone();
     assert_eq!((text(2).as_str(), text(4).as_str()), (only_echo, "Not found"));
+}
+
+#[tokio::test]
+async fn chosen_tool_can_be_called_by_its_full_name() {
+    let registry = Registry::new();
+    registry.register_all_from("jira", tools![other]).unwrap();
+    for name in ["other", "jira__other"] {
+        let model = Disobedient(Mutex::new(vec![ChatReply::default().call(name, "{}")]));
+        let options = ChatOptions::default().tool_choice(ToolChoice::Tool("other".into()));
+        let agent = Agent::new(model, registry.clone()).options(options);
+        let answer = agent.run("Go").await.unwrap();
+        assert_eq!(results(&answer.transcript[2])[0].text, "Not found", "{name}");
+    }
 }
 
 /// Finds nothing.

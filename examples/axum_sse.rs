@@ -26,6 +26,7 @@ use tool_runtime::agent::session::{ConcurrentRuns, MemoryStore, Session, Session
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, RunEvent, ToolEvent};
+use tool_runtime::message::visible;
 use tool_runtime::models::DeltaSink;
 use tool_runtime::{
     Agent, CallId, ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, Policy,
@@ -158,7 +159,8 @@ fn event(item: StreamItem) -> Event {
                 Event::default().event("call").data(call.to_string())
             }
             // Three lines of data. In events, secret arguments are redacted.
-            EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, arguments }) => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, json }) => {
+                let arguments = visible(json);
                 Event::default().event("approval").data(format!("{call}\n{tool}\n{arguments}"))
             }
             // A pending call finishes a second time, after the decision: send only that result.

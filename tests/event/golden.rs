@@ -1,6 +1,6 @@
 //! Events that earlier versions wrote are read.
 
-use tool_runtime::event::{FileChange, FileOp, NetworkRequest, ProcessStart};
+use tool_runtime::event::{FileChange, FileOp, NetworkRequest, ProcessStart, ToolEvent};
 use tool_runtime::report::RunReport;
 use tool_runtime::{EffectRecord, Event};
 
@@ -29,4 +29,12 @@ fn effects_of_earlier_versions_deserialize() {
     }
     assert_eq!(effects.len(), 9);
     RunReport::from_json_lines(EFFECTS.as_bytes()).unwrap();
+}
+
+#[test]
+fn arguments_of_an_approval_request_that_were_a_value_deserialize() {
+    let line = r#"{"run":"ab","turn":2,"at":9,"layer":"tool","action":"asked","call":"c1","tool":"pay","arguments":{"to":"Ada"}}"#;
+    let event: Event = serde_json::from_str(line).unwrap();
+    let Some(ToolEvent::ApprovalRequested { json, .. }) = event.tool_event() else { panic!() };
+    assert_eq!(json, r#"{"to":"Ada"}"#);
 }

@@ -131,11 +131,11 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             ToolEvent::ApprovalRequested {
                 call: call(),
                 tool: "now".into(),
-                arguments: json!({"a": 1}),
+                json: r#"{"a": 1}"#.into(),
             }
             .into(),
             "tool asked",
-            json!({"call": "c1", "tool": "now", "arguments": {"a": 1}}),
+            json!({"call": "c1", "tool": "now", "arguments": r#"{"a": 1}"#}),
         ),
         (
             ToolEvent::Approved { call: call(), decided_by: "Ada".into() }.into(),

@@ -6,6 +6,7 @@ use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, AskLater, Batch, Decision, Dispatch,
 };
+use tool_runtime::event::{Recorder, ToolEvent};
 use tool_runtime::{
     Arguments, Effect, Fingerprint, Message, Permission, RateLimit, RunContext, StopReason,
     Stopped, Tool, ToolDefinition, ToolPreference, async_trait,
@@ -208,12 +209,16 @@ const NEIGHBOR: &str = "123456789012345678901234567891";
 async fn decision_holds_for_the_exact_digits_alone() {
     let registry = registry();
     let policy = || Policy::new().approver(AskLater).grant(["money"]).secrets(["hunter22"]);
-    let dispatcher = Dispatcher::new(registry).policy(policy());
+    let recorder = Recorder::new(100);
+    let dispatcher = Dispatcher::new(registry).policy(policy()).observer(recorder.clone());
     let call = || {
         let arguments = format!(r#"{{"amount": {BIG}, "pin": "hunter22"}}"#);
         vec![ToolCall::new("1", "pay", arguments)]
     };
     let pending = dispatcher.dispatch(call()).await.remove(0);
+    let events = recorder.events_of_action("tool", "asked");
+    let Some(ToolEvent::ApprovalRequested { json, .. }) = events[0].tool_event() else { panic!() };
+    assert_eq!(*json, format!(r#"{{"amount":{BIG},"pin":"[redacted]"}}"#));
     let json = pending.decoded_arguments.clone().unwrap();
     assert!(pending.is_pending() && json.contains(BIG), "{json}");
 

@@ -79,7 +79,7 @@ async fn decide(
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: id.clone(),
                     tool: request.call.name.clone(),
-                    arguments: request.arguments.clone(),
+                    json: request.json().to_owned(),
                 });
             };
             let approvals = &batch.state.approvals;

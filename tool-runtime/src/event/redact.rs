@@ -66,8 +66,8 @@ impl Redactor {
     fn redact_tool_event(&self, event: &mut ToolEvent) {
         match event {
             ToolEvent::Started { call } => self.redact_call(call),
-            ToolEvent::ApprovalRequested { call: _, tool, arguments } => {
-                self.redact_arguments(tool, arguments);
+            ToolEvent::ApprovalRequested { call: _, tool, json } => {
+                *json = self.redact_json(tool, json);
                 self.redact(tool);
             }
             ToolEvent::Approved { call: _, decided_by } => self.redact(decided_by),

@@ -1,10 +1,9 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
 use super::{BlockReason, ToolExecution, micros};
-use crate::message::{CallId, ToolCall};
+use crate::message::{CallId, ToolCall, json_text};
 
 /// An event of a tool call.
 ///
@@ -55,8 +54,11 @@ pub enum ToolEvent {
         call: CallId,
         /// The name by which the tool is called.
         tool: String,
-        /// The arguments that the tool would receive.
-        arguments: Value,
+        /// The exact JSON text of the arguments that the tool would receive.
+        ///
+        /// To show it to a person, make deceptive characters [visible](crate::message::visible).
+        #[serde(rename = "arguments", deserialize_with = "json_text")]
+        json: String,
     },
     /// The call was approved.
     Approved {

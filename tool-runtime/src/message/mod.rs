@@ -16,6 +16,7 @@ mod usage;
 mod visible;
 
 pub use arguments::Arguments;
+pub(crate) use arguments::json_text;
 pub use call::{CallId, ToolCall};
 pub use content::ContentPart;
 pub use media::{Audio, FileData, Image, Media};

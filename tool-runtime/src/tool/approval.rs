@@ -1,10 +1,9 @@
 //! Decisions on calls, as data that can be stored and sent.
 
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, ToolDefinition};
-use crate::message::CallId;
+use crate::message::{CallId, json_text};
 
 /// The response of an approver to a request for approval.
 ///
@@ -121,14 +120,6 @@ impl From<StoredApproval> for RunApproval {
             StoredApproval::Bound { by, fingerprint } => Self { decided_by: by, fingerprint },
         }
     }
-}
-
-/// Reads a JSON text, or a value that an earlier version of this crate stored in its place.
-fn json_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => text,
-        value => value.to_string(),
-    })
 }
 
 /// Returns JSON without the whitespace between its tokens.

@@ -158,6 +158,8 @@ pub enum FixKind {
     Semicolon,
     /// Read a string in single, curly, full-width, backtick or triple quotes.
     Quotes,
+    /// Removed the prefix of a string, as Python has them: `u'Oslo'`, `r'\d+'`.
+    StringPrefix,
     /// Read a string in doubled quotes, which may have been meant as content: `""exact words""`.
     DoubledQuotes,
     /// Read a key without quotes.
@@ -249,6 +251,7 @@ impl FixKind {
             Self::Colon => (Spelling, Lossless, "removed a second colon"),
             Self::Semicolon => (Spelling, Inferred, "read a semicolon as a comma"),
             Self::DoubledQuotes => (Spelling, Inferred, "read a string in doubled quotes"),
+            Self::StringPrefix => (Spelling, Inferred, "removed the prefix of a string"),
             Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
             Self::UnquotedKey => (Spelling, Lossless, "put quotes around a key"),
             Self::UnquotedText => (Spelling, Inferred, "put quotes around a string"),
@@ -343,6 +346,7 @@ impl FixKind {
             Self::Comma => "leave out the stray comma",
             Self::Colon => "write one colon",
             Self::Semicolon => "write a comma for the semicolon",
+            Self::StringPrefix => "write this string without a prefix",
             Self::Quotes => "put this string into plain double quotes",
             Self::UnquotedKey => "put this key into quotes",
             Self::UnquotedText => "put this text into quotes",

@@ -309,6 +309,12 @@ mod tests {
             "`a",
             "｛",
             "\\\"a ",
+            "u'",
+            "u'a', ",
+            "u'a' ",
+            "b'",
+            "r'\\d', ",
+            "`${",
         ];
         let settings = ParseSettings { options: Options::default(), keys: SchemaKeys::NONE };
         for unit in units {

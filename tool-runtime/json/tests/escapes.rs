@@ -99,3 +99,39 @@ proptest! {
         }
     }
 }
+
+/// Texts with two quotes at one end, where one or the other may be superfluous.
+#[test]
+fn doubled_quote_at_one_end_is_never_kept() {
+    let texts = [
+        "2024-03-03",
+        "24",
+        "a 24",
+        "5'10",
+        "Oslo",
+        "hello world",
+        "100%",
+        "what?",
+        "x@y.z",
+        "(a)",
+    ];
+    for text in texts {
+        for quote in ['"', '\'', '”'] {
+            for doubled in [format!("\"{text}\"\""), format!("\"\"{text}\"")] {
+                let doubled = doubled.replace('"', &quote.to_string());
+                for json in [
+                    doubled.clone(),
+                    format!("{{\"a\": {doubled}}}"),
+                    format!("{{\"a\": {doubled}, \"b\": 1}}"),
+                    format!("[{doubled}, 1]"),
+                    format!("[{doubled}]"),
+                ] {
+                    let Ok(parsed) = parse_with(&json, &Options::default()) else { continue };
+                    let value = &parsed.value;
+                    let read = [value, &value["a"], &value[0]].into_iter().find_map(|v| v.as_str());
+                    assert_eq!(read, Some(text), "{json}");
+                }
+            }
+        }
+    }
+}

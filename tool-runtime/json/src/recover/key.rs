@@ -18,6 +18,9 @@ impl<B: Builder> Parser<'_, '_, B> {
         if self.peek_quote().is_some() {
             return self.read_string(true);
         }
+        if let Some(len) = self.string_prefix_len(self.position()) {
+            return self.read_prefixed_string(len, true);
+        }
         let (source, start) = (self.source(), self.position());
         let rest = source.rest(start);
         let len = bare_key_len(rest);

@@ -15,6 +15,7 @@ use super::{
 impl<B: Builder> Parser<'_, '_, B> {
     /// Returns the end of the key that begins at `at`, and the position after its colon.
     pub(super) fn key_ahead(&mut self, at: usize) -> Option<(usize, usize)> {
+        let at = at + self.key_prefix_len(at);
         let is_quoted = self.source().quote(at).is_some();
         let end = self.key_end(at)?;
         let colon = self.skip_trivia_ahead(end);
@@ -27,6 +28,16 @@ impl<B: Builder> Parser<'_, '_, B> {
             }
             _ => None,
         }
+    }
+
+    /// The length of the prefix of a quoted key: 1 for `u'name'`.
+    fn key_prefix_len(&self, at: usize) -> usize {
+        let is_prefixed = matches!(
+            self.source().rest_bytes(at),
+            [b'u' | b'r' | b'b' | b'U' | b'R' | b'B', b'"' | b'\'', next, ..]
+                if next.is_ascii_alphabetic() || *next == b'_'
+        );
+        usize::from(is_prefixed)
     }
 
     /// Returns the end of the key that begins at `at`, if it ends.

@@ -238,6 +238,9 @@ impl<B: Builder> Parser<'_, '_, B> {
         if at >= self.source().end() || self.source().quote(at).is_some() {
             return Plausibility::Strong;
         }
+        if self.string_prefix_len(at).is_some() {
+            return Plausibility::Strong;
+        }
         let sign = self.source().sign(at).map(|(sign, _)| sign);
         if matches!(sign, Some(b'{' | b'[' | b'(' | b'}' | b']' | b')')) {
             return Plausibility::Strong;

@@ -14,7 +14,8 @@
 //!        ├▶ comma       what separates elements: commas, semicolons, ellipses
 //!        ├▶ key         keys and colons
 //!        ├▶ bracket     opening and closing brackets
-//!        ├▶ string      strings in quotes: repeated_quotes, unclosed_string; escape decodes them,
+//!        ├▶ string      strings in quotes: string_prefix, repeated_quotes, unclosed_string; escape
+//!        │              decodes them,
 //!        │              and escape_meaning judges the escapes that JSON does not have
 //!        ├▶ number      numbers, and what only looks like one
 //!        └▶ word        literals and words without quotes
@@ -48,6 +49,7 @@ mod repeated_quotes;
 mod schema_keys;
 mod source;
 mod string;
+mod string_prefix;
 #[cfg(test)]
 mod tests;
 mod trivia;

@@ -9,7 +9,7 @@ use super::{
 use crate::FixKind;
 
 impl<B: Builder> Parser<'_, '_, B> {
-    /// Returns whether two quotes end the single word that begins at `start`: `"Oslo""`.
+    /// Returns whether two quotes end the single word or date that begins at `start`: `"Oslo""`.
     pub(super) fn is_closed_by_two_quotes(
         &mut self,
         start: usize,
@@ -21,7 +21,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         self.source().byte(at) == Some(b'"')
             && self.kind() == Some(ContainerKind::Object)
             && self.source().byte(second) == Some(b'"')
-            && is_name(self.source().slice(start..at))
+            && is_name_or_date(self.source().slice(start..at))
             && if is_key {
                 self.is_colon(second + len)
             } else {
@@ -124,4 +124,13 @@ impl<B: Builder> Parser<'_, '_, B> {
         }
         Ok((text, open..self.position()))
     }
+}
+
+/// Returns whether `word` is a name, a date or a time, after which a quote is no sign of inches.
+fn is_name_or_date(word: &str) -> bool {
+    let is_date_char = |c: char| c.is_ascii_digit() || "-:.+TZ".contains(c);
+    let is_date = word.chars().all(is_date_char)
+        && word.starts_with(|c: char| c.is_ascii_digit())
+        && (word.contains(':') || word.matches('-').count() > 1);
+    is_date || is_name(word)
 }

@@ -15,6 +15,7 @@ use super::{
     lookahead::Plausibility,
     parser::{Parser, PreviousValue},
     source::QuoteStyle,
+    string_prefix::TEMPLATE,
     word::is_name,
 };
 use crate::FixKind;
@@ -111,6 +112,9 @@ impl<B: Builder> Parser<'_, '_, B> {
         let is_truncated = matches!(end, StringEnd::Truncated);
         let raw = self.source().slice(start..stop);
 
+        if style == QuoteStyle::Backtick && raw.contains("${") {
+            return Err(RecoveryError::syntax(open, TEMPLATE));
+        }
         if style != QuoteStyle::Double {
             self.record_fix(FixKind::Quotes, open..start)?;
         }
@@ -224,7 +228,13 @@ impl<B: Builder> Parser<'_, '_, B> {
                     ));
                 }
                 is_end
-            } else if self.ends_value(at, len, inner)? {
+            } else if self.ends_value(start, at, len, inner)? {
+                // `""(a)"`: the first of two quotes may be superfluous, or part of the text.
+                let content = self.source().slice(start..at);
+                let is_doubled = inner.count == 1 && inner.first == start;
+                if is_doubled && content.contains(char::is_alphanumeric) {
+                    return Err(RecoveryError::syntax(start, TWO_READINGS));
+                }
                 true
             } else if let Some(stop) = self.end_before_key(start, at, inner)? {
                 self.check_escaped_quotes(start, stop, inner)?;
@@ -270,9 +280,10 @@ impl<B: Builder> Parser<'_, '_, B> {
         matches!(self.source().sign(next), Some((b':' | b'=', _)))
     }
 
-    /// Returns whether the quote at `at` ends a value.
+    /// Returns whether the quote at `at` ends the value whose content begins at `start`.
     fn ends_value(
         &mut self,
+        start: usize,
         at: usize,
         len: usize,
         inner: &mut InnerQuotes,
@@ -294,10 +305,9 @@ impl<B: Builder> Parser<'_, '_, B> {
         if inner.is_doubtful || self.containers().is_empty() && !is_sole {
             return Err(unclear);
         }
-        // `"Oslo""`: the previous quote may be superfluous, or part of the text as in `24""`.
-        let has_digit = |at| self.source().char_before(at).is_some_and(|c| c.is_ascii_digit());
+        // `"24""`: the previous quote may be superfluous, or part of the text.
         let is_next = inner.last <= at && self.source().slice(inner.last..at).trim().is_empty();
-        if inner.count % 2 == 1 && is_next && !has_digit(inner.last - 1) {
+        if inner.count % 2 == 1 && is_next && !self.is_sentence_about_inches(start, inner.first) {
             return Err(unclear);
         }
         self.count_brackets(at, inner);
@@ -320,6 +330,16 @@ impl<B: Builder> Parser<'_, '_, B> {
             }
             (false, false) => Ok(true),
         }
+    }
+
+    /// Returns whether the text alone is a sentence that ends in inches: `"The TV is 72""`.
+    fn is_sentence_about_inches(&self, start: usize, quote: usize) -> bool {
+        let text = self.source().slice(start..quote);
+        let digits = text.len() - text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let is_sentence = text
+            .get(..text.len() - digits)
+            .is_some_and(|text| text.ends_with(' ') && text.split_whitespace().nth(1).is_some());
+        self.containers().is_empty() && (1..4).contains(&digits) && is_sentence
     }
 
     /// Returns whether a semicolon in place of a comma follows, and no words after it.

@@ -74,6 +74,9 @@ impl<B: Builder> Parser<'_, '_, B> {
         }
         let value = if self.peek_quote().is_some() {
             self.read_strings()?
+        } else if let Some(len) = self.string_prefix_len(self.position()) {
+            let (text, span) = self.read_prefixed_string(len, false)?;
+            B::string(text, false, span)
         } else {
             self.read_unquoted(follows_weak_string)?
         };

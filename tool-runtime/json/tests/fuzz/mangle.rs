@@ -4,7 +4,7 @@ use crate::corpus;
 use crate::draw::Draws;
 
 /// The fragments that are inserted.
-const FRAGMENTS: [&str; 71] = [
+const FRAGMENTS: [&str; 77] = [
     "{",
     "}",
     "[",
@@ -28,6 +28,12 @@ const FRAGMENTS: [&str; 71] = [
     "\\u00e9",
     "\\ud83d",
     "C:\\",
+    "u'",
+    "r\"",
+    "b'a'",
+    "f'",
+    "a\"\"",
+    "${a}",
     "\\'",
     "\\`",
     "\\$",

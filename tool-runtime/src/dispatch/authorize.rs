@@ -79,7 +79,7 @@ async fn decide(
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: id.clone(),
                     tool: request.call.name.clone(),
-                    json: request.json().to_owned(),
+                    json: request.arguments_json().to_owned(),
                 });
             };
             let approvals = &batch.state.approvals;

@@ -12,7 +12,8 @@ use crate::guard::{CatchPanic, Panic};
 use crate::message::ToolCall;
 use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
-/// Middleware around each call: it may change, answer or block the call, and change its execution.
+/// Middleware around each call: it may change or block the call, return a result in its place, and
+/// change its execution.
 ///
 /// Of several interceptors the first is the outermost: [`before_call`](Self::before_call) runs in
 /// the order in which they were [added](crate::Policy::interceptor),

@@ -140,8 +140,8 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the next complete event, or `None` until more bytes are pushed. Blocks of lines
-    /// without the field `data` are no events.
+    /// Returns the next complete event, or `None` until more bytes are pushed. A block of
+    /// lines without the field `data` is not an event.
     ///
     /// # Errors
     /// [`MessageTooLong`], once for each event that exceeds the limit. The event is skipped, and

@@ -22,7 +22,7 @@ pub enum HttpMethod {
     /// Submits the body to a resource.
     #[default]
     Post,
-    /// Replaces a resource by the body.
+    /// Replaces a resource with the body.
     Put,
     /// Changes a resource as the body describes.
     Patch,

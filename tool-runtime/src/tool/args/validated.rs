@@ -15,6 +15,18 @@ use crate::tool::{ToolContext, ToolDefinition, ToolError};
 /// The arguments of a call after repair and validation.
 ///
 /// [`ToolDefinition::validate_arguments`] creates it.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::{ToolContext, ToolDefinition};
+///
+/// let schema = json!({ "type": "object", "properties": { "days": { "type": "integer" } } });
+/// let forecast = ToolDefinition::new("forecast", "Returns the forecast.", schema);
+/// let arguments = forecast.validate_arguments(&"{days: 3}".into(), &ToolContext::default())?;
+/// assert_eq!(arguments.value(), &json!({ "days": 3 }));
+/// assert_eq!(arguments.json().to_text(), r#"{"days":3}"#);
+/// # Ok::<(), tool_runtime::ToolError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidatedArguments {
     pub(crate) value: Value,

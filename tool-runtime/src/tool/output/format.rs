@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::ToolOutput;
 use crate::tool::bounds::is_plain;
 
-/// Separates the labelled values of a row.
+/// Separates the values of a row.
 const SEPARATOR: &str = " | ";
 
 /// The labelled text of an empty list, because an empty result would be ambiguous to a model.
@@ -42,7 +42,7 @@ const NO_ROWS: &str = "no results";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum OutputFormat {
-    /// One line for each row, with a label before each value. This is the default.
+    /// One line for each row, in which each value follows its name. This is the default.
     #[default]
     #[serde(rename = "labeled")]
     Labelled,
@@ -99,7 +99,7 @@ impl JsonSchema for OutputFormat {
     }
 }
 
-/// One row of a list that a tool returns: labelled values in their order.
+/// One row of a list that a tool returns: named values in their order.
 ///
 /// ```
 /// use tool_runtime::{OutputFormat, Row};
@@ -122,22 +122,22 @@ impl Row {
         Self::default()
     }
 
-    /// Adds a labelled value, or replaces the value with the same label.
+    /// Adds a named value, or replaces the value with the same name.
     #[must_use]
-    pub fn with(mut self, label: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
-        let (label, value) = (label.into(), value.into());
-        match self.0.iter_mut().find(|(known, _)| *known == label) {
+    pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, current)) => *current = value,
-            None => self.0.push((label, value)),
+            None => self.0.push((name, value)),
         }
         self
     }
 
     fn labelled(&self) -> String {
         let values = self.0.iter().filter(|(_, value)| !value.is_null());
-        let values = values.map(|(label, value)| match value {
-            Value::String(text) => format!("{}: {}", unambiguous(label), unambiguous(text)),
-            value => format!("{}: {value}", unambiguous(label)),
+        let values = values.map(|(name, value)| match value {
+            Value::String(text) => format!("{}: {}", unambiguous(name), unambiguous(text)),
+            value => format!("{}: {value}", unambiguous(name)),
         });
         let line = values.collect::<Vec<_>>().join(SEPARATOR);
         if line.is_empty() { "{}".to_owned() } else { line }
@@ -147,8 +147,8 @@ impl Row {
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (label, value) in &self.0 {
-            map.serialize_entry(label, value)?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
         }
         map.end()
     }

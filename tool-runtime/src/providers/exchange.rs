@@ -3,6 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use super::codec::{Assemble, Codec, DecodeError, Framing};
@@ -24,6 +25,9 @@ const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The highest number of bytes of a reply; far more than any model writes.
 const MAX_BYTES: usize = 32 << 20;
+
+/// The highest number of bytes of a streamed reply, which repeats names and ids in each message.
+const MAX_STREAM_BYTES: usize = 8 * MAX_BYTES;
 
 /// Reason for a stream that ended early.
 const ENDED_EARLY: &str = "the stream ended before the reply was complete";
@@ -52,7 +56,12 @@ impl CompleteBody {
         exchange: &HttpExchange<'_, C>,
     ) -> Result<ChatReply, ModelError> {
         let decoded = exchange.codec.decode(&self.body, &exchange.names);
-        decoded.map_err(|error| exchange.decode_error(error, &self.body, &self.headers))
+        decoded.map_err(|error| match error {
+            DecodeError::Malformed(_) if !has_length(&self.headers) && is_cut_json(&self.body) => {
+                exchange.closed()
+            }
+            error => exchange.decode_error(error, &self.body, &self.headers),
+        })
     }
 }
 
@@ -67,7 +76,7 @@ impl<C: Codec> HttpExchange<'_, C> {
         while let Some(chunk) = self.next_chunk(&mut body).await? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > MAX_BYTES {
-                return Err(self.too_long(&bytes, &headers));
+                return Err(self.too_long(MAX_BYTES, &bytes, &headers));
             }
         }
         let body = self.utf8(bytes, &headers)?;
@@ -95,10 +104,12 @@ impl<C: Codec> HttpExchange<'_, C> {
         let (mut start, mut last) = (Vec::new(), String::new());
         while let Some(chunk) = self.next_chunk(&mut body).await? {
             received += chunk.len();
-            let messages = frames.push(&chunk).map_err(|_| self.too_long(&chunk, &headers))?;
+            let messages = frames.push(&chunk);
+            let messages =
+                messages.map_err(|error| self.too_long(error.limit, &chunk, &headers))?;
             // Frames may each be short and never end.
-            if received > 8 * MAX_BYTES {
-                return Err(self.too_long(&chunk, &headers));
+            if received > MAX_STREAM_BYTES {
+                return Err(self.too_long(MAX_STREAM_BYTES, &chunk, &headers));
             }
             if last.is_empty() && start.len() < MAX_EXCERPT {
                 start.extend_from_slice(&chunk);
@@ -119,15 +130,18 @@ impl<C: Codec> HttpExchange<'_, C> {
         if !assembler.is_done()
             && let Some(message) = frames.finish()
         {
+            let has_begun = !last.is_empty();
+            let is_cut = message.has_invalid_utf8 || is_cut_json(&message.text);
+            if is_cut && (has_begun || !message.has_invalid_utf8) {
+                return Err(self.closed());
+            }
             last = self.valid_utf8(message, &headers)?;
             let pushed = assembler.push(&last, deltas);
             pushed.map_err(|error| self.decode_error(error, &last, &headers))?;
         }
         assembler.finish().map_err(|error| match error {
             // Some servers close a broken connection as if the reply were complete.
-            DecodeError::Incomplete if !last.is_empty() => {
-                transport_error(&self.url, TransportError::Connection(ENDED_EARLY.into()))
-            }
+            DecodeError::Incomplete if !last.is_empty() || is_cut_event(&start) => self.closed(),
             error => {
                 let start = String::from_utf8_lossy(&start);
                 let body = if last.is_empty() { &*start } else { &last };
@@ -166,6 +180,11 @@ impl<C: Codec> HttpExchange<'_, C> {
         body.next().await.map_err(|error| transport_error(&self.url, error))
     }
 
+    /// Returns the error of a connection that was closed within a reply.
+    fn closed(&self) -> ModelError {
+        transport_error(&self.url, TransportError::Connection(ENDED_EARLY.into()))
+    }
+
     fn decode_error(&self, error: DecodeError, body: &str, headers: &Headers) -> ModelError {
         let failure = match error {
             DecodeError::Malformed(reason) => return self.malformed(reason, body, headers),
@@ -196,6 +215,9 @@ impl<C: Codec> HttpExchange<'_, C> {
 
     fn utf8(&self, bytes: Vec<u8>, headers: &Headers) -> Result<String, ModelError> {
         String::from_utf8(bytes).map_err(|error| {
+            if !has_length(headers) && error.utf8_error().error_len().is_none() {
+                return self.closed();
+            }
             let body = String::from_utf8_lossy(error.as_bytes());
             self.malformed("not UTF-8", &body, headers)
         })
@@ -208,8 +230,8 @@ impl<C: Codec> HttpExchange<'_, C> {
         }
     }
 
-    fn too_long(&self, bytes: &[u8], headers: &Headers) -> ModelError {
-        let reason = format!("longer than {MAX_BYTES} bytes");
+    fn too_long(&self, limit: usize, bytes: &[u8], headers: &Headers) -> ModelError {
+        let reason = format!("longer than {limit} bytes");
         let start = bytes.get(..4 * MAX_EXCERPT).unwrap_or(bytes);
         self.malformed(reason, &String::from_utf8_lossy(start), headers)
     }
@@ -225,6 +247,25 @@ impl<C: Codec> HttpExchange<'_, C> {
     }
 }
 
+/// Returns whether a response announced where its body ends. Otherwise the end of the connection
+/// ends it, at whatever place that is.
+fn has_length(headers: &Headers) -> bool {
+    ["content-length", "transfer-encoding"].iter().any(|name| headers.get(name).is_some())
+}
+
+/// Returns whether bytes without a message begin with a field of a server-sent event.
+fn is_cut_event(start: &[u8]) -> bool {
+    let line = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    let fields = [&b"data:"[..], b"event:", b"id:", b"retry:"];
+    !line.is_empty() && fields.iter().any(|it| it.starts_with(line) || line.starts_with(it))
+}
+
+/// Returns whether a text is the beginning of a JSON object or array.
+fn is_cut_json(text: &str) -> bool {
+    let parsed = serde_json::from_str::<IgnoredAny>(text);
+    text.trim_start().starts_with(['{', '[']) && parsed.is_err_and(|error| error.is_eof())
+}
+
 pub(super) fn transport_error(url: &str, error: TransportError) -> ModelError {
     match error {
         TransportError::Setup(text) => ModelError::Setup(text),
@@ -232,9 +273,11 @@ pub(super) fn transport_error(url: &str, error: TransportError) -> ModelError {
             ModelError::Unreachable { url: url.to_owned(), source }
         }
         TransportError::Timeout { limit } => timeout_error(url, limit),
-        error @ TransportError::BodyTooLong { .. } => {
-            ModelError::Unreachable { url: url.to_owned(), source: error.into() }
-        }
+        error @ TransportError::BodyTooLong { .. } => ModelError::Malformed {
+            reason: error.to_string(),
+            body: String::new(),
+            request_id: None,
+        },
         TransportError::Unrecorded(text) => ModelError::Unrecorded(text),
     }
 }

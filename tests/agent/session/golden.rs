@@ -109,14 +109,21 @@ async fn records_of_an_earlier_version_are_continued() {
 async fn file_of_an_earlier_version_is_continued() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("golden");
     std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join(format!("sessions-{}.db", std::process::id()));
-    std::fs::write(&file, include_bytes!("../../golden/sessions/sessions.db")).unwrap();
-    let store = tool_runtime::store::Sqlite::open(&file).await.unwrap();
-    for (session, record) in records() {
-        assert_eq!(store.load(&session).await.unwrap(), Some(record), "{session}");
+    for (version, bytes) in [
+        (1, &include_bytes!("../../golden/sessions/sessions.db")[..]),
+        // With checksums.
+        (2, include_bytes!("../../golden/sessions/sessions_2.db")),
+    ] {
+        let file = folder.join(format!("sessions-{version}-{}.db", std::process::id()));
+        std::fs::write(&file, bytes).unwrap();
+        let store = tool_runtime::store::Sqlite::open(&file).await.unwrap();
+        for (session, record) in records() {
+            let loaded = store.load(&session).await.unwrap();
+            assert_eq!(loaded, Some(record), "{session} of version {version}");
+        }
+        check(store).await;
+        std::fs::remove_file(file).unwrap();
     }
-    check(store).await;
-    std::fs::remove_file(file).unwrap();
 }
 
 /// The second prompt loads the window only: the first one has stored what that takes.

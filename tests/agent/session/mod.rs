@@ -1,6 +1,8 @@
 //! Sessions: their runs, the contract of stores, and SQLite files.
 
 mod abandoned;
+#[cfg(feature = "sqlite")]
+mod altered_files;
 mod concurrent;
 mod conformance;
 mod early_results;

@@ -1,12 +1,20 @@
 //! Session store in an SQLite file.
 //!
 //! The store does not interpret conversations: messages are JSON texts in their order, and the
-//! state of the run is an opaque text. The file has two tables (`schema.rs`). Opening it runs the
+//! state of the run is an opaque text. The tables are in `schema.rs`. Opening a file runs the
 //! missing migrations (`open.rs`, `schema.rs`), and every operation is one transaction
 //! (`session_table.rs`).
+//!
+//! An altered file is an error and never another conversation: every row has a checksum
+//! (`checksum.rs`, `row.rs`), and a session is missing only if the list of names is complete
+//! (`names.rs`). A file that can't be written can be read (`read_only.rs`).
 
+mod checksum;
 mod error;
+mod names;
 mod open;
+mod read_only;
+mod row;
 mod schema;
 mod session_table;
 #[cfg(test)]
@@ -36,6 +44,14 @@ use crate::agent::session::{
 /// **Concurrency.** Several processes may use one file. They wait for each other for at most five
 /// seconds. A writer whose revision is no longer current gets a [conflict](SessionError::Conflict).
 /// The file must not be on a network file system.
+///
+/// **Damage.** Every record has a checksum. If a failing disk or another program altered the file,
+/// loading returns [`CorruptRecord`](SessionError::CorruptRecord), or another error, and never
+/// another conversation. The checksums are no signatures: they don't detect a person who can write
+/// the file.
+///
+/// **Read-only files.** A file, or a file system, that can't be written can be opened and read.
+/// Saving returns [`InvalidWrite`](SessionError::InvalidWrite).
 ///
 /// **Cancellation.** The store runs on tokio's blocking pool, one operation at a time. If the
 /// future of a save is dropped, the save still completes.

@@ -7,13 +7,19 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::{OpenError, OpenFailure};
+use super::read_only;
 use super::schema::migrate;
 
 /// The time that a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) fn file(path: &Path) -> Result<Connection, OpenError> {
-    open_file(path).map_err(|failure| failure.at(path))
+    let opened = open_file(path).or_else(|failure| match read_only::is_read_only(&failure) {
+        // The first failure says more if there is no file.
+        true => read_only::open(path).map_err(|_| failure),
+        false => Err(failure),
+    });
+    opened.map_err(|failure| failure.at(path))
 }
 
 fn open_file(path: &Path) -> Result<Connection, OpenFailure> {
@@ -28,6 +34,10 @@ fn open_file(path: &Path) -> Result<Connection, OpenFailure> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // Before any change, because the file may belong to another program.
     migrate(&mut connection)?;
+    if connection.is_readonly("main")? {
+        // A read-only file has the log that it was written with.
+        return Ok(connection);
+    }
     enable_wal(&connection)?;
     // With a write-ahead log, a level below FULL syncs only now and then: a power failure could
     // undo an acknowledged save.

@@ -1,10 +1,12 @@
-//! Operations on the two tables of sessions.
+//! Operations on the tables of sessions.
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
+use super::row::{COLUMNS, SessionRow, check_names, damaged, failed, find};
+use super::{checksum, names};
 use crate::agent::session::{
     SessionError, SessionInfo, SessionPart, SessionQuery, SessionRecord, SessionWrite,
 };
@@ -17,20 +19,6 @@ pub(super) struct EncodedWrite {
     from: usize,
     messages: Vec<String>,
     state: String,
-}
-
-/// Row of a session.
-struct SessionRow {
-    id: i64,
-    revision: i64,
-    messages: i64,
-}
-
-impl SessionRow {
-    /// Returns the revision and the number of messages.
-    fn position(&self) -> (u64, usize) {
-        (self.revision.cast_unsigned(), usize::try_from(self.messages).unwrap_or_default())
-    }
 }
 
 impl EncodedWrite {
@@ -51,51 +39,78 @@ impl EncodedWrite {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| failed(&self.session, error))?;
-        let found = row(&transaction, &self.session)?;
+        let found = find(&transaction, &self.session)?;
         let (revision, saved_count) = found.as_ref().map_or((0, 0), SessionRow::position);
         let write = SessionWrite::update(self.revision).messages(self.from, &[]);
         let revision = write.check(&self.session, revision, saved_count)?;
-        self.write(&transaction, found.as_ref(), saved_count, revision.cast_signed())
+        let chain = chain_before(&transaction, &self.session, found.as_ref(), self.from)?;
+        self.write(&transaction, found.as_ref(), chain, revision.cast_signed())
             .and_then(|_| transaction.commit())
             .map_err(|error| failed(&self.session, error))?;
         Ok(revision)
     }
 
-    /// Writes the rows, and returns the id of the session.
+    /// Writes the rows, and returns the id of the session. `chain` is the checksum of the messages
+    /// before those of the write.
     fn write(
         &self,
         transaction: &Transaction<'_>,
         found: Option<&SessionRow>,
-        saved_count: usize,
+        mut chain: i64,
         revision: i64,
     ) -> rusqlite::Result<i64> {
-        let messages = number(self.from + self.messages.len());
         let id = match found {
-            Some(&SessionRow { id, .. }) => {
-                let update = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, \
-                              saved_at = ?5 WHERE id = ?1";
-                transaction.execute(update, (id, revision, messages, &self.state, now()))?;
-                id
-            }
+            Some(&SessionRow { id, .. }) => id,
             None => {
                 let insert = "INSERT INTO sessions (name, revision, messages, state, saved_at) \
-                             VALUES (?1, ?2, ?3, ?4, ?5)";
-                transaction
-                    .execute(insert, (&self.session, revision, messages, &self.state, now()))?;
-                transaction.last_insert_rowid()
+                             VALUES (?1, ?2, 0, '', 0)";
+                transaction.execute(insert, (&self.session, revision))?;
+                let id = transaction.last_insert_rowid();
+                names::toggle(transaction, &self.session, 1)?;
+                id
             }
         };
+        let saved_count = found.map_or(0, |found| found.position().1);
         if saved_count > self.from {
             let truncate = "DELETE FROM messages WHERE session = ?1 AND place >= ?2";
             transaction.execute(truncate, (id, number(self.from)))?;
         }
-        let mut insert = transaction
-            .prepare("INSERT INTO messages (session, place, message) VALUES (?1, ?2, ?3)")?;
+        let mut insert = transaction.prepare(
+            "INSERT INTO messages (session, place, message, chain) VALUES (?1, ?2, ?3, ?4)",
+        )?;
         for (index, message) in (self.from..).zip(&self.messages) {
-            insert.execute((id, number(index), message))?;
+            chain = checksum::after_message(chain, message.as_bytes());
+            insert.execute((id, number(index), message, chain))?;
         }
+        let messages = number(self.from + self.messages.len());
+        let state_checksum = checksum::of_text(self.state.as_bytes());
+        let row = SessionRow::new(id, revision, messages, now(), state_checksum, chain);
+        let update = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, saved_at = ?5, \
+                      state_checksum = ?6, chain = ?7, checksum = ?8 WHERE id = ?1";
+        let checksum = row.checksum_as(&self.session);
+        let values =
+            (id, revision, messages, &self.state, row.saved_at, state_checksum, chain, checksum);
+        transaction.execute(update, values)?;
         Ok(id)
     }
+}
+
+/// Returns the checksum of the messages of a session before this index.
+fn chain_before(
+    transaction: &Transaction<'_>,
+    session: &str,
+    found: Option<&SessionRow>,
+    index: usize,
+) -> Result<i64, SessionError> {
+    let Some((row, last)) = found.zip(index.checked_sub(1)) else { return Ok(checksum::EMPTY) };
+    if index == row.position().1 {
+        return Ok(row.chain);
+    }
+    let chain = "SELECT chain FROM messages WHERE session = ?1 AND place = ?2";
+    let chain = transaction.query_row(chain, (row.id, number(last)), |row| row.get(0)).optional();
+    chain
+        .map_err(|error| failed(session, error))?
+        .ok_or_else(|| damaged(session, Some(last), "message is missing"))
 }
 
 pub(super) fn load(
@@ -113,43 +128,69 @@ pub(super) fn load_range(
 ) -> Result<Option<SessionPart>, SessionError> {
     // One transaction, so that both tables are from the same moment.
     let transaction = connection.transaction().map_err(|error| failed(session, error))?;
-    let Some(SessionRow { id, revision, messages: count }) = row(&transaction, session)? else {
-        return Ok(None);
-    };
-    let count = usize::try_from(count).unwrap_or_default();
+    let Some(row) = find(&transaction, session)? else { return Ok(None) };
+    let (revision, count) = row.position();
     // A range that ends with the conversation also covers messages that should not be there.
     let end = if range.end < count { range.end } else { usize::MAX };
     let from = range.start.min(end.min(count));
-    let read = || -> rusqlite::Result<(String, Vec<(i64, String)>)> {
-        let state =
-            transaction
-                .query_row("SELECT state FROM sessions WHERE id = ?1", (id,), |row| row.get(0))?;
-        let texts = "SELECT place, message FROM messages \
-                     WHERE session = ?1 AND place >= ?2 AND place < ?3 ORDER BY place";
+    let state = "SELECT state FROM sessions WHERE id = ?1";
+    let state: String = transaction
+        .query_row(state, (row.id,), |row| row.get(0))
+        .map_err(|error| failed(session, error))?;
+    if checksum::of_text(state.as_bytes()) != row.state_checksum {
+        return Err(damaged(session, None, "the checksum of the state is wrong"));
+    }
+    let messages = match from < end.min(count) || end == usize::MAX {
+        true => read_messages(&transaction, session, &row, from..end)?,
+        false => Vec::new(),
+    };
+    Ok(Some(SessionPart::new(from, messages, count, state, revision)))
+}
+
+/// Reads and verifies the messages of a range.
+fn read_messages(
+    transaction: &Transaction<'_>,
+    session: &str,
+    row: &SessionRow,
+    range: Range<usize>,
+) -> Result<Vec<Message>, SessionError> {
+    let (_, count) = row.position();
+    let mut chain = chain_before(transaction, session, Some(row), range.start)?;
+    // With the message after the range: its checksum shows that the range is the newest one.
+    let texts = "SELECT place, message, chain FROM messages \
+                 WHERE session = ?1 AND place >= ?2 AND place <= ?3 ORDER BY place";
+    let read = || -> rusqlite::Result<Vec<(i64, String, i64)>> {
         let mut texts = transaction.prepare(texts)?;
-        let texts = texts
-            .query_map((id, number(from), number(end)), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok((state, texts.collect::<Result<_, _>>()?))
+        let bounds = (row.id, number(range.start), number(range.end));
+        let texts = texts.query_map(bounds, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        texts.collect()
     };
-    let (state, texts) = read().map_err(|error| failed(session, error))?;
-    let damaged = |place, reason| SessionError::CorruptRecord {
-        session: session.to_owned(),
-        message_index: Some(place),
-        reason,
-    };
-    let mut messages = Vec::with_capacity(texts.len());
-    for (expected, (index, text)) in (from..).zip(texts) {
-        if index != number(expected) {
-            return Err(damaged(expected, "message is missing".into()));
+    let mut messages = Vec::new();
+    let mut next = range.start;
+    for (index, text, expected) in read().map_err(|error| failed(session, error))? {
+        if index != number(next) {
+            return Err(damaged(session, Some(next), "message is missing"));
         }
-        let message: Message =
-            serde_json::from_str(&text).map_err(|error| damaged(expected, error.to_string()))?;
-        messages.push(message);
+        chain = checksum::after_message(chain, text.as_bytes());
+        if chain != expected {
+            return Err(damaged(session, Some(next), "the checksum of the message is wrong"));
+        }
+        if next < range.end {
+            let message: Message = serde_json::from_str(&text)
+                .map_err(|error| damaged(session, Some(next), error.to_string()))?;
+            messages.push(message);
+        }
+        next += 1;
     }
-    if from + messages.len() != end.min(count) {
-        return Err(damaged(from + messages.len(), format!("expected {count} messages")));
+    // A range within the conversation ends with the message after it.
+    let expected = if range.end == usize::MAX { count } else { range.end + 1 };
+    if next != expected {
+        return Err(damaged(session, Some(next), format!("expected {count} messages")));
     }
-    Ok(Some(SessionPart::new(from, messages, count, state, revision.cast_unsigned())))
+    if next == count && chain != row.chain {
+        return Err(damaged(session, None, "the checksum of the messages is wrong"));
+    }
+    Ok(messages)
 }
 
 /// Copies the messages before `write.from` and adds those of the write.
@@ -162,21 +203,22 @@ pub(super) fn fork(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let source = row(&transaction, session)?;
+    let source = find(&transaction, session)?;
     let (revision, count) = source.as_ref().map_or((0, 0), SessionRow::position);
     SessionWrite::update(write.revision)
         .messages(write.from, &[])
         .check(session, revision, count)?;
-    if row(&transaction, &to)?.is_some() {
+    if find(&transaction, &to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to });
     }
+    let chain = chain_before(&transaction, session, source.as_ref(), write.from)?;
     let revision = SessionWrite::create().check(&to, 0, 0)?;
     let copy = EncodedWrite { session: to, ..write };
     let copied = || -> rusqlite::Result<()> {
-        let id = copy.write(&transaction, None, 0, revision.cast_signed())?;
+        let id = copy.write(&transaction, None, chain, revision.cast_signed())?;
         if let Some(source) = source {
-            let messages = "INSERT INTO messages (session, place, message) \
-                            SELECT ?1, place, message FROM messages \
+            let messages = "INSERT INTO messages (session, place, message, chain) \
+                            SELECT ?1, place, message, chain FROM messages \
                             WHERE session = ?2 AND place < ?3";
             transaction.execute(messages, (id, source.id, number(copy.from)))?;
         }
@@ -194,10 +236,12 @@ pub(super) fn list(
 ) -> Result<Vec<SessionInfo>, SessionError> {
     let mut query = SessionQuery::all().prefix(prefix);
     query.after = after;
-    let read = || -> rusqlite::Result<Vec<SessionInfo>> {
-        let names = "SELECT name, messages, revision, saved_at FROM sessions \
-                     WHERE name >= ?1 ORDER BY name";
-        let mut found = connection.prepare(names)?;
+    let transaction = connection.transaction().map_err(|error| failed(prefix, error))?;
+    // A session that the index has lost would be missing from the list.
+    check_names(&transaction, prefix)?;
+    let read = || -> rusqlite::Result<Vec<(String, SessionRow)>> {
+        let names = format!("SELECT {COLUMNS}, name FROM sessions WHERE name >= ?1 ORDER BY name");
+        let mut found = transaction.prepare(&names)?;
         let start = after.map_or(prefix, |after| after.max(prefix));
         let mut found = found.query((start,))?;
         let mut listed = Vec::new();
@@ -205,23 +249,25 @@ pub(super) fn list(
         while listed.len() < limit
             && let Some(row) = found.next()?
         {
-            let name: String = row.get(0)?;
+            let name: String = row.get(7)?;
             if !name.starts_with(prefix) {
                 break;
             }
-            if !query.matches(&name) {
-                continue;
+            if query.matches(&name) {
+                listed.push((name, SessionRow::read(row)?));
             }
-            let (messages, revision, saved_at): (i64, i64, i64) =
-                (row.get(1)?, row.get(2)?, row.get(3)?);
-            let messages = usize::try_from(messages).unwrap_or_default();
-            let saved_at = SystemTime::UNIX_EPOCH
-                + Duration::from_micros(u64::try_from(saved_at).unwrap_or_default());
-            listed.push(SessionInfo::new(name, messages, revision.cast_unsigned(), saved_at));
         }
         Ok(listed)
     };
-    read().map_err(SessionError::unavailable)
+    let listed = read().map_err(|error| failed(prefix, error))?.into_iter();
+    let info = |(name, row): (String, SessionRow)| {
+        let row = row.verified(&name)?;
+        let (revision, messages) = row.position();
+        let saved_at = SystemTime::UNIX_EPOCH
+            + Duration::from_micros(u64::try_from(row.saved_at).unwrap_or_default());
+        Ok(SessionInfo::new(name, messages, revision, saved_at))
+    };
+    listed.map(info).collect()
 }
 
 pub(super) fn rename(
@@ -232,15 +278,21 @@ pub(super) fn rename(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let Some(SessionRow { id, .. }) = row(&transaction, session)? else {
+    let Some(row) = find(&transaction, session)? else {
         return Err(SessionError::NotFound { session: session.to_owned() });
     };
-    if session != to && row(&transaction, to)?.is_some() {
+    if session == to {
+        return Ok(());
+    }
+    if find(&transaction, to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to.to_owned() });
     }
+    let update = "UPDATE sessions SET name = ?2, checksum = ?3 WHERE id = ?1";
     transaction
-        .execute("UPDATE sessions SET name = ?2 WHERE id = ?1", (id, to))
-        .and_then(|_| transaction.commit())
+        .execute(update, (row.id, to, row.checksum_as(to)))
+        .and_then(|_| names::toggle(&transaction, session, -1))
+        .and_then(|()| names::toggle(&transaction, to, 1))
+        .and_then(|()| transaction.commit())
         .map_err(|error| failed(session, error))
 }
 
@@ -250,18 +302,12 @@ pub(super) fn delete(connection: &mut Connection, session: &str) -> Result<(), S
         let messages = "DELETE FROM messages \
                      WHERE session = (SELECT id FROM sessions WHERE name = ?1)";
         transaction.execute(messages, (session,))?;
-        transaction.execute("DELETE FROM sessions WHERE name = ?1", (session,))?;
+        if transaction.execute("DELETE FROM sessions WHERE name = ?1", (session,))? > 0 {
+            names::toggle(&transaction, session, -1)?;
+        }
         transaction.commit()
     };
     delete(connection).map_err(|error| failed(session, error))
-}
-
-fn row(transaction: &Transaction<'_>, session: &str) -> Result<Option<SessionRow>, SessionError> {
-    let find = "SELECT id, revision, messages FROM sessions WHERE name = ?1";
-    let found = transaction.query_row(find, (session,), |row| {
-        Ok(SessionRow { id: row.get(0)?, revision: row.get(1)?, messages: row.get(2)? })
-    });
-    found.optional().map_err(|error| failed(session, error))
 }
 
 /// Encodes a message and checks that it can be decoded.
@@ -274,27 +320,6 @@ fn encode(session: &str, index: usize, message: &Message) -> Result<String, Sess
     // A message that nests deeper than the JSON limit could never be loaded.
     serde_json::from_str::<Message>(&text).map_err(unsupported)?;
     Ok(text)
-}
-
-/// Converts an error: a damaged file differs from one that is busy or missing.
-fn failed(session: &str, error: rusqlite::Error) -> SessionError {
-    let is_damaged = matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    ) || matches!(
-        error,
-        rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::Utf8Error(..)
-    );
-    match is_damaged {
-        true => SessionError::CorruptRecord {
-            session: session.to_owned(),
-            message_index: None,
-            reason: error.to_string(),
-        },
-        false => SessionError::unavailable(error),
-    }
 }
 
 /// Converts an index; no conversation exceeds the integers of SQLite.

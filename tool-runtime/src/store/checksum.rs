@@ -1,0 +1,35 @@
+//! Checksums of what is stored, so that an altered file is an error and never another conversation.
+//!
+//! Each message has the checksum of the conversation up to it: of its own text and of the checksum
+//! before it. The row of a session has that of its last message, and a checksum of all its other
+//! columns and its name. So no row can stand for another one, or for an earlier one of itself.
+
+use hmac_sha256::Hash;
+
+/// The checksum of a conversation without messages.
+pub(super) const EMPTY: i64 = 0;
+
+/// Returns the checksum of a conversation from that of the messages before the last one, and the
+/// text of the last one.
+pub(super) fn after_message(before: i64, message: &[u8]) -> i64 {
+    of_parts(&[&before.to_le_bytes(), message])
+}
+
+/// Returns the checksum of a name, or of a state.
+pub(super) fn of_text(text: &[u8]) -> i64 {
+    of_parts(&[text])
+}
+
+/// Returns the checksum of the name and the numbers of a session.
+pub(super) fn of_session(name: &str, numbers: &[i64]) -> i64 {
+    let numbers: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    of_parts(&[&numbers, name.as_bytes()])
+}
+
+/// All parts but the last one have a fixed length, so the boundaries need no marks.
+fn of_parts(parts: &[&[u8]]) -> i64 {
+    let mut hash = Hash::new();
+    parts.iter().for_each(|part| hash.update(part));
+    let [a, b, c, d, e, f, g, h, ..] = hash.finalize();
+    i64::from_le_bytes([a, b, c, d, e, f, g, h])
+}

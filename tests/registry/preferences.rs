@@ -55,3 +55,10 @@ fn invalid_preferences_change_nothing() {
         assert_eq!(weight(&registry, "always"), 2.0);
     }
 }
+
+/// A misspelt member would otherwise leave a tool offered that should not be.
+#[test]
+fn unknown_member_of_a_preference_is_refused() {
+    let error = serde_json::from_str::<ToolPreference>(r#"{"hiden": true}"#).unwrap_err();
+    assert!(error.to_string().starts_with("unknown field `hiden`"), "{error}");
+}

@@ -92,3 +92,30 @@ async fn chosen_tool_can_be_called_by_its_full_name() {
 async fn other() -> &'static str {
     "Not found"
 }
+
+/// Whatever the model is, it receives no request that it can't meet.
+#[tokio::test]
+async fn required_tool_that_is_not_offered_ends_the_run_before_a_request() {
+    let named = |name: &str| ToolChoice::Tool(name.into());
+    let no_tool = "`ToolChoice::Required`, but no tool is offered";
+    let other_names = "`ToolChoice::Tool(\"nope\")`, but the offered tools are `echo`, `other`";
+    for (choice, tools, expected) in [
+        (ToolChoice::Required, Tools::new(), no_tool),
+        (named("nope"), tools![echo, other], other_names),
+    ] {
+        for is_set_by_hook in [false, true] {
+            let model = Disobedient(Mutex::new(vec![echo_call("one")]));
+            let agent = Agent::new(model, tools.clone());
+            let agent = match is_set_by_hook {
+                true => agent.model_hook(Chooses(choice.clone())),
+                false => agent.options(ChatOptions::default().tool_choice(choice.clone())),
+            };
+            let stopped = agent.run("Go").await.unwrap_err();
+            let StopReason::Model(ModelError::Setup(text)) = &stopped.reason else {
+                panic!("{stopped}")
+            };
+            assert_eq!(*text, format!("unsatisfiable tool choice: {expected}"));
+            assert_eq!(stopped.transcript.len(), 1);
+        }
+    }
+}

@@ -51,6 +51,7 @@ impl ModelExchange<'_, '_> {
             stop_if_requested(flow)?;
         }
         let request = request.request();
+        request.check_tool_choice()?;
         let driver = agent.driver.as_ref();
         let mut prepared = guard_driver(|| driver.prepare(request))?;
         let attempts = guard_driver(|| driver.parse_attempts())?;

@@ -291,6 +291,9 @@ impl Dispatcher {
 
     /// Runs the calls of one reply on the tools that the registry holds now.
     ///
+    /// To run a [`Batch`], which may have extensions and observers, call the method of the trait:
+    /// `Dispatch::dispatch(&dispatcher, batch)`.
+    ///
     /// # Panics
     /// Panics outside a tokio runtime: calls are spawned, and timeouts need its clock.
     ///

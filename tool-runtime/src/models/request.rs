@@ -1,8 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ChatOptions, ToolChoice};
+use super::{ChatOptions, ModelError, ToolChoice};
 use crate::message::{Arguments, AssistantPart, CallId, Message, ToolCall, Usage};
 use crate::tool::ToolDefinition;
+
+/// The highest number of tool names in an error.
+const MAX_NAMES: usize = 20;
 
 /// A request to a model: the conversation, the offered tools and the settings.
 ///
@@ -60,6 +63,30 @@ impl<'a> ChatRequest<'a> {
             ToolChoice::Tool(name) => tools.filter(|tool| tool.name == *name).collect(),
             ToolChoice::Auto | ToolChoice::Required => tools.collect(),
         }
+    }
+
+    /// Checks that a required tool is offered. Otherwise some providers refuse the request, and
+    /// others let the model choose.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] names the choice and the offered tools.
+    pub(crate) fn check_tool_choice(&self) -> Result<(), ModelError> {
+        let tools = self.tools;
+        let required = match &self.options.tool_choice {
+            ToolChoice::Auto | ToolChoice::None => return Ok(()),
+            ToolChoice::Required if !tools.is_empty() => return Ok(()),
+            ToolChoice::Required => "`ToolChoice::Required`".to_owned(),
+            ToolChoice::Tool(name) if tools.iter().any(|tool| tool.name == *name) => return Ok(()),
+            ToolChoice::Tool(name) => format!("`ToolChoice::Tool({name:?})`"),
+        };
+        let names: Vec<_> =
+            tools.iter().take(MAX_NAMES).map(|tool| format!("`{}`", tool.name)).collect();
+        let offered = match (names.as_slice(), tools.len().saturating_sub(MAX_NAMES)) {
+            ([], _) => "no tool is offered".to_owned(),
+            (names, 0) => format!("the offered tools are {}", names.join(", ")),
+            (names, more) => format!("the offered tools are {} and {more} more", names.join(", ")),
+        };
+        Err(ModelError::Setup(format!("unsatisfiable tool choice: {required}, but {offered}")))
     }
 }
 

@@ -1,11 +1,8 @@
 //! Validation of requests before they are sent, so that no provider has to guess what was meant.
 
 use super::codec::Codec;
-use crate::models::{ChatRequest, ModelError, ToolChoice};
+use crate::models::{ChatRequest, ModelError};
 use crate::schema::Schema;
-
-/// The highest number of tool names in an error.
-const MAX_NAMES: usize = 20;
 
 /// Checks whether a request makes sense for any provider.
 ///
@@ -16,34 +13,13 @@ pub(super) fn check_request<C: Codec>(request: &ChatRequest<'_>) -> Result<(), M
         let text = format!("invalid temperature: {temperature}, expected a finite number");
         return Err(ModelError::Setup(text));
     }
-    check_tool_choice(request)?;
+    request.check_tool_choice()?;
     for tool in request.tools {
         let owner = || format!("parameters of tool `{}`", tool.name);
         check_dialect::<C>(tool.wire_parameters(), owner)?;
     }
     let output = request.options.output.as_ref();
     output.map_or(Ok(()), |schema| check_dialect::<C>(schema, || "output schema".to_owned()))
-}
-
-/// Checks that a required tool is offered. Otherwise some providers refuse the request, and others
-/// let the model choose.
-fn check_tool_choice(request: &ChatRequest<'_>) -> Result<(), ModelError> {
-    let tools = request.tools;
-    let required = match &request.options.tool_choice {
-        ToolChoice::Auto | ToolChoice::None => return Ok(()),
-        ToolChoice::Required if !tools.is_empty() => return Ok(()),
-        ToolChoice::Required => "`ToolChoice::Required`".to_owned(),
-        ToolChoice::Tool(name) if tools.iter().any(|tool| tool.name == *name) => return Ok(()),
-        ToolChoice::Tool(name) => format!("`ToolChoice::Tool({name:?})`"),
-    };
-    let names: Vec<_> =
-        tools.iter().take(MAX_NAMES).map(|tool| format!("`{}`", tool.name)).collect();
-    let offered = match (names.as_slice(), tools.len().saturating_sub(MAX_NAMES)) {
-        ([], _) => "no tool is offered".to_owned(),
-        (names, 0) => format!("the offered tools are {}", names.join(", ")),
-        (names, more) => format!("the offered tools are {} and {more} more", names.join(", ")),
-    };
-    Err(ModelError::Setup(format!("unsatisfiable tool choice: {required}, but {offered}")))
 }
 
 /// Checks the dialect of a schema. A provider would refuse, or misinterpret, a schema for the

@@ -37,7 +37,32 @@ const MAX_QUOTED_CHARS: usize = 80;
 ///
 /// A definition can be serialized for a catalog or another process. Two things are not serialized:
 /// the [extensions](Self::extensions), which are types of one program, and the provider under which
-/// the tool was registered. Missing members get the careful defaults of [`new`](Self::new).
+/// the tool was registered. Only `name`, `description` and `parameters` are required; other missing
+/// members get the defaults of [`new`](Self::new). An unknown member is an error, because a
+/// misspelt `permission` would otherwise allow what it should not.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_runtime::{Permission, ToolDefinition};
+///
+/// let json = r#"{
+///     "name": "pay",
+///     "description": "Pays a person.",
+///     "parameters": { "type": "object", "properties": { "to": { "type": "string" } } },
+///     "effect": "external",
+///     "permission": "ask",
+///     "requires": ["payments"],
+///     "timeout": { "secs": 5, "nanos": 0 }
+/// }"#;
+/// let definition: ToolDefinition = serde_json::from_str(json)?;
+/// assert_eq!(definition.permission, Permission::Ask);
+/// assert_eq!(definition.timeout, Some(Duration::from_secs(5)));
+///
+/// let misspelt = json.replace("permission", "permissions");
+/// let error = serde_json::from_str::<ToolDefinition>(&misspelt).unwrap_err();
+/// assert!(error.to_string().starts_with("unknown field `permissions`, expected one of `name`"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "StoredDefinition")]
 #[non_exhaustive]

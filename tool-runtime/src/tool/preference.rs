@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ToolPreference {
     /// Whether the tool can be called. Default: `true`.

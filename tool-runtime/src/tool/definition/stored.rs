@@ -10,6 +10,7 @@ use crate::tool::{Effect, Permission, RateLimit, Repair, ToolKind, ToolPreferenc
 
 /// The serialized members of a definition. Those that a definition may lack are optional.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct StoredDefinition {
     name: String,
     title: Option<String>,

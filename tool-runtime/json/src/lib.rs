@@ -47,8 +47,8 @@
 //! - **An ellipsis outside strings.** The omitted content is missing.
 //! - **Two quotes at one end of a string: `"24""`.** One of them may be superfluous, or part of the
 //!   text. The second one is removed only after a name, a date or a time.
-//! - **A template: `f"{city}"`, `` `${city}` ``; escaped bytes, `b'\xff'`.** The text that it stands
-//!   for is not known here.
+//! - **A template: `f"{city}"`, `` `${city}` ``; escaped bytes, `b'\xff'`.** The text that it
+//!   stands for is not known here.
 //! - **`1.234,56`, `1,234`, `1'000`; leading zeros without a schema.** It may be one number,
 //!   another, or text.
 //! - **Letters in a number, `1/3`, `10-20`.** It may be text, or an unevaluated calculation.

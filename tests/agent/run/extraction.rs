@@ -1,5 +1,8 @@
 //! Extraction of values.
 
+use std::net::IpAddr;
+
+use chrono::NaiveDate;
 use tool_runtime::Policy;
 
 use super::*;
@@ -262,6 +265,42 @@ async fn non_object_value_is_accepted_without_its_wrapper() {
     let wrong = ["[400]", "[400]", r#"{"value": [400]}"#].map(ChatReply::text);
     let stopped = Agent::new(script(wrong), Tools::new()).extract::<Vec<u8>>("?").await;
     assert_eq!(stopped.unwrap_err().reason.code(), "UNFIT");
+}
+
+/// A way to travel.
+#[args]
+#[derive(Debug)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[expect(dead_code, reason = "no value is valid")]
+enum Leg {
+    Flight { day: NaiveDate, seat: u8, gate: IpAddr },
+    Ride { coach: u8 },
+}
+
+#[tokio::test]
+async fn all_wrong_members_of_an_unwrapped_value_are_reported() {
+    let flight = r#"{"kind": "flight", "day": "24.12.2026", "seat": "w", "gate": "no"}"#;
+    let ride = r#"{"kind": "ride", "coach": -1}"#;
+    let members = |path: &str| ["day", "gate", "seat"].map(|name| format!("- `{path}{name}`: "));
+    let reason = async |text: String, is_list: bool| {
+        let agent = Agent::new(script([ChatReply::text(text)]), Tools::new()).answer_attempts(1);
+        let stopped = match is_list {
+            true => agent.extract::<Vec<Leg>>("?").await.unwrap_err(),
+            false => agent.extract::<Leg>("?").await.unwrap_err(),
+        };
+        let StopReason::ExtractionFailed { reason, .. } = stopped.reason else { panic!() };
+        reason
+    };
+    let list = format!("[{flight}, {ride}]");
+    for (text, is_list, paths) in [
+        (flight.to_owned(), false, members("").to_vec()),
+        (format!(r#"{{"value": {flight}}}"#), false, members("value.").to_vec()),
+        (list.clone(), true, [&members("[0].")[..], &["- `[1].coach`: ".to_owned()]].concat()),
+        (format!(r#"{{"value": {list}}}"#), true, members("value[0].").to_vec()),
+    ] {
+        let reason = reason(text.clone(), is_list).await;
+        assert!(paths.iter().all(|path| reason.contains(path)), "{text}: {reason}");
+    }
 }
 
 #[tokio::test]

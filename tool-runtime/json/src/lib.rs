@@ -28,7 +28,7 @@
 //! - A limit of [`Options`] only refuses. It never changes how a text is read.
 //! - The work is linear in the length of the text.
 //! - The content of a string is not interpreted: code fences and JSON in it stay text, its line
-//!   breaks stay, and placeholders such as `<your text>` or `TODO` are not detected.
+//!   breaks stay, and placeholders such as `"<your text>"` or `"TODO"` are not detected.
 //! - A backslash that begins no JSON escape stays, except before an apostrophe in a word of prose
 //!   and before a curly quote. If the text may have been meant without it, the fix is
 //!   [`Risk::Lossy`].
@@ -47,10 +47,12 @@
 //! - **An ellipsis outside strings.** The omitted content is missing.
 //! - **Two quotes at one end of a string: `"24""`.** One of them may be superfluous, or part of the
 //!   text. The second one is removed only after a name, a date or a time.
-//! - **A template: `f"{city}"`, `` `${city}` ``; escaped bytes, `b'\xff'`.** The text that it
+//! - **A template, `f"{city}"` or `` `${city}` ``; escaped bytes, `b'\xff'`.** The text that it
 //!   stands for is not known here.
-//! - **`1.234,56`, `1,234`, `1'000`; leading zeros without a schema.** It may be one number,
-//!   another, or text.
+//! - **A placeholder without quotes: `<city>`, `[your city here]`, `${city}`, `TODO`.** The value is
+//!   missing.
+//! - **`1.234,56`, `1,234`, `1'000`; leading zeros without a schema, and `0755`, which may be
+//!   octal.** It may be one number, another, or text.
 //! - **Letters in a number, `1/3`, `10-20`.** It may be text, or an unevaluated calculation.
 //! - **`NaN`, infinity.** JSON has no such number, and null is not what was written.
 //! - **A number at the end of a truncated text.** 12 may have become 1234, unless whitespace

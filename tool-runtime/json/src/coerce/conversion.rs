@@ -45,7 +45,11 @@ impl Coercer<'_, '_> {
         }
         if let Tree::Array(items) = &node.tree
             && let [item] = items.as_slice()
-            && !matches!(item.tree, Tree::Array(_) | Tree::Null)
+            // A word without quotes in brackets may be a placeholder: `[query]`.
+            && !matches!(
+                item.tree,
+                Tree::Array(_) | Tree::Null | Tree::String { is_unquoted: true, .. }
+            )
         {
             conversions.push(self.attempt(item, |coercer, item| {
                 coercer.record_fix(FixKind::OutOfArray, &node);

@@ -18,7 +18,7 @@
 //!        │              decodes them,
 //!        │              and escape_meaning judges the escapes that JSON does not have
 //!        ├▶ number      numbers, and what only looks like one
-//!        └▶ word        literals and words without quotes
+//!        └▶ word        literals and words without quotes, of which placeholders are refused
 //!            ├▶ lookahead   rates whether a string or an element ends here; key_lookahead: keys
 //!            └▶ parser      the text (source) and the position; containers: the open containers,
 //!                           whose elements builder makes a value or a tree
@@ -45,6 +45,7 @@ mod literals;
 mod lookahead;
 mod number;
 mod parser;
+mod placeholder;
 mod repeated_quotes;
 mod schema_keys;
 mod source;

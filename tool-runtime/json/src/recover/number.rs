@@ -7,6 +7,7 @@ use super::{
     RecoveryError,
     builder::Builder,
     parser::{Parser, PreviousValue},
+    schema_keys::SchemaKeys,
 };
 use crate::{FixKind, ParseErrorKind};
 
@@ -31,6 +32,8 @@ const SUM: &str = "this is a calculation: write its result, or put text into quo
 const BROKEN: &str = "this number is not complete";
 const INFINITE: &str = "JSON has no such number: leave it out, or put text into quotes";
 
+const OCTAL: &str =
+    "this number may be octal: write it in decimal without leading zeros, or put text into quotes";
 const TEXT_BEHIND: &str = "there is text behind this number: put text into quotes";
 
 impl<B: Builder> Parser<'_, '_, B> {
@@ -96,6 +99,11 @@ impl<B: Builder> Parser<'_, '_, B> {
             }
             NumberForm::LeadingZeros(_) if self.is_digit_group(word, start) => {
                 return refuse(LOCAL_FORMAT);
+            }
+            NumberForm::LeadingZeros(json)
+                if is_octal(&json) && !SchemaKeys::expects_text(&self.next_subschemas()) =>
+            {
+                return refuse(OCTAL);
             }
             NumberForm::LeadingZeros(json) if self.mode().keys.has_schema() => {
                 self.record_fix(FixKind::LeadingZeros, start..end)?;
@@ -179,6 +187,13 @@ impl<B: Builder> Parser<'_, '_, B> {
         let is_code = digits.len() > 1 && digits.starts_with('0');
         word.len() <= 3 && self.follows_digit_separator(start) && !is_code
     }
+}
+
+/// Returns whether the digits of a number with leading zeros are another number in octal: 0755 is
+/// 493 in many languages, but 07 is 7.
+fn is_octal(json: &str) -> bool {
+    let digits = json.trim_start_matches('-');
+    digits.len() > 1 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'7'))
 }
 
 /// Classifies `word`, which begins with a digit, a sign or a point.

@@ -95,6 +95,13 @@ impl<'s> SchemaKeys<'s> {
         }
     }
 
+    /// Returns whether these subschemas allow strings and no numbers.
+    pub(super) fn expects_text(subschemas: &Subschemas<'s>) -> bool {
+        let has_type =
+            |name| subschemas.iter().any(|subschema| types(subschema).any(|of| of == name));
+        has_type("string") && !has_type("integer") && !has_type("number")
+    }
+
     fn resolve(&self, subschemas: impl IntoIterator<Item = &'s Value>) -> Subschemas<'s> {
         let mut found: Subschemas<'s> = subschemas.into_iter().collect();
         let mut next = 0;

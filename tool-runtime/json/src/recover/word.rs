@@ -7,6 +7,7 @@ use super::{
     literals::{LITERALS, begins_literal},
     lookahead::Plausibility,
     parser::Parser,
+    placeholder::is_placeholder,
     schema_keys::SchemaKeys,
 };
 use crate::{FixKind, ParseErrorKind};
@@ -14,6 +15,7 @@ use crate::{FixKind, ParseErrorKind};
 /// Spellings of numbers that JSON does not have.
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
 const HALF: &str = "this text has a quote at one end only: put quotes around all of it";
+const PLACEHOLDER: &str = "this is a placeholder: write the value itself, or put text into quotes";
 const CALL: &str =
     "no value begins here: send it without a call around it, or put all of this text into quotes";
 
@@ -151,6 +153,9 @@ impl<B: Builder> Parser<'_, '_, B> {
             self.bump_to(start);
             let reason = "something is left out here: write it in full, without an ellipsis";
             return Err(RecoveryError::new(ParseErrorKind::Elided, start, reason));
+        }
+        if is_placeholder(text) {
+            return Err(RecoveryError::new(ParseErrorKind::Elided, start, PLACEHOLDER));
         }
         if round + other > 0 {
             return Err(RecoveryError::syntax(

@@ -4,7 +4,7 @@ use crate::corpus;
 use crate::draw::Draws;
 
 /// The fragments that are inserted.
-const FRAGMENTS: [&str; 77] = [
+const FRAGMENTS: [&str; 80] = [
     "{",
     "}",
     "[",
@@ -34,6 +34,9 @@ const FRAGMENTS: [&str; 77] = [
     "f'",
     "a\"\"",
     "${a}",
+    "<a>",
+    "[your a]",
+    "0755",
     "\\'",
     "\\`",
     "\\$",

@@ -4,15 +4,16 @@
 //! text. Then come `--- calls`, with a line for each call (the tool and its decoded arguments),
 //! `--- text` with the remaining text, if any, and `--- thought` with the reasoning. Without `---
 //! calls` the case has no calls, and without any section the remaining text is the text itself.
-//! After a tool's name, `cut` marks arguments without an end, which only some tools take, and
+//! After a tool's name, `unknown` marks a tool that is not offered, `cut` marks arguments without an end, which only some tools take, and
 //! `unreadable` arguments that no tool takes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tool_runtime::ToolDefinition;
+use serde_json::Value;
 use tool_runtime::drivers::text::ParsedText;
 use tool_runtime::json::parse_as;
+use tool_runtime::{ToolCall, ToolDefinition};
 
 #[derive(Debug, Default)]
 pub(crate) struct Case {
@@ -91,7 +92,10 @@ impl Case {
     pub(crate) fn describe(&self, read: &ParsedText, tools: &[ToolDefinition]) -> String {
         let mut calls = String::new();
         for call in &read.calls {
-            let tool = tools.iter().find(|tool| tool.name == call.name).expect("an offered tool");
+            let Some(tool) = tools.iter().find(|tool| tool.name == call.name) else {
+                calls += &format!("{} unknown {}\n", call.name, any_value(call));
+                continue;
+            };
             let parsed = parse_as(&call.arguments.to_text(), tool.parameters.as_value());
             calls += &match parsed {
                 Ok(parsed) if parsed.truncated => format!("{} cut {}\n", call.name, parsed.value),
@@ -101,4 +105,10 @@ impl Case {
         }
         format!("{calls}text: {:?}\nthought: {:?}", read.text, read.reasoning)
     }
+}
+
+/// Returns the arguments of a call of an unknown tool.
+fn any_value(call: &ToolCall) -> String {
+    let parsed = parse_as(&call.arguments.to_text(), &Value::Bool(true));
+    parsed.map_or_else(|_| "unreadable".to_owned(), |parsed| parsed.value.to_string())
 }

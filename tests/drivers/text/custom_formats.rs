@@ -87,7 +87,7 @@ impl Format for InvalidFormat {
             Some('a') => Match::Text { end: 0 },
             Some('b') => Match::Calls { calls: calls("cancel"), end: 0 },
             Some('c') => Match::Calls { calls: calls("cancel"), end: 1_000 },
-            Some('d') => Match::Calls { calls: calls("unknown"), end: 2 },
+            Some('d') => Match::Calls { calls: calls("no name"), end: 2 },
             Some('e') => {
                 Match::Channel { end: 0, is_visible: true, end_markers: &[], next_markers: &["@"] }
             }

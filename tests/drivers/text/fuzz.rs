@@ -32,10 +32,11 @@ fn fuzzed_texts_keep_invariants() {
 fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<String> {
     let offered = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
     let read = extract(text, &offered);
-    if let Some(call) =
-        read.calls.iter().find(|call| tools.iter().all(|tool| tool.name != call.name))
-    {
-        return Some(format!("no tool is offered for {call}"));
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.:/".contains(c))
+    };
+    if let Some(call) = read.calls.iter().find(|call| !is_name(&call.name)) {
+        return Some(format!("no tool can have the name of {call}"));
     }
     // Markup that belongs to no call is that of reasoning and channels.
     let is_plain = read.calls.is_empty() && read.reasoning.is_empty();

@@ -6,6 +6,7 @@ mod corpus;
 mod custom_formats;
 mod fuzz;
 mod invariants;
+mod names;
 mod scores;
 mod tools;
 
@@ -163,9 +164,9 @@ fn stream_emits_text_as_early_as_possible() {
         ("\n", ""),
         ("Act", ""),
         ("ually, ", "\nActually,"),
-        ("<tool_call>\n{\"name\": \"nobody", ""),
-        // No tool has this name.
-        ("\", \"", " <tool_call>\n{\"name\": \"nobody\", \""),
+        ("<tool_call>\n{\"name\": \"no", ""),
+        // No tool can have this name.
+        (" body\", \"", " <tool_call>\n{\"name\": \"no body\", \""),
         ("arguments\": {}}</tool_call>", "arguments\": {}}</tool_call>"),
     ] {
         assert_eq!(stream.push(piece).text, chunk, "{piece}");

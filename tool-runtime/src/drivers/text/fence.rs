@@ -191,7 +191,7 @@ fn may_be_python_list(text: &str, tools: &ToolLookup<'_>, is_complete: bool) -> 
     let name = inner.get(..inner.len() - rest.len()).unwrap_or_default();
     match rest.is_empty() {
         true => !is_complete,
-        false => rest.starts_with('(') && tools.find(name).is_some(),
+        false => rest.starts_with('(') && tools.callee(name).is_some(),
     }
 }
 
@@ -237,7 +237,7 @@ fn parse_body(
     let mut at = 0;
     if PYTHON.contains(&info) {
         let mut cursor = Cursor::new(Input::new(body, true));
-        if let Ok(calls) = parse_python_calls(&mut cursor, tools)
+        if let Ok(calls) = parse_python_calls(&mut cursor, tools, Strictness::Marked)
             && cursor.rest().trim().is_empty()
         {
             return Some(calls);

@@ -79,7 +79,7 @@ pub trait Format: Send + Sync + fmt::Debug {
     /// Parses the markup at the beginning of `input`, which begins with one of the markers.
     ///
     /// A match counts as plain text if its end is 0, inside a character or beyond the text, or if
-    /// it calls a tool that isn't offered.
+    /// it calls a tool by a text that is no name.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ pub(super) fn checked_parse(
     | Match::Channel { end, .. }
     | Match::ReasoningEnd { end, .. }) = found;
     let is_sound = match &found {
-        Match::Calls { calls, .. } => calls.iter().all(|call| tools.find(&call.name).is_some()),
+        Match::Calls { calls, .. } => calls.iter().all(|call| tools.callee(&call.name).is_some()),
         _ => true,
     };
     let is_in_bounds = end > 0 && input.text.is_char_boundary(end);

@@ -2,16 +2,22 @@
 
 use serde_json::Value;
 
+use super::callee::Callee;
 use crate::json::{ParseErrorKind, parse_as};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
 /// Namespaces that models write before a tool's name.
-const NAMESPACES: [&str; 4] = ["functions.", "default_api.", "tools.", "tool."];
+const NAMESPACES: [&str; 6] =
+    ["functions.", "default_api.", "tools.", "tool.", "functions_", "functions:"];
+/// What models write after a tool's name, besides an index.
+const SUFFIXES: [&str; 3] = ["_json", ".json", "json"];
+/// Characters between a tool's name and an index.
+const INDEX_SEPARATORS: [char; 4] = ['_', ':', '.', '#'];
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// Looks up the offered tools by the names that a model writes. No other tool can be called.
+/// Looks up the offered tools by the names that a model writes.
 ///
 /// # Examples
 ///
@@ -52,9 +58,14 @@ impl<'d> ToolLookup<'d> {
 
     /// Returns the tool with this name.
     ///
-    /// An exact match takes precedence. Otherwise the lookup ignores a namespace such as
-    /// `functions.`, letter case, and the difference between `-`, `_` and blanks, and returns a
-    /// tool if exactly one matches.
+    /// An exact match takes precedence. Otherwise the lookup ignores, in this order:
+    ///
+    /// 1. a namespace such as `functions.`,
+    /// 2. letter case, `-`, `_` and blanks, so that `getTime` is `get_time`,
+    /// 3. the word `json` or an index at the end, as in `get_timejson` and `get_time_2`.
+    ///
+    /// The first step at which exactly one tool matches decides. If several match, none is
+    /// returned.
     ///
     /// # Examples
     ///
@@ -66,6 +77,7 @@ impl<'d> ToolLookup<'d> {
     /// let time = ToolDefinition::new("get_time", "Tells the time.", schema);
     /// let tools = ToolLookup::new(&[&time]);
     /// assert!(tools.find("functions.get_time").is_some());
+    /// assert!(tools.find("getTime").is_some());
     /// assert!(tools.find("get_weather").is_none());
     /// ```
     pub fn find(&self, name: &str) -> Option<&'d ToolDefinition> {
@@ -79,12 +91,25 @@ impl<'d> ToolLookup<'d> {
         if let Some(tool) = exact(bare_name) {
             return Some(tool);
         }
-        let mut similar = self
-            .tools
-            .iter()
-            .copied()
-            .filter(|tool| normalized(&tool.name).eq(normalized(bare_name)));
+        let own_name = without_suffix(bare_name);
+        self.only_similar(bare_name).or_else(|| self.only_similar(own_name?))
+    }
+
+    /// Returns the only tool whose name differs in case and separators alone.
+    fn only_similar(&self, name: &str) -> Option<&'d ToolDefinition> {
+        let tools = self.tools.iter().copied();
+        let mut similar = tools.filter(|tool| normalized(&tool.name).eq(normalized(name)));
         similar.next().filter(|_| similar.next().is_none())
+    }
+
+    /// Returns the tool that a marked call names, offered or not. Returns `None` if the name can't
+    /// be that of a tool, or if no tools are offered.
+    pub(super) fn callee(&self, name: &str) -> Option<Callee<'d>> {
+        if let Some(tool) = self.find(name) {
+            return Some(Callee::offered(tool));
+        }
+        let bare_name = NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace));
+        Callee::unknown(bare_name.unwrap_or(name).trim()).filter(|_| !self.tools.is_empty())
     }
 
     /// Builds the call of the tool with this name, with the arguments as the model wrote them.
@@ -106,35 +131,46 @@ impl<'d> ToolLookup<'d> {
     /// assert!(tools.call("get_time", "{...}").is_none());
     /// ```
     pub fn call(&self, name: &str, arguments: impl Into<String>) -> Option<ToolCall> {
-        let (tool, arguments) = (self.find(name)?, arguments.into());
-        let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
-            Ok(parsed) => !is_schema(&arguments, tool) && !is_parameter_list(&parsed.value, tool),
-            Err(error) => match error.kind() {
-                ParseErrorKind::Elided | ParseErrorKind::Empty => false,
-                _ => is_valid_json(&arguments) || !is_placeholder(&arguments),
-            },
-        };
-        is_call.then(|| ToolCall::new("", tool.name.as_str(), arguments))
-    }
-
-    /// Builds a call that no marker announces: the arguments have to be at least an object or a
-    /// list.
-    pub(super) fn unmarked_call(&self, name: &str, arguments: String) -> Option<ToolCall> {
-        let tool = self.find(name)?;
-        let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
-            Ok(_) => true,
-            // Valid JSON of another type than the tool takes.
-            Err(error) if error.kind() == ParseErrorKind::NoValue => is_valid_json(&arguments),
-            Err(_) => arguments.trim_start().starts_with(['{', '[']),
-        };
-        if is_call { self.call(name, arguments) } else { None }
+        Callee::offered(self.find(name)?).call(arguments.into())
     }
 }
 
-/// Normalizes a name for comparison.
+/// Normalizes a name for comparison: `getTime`, `get-time` and `get_time` are the same.
 fn normalized(name: &str) -> impl Iterator<Item = char> {
-    let joined = name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c });
-    joined.flat_map(char::to_lowercase)
+    let letters = name.chars().filter(|c| !['-', '_', ' '].contains(c));
+    letters.flat_map(char::to_lowercase)
+}
+
+/// Returns a name without what a model wrote after it, if there is anything.
+fn without_suffix(name: &str) -> Option<&str> {
+    let own_name = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
+    let own_name = own_name.or_else(|| {
+        let rest = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        rest.strip_suffix(INDEX_SEPARATORS).filter(|_| rest.len() < name.len())
+    });
+    own_name.filter(|name| !name.is_empty())
+}
+
+/// Returns true if a tool takes these arguments, well or badly written. Placeholders and the
+/// tool's own definition are none.
+pub(super) fn are_arguments(arguments: &str, tool: &ToolDefinition) -> bool {
+    match parse_as(arguments, tool.parameters.as_value()) {
+        Ok(parsed) => !is_schema(arguments, tool) && !is_parameter_list(&parsed.value, tool),
+        Err(error) => match error.kind() {
+            ParseErrorKind::Elided | ParseErrorKind::Empty => false,
+            _ => is_valid_json(arguments) || !is_placeholder(arguments),
+        },
+    }
+}
+
+/// Returns true if arguments that no marker announces are at least an object or a list.
+pub(super) fn may_be_unmarked(arguments: &str, tool: &ToolDefinition) -> bool {
+    match parse_as(arguments, tool.parameters.as_value()) {
+        Ok(_) => true,
+        // Valid JSON of another type than the tool takes.
+        Err(error) if error.kind() == ParseErrorKind::NoValue => is_valid_json(arguments),
+        Err(_) => arguments.trim_start().starts_with(['{', '[']),
+    }
 }
 
 fn is_valid_json(arguments: &str) -> bool {

@@ -21,7 +21,12 @@
 //!
 //! # What counts as a call
 //!
-//! - **Only offered tools are called**, by their names. Any other call stays in the text.
+//! - **A call names an offered tool**, up to case, separators, and what models write around a
+//!   name, if only one tool can be meant: see [`ToolLookup::find`].
+//! - **A marked call of an unknown tool is a call**: the model receives an error with the nearest
+//!   names, as for a native call. A list of calls without markers needs at least one offered tool.
+//!   Any other call without markers stays in the text, and so does every call if no tool is
+//!   offered.
 //! - **Reasoning holds no calls**: `<think>`, `<thinking>` (also capitalized), `<thought>`,
 //!   `<seed:think>`, `[THINK]`, `<|START_THINKING|>`, and the markers of single formats. At the
 //!   start of a line the end tag may be missing. Inside a line it has to be there, and a line that
@@ -68,6 +73,7 @@
 //! to the end of the text without being consumed, or after 32 malformed calls, the rest is text.
 
 mod byte_search;
+mod callee;
 mod channel;
 pub(super) mod driver;
 mod fence;

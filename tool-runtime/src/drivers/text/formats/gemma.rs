@@ -79,13 +79,13 @@ impl Format for Gemma {
 impl Gemma {
     /// Parses `NAME{KEY:VALUE,…}`.
     fn call(&self, cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
-        let tool = tools.find(cursor.name()?).ok_or(NoMatch::Text)?;
+        let tool = tools.callee(cursor.name()?).ok_or(NoMatch::Text)?;
         cursor.skip_blanks();
         let arguments = match cursor.is_done()? {
             true => "{".to_owned(),
             false => self.object(cursor)?,
         };
-        tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
+        tool.call(arguments).ok_or(NoMatch::Malformed)
     }
 
     /// Parses the next object, with its strings in delimiters.

@@ -40,8 +40,8 @@ impl Format for Glm {
         let mut cursor = Cursor::new(input);
         cursor.take(&["<tool_call>"])?;
         cursor.skip_blanks();
-        let tool = tools.find(cursor.name()?).ok_or(NoMatch::Text)?;
-        let mut builder = ArgumentBuilder::new(tool);
+        let callee = tools.callee(cursor.name()?).ok_or(NoMatch::Text)?;
+        let mut builder = ArgumentBuilder::new(callee.tool);
         let mut state = TagState::default();
         let is_complete = loop {
             cursor.take_all(&[LINE])?;
@@ -78,7 +78,7 @@ impl Format for Glm {
             };
             builder.raw(key.trim(), value);
         };
-        TAGS.finish(cursor, vec![(tool, builder.finish(is_complete))], &state, tools)
+        TAGS.finish(cursor, vec![(callee, builder.finish(is_complete))], &state)
     }
 }
 

@@ -46,7 +46,7 @@ impl Format for Harmony {
         let end = header.len() + MESSAGE.len();
         if let Some((_, to)) = header.split_once("to=") {
             let name = to.split([' ', '<']).next().unwrap_or_default();
-            let tool = tools.find(name).ok_or(NoMatch::Text)?;
+            let tool = tools.callee(name).ok_or(NoMatch::Text)?;
             let mut cursor = Cursor { at: end, ..Cursor::new(input) };
             cursor.skip_blanks();
             let body = cursor.rest();
@@ -62,7 +62,7 @@ impl Format for Harmony {
                 arguments => arguments,
             };
             cursor.skip(length);
-            let call = tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)?;
+            let call = tool.call(arguments.to_owned()).ok_or(NoMatch::Malformed)?;
             let end = cursor.at;
             cursor.skip_blanks();
             if cursor.is_done()? || !cursor.take(ENDS)? {

@@ -81,8 +81,10 @@ fn text_call(
     tools: &ToolLookup<'_>,
     name: &str,
 ) -> Result<Match, NoMatch> {
-    let tool = tools.find(name).ok_or(NoMatch::Text)?;
-    let parameter = single_parameter(tool).ok_or(NoMatch::Text)?;
+    let callee = tools.callee(name).ok_or(NoMatch::Text)?;
+    let tool = callee.tool;
+    let parameter = if callee.is_offered { single_parameter(tool) } else { Some("text") };
+    let parameter = parameter.ok_or(NoMatch::Text)?;
     let end = find_first(cursor.rest(), ENDS.iter().copied());
     if end.is_none() && !cursor.is_complete {
         return Err(NoMatch::Incomplete);
@@ -99,7 +101,7 @@ fn text_call(
         }
     };
     cursor.skip(length);
-    let call = tools.call(&tool.name, arguments.finish(end.is_some())).ok_or(NoMatch::Malformed)?;
+    let call = callee.call(arguments.finish(end.is_some())).ok_or(NoMatch::Malformed)?;
     Ok(Match::Calls { calls: vec![call], end: cursor.at })
 }
 

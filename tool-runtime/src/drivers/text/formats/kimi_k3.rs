@@ -9,11 +9,11 @@
 //!
 //! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
 
+use super::super::callee::Callee;
 use super::super::grammar::{
     ArgumentBuilder, Cursor, TagSet, TagState, text_before, without_partial_marker,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
-use crate::tool::ToolDefinition;
 
 const OPEN: &str = "<|open|>";
 const SEP: &str = "<|sep|>";
@@ -53,7 +53,7 @@ impl Format for KimiK3 {
             Some("response") => channel(true, &["<|close|>response<|sep|>"]),
             Some("call") => {
                 let calls = vec![call(&mut cursor, &mut state, head, tools)?];
-                TAGS.finish(cursor, calls, &state, tools)
+                TAGS.finish(cursor, calls, &state)
             }
             Some("tools") => {
                 let mut calls = Vec::new();
@@ -78,7 +78,7 @@ impl Format for KimiK3 {
                         }
                     }
                 }
-                TAGS.finish(cursor, calls, &state, tools)
+                TAGS.finish(cursor, calls, &state)
             }
             _ => Err(NoMatch::Text),
         }
@@ -116,10 +116,10 @@ fn call<'d>(
     state: &mut TagState,
     head: &str,
     tools: &ToolLookup<'d>,
-) -> Result<(&'d ToolDefinition, String), NoMatch> {
+) -> Result<(Callee<'d>, String), NoMatch> {
     let name = attribute(head, "tool").ok_or(NoMatch::Text)?;
-    let tool = tools.find(&name).ok_or(NoMatch::Text)?;
-    let mut builder = ArgumentBuilder::new(tool);
+    let callee = tools.callee(&name).ok_or(NoMatch::Text)?;
+    let mut builder = ArgumentBuilder::new(callee.tool);
     let is_complete = loop {
         cursor.skip_blanks();
         if cursor.is_done()? {
@@ -150,5 +150,5 @@ fn call<'d>(
         }
         cursor.at = end.end;
     };
-    Ok((tool, builder.finish(is_complete)))
+    Ok((callee, builder.finish(is_complete)))
 }

@@ -80,8 +80,8 @@ fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
 
 fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
     let name = head.split('"').nth(1).ok_or(NoMatch::Text)?;
-    let tool = tools.find(name).ok_or(NoMatch::Text)?;
-    let mut builder = ArgumentBuilder::new(tool);
+    let callee = tools.callee(name).ok_or(NoMatch::Text)?;
+    let mut builder = ArgumentBuilder::new(callee.tool);
     let is_complete = loop {
         match tag(cursor)? {
             Some("/invoke") => break true,
@@ -102,7 +102,7 @@ fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<T
             None => return Err(NoMatch::Malformed),
         }
     };
-    tools.call(&tool.name, builder.finish(is_complete)).ok_or(NoMatch::Malformed)
+    callee.call(builder.finish(is_complete)).ok_or(NoMatch::Malformed)
 }
 
 enum TagContent<'t> {

@@ -30,7 +30,7 @@ pub(in crate::drivers::text) enum Strictness {
 }
 
 /// Parses the calls in `text`, an object or a list of objects. Returns `None` if any of them is no
-/// call.
+/// call, or if no marker announces them and none is of an offered tool.
 pub(in crate::drivers::text) fn parse_calls(
     text: &str,
     tools: &ToolLookup<'_>,
@@ -38,7 +38,9 @@ pub(in crate::drivers::text) fn parse_calls(
 ) -> Option<Vec<ToolCall>> {
     let mut calls = Vec::new();
     parse_value(text.trim(), tools, strictness, MAX_LAYERS, &mut calls)?;
-    (!calls.is_empty()).then_some(calls)
+    let is_call =
+        |call: &ToolCall| strictness == Strictness::Marked || tools.find(&call.name).is_some();
+    calls.iter().any(is_call).then_some(calls)
 }
 
 /// Returns true if the object or list at the beginning of `input` may still be a call, judged by
@@ -49,16 +51,26 @@ pub(in crate::drivers::text) fn may_be_call(
     strictness: Strictness,
 ) -> bool {
     let text = input.text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
+    // In a list, a later call may be of an offered tool.
+    let mut may_be_unknown = strictness == Strictness::Marked || input.text.starts_with('[');
+    let mut is_unknown = false;
     if !text.starts_with('{') {
         return text.is_empty();
     }
     let mut walk = MemberWalker::new(Input::new(text, input.is_complete));
     while let Some(key) = walk.key() {
-        if NAMES.contains(&key) {
+        if NAMES.contains(&key) && !is_unknown {
             let value = text.get(walk.value()).unwrap_or_default();
             // The value of `function` may be an object.
-            return !is_string(value)
-                || may_be_tool_name(Input::new(value, input.is_complete), tools);
+            if !is_string(value) || may_be_tool_name(Input::new(value, input.is_complete), tools) {
+                return true;
+            }
+            may_be_unknown &= tools.callee(value.trim_matches(['"', '\''])).is_some();
+            is_unknown = true;
+            if !may_be_unknown || strictness == Strictness::Marked {
+                return may_be_unknown;
+            }
+            continue;
         }
         if strictness == Strictness::Marked || LISTS.contains(&key) || ARGUMENTS.contains(&key) {
             return true;
@@ -73,6 +85,10 @@ pub(in crate::drivers::text) fn may_be_call(
 
 fn is_string(value: &str) -> bool {
     value.starts_with(['"', '\''])
+}
+
+fn is_closed_string(value: &str) -> bool {
+    is_string(value) && value.len() > 1 && value.ends_with(['"', '\''])
 }
 
 fn may_be_tool_name(name: Input<'_>, tools: &ToolLookup<'_>) -> bool {
@@ -126,8 +142,11 @@ fn parse_call(
     tools: &ToolLookup<'_>,
     strictness: Strictness,
 ) -> Option<ToolCall> {
-    let name = members.get(&NAMES)?.trim_matches(['"', '\'']);
-    let tool = tools.find(name)?;
+    let name = members.get(&NAMES)?;
+    let callee = tools.callee(name.trim_matches(['"', '\'']))?;
+    if !callee.is_offered && !is_closed_string(name) {
+        return None;
+    }
     let is_known = |key: &str| {
         NAMES.contains(&key) || ARGUMENTS.contains(&key) || OTHER_MEMBERS.contains(&key)
     };
@@ -140,17 +159,17 @@ fn parse_call(
         return None;
     }
     let arguments = match range {
-        Some(range) => arguments(members, range.start, range.end, tool)?,
+        Some(range) => arguments(members, range.start, range.end, callee.tool)?,
         // Truncated before the arguments began; missing arguments must not count as complete.
         None if value_end(members.text, 0, true).is_none() => "{".to_owned(),
         None if strictness == Strictness::Marked && members.is_complete => {
-            sibling_arguments(members, tool)
+            sibling_arguments(members, callee.tool)
         }
         None => return None,
     };
     match strictness {
-        Strictness::Marked => tools.call(&tool.name, arguments),
-        Strictness::Bare => tools.unmarked_call(&tool.name, arguments),
+        Strictness::Marked => callee.call(arguments),
+        Strictness::Bare => callee.unmarked_call(arguments),
     }
 }
 

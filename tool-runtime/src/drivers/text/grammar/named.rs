@@ -1,5 +1,6 @@
 //! The grammar of formats with a tool's name and a JSON object after a marker.
 
+use super::super::callee::Callee;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use super::json::marker_strs;
 use super::{Cursor, text_before_any, value_end};
@@ -44,7 +45,11 @@ impl NamedFormat {
     fn call(&self, cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
         let name = cursor.name()?;
         // Kimi numbers its calls after the name.
-        let tool = tools.find(name).or_else(|| tools.find(name.rsplit_once(':')?.0));
+        let tool = match (tools.find(name), name.rsplit_once(':')) {
+            (Some(tool), _) => Some(Callee::offered(tool)),
+            (None, Some((name, _))) => tools.callee(name),
+            (None, None) => tools.callee(name),
+        };
         let tool = tool.ok_or(NoMatch::Text)?;
         cursor.skip_blanks();
         cursor.is_done()?;
@@ -62,10 +67,10 @@ impl NamedFormat {
         skip_truncated_token(cursor, self.ends);
         if cursor.is_done()? {
             // Truncated before the arguments began.
-            return tools.call(&tool.name, "{").ok_or(NoMatch::Malformed);
+            return tool.call("{".to_owned()).ok_or(NoMatch::Malformed);
         }
         if (Cursor { ..*cursor }).take(self.ends)? {
-            return tools.call(&tool.name, "{}").ok_or(NoMatch::Malformed);
+            return tool.call("{}".to_owned()).ok_or(NoMatch::Malformed);
         }
         let rest = cursor.rest();
         if !rest.starts_with('{') {
@@ -78,7 +83,7 @@ impl NamedFormat {
         };
         cursor.skip(body.len());
         cursor.take_all(&["```"])?;
-        tools.call(&tool.name, body).ok_or(NoMatch::Malformed)
+        tool.call(body.to_owned()).ok_or(NoMatch::Malformed)
     }
 }
 

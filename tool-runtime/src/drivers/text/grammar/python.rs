@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use super::super::callee::Callee;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use super::json::marker_strs;
-use super::{ArgumentBuilder, Cursor, value_end};
+use super::{ArgumentBuilder, Cursor, Strictness, value_end};
 use crate::message::ToolCall;
-use crate::tool::ToolDefinition;
 
 /// A format whose calls are in Python syntax, in brackets or not.
 #[derive(Debug)]
@@ -35,7 +35,8 @@ impl Format for PythonFormat {
         if !self.only_at_end {
             cursor.take(&marker_strs(self.start_markers))?;
         }
-        let calls = parse_python_calls(&mut cursor, tools)?;
+        let strictness = if self.only_at_end { Strictness::Bare } else { Strictness::Marked };
+        let calls = parse_python_calls(&mut cursor, tools, strictness)?;
         let end = cursor.at;
         cursor.skip_blanks();
         let has_end = !self.ends.is_empty() && !cursor.is_done()? && cursor.take(self.ends)?;
@@ -43,14 +44,30 @@ impl Format for PythonFormat {
     }
 }
 
-/// Parses one call or several: in brackets, in a row, or one on each line.
+/// Parses one call or several: in brackets, in a row, or one on each line. If no marker announces
+/// them, at least one has to be of an offered tool.
 pub(in crate::drivers::text) fn parse_python_calls(
     cursor: &mut Cursor<'_>,
     tools: &ToolLookup<'_>,
+    strictness: Strictness,
+) -> Result<Vec<ToolCall>, NoMatch> {
+    let calls = parse_rows(cursor, tools, strictness)?;
+    let is_offered = |call: &ToolCall| tools.find(&call.name).is_some();
+    match strictness == Strictness::Marked || calls.iter().any(is_offered) {
+        true => Ok(calls),
+        false => Err(NoMatch::Text),
+    }
+}
+
+fn parse_rows(
+    cursor: &mut Cursor<'_>,
+    tools: &ToolLookup<'_>,
+    strictness: Strictness,
 ) -> Result<Vec<ToolCall>, NoMatch> {
     cursor.skip_blanks();
     cursor.is_done()?;
     let in_list = cursor.take(&["["])?;
+    let offered_only = strictness == Strictness::Bare && !in_list;
     let mut calls = Vec::new();
     loop {
         cursor.skip_blanks();
@@ -58,7 +75,7 @@ pub(in crate::drivers::text) fn parse_python_calls(
             return Ok(calls);
         }
         let start = cursor.at;
-        match call(cursor, tools) {
+        match call(cursor, tools, offered_only) {
             Ok(call) => calls.push(call),
             Err(NoMatch::Text | NoMatch::Malformed) if !calls.is_empty() && !in_list => {
                 cursor.at = start - cursor.text.get(..start).map_or(0, trailing_blanks);
@@ -87,30 +104,36 @@ fn trailing_blanks(text: &str) -> usize {
     text.len() - text.trim_end().len()
 }
 
-fn call(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
+fn call(
+    cursor: &mut Cursor<'_>,
+    tools: &ToolLookup<'_>,
+    offered_only: bool,
+) -> Result<ToolCall, NoMatch> {
     let mut name = cursor.name()?;
     let mut in_print = false;
     if name == "print" && tools.find(name).is_none() && cursor.take(&["("])? {
         in_print = true;
         name = cursor.name()?;
     }
-    let tool = tools.find(name).or_else(|| tools.find(name.strip_suffix(".call")?));
-    let tool = tool.ok_or(NoMatch::Text)?;
+    let offered = tools.find(name).map(Callee::offered);
+    let callee = offered.or_else(|| tools.callee(name.strip_suffix(".call").unwrap_or(name)));
+    let callee = callee.filter(|callee| callee.is_offered || !offered_only);
+    let callee = callee.ok_or(NoMatch::Text)?;
     if cursor.is_done()? || !cursor.take(&["("])? {
         return Err(NoMatch::Text);
     }
-    let arguments = arguments(cursor, tool)?;
+    let arguments = arguments(cursor, &callee)?;
     if in_print {
         cursor.skip_blanks();
         cursor.take(&[")"])?;
     }
-    tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
+    callee.call(arguments).ok_or(NoMatch::Malformed)
 }
 
 /// Parses the arguments up to and including the closing parenthesis, and returns them as the text
 /// of an object.
-fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, NoMatch> {
-    let mut builder = ArgumentBuilder::new(tool);
+fn arguments(cursor: &mut Cursor<'_>, callee: &Callee<'_>) -> Result<String, NoMatch> {
+    let mut builder = ArgumentBuilder::new(callee.tool);
     let mut is_first = true;
     loop {
         cursor.take_all(&[","])?;
@@ -126,7 +149,7 @@ fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, N
             cursor.skip_all();
             return Ok(builder.finish(false));
         }
-        let key = key(cursor, tool, is_first)?;
+        let key = key(cursor, callee, is_first)?;
         let (value, is_value_complete) = value(cursor)?;
         if !is_value_complete {
             builder.truncated_json(&key, &value);
@@ -178,7 +201,7 @@ fn is_unclosed(text: &str) -> bool {
 }
 
 /// Parses the name of the next argument. The only argument of a tool needs no name.
-fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result<String, NoMatch> {
+fn key(cursor: &mut Cursor<'_>, callee: &Callee<'_>, is_first: bool) -> Result<String, NoMatch> {
     let start = *cursor;
     match cursor.name() {
         Ok(name) => {
@@ -194,7 +217,7 @@ fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result
     }
     *cursor = start;
     let members =
-        tool.parameters.as_value().get("properties").and_then(|members| members.as_object());
+        callee.tool.parameters.as_value().get("properties").and_then(|members| members.as_object());
     let only = members.filter(|members| is_first && members.len() == 1);
     match only.and_then(|members| members.keys().next()) {
         Some(only) => Ok(only.clone()),

@@ -1,5 +1,6 @@
 //! The grammar of formats with tags around each call and each argument, and plain text inside them.
 
+use super::super::callee::Callee;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use super::{ArgumentBuilder, Cursor, TagSet, TagState, without_partial_marker};
 use crate::tool::ToolDefinition;
@@ -73,7 +74,7 @@ impl Format for TaggedFormat {
             cursor.at = end + cursor.since(end).trim_end().len();
             break;
         }
-        self.tags.finish(cursor, calls, &state, tools)
+        self.tags.finish(cursor, calls, &state)
     }
 }
 
@@ -105,10 +106,11 @@ impl TaggedFormat {
         cursor: &mut Cursor<'_>,
         state: &mut TagState,
         tools: &ToolLookup<'d>,
-    ) -> Result<(&'d ToolDefinition, String), NoMatch> {
+    ) -> Result<(Callee<'d>, String), NoMatch> {
         let (name, _) = self.split_name(cursor.head('>')?).ok_or(NoMatch::Text)?;
-        let tool = tools.find(name).ok_or(NoMatch::Text)?;
-        Ok((tool, self.arguments(cursor, state, tool)?))
+        let callee = tools.callee(name).ok_or(NoMatch::Text)?;
+        let arguments = self.arguments(cursor, state, callee.tool)?;
+        Ok((callee, arguments))
     }
 
     fn arguments(

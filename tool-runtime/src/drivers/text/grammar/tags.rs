@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::super::{Match, NoMatch, ToolLookup};
+use super::super::callee::Callee;
+use super::super::{Match, NoMatch};
 use super::argument_builder::truncate;
 use super::{Cursor, find_first};
-use crate::tool::ToolDefinition;
 
 /// The number of arguments without an end that are searched to the end of the text. With more of
 /// them, no end is certain.
@@ -179,9 +179,8 @@ impl TagSet {
     pub(in crate::drivers::text) fn finish(
         &self,
         mut cursor: Cursor<'_>,
-        calls: Vec<(&ToolDefinition, String)>,
+        calls: Vec<(Callee<'_>, String)>,
         state: &TagState,
-        tools: &ToolLookup<'_>,
     ) -> Result<Match, NoMatch> {
         if calls.is_empty() {
             return Err(NoMatch::Text);
@@ -189,7 +188,7 @@ impl TagSet {
         let is_ambiguous = self.skip_leftover_tags(&mut cursor)? || state.is_ambiguous;
         let calls = calls.into_iter().map(|(tool, arguments)| {
             let arguments = if is_ambiguous { truncate(arguments) } else { arguments };
-            tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
+            tool.call(arguments).ok_or(NoMatch::Malformed)
         });
         Ok(Match::Calls { calls: calls.collect::<Result<_, _>>()?, end: cursor.at })
     }

@@ -79,6 +79,21 @@ async fn repeated_call_gets_a_warning_before_the_run_stops() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
+/// A number is a repetition of itself only, also beyond 64 bits, where several round to one value.
+#[tokio::test]
+async fn numbers_that_differ_in_the_last_digit_are_no_repetition() {
+    let echo_number = |last: char| {
+        let arguments = format!(r#"{{"text": "a", "n": 1234567890123456789012345{last}}}"#);
+        ChatReply::default().call("echo", arguments)
+    };
+    for (digits, is_repeated) in [("123", false), ("111", true)] {
+        let replies = digits.chars().map(echo_number).chain([ChatReply::text("Done.")]);
+        let agent = Agent::new(ScriptedModel::new(replies), tools![echo])
+            .limits(Limits::default().repeats(1));
+        assert_eq!(agent.run("Go").await.is_err(), is_repeated, "{digits}");
+    }
+}
+
 /// Opens the door.
 #[tool(effect = "read")]
 async fn open(

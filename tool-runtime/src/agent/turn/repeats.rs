@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message::{Arguments, CallId, ToolCall};
+use crate::schema::has_lossy_numbers;
 
 /// The calls of the last reply, each with the number of replies in a row that made it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,8 @@ impl RepeatedCalls {
 fn canonical(arguments: &Arguments) -> String {
     match arguments {
         Arguments::Value(value) => value.to_string(),
+        // Equal values may stand for different numbers.
+        Arguments::Text(text) if has_lossy_numbers(text) => text.to_string(),
         Arguments::Text(text) => {
             let parsed: Result<Value, _> = serde_json::from_str(text);
             parsed.map_or_else(|_| text.to_string(), |value| value.to_string())

@@ -355,7 +355,8 @@ impl OutputSpec {
     fn decode<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), Invalid> {
         let Some(member) = &self.member else { return decode(text, &self.schema) };
         let wrapped = decode(text, &self.schema).map(|(Wrapper { value }, fixes)| (value, fixes));
-        // A model may give the value without its wrapper. Then all that is wrong is within the value.
+        // A model may give the value without its wrapper. Then all that is wrong is within the
+        // value.
         let is_wrapped =
             || json::parse(text).is_ok_and(|parsed| parsed.value.get("value").is_some());
         wrapped.or_else(|of_wrapped| {

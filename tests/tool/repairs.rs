@@ -151,3 +151,50 @@ async fn tool_can_take_a_call_as_arguments() {
     let text = r#"{"name": "write", "arguments": {"note": "b"}}"#;
     assert_eq!(call(&relay {}, text).await.unwrap(), r#"write {"note":"b"}"#);
 }
+
+/// All members are optional, and others are ignored.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Filter {
+    city: Option<String>,
+    days: Option<u32>,
+}
+
+/// Deletes what fits.
+#[tool(effect = "write")]
+async fn delete(filter: Filter) -> String {
+    format!("{:?} {:?}", filter.city, filter.days)
+}
+
+/// The type ignores unknown members, so the arguments in an envelope would be lost.
+#[tokio::test]
+async fn envelope_is_opened_or_refused_where_no_member_is_required() {
+    for text in [
+        r#"{"name": "delete", "arguments": {"city": "Oslo"}}"#,
+        r#"{"tool": "delete", "params": {"city": "Oslo"}}"#,
+        r#"{"name": "delete", "arguments": "{'city': 'Oslo',}"}"#,
+        r#"{"city": "Oslo"}"#,
+        r#"{"city": "Oslo", "reason": "x"}"#,
+    ] {
+        assert_eq!(call(&delete {}, text).await.unwrap(), "Some(\"Oslo\") None", "{text}");
+    }
+    for text in [
+        r#"{"name": "delete", "payload": {"city": "Oslo"}}"#,
+        r#"{"name": "delete", "arguments": ["Oslo"]}"#,
+        r#"{"name": "delete", "arguments": {"city": "Oslo"}, "thought": "hm"}"#,
+        r#"{"name": "other", "arguments": {"city": "Oslo"}}"#,
+    ] {
+        let error = refusal(&delete {}, text).await;
+        assert!(error.contains("alone"), "{text}: {error}");
+    }
+    assert_eq!(call(&delete {}, "{}").await.unwrap(), "None None");
+}
+
+#[tokio::test]
+async fn backslash_with_two_meanings_is_refused_by_tools_with_effects() {
+    let text = r#"{"note": "it costs \$5"}"#;
+    let error = refusal(&write {}, text).await;
+    assert!(error.contains("write a backslash that is part of this string twice"), "{error}");
+    assert_eq!(call(&look {}, text).await.unwrap(), r#" Some("it costs \\$5")"#);
+    let text = r#"{"note": "it\'s Oslo"}"#;
+    assert_eq!(call(&write {}, text).await.unwrap(), r#" Some("it's Oslo")"#);
+}

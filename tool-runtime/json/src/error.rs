@@ -42,6 +42,8 @@ pub enum ParseErrorKind {
     Number,
     /// A key occurs twice, with two values.
     Conflict,
+    /// The arguments seem to be inside another object, and none is a member of this one.
+    Envelope,
     /// The text or its repairs exceed the [`Options`](super::Options).
     Limit,
 }
@@ -189,6 +191,11 @@ impl ParseError {
             ParseErrorKind::Syntax => Self::syntax(text, error.at, &error.reason, expected),
             kind => Self::at(kind, text, error.at, &error.reason, expected),
         }
+    }
+
+    pub(super) fn shut_envelope(text: &str, offset: usize, expected: TypeSet) -> Self {
+        let reason = "the arguments seem to be inside another object: send them alone";
+        Self::at(ParseErrorKind::Envelope, text, offset, reason, expected)
     }
 
     pub(super) fn syntax(text: &str, offset: usize, reason: &str, expected: TypeSet) -> Self {

@@ -186,17 +186,21 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 ///   becomes an array of one ([`FixKind::IntoArray`]), or the reverse ([`FixKind::OutOfArray`]).
 /// - Keys and enum values are spelled as in the schema ([`FixKind::KeyCase`],
 ///   [`FixKind::EnumCase`]).
-/// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`
-///   ([`FixKind::Envelope`]). An empty text becomes an object without members if no member is
-///   required ([`FixKind::Empty`]). A null member is removed if the schema knows it, does not
-///   require it and allows no null for it ([`FixKind::NullMember`]).
+/// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`,
+///   `{"tool": …, "params": …}` or `{"tool_calls": [{"function": …}]}` ([`FixKind::Envelope`]).
+///   If they are text there, it is repaired as if it came alone.
+/// - An empty text becomes an object without members if no member is required
+///   ([`FixKind::Empty`]). A null member is removed if the schema knows it, does not require it and
+///   allows no null for it ([`FixKind::NullMember`]).
 ///
 /// A value that fits the schema is never changed, and nothing is filled in. A value that cannot be
 /// coerced is returned as it was written: it may not satisfy the schema.
 /// [`parse_valid`] also checks it.
 ///
 /// # Errors
-/// Returns a [`ParseError`] in the cases of [`parse`].
+/// Returns a [`ParseError`] in the cases of [`parse`], and with [`ParseErrorKind::Envelope`] if the
+/// schema accepts the value although no member of it is known and the arguments seem to be inside
+/// another object.
 ///
 /// ```
 /// use serde_json::json;

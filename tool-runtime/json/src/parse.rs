@@ -9,8 +9,8 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::{
-    Fix, FixKind, ParseError, Parsed, Risk,
-    coerce::{Coerced, InnerValue, TypeSet, accepts_empty_object, coerce, fits_schema},
+    Fix, FixKind, Options, ParseError, Parsed, Risk,
+    coerce::{Coerced, InnerText, InnerValue, TypeSet, accepts_empty_object, coerce, fits_schema},
     fix::sort_by_position,
     locate::{LocatedValue, locate},
     parsed::JsonText,
@@ -42,7 +42,7 @@ pub(crate) fn parse_and_coerce(
     } else {
         let LocatedValue { parsed, span } = parse_value(text, expected, settings, steps)?;
         let parsed = decode_string(text, parsed, &span, expected, settings, steps)?;
-        coerce_parsed(text, parsed, &span, schema, settings, steps)
+        coerce_parsed(text, parsed, &span, schema, settings, steps)?
     };
     let deepens = |fix: &Fix| matches!(fix.kind, FixKind::IntoArray | FixKind::EncodedTwice);
     let depth = settings.options.depth();
@@ -104,14 +104,14 @@ fn coerce_parsed(
     schema: &Value,
     settings: &ParseSettings<'_>,
     steps: &mut usize,
-) -> Parsed {
+) -> Result<Parsed, ParseError> {
     let is_valid = matches!(parsed.json, JsonText::Ready(_));
     if is_valid && fits_schema(&parsed.value, schema, text.len()) {
-        return parsed;
+        return Ok(parsed);
     }
     *steps += parsed.json.source().len();
     let Some(mut node) = parse_tree(&parsed.json, settings, steps) else {
-        return parsed;
+        return Ok(parsed);
     };
     let from = text.get(span.start..).unwrap_or_default();
     if from.starts_with(parsed.json.source()) {
@@ -119,16 +119,23 @@ fn coerce_parsed(
     } else {
         node.set_span(span);
     }
-    let mut parse_inner_text = |text: &str, expected| parse_inner(text, expected, settings, steps);
-    let Coerced { node, fixes, callees } = coerce(node, schema, text.len(), &mut parse_inner_text);
+    let mut parse_inner_text =
+        |text: &str, expected, place| parse_inner(text, expected, place, settings, steps);
+    let Coerced { node, fixes, callees, truncated, is_shut } =
+        coerce(node, schema, text.len(), &mut parse_inner_text);
+    if is_shut {
+        let expected = TypeSet::of_schema(schema);
+        return Err(ParseError::shut_envelope(text, span.start, expected));
+    }
     parsed.callees.extend(callees);
+    parsed.truncated |= truncated;
     if !fixes.is_empty() || !is_valid {
         parsed.json = JsonText::Ready(node.to_json());
         parsed.value = node.into_value();
         parsed.fixes.extend(fixes);
         sort_by_position(&mut parsed.fixes);
     }
-    parsed
+    Ok(parsed)
 }
 
 /// Returns the tree of a value that was parsed before: the same parser over the same text gives the
@@ -143,22 +150,32 @@ fn parse_tree(json: &JsonText, settings: &ParseSettings<'_>, steps: &mut usize) 
     }
 }
 
-/// Parses the text inside a string. The keys that it may have are not known here, and it may be
-/// plain text, so only lossless repairs are allowed.
+/// Parses the text inside a string. A member may be plain text, and its keys are not known here, so
+/// only lossless repairs are allowed in it. Arguments in an envelope are read as without it.
 fn parse_inner(
     text: &str,
     expected: TypeSet,
+    place: InnerText,
     settings: &ParseSettings<'_>,
     steps: &mut usize,
 ) -> Option<InnerValue> {
-    let options = settings.options.with_max_risk(Risk::Lossless);
-    let settings = ParseSettings { options, keys: SchemaKeys::NONE };
+    let settings = match place {
+        InnerText::Member => {
+            let options = settings.options.with_max_risk(Risk::Lossless);
+            ParseSettings { options, keys: SchemaKeys::NONE }
+        }
+        InnerText::Arguments => {
+            let options = Options::default().with_max_depth(settings.options.max_depth);
+            ParseSettings { options, keys: settings.keys }
+        }
+    };
     let LocatedValue { parsed: inner, .. } = parse_value(text, expected, &settings, steps).ok()?;
     let json = inner.json();
     *steps += 2 * json.len();
     parse_unique(json).ok()?;
     let kinds = inner.fixes.iter().map(|fix| fix.kind).collect();
-    Some((parse_valid_tree(json, 0)?, kinds))
+    let node = parse_valid_tree(json, 0)?;
+    Some(InnerValue { node, kinds, truncated: inner.truncated })
 }
 
 /// Runs the strict pass and, if it fails, the search for the value; `steps` counts the work.
@@ -215,7 +232,7 @@ fn exceeds_depth(value: &Value, depth: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, locate::STEPS_PER_BYTE};
+    use crate::locate::STEPS_PER_BYTE;
 
     const LEN: usize = 200_000;
 

@@ -50,7 +50,7 @@ use super::param::Parameter;
 use super::{ToolContext, ToolDefinition, ToolError, ToolFuture};
 use crate::json;
 use crate::message::Arguments;
-use crate::schema::{Mismatch, MismatchKind};
+use crate::schema::{Mismatch, MismatchKind, Schema};
 
 /// Decodes the arguments and calls the function.
 pub type DecodeAndCall = dyn for<'a> Fn(&RawArguments<'_>, &'a ToolContext) -> Result<ToolFuture<'a>, ArgumentDecodeError>
@@ -73,6 +73,19 @@ impl ArgumentDecodeError {
     }
 }
 
+/// Returns the properties of an args struct that requires none of them; otherwise nothing.
+fn optional_members(layout: Layout, schema: &Schema) -> Box<[String]> {
+    let root = schema.as_value();
+    let is_required =
+        root.get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+    match (layout, root.get("properties").and_then(Value::as_object)) {
+        (Layout::ArgsStruct(_), Some(properties)) if !is_required => {
+            properties.keys().cloned().collect()
+        }
+        _ => Box::default(),
+    }
+}
+
 /// Decodes the text of one argument and returns its error.
 type DecodeError = fn(Option<&str>) -> Option<ArgumentDecodeError>;
 
@@ -82,6 +95,8 @@ pub(super) struct Decoder {
     decode_errors: Box<[DecodeError]>,
     layout: Layout,
     nests_objects: bool,
+    /// The properties of an args struct that requires none of them; otherwise empty.
+    optional_members: Box<[String]>,
     decode: Box<DecodeAndCall>,
 }
 
@@ -89,12 +104,14 @@ impl Decoder {
     pub(super) fn new(
         parameters: &[Parameter],
         layout: Layout,
-        nests_objects: bool,
+        schema: &Schema,
         decode: Box<DecodeAndCall>,
     ) -> Self {
+        let nests_objects = schema.has_nested_objects();
+        let optional_members = optional_members(layout, schema);
         let names = parameters.iter().map(Parameter::argument_name).collect();
         let decode_errors = parameters.iter().map(|parameter| parameter.decode_error).collect();
-        Self { names, decode_errors, layout, nests_objects, decode }
+        Self { names, decode_errors, layout, nests_objects, optional_members, decode }
     }
 
     /// Calls the function with these arguments. If they are invalid, the call returns an error.
@@ -143,11 +160,18 @@ impl Decoder {
     #[inline]
     fn decode_fast<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<ToolFuture<'c>> {
         let decoded = match self.layout {
-            Layout::ArgsStruct(_) if !is_object(text) => return None,
+            Layout::ArgsStruct(_) if !is_object(text) || self.may_be_envelope(text) => return None,
             Layout::ArgsStruct(index) => (self.decode)(&RawArguments::single(text, index), ctx),
             Layout::Named => (self.decode)(&RawArguments::split(text, &self.names).ok()?, ctx),
         };
         decoded.ok()
+    }
+
+    /// Whether the members of the object may all be inside another one: an args struct that
+    /// requires none of them would ignore that.
+    #[inline]
+    fn may_be_envelope(&self, text: &str) -> bool {
+        !self.optional_members.is_empty() && !raw::is_empty_or_has(text, &self.optional_members)
     }
 
     fn decode<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<ToolFuture<'c>> {

@@ -51,8 +51,7 @@ impl Function {
     ) -> Self {
         let (layout, schema) = lay_out(parameters, lone);
         let schema = finish(schema);
-        let decoder =
-            Decoder::new(parameters, layout, schema.has_nested_objects(), decode_and_call);
+        let decoder = Decoder::new(parameters, layout, &schema, decode_and_call);
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.error = definition.parameters.unsupported_pattern().map(|pattern| {
             DefinitionError::InvalidPattern { name: name.into(), pattern: pattern.into() }

@@ -18,6 +18,8 @@ pub(super) struct Coercer<'r, 'f> {
     pub(super) fixes: Vec<Fix>,
     /// The tool names in the envelopes around the arguments.
     pub(super) callees: Vec<String>,
+    /// Whether the text of the arguments in an envelope was cut off.
+    pub(super) truncated: bool,
     pub(super) parse_inner: &'r mut ParseInner<'f>,
 }
 
@@ -31,7 +33,7 @@ pub(super) enum ValueContext {
 
 impl<'r, 'f> Coercer<'r, 'f> {
     pub(super) fn new(fuel: Fuel, parse_inner: &'r mut ParseInner<'f>) -> Self {
-        Self { fuel, fixes: Vec::new(), callees: Vec::new(), parse_inner }
+        Self { fuel, fixes: Vec::new(), callees: Vec::new(), truncated: false, parse_inner }
     }
 
     pub(super) fn record_fix(&mut self, kind: FixKind, node: &Node) {

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::{
+    InnerText, InnerValue,
     coercer::{Coercer, ValueContext, unambiguous},
     fit::{JsonView, UnknownMembers},
     flat_schema::FlatSchema,
@@ -74,7 +75,7 @@ impl Coercer<'_, '_> {
         types: TypeSet,
         schema: &FlatSchema<'_>,
     ) -> Option<(Node, Vec<Fix>)> {
-        let (inner, mut fixes) = self.decode_string(node, types)?;
+        let (inner, mut fixes, _) = self.decode_string(node, types, InnerText::Member)?;
         let (inner, more) = self.attempt(&inner, |coercer, inner| {
             coercer.coerce_node(inner, schema, ValueContext::Other)
         });
@@ -82,12 +83,14 @@ impl Coercer<'_, '_> {
         Some((inner, fixes))
     }
 
-    /// Decodes the object or array in a string, as it is spelled there.
+    /// Decodes the object or array in a string, as it is spelled there; returns it with the fixes
+    /// and whether its text was cut off.
     pub(super) fn decode_string(
         &mut self,
         node: &Node,
         types: TypeSet,
-    ) -> Option<(Node, Vec<Fix>)> {
+        place: InnerText,
+    ) -> Option<(Node, Vec<Fix>, bool)> {
         let Tree::String { text, is_unquoted: false } = &node.tree else { return None };
         let expected = types.and(TypeSet::OBJECT.or(TypeSet::ARRAY));
         if types.intersects(TypeSet::STRING)
@@ -96,11 +99,13 @@ impl Coercer<'_, '_> {
         {
             return None;
         }
-        let (mut inner, kinds) = (self.parse_inner)(text, expected)
-            .filter(|(inner, _)| expected.intersects(inner.json_type()))?;
+        let InnerValue { node: mut inner, kinds, truncated } =
+            (self.parse_inner)(text, expected, place)
+                .filter(|inner| expected.intersects(inner.node.json_type()))?;
         inner.set_span(&node.span);
         let kinds = [FixKind::EncodedTwice].into_iter().chain(kinds);
-        Some((inner, kinds.map(|kind| Fix::new(kind, node.span.clone())).collect()))
+        let fixes = kinds.map(|kind| Fix::new(kind, node.span.clone())).collect();
+        Some((inner, fixes, truncated))
     }
 }
 

@@ -1,9 +1,12 @@
 //! Removes the envelope around the arguments of a call: `{"name": "find", "arguments": {…}}` and
-//! the like, and `{"properties": {…}}`, which copies the schema's keyword.
+//! the like, and `{"properties": {…}}`, which copies the schema's keyword. If an envelope of
+//! another kind remains, and the schema requires no member, it is refused: the arguments would be
+//! lost.
 
 use super::{
+    InnerText,
     coercer::{Coercer, ValueContext},
-    fit::UnknownMembers,
+    fit::{JsonView, UnknownMembers},
     flat_schema::FlatSchema,
     type_set::TypeSet,
 };
@@ -13,16 +16,38 @@ use crate::{
 };
 
 /// Keys whose value may be the arguments.
-const ARGUMENT_KEYS: [&str; 6] =
-    ["arguments", "parameters", "input", "args", "function", "properties"];
-/// Keys that may accompany the arguments in a call.
-const CALL_KEYS: [&str; 6] = ["name", "type", "id", "call_id", "index", "function"];
+const ARGUMENT_KEYS: [&str; 12] = [
+    "arguments",
+    "parameters",
+    "params",
+    "input",
+    "args",
+    "kwargs",
+    "tool_input",
+    "tool_args",
+    "tool_arguments",
+    "action_input",
+    "function_args",
+    "properties",
+];
+/// Keys whose value may be the call, or a list of one call.
+const LAYER_KEYS: [&str; 7] =
+    ["function", "function_call", "tool_call", "tool_calls", "tool_use", "tool_uses", "call"];
+/// Keys whose value may be the name of the tool.
+const NAME_KEYS: [&str; 7] =
+    ["name", "tool", "tool_name", "function", "function_name", "action", "recipient_name"];
+/// Keys that may accompany the arguments in a call, besides the name.
+const CALL_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "status"];
 /// Keys that may accompany `properties` in a schema.
 const SCHEMA_KEYS: [&str; 6] =
     ["type", "required", "title", "description", "$schema", "additionalProperties"];
 /// The maximum number of layers: `[{"type": "function", "function": {"name": …, "arguments":
 /// "{…}"}}]` takes four.
-const MAX_LAYERS: usize = 4;
+const MAX_LAYERS: usize = 6;
+/// The maximum depth at which arguments are searched in an envelope of another kind.
+const MAX_SHUT_DEPTH: usize = 6;
+/// The length of the start of a text in which property names are searched, in bytes.
+const MAX_HEAD_LEN: usize = 256;
 /// The maximum number of nested branches searched for property names.
 const MAX_BRANCHES: usize = 64;
 
@@ -37,6 +62,7 @@ impl Coercer<'_, '_> {
             if unwrapped.is_named || self.fits(&inner, schema, UnknownMembers::Rejected) {
                 self.fixes.extend(unwrapped.fixes.into_iter().chain(fixes));
                 self.callees = unwrapped.callees;
+                self.truncated |= unwrapped.truncated;
                 return inner;
             }
         }
@@ -49,12 +75,13 @@ impl Coercer<'_, '_> {
             return None;
         }
         let (fixes, callees) = (Vec::new(), Vec::new());
-        let mut unwrapped = Unwrapped { node: node.clone(), fixes, callees, is_named: false };
+        let node = node.clone();
+        let mut unwrapped = Unwrapped { node, fixes, callees, is_named: false, truncated: false };
         let mut is_open = false;
         for _ in 0..MAX_LAYERS {
             let span = unwrapped.node.span.clone();
             let (inner, kind) = match &unwrapped.node.tree {
-                Tree::Array(items) if !schema.types().intersects(TypeSet::ARRAY) => {
+                Tree::Array(items) if is_open || !schema.types().intersects(TypeSet::ARRAY) => {
                     match items.as_slice() {
                         [item] => (item.clone(), FixKind::OutOfArray),
                         _ => break,
@@ -63,8 +90,8 @@ impl Coercer<'_, '_> {
                 Tree::Object(members) => {
                     let Some(holder) = arguments_member(members, &names) else { break };
                     is_open = true;
-                    unwrapped.is_named |= is_named(members) && !names.has("name");
-                    unwrapped.callees.extend(named_callees(members));
+                    unwrapped.is_named |= is_named(members, &names);
+                    unwrapped.callees.extend(named_callees(members, &names));
                     (holder.value.clone(), FixKind::Envelope)
                 }
                 Tree::Null if is_open => (empty_object(&unwrapped.node), FixKind::Empty),
@@ -72,7 +99,9 @@ impl Coercer<'_, '_> {
                     (empty_object(&unwrapped.node), FixKind::Empty)
                 }
                 Tree::String { .. } if is_open => {
-                    let (inner, fixes) = self.decode_string(&unwrapped.node, TypeSet::OBJECT)?;
+                    let (inner, fixes, truncated) =
+                        self.decode_string(&unwrapped.node, TypeSet::OBJECT, InnerText::Arguments)?;
+                    unwrapped.truncated |= truncated;
                     unwrapped.fixes.extend(fixes);
                     unwrapped.node = inner;
                     continue;
@@ -94,19 +123,73 @@ struct Unwrapped {
     /// The tool names in the removed layers.
     callees: Vec<String>,
     is_named: bool,
+    truncated: bool,
 }
 
-/// The tool names in a call: `name`, or `function` if that is a string.
-fn named_callees(members: &[Member]) -> impl Iterator<Item = String> {
-    members.iter().filter_map(|member| match (member.key.as_str(), &member.value.tree) {
-        ("name" | "function", Tree::String { text, .. }) if !text.is_empty() => Some(text.clone()),
+/// The tool name that a member of a call holds.
+fn callee(member: &Member) -> Option<&str> {
+    match &member.value.tree {
+        Tree::String { text, .. } if NAME_KEYS.contains(&member.key.as_str()) => Some(text),
         _ => None,
-    })
+    }
 }
 
-fn is_named(members: &[Member]) -> bool {
-    let is_text = |member: &Member| matches!(member.value.tree, Tree::String { .. });
-    members.iter().any(|member| member.key == "name" && is_text(member))
+/// The tool names in a call. It has a `name` even if an argument is called `name`.
+fn named_callees(members: &[Member], names: &PropertyNames<'_>) -> Vec<String> {
+    let is_name = |member: &&Member| member.key == "name" || !names.has(&member.key);
+    let callees = members.iter().filter(is_name).filter_map(callee);
+    callees.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns whether a member that is no argument names the tool.
+fn is_named(members: &[Member], names: &PropertyNames<'_>) -> bool {
+    members.iter().any(|member| callee(member).is_some() && !names.has(&member.key))
+}
+
+/// Returns whether `node`, to which the schema gives no member, seems to be an envelope: its
+/// arguments would be lost.
+pub(super) fn is_shut_envelope(node: &Node, schema: &FlatSchema<'_>) -> bool {
+    let Tree::Object(members) = &node.tree else { return false };
+    let Some(names) = PropertyNames::of(schema) else { return false };
+    !members.iter().any(|member| names.has(&member.key))
+        && members.iter().any(|member| {
+            let is_holder = ARGUMENT_KEYS.contains(&member.key.as_str());
+            is_holder && !is_empty(&member.value) || holds_arguments(&member.value, &names)
+        })
+}
+
+/// Returns whether an object in `node`, or in the text of a string, has a member of these names.
+fn holds_arguments(node: &Node, names: &PropertyNames<'_>) -> bool {
+    let mut level = vec![node];
+    for _ in 0..MAX_SHUT_DEPTH {
+        let mut next = Vec::new();
+        for node in level {
+            if node.members().any(|(key, _)| names.has(key)) {
+                return true;
+            }
+            if let Tree::String { text, .. } = &node.tree
+                && text.trim_start().starts_with(['{', '['])
+                && names.are_in(text)
+            {
+                return true;
+            }
+            next.extend(node.items());
+            next.extend(node.members().map(|(_, value)| value));
+        }
+        level = next;
+    }
+    false
+}
+
+/// Returns whether there are no arguments in `node`.
+fn is_empty(node: &Node) -> bool {
+    match &node.tree {
+        Tree::Null => true,
+        Tree::String { text, .. } => text.trim().is_empty(),
+        Tree::Array(items) => items.is_empty(),
+        Tree::Object(members) => members.is_empty(),
+        _ => false,
+    }
 }
 
 fn empty_object(node: &Node) -> Node {
@@ -117,20 +200,28 @@ fn empty_object(node: &Node) -> Node {
 fn arguments_member<'n>(members: &'n [Member], names: &PropertyNames<'_>) -> Option<&'n Member> {
     let holds = |member: &&Member| {
         // `function` may also be the name of the function.
-        let may_hold = member.key != "function" || matches!(member.value.tree, Tree::Object(_));
-        may_hold && ARGUMENT_KEYS.contains(&member.key.as_str()) && !names.has(&member.key)
+        let is_layer = matches!(member.value.tree, Tree::Object(_) | Tree::Array(_))
+            && LAYER_KEYS.contains(&member.key.as_str());
+        (is_layer || ARGUMENT_KEYS.contains(&member.key.as_str())) && !names.has(&member.key)
     };
-    let mut found = members.iter().filter(holds);
+    // Positional arguments that are empty may stand beside the others: `"args": [], "kwargs": …`.
+    let count = members.iter().filter(holds).count();
+    let mut found =
+        members.iter().filter(holds).filter(|member| count == 1 || !is_empty(&member.value));
     let holder = found.next().filter(|_| found.next().is_none())?;
     let is_call = holder.key != "properties";
-    let is_named = is_call && is_named(members);
+    let has_callee = members.iter().any(|member| callee(member).is_some());
     let is_allowed_beside = |member: &Member| {
         let key = member.key.as_str();
         let is_scalar = !matches!(member.value.tree, Tree::Array(_) | Tree::Object(_));
         // A call has a `name` even if an argument is called `name`.
-        let is_unconstrained = !names.has(key) || (is_named && matches!(key, "name" | "type"));
-        let known: &[&str] = if is_call { &CALL_KEYS } else { &SCHEMA_KEYS };
-        known.contains(&key) && (is_scalar || !is_call) && is_unconstrained
+        let is_unconstrained = !names.has(key) || has_callee && matches!(key, "name" | "type");
+        let is_known = match is_call {
+            true => CALL_KEYS.contains(&key) || NAME_KEYS.contains(&key),
+            false => SCHEMA_KEYS.contains(&key),
+        };
+        let is_empty_holder = count > 1 && holds(&member) && is_empty(&member.value);
+        is_known && (is_scalar || !is_call) && is_unconstrained || is_empty_holder
     };
     let mut others = members.iter().filter(|member| member.key != holder.key);
     others.all(is_allowed_beside).then_some(holder)
@@ -157,6 +248,14 @@ impl<'s> PropertyNames<'s> {
             schemas.push(schema);
         }
         schemas.iter().any(FlatSchema::declares_properties).then_some(Self(schemas))
+    }
+
+    /// Returns whether the start of `text` has one of the names in quotes.
+    fn are_in(&self, text: &str) -> bool {
+        let end = (0..=MAX_HEAD_LEN.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+        let head = text.get(..end.unwrap_or(0)).unwrap_or_default();
+        let names = self.0.iter().flat_map(FlatSchema::property_names);
+        names.take(MAX_BRANCHES).any(|name| head.contains(&format!("\"{name}\"")))
     }
 
     fn has(&self, key: &str) -> bool {

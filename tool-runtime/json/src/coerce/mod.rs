@@ -33,17 +33,32 @@ use serde_json::Value;
 pub(super) use self::type_set::TypeSet;
 use self::{
     coercer::Coercer,
+    envelope::is_shut_envelope,
     fit::{UnknownMembers, fits},
     flat_schema::FlatSchema,
     fuel::Fuel,
 };
 use super::{Fix, FixKind, tree::Node};
 
-/// The value parsed from a string, and the kinds of the repairs.
-pub(super) type InnerValue = (Node, Vec<FixKind>);
+/// The value parsed from a string.
+pub(super) struct InnerValue {
+    pub(super) node: Node,
+    /// The kinds of the repairs.
+    pub(super) kinds: Vec<FixKind>,
+    pub(super) truncated: bool,
+}
+
+/// The place of a string whose text is parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InnerText {
+    /// A member, which may be plain text.
+    Member,
+    /// All arguments of the call, in its envelope.
+    Arguments,
+}
 
 /// Parses the text of a string: returns the one value of these types in it.
-pub(super) type ParseInner<'r> = dyn FnMut(&str, TypeSet) -> Option<InnerValue> + 'r;
+pub(super) type ParseInner<'r> = dyn FnMut(&str, TypeSet, InnerText) -> Option<InnerValue> + 'r;
 
 /// Returns whether `value` fits `schema`, so that [`coerce`] would change nothing.
 pub(super) fn fits_schema(value: &Value, schema: &Value, len: usize) -> bool {
@@ -65,6 +80,10 @@ pub(super) struct Coerced {
     pub(super) fixes: Vec<Fix>,
     /// The tool names in the removed envelopes, outermost first.
     pub(super) callees: Vec<String>,
+    /// Whether the text of the arguments in an envelope was cut off.
+    pub(super) truncated: bool,
+    /// Whether the schema accepts the value, which seems to be an envelope that was not removed.
+    pub(super) is_shut: bool,
 }
 
 /// Coerces `node`, parsed from a text of `len` bytes, to `schema`.
@@ -77,9 +96,12 @@ pub(super) fn coerce(
     let flat = FlatSchema::of(schema, [schema]);
     let mut coercer = Coercer::new(Fuel::for_bytes(len), parse_inner);
     let node = coercer.coerce_arguments(node, &flat);
-    let (mut fixes, callees) = (coercer.fixes, coercer.callees);
+    // Otherwise the mismatches say what is missing or unknown.
+    let is_accepted = coercer.fits(&node, &flat, UnknownMembers::Allowed);
+    let is_shut = is_accepted && is_shut_envelope(&node, &flat);
+    let Coercer { mut fixes, callees, truncated, .. } = coercer;
     fixes.sort_by_key(|fix| (fix.span.start, std::cmp::Reverse(fix.span.end)));
-    Coerced { node, fixes, callees }
+    Coerced { node, fixes, callees, truncated, is_shut }
 }
 
 #[cfg(test)]

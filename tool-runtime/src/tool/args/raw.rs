@@ -69,6 +69,13 @@ impl<'t> RawArguments<'t> {
     }
 }
 
+/// Returns whether the object in `text` is empty or has a member of one of these names. The values
+/// are not checked.
+pub(super) fn is_empty_or_has(text: &str, names: &[String]) -> bool {
+    let mut cursor = ObjectCursor { text, bytes: text.as_bytes(), at: 0 };
+    cursor.find_member(names).unwrap_or(false)
+}
+
 #[inline]
 fn fill<'t>(
     slots: &mut [Option<&'t str>],
@@ -177,6 +184,27 @@ impl<'t> ObjectCursor<'t> {
             return Err(SplitError::NotAnObject);
         }
         self.up_to(end_of_string(self.bytes, self.at))
+    }
+
+    /// Returns whether the object is empty or has a member of one of these names.
+    fn find_member(&mut self, names: &[String]) -> Result<bool, SplitError<'t>> {
+        self.expect(b'{')?;
+        if self.is_at(b'}') {
+            return Ok(true);
+        }
+        loop {
+            let key = self.string()?;
+            let unquoted = key.get(1..key.len() - 1).unwrap_or_default();
+            if names.iter().any(|name| name == unquoted) {
+                return Ok(true);
+            }
+            self.expect(b':')?;
+            self.value()?;
+            if !self.is_at(b',') {
+                return Ok(false);
+            }
+            self.at += 1;
+        }
     }
 
     #[inline]

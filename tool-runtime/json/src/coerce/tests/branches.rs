@@ -122,7 +122,7 @@ fn coercion_stops_at_maximum_depth() {
         let text = "[".repeat(depth) + "\"1\"" + &"]".repeat(depth);
         let node = parse_valid_tree(&text, 0).unwrap();
         let Coerced { node: coerced, fixes, .. } =
-            coerce(node, &schema, text.len(), &mut |_, _| None);
+            coerce(node, &schema, text.len(), &mut |_, _, _| None);
         assert_eq!(fixes.is_empty(), coerced.to_json() == text, "{depth}");
         assert_eq!(fixes.is_empty(), depth > 5, "{depth}");
     }

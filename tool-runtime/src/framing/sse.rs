@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{MessageTooLong, decode_utf8};
@@ -47,7 +48,8 @@ pub struct SseDecoder {
     data: Vec<u8>,
     /// The field `id` of the current event. It takes effect when the event ends.
     id: Option<Vec<u8>>,
-    last_event_id: String,
+    /// Shared: each event has it, and it can be long.
+    last_event_id: Arc<str>,
     retry: Option<Duration>,
     complete: VecDeque<Result<SseEvent, MessageTooLong>>,
 }
@@ -68,7 +70,7 @@ pub struct SseDecoder {
 pub struct SseEvent {
     name: String,
     data: String,
-    id: String,
+    id: Arc<str>,
     has_invalid_utf8: bool,
 }
 
@@ -114,7 +116,7 @@ impl SseDecoder {
             name: Vec::new(),
             data: Vec::new(),
             id: None,
-            last_event_id: String::new(),
+            last_event_id: Arc::default(),
             retry: None,
             complete: VecDeque::new(),
         }
@@ -235,7 +237,7 @@ impl SseDecoder {
 
     fn end_event(&mut self) {
         if let Some(id) = self.id.take() {
-            self.last_event_id = decode_utf8(id).0;
+            self.last_event_id = decode_utf8(id).0.into();
         }
         let (name, mut data) = (mem::take(&mut self.name), mem::take(&mut self.data));
         // Each field `data` adds a line feed, so this was a block without one.
@@ -247,7 +249,7 @@ impl SseDecoder {
         self.complete.push_back(Ok(SseEvent {
             name,
             data,
-            id: self.last_event_id.clone(),
+            id: Arc::clone(&self.last_event_id),
             has_invalid_utf8: is_name_invalid || is_data_invalid,
         }));
     }

@@ -1,6 +1,7 @@
 //! The native driver: calls in the tool-call fields of the provider's API.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Deserializer, Value};
 
@@ -79,7 +80,7 @@ fn is_echo(text: &str, calls: &[&ToolCall]) -> bool {
     }
     let parsed: Result<Vec<Value>, _> = Deserializer::from_str(text).into_iter().collect();
     let Ok(values) = parsed else { return false };
-    let arguments: Vec<_> = calls.iter().filter_map(|call| non_empty_arguments(call)).collect();
+    let arguments: HashSet<_> = calls.iter().filter_map(|call| non_empty_arguments(call)).collect();
     let are_all_arguments = |values: &[Value]| {
         !values.is_empty() && values.iter().all(|value| arguments.contains(value))
     };

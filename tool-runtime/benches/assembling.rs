@@ -1,6 +1,6 @@
-//! Measures the assembly of streamed arguments from small chunks.
+//! Measures the assembly of streamed replies: arguments from small chunks, and many calls.
 //!
-//! The reference is one parse of the complete arguments.
+//! The reference for arguments is one parse of the complete arguments.
 
 #![expect(
     clippy::indexing_slicing,
@@ -9,8 +9,10 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+mod call_streams;
 #[path = "../json/benches/documents.rs"]
 mod documents;
+mod many_calls;
 #[path = "../json/benches/rounds.rs"]
 mod rounds;
 
@@ -51,6 +53,7 @@ fn main() {
             growth(2),
         );
     }
+    many_calls::measure();
 }
 
 /// Returns four times and the length of the arguments.

@@ -9,10 +9,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ContentBuilder;
+use super::call_positions::CallPositions;
 use super::reply::{WireCall, WireFunction, assemble_reply, restore_raw_arguments};
 use crate::models::{ChatReply, Delta, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
 use crate::providers::shared::Counts;
+
+/// The highest number of bytes of a tool name that comes in pieces: each piece emits the name so
+/// far, so a long one would take quadratic time.
+const MAX_JOINED_NAME: usize = 1_024;
 
 #[derive(Deserialize)]
 struct CompletionChunk<S> {
@@ -37,6 +42,7 @@ pub(in crate::providers) struct Assembler<S> {
     names: WireNames,
     content: S,
     calls: Vec<WireCall>,
+    positions: CallPositions,
     finish: Option<String>,
     usage: Counts,
     is_done: bool,
@@ -48,20 +54,23 @@ impl<S: ContentBuilder> Assembler<S> {
             names,
             content: S::default(),
             calls: Vec::new(),
+            positions: CallPositions::default(),
             finish: None,
             usage: Counts::default(),
             is_done: false,
         }
     }
 
-    fn push_call(&mut self, more: WireCall, deltas: &mut DeltaSink<'_>) {
-        let position = self.index_of(&more);
+    fn push_call(&mut self, more: WireCall, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
+        let name = more.function.as_ref().and_then(|function| function.name.as_deref());
+        let position = self.positions.of_piece(more.index, more.id.as_deref(), name);
         if position == self.calls.len() {
             let WireCall { index, ref id, .. } = more;
             let (function, id) = (Some(WireFunction::default()), id.clone());
+            self.positions.add(index, id.as_deref());
             self.calls.push(WireCall { index, id, function, extra_content: None });
         }
-        let Some(call) = self.calls.get_mut(position) else { return };
+        let Some(call) = self.calls.get_mut(position) else { return Ok(()) };
         call.extra_content = more.extra_content.or_else(|| call.extra_content.take());
         let function = call.function.get_or_insert_default();
         let WireFunction { name, arguments } = more.function.unwrap_or_default();
@@ -69,6 +78,11 @@ impl<S: ContentBuilder> Assembler<S> {
         let known = function.name.as_deref();
         if let Some(more) = name.filter(|name| !name.is_empty() && !has_arguments) {
             let name = joined(known.unwrap_or_default(), more, &self.names);
+            if known.is_some() && name.len() > MAX_JOINED_NAME {
+                let reason =
+                    format!("a tool name in pieces is longer than {MAX_JOINED_NAME} bytes");
+                return Err(DecodeError::Malformed(reason));
+            }
             if known != Some(&name) {
                 deltas(Delta::Call { index: position, name: self.names.tool_name(&name) });
                 function.name = Some(name);
@@ -86,30 +100,7 @@ impl<S: ContentBuilder> Assembler<S> {
                 *arguments = Some(more);
             }
         }
-    }
-
-    /// Returns the index of the call that a piece belongs to; a new call gets the next free index.
-    fn index_of(&self, more: &WireCall) -> usize {
-        let id = more.id.as_deref().filter(|id| !id.is_empty());
-        let name = more.function.as_ref().and_then(|function| function.name.as_deref());
-        let has_name = name.is_some_and(|name| !name.is_empty());
-        let begins = id.is_some() || has_name;
-        let is_of = |call: &&WireCall| match (more.index, id) {
-            // Some servers send one index for all calls, which then have different ids.
-            (Some(index), Some(id)) => {
-                call.index == Some(index) && call.id.as_deref().is_none_or(|known| known == id)
-            }
-            (Some(index), None) => call.index == Some(index),
-            (None, Some(id)) => call.id.as_deref() == Some(id),
-            (None, None) => !begins,
-        };
-        // Some servers create an id for each piece, so a piece without a name never starts another
-        // call.
-        let continues =
-            |call: &WireCall| !has_name && more.index.is_some() && call.index == more.index;
-        let position = self.calls.iter().rposition(|call| is_of(&call));
-        let position = position.or_else(|| self.calls.iter().rposition(continues));
-        position.unwrap_or(self.calls.len())
+        Ok(())
     }
 }
 
@@ -151,7 +142,7 @@ impl<S: ContentBuilder> Assemble for Assembler<S> {
                     .find(|(at, _)| *at == position)
                     .and_then(|(_, choice)| choice.member("delta"))
             });
-            calls.into_iter().for_each(|more| self.push_call(more, deltas));
+            calls.into_iter().try_for_each(|more| self.push_call(more, deltas))?;
             self.finish = choice.finish_reason.or_else(|| self.finish.take());
         }
         Ok(())

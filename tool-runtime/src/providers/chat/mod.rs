@@ -2,6 +2,7 @@
 //! choices. The two APIs differ in the content of a message, which is a [`ContentBuilder`].
 
 mod assemble;
+mod call_positions;
 mod reply;
 mod request;
 

@@ -5,6 +5,7 @@
 //! these, the indexes of items, or their ids, so each event is compared with what was received
 //! before.
 
+use std::collections::HashMap;
 use std::mem;
 
 use serde::Deserialize;
@@ -37,6 +38,9 @@ pub(super) struct Assembler {
     names: WireNames,
     provider: &'static str,
     items: Vec<StreamedItem>,
+    /// Positions of the last items with an id, and with an index.
+    by_id: HashMap<String, usize>,
+    by_index: HashMap<u64, usize>,
     calls: usize,
     last: Option<Response>,
     is_done: bool,
@@ -44,7 +48,16 @@ pub(super) struct Assembler {
 
 impl Assembler {
     pub(super) fn new(names: WireNames, provider: &'static str) -> Self {
-        Self { names, provider, items: Vec::new(), calls: 0, last: None, is_done: false }
+        Self {
+            names,
+            provider,
+            items: Vec::new(),
+            by_id: HashMap::new(),
+            by_index: HashMap::new(),
+            calls: 0,
+            last: None,
+            is_done: false,
+        }
     }
 
     /// Returns the item of an event. An item that was never announced starts here.
@@ -60,19 +73,36 @@ impl Assembler {
             let is_unnamed = id.is_none() && index.is_none();
             (is_unnamed && self.items.get(last).is_some_and(is_last)).then_some(last)
         });
-        let position = position.unwrap_or_else(|| {
-            self.items.push(StreamedItem::new(kind, id, index));
-            self.items.len() - 1
-        });
+        let position = position.unwrap_or_else(|| self.start_item(kind, id, index));
         self.items.get_mut(position)
     }
 
     /// Returns the index of a known item. Some servers give every event another id, others all
     /// items the same index.
     fn index_of(&self, id: Option<&str>, index: Option<u64>) -> Option<usize> {
-        let by_id = || self.items.iter().rposition(|item| item.id.as_deref() == id);
-        let by_index = || self.items.iter().rposition(|item| item.index == index);
-        id.and_then(|_| by_id()).or_else(|| index.and_then(|_| by_index()))
+        let position = id.and_then(|id| self.by_id.get(id));
+        position.or_else(|| self.by_index.get(&index?)).copied()
+    }
+
+    /// Starts an item and returns its index.
+    fn start_item(&mut self, kind: &str, id: Option<&str>, index: Option<u64>) -> usize {
+        let position = self.items.len();
+        self.items.push(StreamedItem::new(kind, id, index));
+        self.by_id.extend(id.map(|id| (id.to_owned(), position)));
+        self.by_index.extend(index.map(|index| (index, position)));
+        position
+    }
+
+    /// Sorts the items by their indexes, if all of them have one.
+    fn sort_items(&mut self) {
+        if !self.items.iter().all(|item| item.index.is_some()) {
+            return;
+        }
+        self.items.sort_by_key(|item| item.index);
+        for (position, item) in self.items.iter().enumerate() {
+            self.by_id.extend(item.id.clone().map(|id| (id, position)));
+            self.by_index.extend(item.index.map(|index| (index, position)));
+        }
     }
 
     fn add_text(&mut self, event: &StreamEvent, deltas: &mut DeltaSink<'_>) {
@@ -109,19 +139,15 @@ impl Assembler {
             let known = self.items.get(*position);
             known.is_some_and(|known| !known.is_another(&item, is_whole))
         };
-        let position = self.index_of(id, index).filter(is_same).unwrap_or_else(|| {
-            self.items.push(StreamedItem::new(kind_of(&item), id, index));
-            self.items.len() - 1
-        });
+        let known = self.index_of(id, index).filter(is_same);
+        let position = known.unwrap_or_else(|| self.start_item(kind_of(&item), id, index));
         self.update(position, item, is_whole, deltas);
     }
 
     /// Completes the response that ends the stream. If it contains fewer items than were received,
     /// the received ones replace them.
     fn complete(&mut self, mut response: Response, deltas: &mut DeltaSink<'_>) -> Response {
-        if self.items.iter().all(|item| item.index.is_some()) {
-            self.items.sort_by_key(|item| item.index);
-        }
+        self.sort_items();
         let output = response.output.take().unwrap_or_default();
         let is_complete = output.len() >= self.items.len();
         for (position, item) in output.iter().enumerate() {

@@ -6,7 +6,7 @@
 //! is therefore followed by the *remainder* of the item that it led to: the item without the
 //! members that its part has.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::mem;
 
 use serde_json::{Map, Value, json};
@@ -137,13 +137,16 @@ impl<'p> InputItems<'p> {
             Some(Value::Array(parts)) => !parts.is_empty(),
             _ => false,
         };
+        let mut of_call = HashMap::<_, usize>::new();
+        for call in sealed.iter().filter_map(|item| text_of(item, "call_id")) {
+            *of_call.entry(call).or_default() += 1;
+        }
         sealed.iter().all(|item| {
             if kind_of(item) == "reasoning" {
                 return self.is_stored || has(item, "encrypted_content") || has(item, "content");
             }
             let call = text_of(item, "call_id");
-            let of_call = sealed.iter().filter(|other| text_of(other, "call_id") == call);
-            call.is_none() || of_call.count() > 1
+            call.is_none_or(|call| of_call.get(call).is_some_and(|count| *count > 1))
         })
     }
 

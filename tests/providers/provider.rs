@@ -23,13 +23,15 @@ pub struct Setup<'s> {
     pub timeout: Duration,
     pub connect: Option<Duration>,
     pub first_byte: Option<Duration>,
+    pub max_calls: Option<u32>,
     pub transport: Option<Shared>,
 }
 
 impl<'s> Setup<'s> {
     pub fn new(base: &'s str) -> Self {
         let timeout = Duration::from_secs(60);
-        Self { base, key: KEY, timeout, connect: None, first_byte: None, transport: None }
+        let (connect, first_byte, max_calls) = (None, None, None);
+        Self { base, key: KEY, timeout, connect, first_byte, max_calls, transport: None }
     }
 }
 
@@ -67,6 +69,9 @@ macro_rules! providers {
                 }
                 if let Some(limit) = setup.first_byte {
                     model = model.first_byte_timeout(limit);
+                }
+                if let Some(limit) = setup.max_calls {
+                    model = model.max_calls_per_reply(limit);
                 }
                 if let Some(transport) = setup.transport {
                     model = model.transport(transport);

@@ -1,10 +1,12 @@
 //! Clients of all providers over real connections, with and without faults of servers, connections
 //! and proxies. Tests of single providers are in the tests of that provider.
 
+mod call_limit;
 mod checks;
 mod credentials;
 mod faults;
 mod limits;
+mod polls;
 
 use std::sync::Arc;
 

@@ -31,6 +31,8 @@ use crate::schema::OrderedJson;
 /// grows with each attempt and respects the delay that the provider asks for. Once a stream has
 /// started, nothing is retried.
 ///
+/// A reply has at most 32 MiB and [10,000 calls](Self::max_calls_per_reply).
+///
 /// ```no_run
 /// use std::time::Duration;
 /// use tool_runtime::{ChatModel, ChatRequest, Message, providers::OpenAi};
@@ -56,7 +58,12 @@ pub struct Client<C> {
     timeout: Duration,
     first_byte_timeout: Option<Duration>,
     max_retries: u32,
+    max_calls: u32,
 }
+
+/// The default limit of calls in a reply. With the fewest tokens that a call takes, no model has an
+/// output limit that allows as many.
+const MAX_CALLS: u32 = 10_000;
 
 #[derive(Clone)]
 enum ClientTransport {
@@ -88,6 +95,7 @@ impl<C: Codec> Client<C> {
             timeout: Duration::from_secs(120),
             first_byte_timeout: None,
             max_retries: 2,
+            max_calls: MAX_CALLS,
         }
     }
 
@@ -141,6 +149,19 @@ impl<C: Codec> Client<C> {
     #[must_use]
     pub fn max_retries(mut self, max_retries: u32) -> Self {
         self.max_retries = max_retries;
+        self
+    }
+
+    /// Sets the maximum number of calls in a reply. Default: 10,000.
+    ///
+    /// A reply with more calls is an error, and the rest of a stream is not read. This protects the
+    /// program from a server that never ends. A reply below this limit is decoded as a whole;
+    /// [`Limits::calls_per_reply`](crate::agent::Limits::calls_per_reply) then decides how many of
+    /// its calls run, and the model reads that the others did not. Set that limit to bound the work
+    /// of a run.
+    #[must_use]
+    pub fn max_calls_per_reply(mut self, limit: u32) -> Self {
+        self.max_calls = limit;
         self
     }
 
@@ -222,6 +243,7 @@ impl<C: Codec> Client<C> {
             request,
             url: self.display_url(is_streamed),
             limit: self.timeout,
+            max_calls: usize::try_from(self.max_calls).unwrap_or(usize::MAX),
         })
     }
 

@@ -10,9 +10,11 @@ use super::codec::{Assemble, Codec, DecodeError, Framing};
 use super::error_response::{error_message, error_response, kind, request_id};
 use super::frames::{Frame, Frames};
 use super::secrets::Secrets;
+use super::work_budget::WorkBudget;
 use crate::http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
+use crate::message::AssistantPart;
 use crate::models::delta::emit_reply;
-use crate::models::{ApiError, ApiErrorKind, ChatReply, DeltaSink, ModelError, WireNames};
+use crate::models::{ApiError, ApiErrorKind, ChatReply, Delta, DeltaSink, ModelError, WireNames};
 
 /// The highest number of characters of a body in an error.
 const MAX_EXCERPT: usize = 2_000;
@@ -42,6 +44,8 @@ pub(super) struct HttpExchange<'c, C> {
     pub(super) secrets: Secrets,
     /// The time limit of the whole exchange.
     pub(super) limit: Duration,
+    /// The highest number of calls in the reply.
+    pub(super) max_calls: usize,
 }
 
 /// Body that was received completely.
@@ -56,12 +60,13 @@ impl CompleteBody {
         exchange: &HttpExchange<'_, C>,
     ) -> Result<ChatReply, ModelError> {
         let decoded = exchange.codec.decode(&self.body, &exchange.names);
-        decoded.map_err(|error| match error {
+        let reply = decoded.map_err(|error| match error {
             DecodeError::Malformed(_) if !has_length(&self.headers) && is_cut_json(&self.body) => {
                 exchange.closed()
             }
             error => exchange.decode_error(error, &self.body, &self.headers),
-        })
+        })?;
+        exchange.checked(reply, &self.body, &self.headers)
     }
 }
 
@@ -72,8 +77,9 @@ impl<C: Codec> HttpExchange<'_, C> {
         response: HttpResponse,
     ) -> Result<CompleteBody, ModelError> {
         let HttpResponse { headers, mut body, .. } = response;
-        let mut bytes = Vec::new();
+        let (mut bytes, mut budget) = (Vec::new(), WorkBudget::new());
         while let Some(chunk) = self.next_chunk(&mut body).await? {
+            budget.spend(chunk.len()).await;
             bytes.extend_from_slice(&chunk);
             if bytes.len() > MAX_BYTES {
                 return Err(self.too_long(MAX_BYTES, &bytes, &headers));
@@ -97,6 +103,7 @@ impl<C: Codec> HttpExchange<'_, C> {
             return Ok(reply);
         }
         let HttpResponse { headers, mut body, .. } = response;
+        let mut budget = WorkBudget::new();
         let mut frames = Frames::new(C::FRAMING, MAX_BYTES);
         let mut assembler = self.codec.assembler(self.names.clone());
         let mut received = 0;
@@ -104,6 +111,7 @@ impl<C: Codec> HttpExchange<'_, C> {
         let (mut start, mut last) = (Vec::new(), String::new());
         while let Some(chunk) = self.next_chunk(&mut body).await? {
             received += chunk.len();
+            budget.spend(0).await;
             let messages = frames.push(&chunk);
             let messages =
                 messages.map_err(|error| self.too_long(error.limit, &chunk, &headers))?;
@@ -116,13 +124,17 @@ impl<C: Codec> HttpExchange<'_, C> {
             }
             for message in messages {
                 last = self.valid_utf8(message, &headers)?;
-                let pushed = assembler.push(&last, deltas);
-                pushed.map_err(|error| self.decode_error(error, &last, &headers))?;
+                self.push(&mut assembler, &last, &headers, deltas)?;
+                budget.spend(last.len()).await;
             }
             if assembler.is_done() {
                 // A connection that has ended can be reused, but the client does not wait long for
                 // it.
-                let rest = async { while let Ok(Some(_)) = body.next().await {} };
+                let rest = async {
+                    while let Ok(Some(chunk)) = body.next().await {
+                        budget.spend(chunk.len()).await;
+                    }
+                };
                 let _ = timeout(LINGER, rest).await;
                 break;
             }
@@ -136,10 +148,9 @@ impl<C: Codec> HttpExchange<'_, C> {
                 return Err(self.closed());
             }
             last = self.valid_utf8(message, &headers)?;
-            let pushed = assembler.push(&last, deltas);
-            pushed.map_err(|error| self.decode_error(error, &last, &headers))?;
+            self.push(&mut assembler, &last, &headers, deltas)?;
         }
-        assembler.finish().map_err(|error| match error {
+        let reply = assembler.finish().map_err(|error| match error {
             // Some servers close a broken connection as if the reply were complete.
             DecodeError::Incomplete if !last.is_empty() || is_cut_event(&start) => self.closed(),
             error => {
@@ -147,7 +158,47 @@ impl<C: Codec> HttpExchange<'_, C> {
                 let body = if last.is_empty() { &*start } else { &last };
                 self.decode_error(error, body, &headers)
             }
-        })
+        })?;
+        self.checked(reply, &last, &headers)
+    }
+
+    /// Adds a message to a streamed reply and emits its deltas, up to the limit of calls.
+    fn push(
+        &self,
+        assembler: &mut impl Assemble,
+        message: &str,
+        headers: &Headers,
+        deltas: &mut DeltaSink<'_>,
+    ) -> Result<(), ModelError> {
+        let mut has_too_many_calls = false;
+        let mut emit = |delta: Delta<'_>| match delta {
+            Delta::Call { index, .. } | Delta::Arguments { index, .. }
+                if index >= self.max_calls =>
+            {
+                has_too_many_calls = true;
+            }
+            delta => deltas(delta),
+        };
+        let pushed = assembler.push(message, &mut emit);
+        pushed.map_err(|error| self.decode_error(error, message, headers))?;
+        match has_too_many_calls {
+            true => Err(self.too_many_calls(message, headers)),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the reply unless it has too many calls.
+    fn checked(
+        &self,
+        reply: ChatReply,
+        body: &str,
+        headers: &Headers,
+    ) -> Result<ChatReply, ModelError> {
+        let is_call = |part: &&AssistantPart| matches!(part, AssistantPart::Call(_));
+        match reply.parts.iter().filter(is_call).count() > self.max_calls {
+            true => Err(self.too_many_calls(body, headers)),
+            false => Ok(reply),
+        }
     }
 
     /// Converts an error response. The status is enough; the body is read as far as it arrives in
@@ -159,9 +210,11 @@ impl<C: Codec> HttpExchange<'_, C> {
         }
         let start = bytes.len();
         let read = async {
+            let mut budget = WorkBudget::new();
             while bytes.len() < 4 * MAX_EXCERPT
                 && let Ok(Some(chunk)) = response.body.next().await
             {
+                budget.spend(chunk.len()).await;
                 bytes.extend_from_slice(&chunk);
             }
         };
@@ -228,6 +281,12 @@ impl<C: Codec> HttpExchange<'_, C> {
             true => Err(self.malformed("not UTF-8", &frame.text, headers)),
             false => Ok(frame.text),
         }
+    }
+
+    fn too_many_calls(&self, body: &str, headers: &Headers) -> ModelError {
+        let limit = self.max_calls;
+        let reason = format!("more than {limit} calls, the limit of `max_calls_per_reply`");
+        self.malformed(reason, body, headers)
     }
 
     fn too_long(&self, limit: usize, bytes: &[u8], headers: &Headers) -> ModelError {

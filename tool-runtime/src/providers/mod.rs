@@ -52,6 +52,7 @@ mod secrets;
     allow(dead_code, unused_imports, reason = "each codec uses a part of it")
 )]
 mod shared;
+mod work_budget;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::{Anthropic, AnthropicMessages};

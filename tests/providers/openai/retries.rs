@@ -94,3 +94,44 @@ async fn broken_body_is_retried_unless_it_was_streamed() {
     assert_eq!(streamed_text, r#"Text("H")"#);
     assert_eq!(canned.requests().len(), 2);
 }
+
+/// Gateways report the failure of a model behind them with a success status.
+#[tokio::test(start_paused = true)]
+async fn error_in_a_successful_response_is_retried_until_a_piece_is_emitted() {
+    let overloaded = r#"{"error": {"type": "overloaded_error", "message": "busy"}}"#;
+    let failed = |body: &str| {
+        let mut reply = Reply::text(200, body);
+        reply.headers = Headers::from_iter([("retry-after", "7")]);
+        reply
+    };
+    let event = format!("data: {overloaded}\n\n");
+    let role = r#"data: {"choices": [{"delta": {"role": "assistant", "content": ""}}]}"#;
+    let piece = r#"data: {"choices": [{"delta": {"content": "H"}}]}"#;
+    let stream = "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}, \"finish_reason\": \"stop\"}]}\n\n\
+                  data: [DONE]\n\n";
+    let invalid = r#"{"error": {"type": "invalid_request_error", "code": 400}}"#;
+    for (is_streamed, first, is_retried) in [
+        (false, overloaded, true),
+        (false, invalid, false),
+        (false, "not JSON", false),
+        (true, &*event, true),
+        (true, &*format!("{role}\n\n{event}"), true),
+        (true, &*format!("{piece}\n\n{event}"), false),
+        (true, "data: not JSON\n\n", false),
+    ] {
+        let second = if is_streamed { stream } else { COMPLETION };
+        let canned = Canned::new([failed(first), Reply::text(200, second)]);
+        let start = Instant::now();
+        let (reply, deltas) = match is_streamed {
+            true => support::streamed::streamed(&model(&canned)).await,
+            false => (ask(&model(&canned)).await, support::streamed::Collected::default()),
+        };
+        assert_eq!(reply.is_ok(), is_retried, "{first}: {reply:?}");
+        assert_eq!(canned.requests().len(), 1 + usize::from(is_retried), "{first}");
+        if is_retried {
+            assert_eq!(reply.unwrap(), ChatReply::text("Hi"), "{first}");
+            assert_eq!(start.elapsed(), Duration::from_secs(7), "{first}");
+            assert_eq!(deltas.text, if is_streamed { "Hi" } else { "" });
+        }
+    }
+}

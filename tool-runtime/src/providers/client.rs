@@ -18,7 +18,7 @@ use crate::http::{
     CONNECT_TIMEOUT, Headers, HttpRequest, HttpResponse, ReqwestTransport, Transport,
 };
 use crate::models::history::for_provider;
-use crate::models::{ChatModel, ChatReply, ChatRequest, DeltaSink, ModelError, WireNames};
+use crate::models::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError, WireNames};
 use crate::schema::OrderedJson;
 
 /// Client for a model behind an HTTP API; the type parameter is the codec of the API.
@@ -28,8 +28,9 @@ use crate::schema::OrderedJson;
 ///
 /// The client retries requests that failed without an effect: the provider refused them because of
 /// a rate limit or an overload, or the connection broke. By default it retries twice. The pause
-/// grows with each attempt and respects the delay that the provider asks for. Once a stream has
-/// started, nothing is retried.
+/// grows with each attempt and respects the delay that the provider asks for. An error that a
+/// provider reports in a response with a success status is retried in the same way. Once a piece of
+/// a stream was emitted, nothing is retried.
 ///
 /// A reply has at most 32 MiB and [10,000 calls](Self::max_calls_per_reply).
 ///
@@ -247,23 +248,66 @@ impl<C: Codec> Client<C> {
         })
     }
 
-    /// Runs attempts until one succeeds, or until the retries or the time are used up.
-    async fn with_retries<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, ModelError>
-    where
-        F: Future<Output = Result<T, ModelError>>,
-    {
+    /// Waits for the time of the next attempt.
+    ///
+    /// # Errors
+    /// Returns `error`, with which the last of `attempts` failed, if there is no other attempt.
+    async fn pause_after(
+        &self,
+        error: ModelError,
+        attempts: u32,
+        start: Instant,
+    ) -> Result<(), ModelError> {
+        let max_attempts = self.max_retries.saturating_add(1);
+        let pause = pause_before_next(&error, attempts, max_attempts, fastrand::f64());
+        // Waiting for the end of the limit would only hide the reason.
+        let left = self.timeout.saturating_sub(start.elapsed());
+        let Some(pause) = pause.filter(|pause| *pause < left) else { return Err(error) };
+        sleep(pause).await;
+        Ok(())
+    }
+
+    /// Runs attempts until one has a reply, or until the retries are used up.
+    async fn whole_reply(&self, exchange: &HttpExchange<'_, C>) -> Result<ChatReply, ModelError> {
         let (start, mut attempts) = (Instant::now(), 1);
         loop {
-            let error = match attempt().await {
-                Ok(output) => return Ok(output),
+            let attempt = async {
+                let response = self.open(exchange).await?;
+                exchange.read_body(response).await?.decode(exchange)
+            };
+            match attempt.await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => self.pause_after(error, attempts, start).await?,
+            }
+            attempts += 1;
+        }
+    }
+
+    /// Runs attempts until one has a reply, or until the retries are used up. An attempt that
+    /// failed after the response began is repeated only if the provider reported its failure before
+    /// it sent a piece of the reply.
+    async fn streamed_reply(
+        &self,
+        exchange: &HttpExchange<'_, C>,
+        deltas: &mut DeltaSink<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        let (start, mut attempts) = (Instant::now(), 1);
+        loop {
+            let error = match self.open(exchange).await {
+                Ok(response) => {
+                    let mut has_emitted = false;
+                    let mut emit = |delta: Delta<'_>| {
+                        has_emitted = true;
+                        deltas(delta);
+                    };
+                    match exchange.read_stream(response, &mut emit).await {
+                        Err(error @ ModelError::Api(_)) if !has_emitted => error,
+                        outcome => return outcome,
+                    }
+                }
                 Err(error) => error,
             };
-            let max_attempts = self.max_retries.saturating_add(1);
-            let pause = pause_before_next(&error, attempts, max_attempts, fastrand::f64());
-            // Waiting for the end of the limit would only hide the reason.
-            let left = self.timeout.saturating_sub(start.elapsed());
-            let Some(pause) = pause.filter(|pause| *pause < left) else { return Err(error) };
-            sleep(pause).await;
+            self.pause_after(error, attempts, start).await?;
             attempts += 1;
         }
     }
@@ -304,12 +348,8 @@ impl<C: Codec> Client<C> {
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let exchange = self.exchange(request, false)?;
-        let body = self.with_retries(|| async {
-            let response = self.open(&exchange).await?;
-            exchange.read_body(response).await
-        });
-        let body = timeout(self.timeout, body).await;
-        body.map_err(|_| timeout_error(&exchange.url, self.timeout))??.decode(&exchange)
+        let reply = timeout(self.timeout, self.whole_reply(&exchange)).await;
+        reply.map_err(|_| timeout_error(&exchange.url, self.timeout))?
     }
 
     async fn stream(
@@ -318,13 +358,8 @@ impl<C: Codec> ChatModel for Client<C> {
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let exchange = self.exchange(request, true)?;
-        let streamed = async {
-            let response = self.with_retries(|| self.open(&exchange)).await?;
-            exchange.read_stream(response, deltas).await
-        };
-        timeout(self.timeout, streamed)
-            .await
-            .map_err(|_| timeout_error(&exchange.url, self.timeout))?
+        let reply = timeout(self.timeout, self.streamed_reply(&exchange, deltas)).await;
+        reply.map_err(|_| timeout_error(&exchange.url, self.timeout))?
     }
 
     /// Checks the setup without a request.

@@ -157,7 +157,7 @@ fn codes(error: &Value) -> Vec<String> {
 
 /// Returns the delay of the header `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date
 /// relative to that of the response. OpenAI sends milliseconds in a separate header.
-fn retry_after(headers: &Headers, now: &str) -> Option<Duration> {
+pub(super) fn retry_after(headers: &Headers, now: &str) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let millis = headers.get("retry-after-ms").and_then(number).map(|millis| millis / 1_000.0);
     let value = headers.get("retry-after");

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use super::codec::{Assemble, Codec, DecodeError, Framing};
-use super::error_response::{error_message, error_response, kind, request_id};
+use super::error_response::{error_message, error_response, kind, request_id, retry_after};
 use super::frames::{Frame, Frames};
 use super::secrets::Secrets;
 use super::work_budget::WorkBudget;
@@ -252,6 +252,8 @@ impl<C: Codec> HttpExchange<'_, C> {
             kind => {
                 let mut refusal = ApiError::new(kind, &self.url, 200, self.excerpt(body));
                 refusal.request_id = self.request_id(headers);
+                let now = httpdate::fmt_http_date(SystemTime::now());
+                refusal.retry_after = retry_after(headers, &now);
                 Box::new(refusal).into()
             }
         }

@@ -5,7 +5,7 @@
 //! interrupted, may violate these rules.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::message::{AssistantPart, CallId, ContentPart, Message, ToolCall, ToolResult};
 use crate::tool::ToolErrorKind;
@@ -85,7 +85,7 @@ fn is_valid(messages: &[Message]) -> bool {
 fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
     let mut ids = UsedIds::default();
     let mut repaired = Vec::with_capacity(transcript.len());
-    let mut open: Vec<UnresolvedCalls> = Vec::new();
+    let mut open = UnresolvedCalls::default();
     let mut is_previous_dropped = false;
     for message in transcript {
         let was_previous_dropped = std::mem::replace(&mut is_previous_dropped, false);
@@ -94,24 +94,20 @@ fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
             Message::Assistant { mut parts } => {
                 let original_ids = ids.make_unique(&mut parts);
                 let reply = Message::Assistant { parts };
-                if original_ids.is_empty() {
-                    repaired.push(reply);
-                } else {
-                    let results = reply.calls().map(lost_result).collect();
-                    repaired.push(reply);
-                    open.push(UnresolvedCalls { results_index: repaired.len(), original_ids });
+                let results: Vec<_> = reply.calls().map(lost_result).collect();
+                repaired.push(reply);
+                if !results.is_empty() {
+                    open.add(original_ids, repaired.len());
                     repaired.push(Message::Tool { results });
                 }
             }
             Message::Tool { results } => {
                 for result in results {
-                    // The last open call takes the result, or else one before it.
-                    _ = open
-                        .iter_mut()
-                        .rev()
-                        .try_fold(result, |result, open| open.take(result, &mut repaired));
+                    if let Some(slot) = open.take_slot(&result.call, &mut repaired) {
+                        let ToolResult { call, tool, .. } = slot.clone();
+                        *slot = ToolResult { call, tool, ..result };
+                    }
                 }
-                open.retain(|open| open.original_ids.iter().any(Option::is_some));
                 is_previous_dropped = true;
             }
             Message::User { parts } if was_previous_dropped => push_user(&mut repaired, parts),
@@ -150,8 +146,7 @@ pub(crate) fn with_unique_ids(
     transcript: &[Message],
     mut parts: Vec<AssistantPart>,
 ) -> Vec<AssistantPart> {
-    let used = transcript.iter().flat_map(Message::calls);
-    UsedIds(used.map(|call| call.id.clone()).collect()).make_unique(&mut parts);
+    UsedIds::of(transcript).make_unique(&mut parts);
     parts
 }
 
@@ -160,14 +155,13 @@ pub(crate) fn with_unique_ids(
 ///
 /// The ids of the last calls have to stay: their state is stored by id.
 pub(crate) fn keep_last_ids(messages: &mut [Message]) -> Option<usize> {
-    let used = messages.iter().flat_map(Message::calls).map(|call| call.id.clone());
-    let mut ids = UsedIds(used.collect());
+    let mut ids = UsedIds::of(messages);
     let last_calls = messages.last().into_iter().flat_map(Message::calls);
     let mut known: HashSet<CallId> = last_calls.map(|call| call.id.clone()).collect();
     // A last message without calls holds the results of the calls before it.
     let end = if known.is_empty() { messages.len() } else { messages.len() - 1 };
     let mut first = None;
-    let mut renamed: Vec<(CallId, CallId)> = Vec::new();
+    let mut renamed: HashMap<CallId, CallId> = HashMap::new();
     for (index, message) in messages.iter_mut().enumerate().take(end) {
         match message {
             Message::Assistant { parts } => {
@@ -176,15 +170,14 @@ pub(crate) fn keep_last_ids(messages: &mut [Message]) -> Option<usize> {
                     let AssistantPart::Call(call) = part else { continue };
                     if !known.insert(call.id.clone()) {
                         let old = std::mem::replace(&mut call.id, ids.unused());
-                        renamed.push((old, call.id.clone()));
+                        renamed.entry(old).or_insert_with(|| call.id.clone());
                         first = first.or(Some(index));
                     }
                 }
             }
             Message::Tool { results } => {
                 for result in results {
-                    let new = renamed.iter().find(|(old, _)| *old == result.call);
-                    if let Some((_, new)) = new {
+                    if let Some(new) = renamed.get(&result.call) {
                         result.call = new.clone();
                     }
                 }
@@ -200,43 +193,62 @@ fn lost_result(call: &ToolCall) -> ToolResult {
     ToolResult::failure(call, ToolErrorKind::Indeterminate.code(), text)
 }
 
-/// The calls of one assistant message that may still get a result.
-struct UnresolvedCalls {
-    /// The index of the message that holds the results.
-    results_index: usize,
-    /// The ids of the calls in the original transcript; `None` once the result was found.
-    original_ids: Vec<Option<CallId>>,
+/// The calls that may still get a result, by their ids in the original transcript. Of the calls
+/// with one id, the last entry gets the next result.
+#[derive(Default)]
+struct UnresolvedCalls(HashMap<CallId, Vec<ResultSlot>>);
+
+/// The place for the result of a call: the index of the message and that in its results.
+struct ResultSlot {
+    message: usize,
+    index: usize,
 }
 
 impl UnresolvedCalls {
-    /// Stores a result of one of these calls; returns any other result.
-    fn take(&mut self, result: ToolResult, repaired: &mut [Message]) -> Option<ToolResult> {
-        let Some(Message::Tool { results }) = repaired.get_mut(self.results_index) else {
-            return Some(result);
-        };
-        let mut slots = self.original_ids.iter_mut().zip(results.iter_mut());
-        let Some((id, slot)) = slots.find(|(id, _)| id.as_ref() == Some(&result.call)) else {
-            return Some(result);
-        };
-        *id = None;
-        let ToolResult { call, tool, .. } = slot.clone();
-        *slot = ToolResult { call, tool, ..result };
-        None
+    /// Adds the calls of a message, whose results are in the message at `message`.
+    fn add(&mut self, original_ids: Vec<CallId>, message: usize) {
+        // Reversed, so that the first of several calls of a message with one id is the last entry.
+        for (index, id) in original_ids.into_iter().enumerate().rev() {
+            self.0.entry(id).or_default().push(ResultSlot { message, index });
+        }
+    }
+
+    /// Returns the place for a result of the last open call with this id, which is no longer open.
+    fn take_slot<'r>(
+        &mut self,
+        id: &CallId,
+        repaired: &'r mut [Message],
+    ) -> Option<&'r mut ToolResult> {
+        let ResultSlot { message, index } = self.0.get_mut(id)?.pop()?;
+        match repaired.get_mut(message)? {
+            Message::Tool { results } => results.get_mut(index),
+            _ => None,
+        }
     }
 }
 
 /// The ids of the calls so far.
 #[derive(Default)]
-struct UsedIds(HashSet<CallId>);
+struct UsedIds {
+    ids: HashSet<CallId>,
+    /// The number of the last new id. All lower numbers from the count of ids on are used.
+    last_number: usize,
+}
 
 impl UsedIds {
+    /// Returns the ids of all calls in a transcript.
+    fn of(messages: &[Message]) -> Self {
+        let used = messages.iter().flat_map(Message::calls).map(|call| call.id.clone());
+        Self { ids: used.collect(), last_number: 0 }
+    }
+
     /// Replaces ids that are empty or used; returns the original ids of the calls.
-    fn make_unique(&mut self, parts: &mut [AssistantPart]) -> Vec<Option<CallId>> {
+    fn make_unique(&mut self, parts: &mut [AssistantPart]) -> Vec<CallId> {
         let mut original_ids = Vec::new();
         for part in parts {
             let AssistantPart::Call(call) = part else { continue };
-            original_ids.push(Some(call.id.clone()));
-            if call.id.as_str().is_empty() || !self.0.insert(call.id.clone()) {
+            original_ids.push(call.id.clone());
+            if call.id.as_str().is_empty() || !self.ids.insert(call.id.clone()) {
                 call.id = self.unused();
             }
         }
@@ -245,13 +257,14 @@ impl UsedIds {
 
     /// Returns an id that was not used before.
     fn unused(&mut self) -> CallId {
-        let mut number = self.0.len() + 1;
+        let mut number = self.last_number.max(self.ids.len());
         loop {
+            number += 1;
             let id = CallId::from(format!("call_{number}"));
-            if self.0.insert(id.clone()) {
+            if self.ids.insert(id.clone()) {
+                self.last_number = number;
                 return id;
             }
-            number += 1;
         }
     }
 }

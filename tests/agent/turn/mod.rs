@@ -1,5 +1,6 @@
 //! State machine of a run: every state against every input, and storage between any two steps.
 
+mod many_calls;
 mod normalization;
 mod table;
 

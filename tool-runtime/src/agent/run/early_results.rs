@@ -104,9 +104,10 @@ impl Run {
         self.state.mutating_tools.extend(mutating_tools(executions.iter().copied(), tools));
         apply_effects(turn, executions.iter().copied(), tools);
         apply_metadata(&mut self.state.metadata, executions.iter().copied());
+        let replaced: HashSet<_> = pending.iter().map(|execution| &execution.call.id).collect();
+        self.state.pending.retain(|pending| !replaced.contains(&pending.call.id));
         for execution in pending {
             turn.mark_not_started(&execution.call.id);
-            self.state.pending.retain(|pending| pending.call.id != execution.call.id);
             if execution.suspended_state.is_some() {
                 self.state.pending.push(PendingCall::of(execution, tools, &self.dispatcher));
             }

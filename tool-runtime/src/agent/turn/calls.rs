@@ -30,7 +30,7 @@ impl Turn {
     /// Clears the started mark of a call that did not start or that resumes from its own saved
     /// state.
     pub(in crate::agent) fn mark_not_started(&mut self, call: &CallId) {
-        self.started_calls.retain(|started| started != call);
+        self.started_calls.remove(call);
     }
 
     /// Adds the missing results of started calls, after their run was interrupted: its future was
@@ -155,16 +155,9 @@ impl Turn {
         &mut self,
         results: Vec<ToolResult>,
     ) -> Result<(), InvalidTransition> {
-        let mut open = match self.next() {
-            Step::RunCalls(open) => open,
-            _ => Vec::new(),
-        };
-        for result in &results {
-            let Some(index) = open.iter().position(|call| call.id == result.call) else {
-                let reason = format!("no open call has the id `{}` of a result", result.call);
-                return Err(InvalidTransition::new(reason));
-            };
-            open.remove(index);
+        if let Some(result) = self.unexpected_result(&results) {
+            let reason = format!("no open call has the id `{}` of a result", result.call);
+            return Err(InvalidTransition::new(reason));
         }
         if !results.is_empty() {
             self.record_results(results);
@@ -174,12 +167,15 @@ impl Turn {
 
     /// Records results of open calls; once no call is open, appends them to the transcript.
     pub(super) fn record_results(&mut self, results: Vec<ToolResult>) {
-        self.started_calls.retain(|started| results.iter().all(|result| result.call != *started));
+        for result in &results {
+            self.started_calls.remove(&result.call);
+        }
+        let is_last = self.close_calls(&results);
         self.early_results.extend(results);
-        let calls: Vec<_> = self.transcript.last().iter().flat_map(|reply| reply.calls()).collect();
-        if self.early_results.len() < calls.len() {
+        if !is_last {
             return;
         }
+        let calls: Vec<_> = self.transcript.last().iter().flat_map(|reply| reply.calls()).collect();
         let mut results = std::mem::take(&mut self.early_results);
         let positions: HashMap<_, _> =
             calls.iter().enumerate().map(|(index, call)| (&call.id, index)).collect();

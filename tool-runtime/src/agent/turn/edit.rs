@@ -1,11 +1,11 @@
 //! Edited transcripts and transcripts from outside: brings them into an order that providers
 //! accept.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Halt, Limits, Turn};
-use crate::message::{Message, ToolCall};
+use crate::message::{CallId, Message, ToolResult};
 use crate::models::FinishReason;
 use crate::models::history::{is_empty_reply, repaired, with_all_results};
 
@@ -74,13 +74,17 @@ impl Turn {
 
     /// Keeps early results and started marks of open calls only, at most one result for each call.
     fn retain_open_call_state(&mut self) {
-        let last = self.transcript.last();
-        let calls: Vec<_> = last.iter().flat_map(|reply| reply.calls()).cloned().collect();
         let early = std::mem::take(&mut self.early_results);
-        let result_of =
-            |call: &ToolCall| early.iter().find(|result| result.call == call.id).cloned();
-        self.early_results = calls.iter().filter_map(result_of).collect();
-        self.started_calls.retain(|started| calls.iter().any(|call| call.id == *started));
+        let mut results: HashMap<CallId, ToolResult> = HashMap::new();
+        for result in early {
+            results.entry(result.call.clone()).or_insert(result);
+        }
+        let mut started = std::mem::take(&mut self.started_calls);
+        for call in self.transcript.last().iter().flat_map(|reply| reply.calls()) {
+            self.early_results.extend(results.remove(&call.id));
+            self.started_calls.extend(started.take(&call.id));
+        }
+        self.reset_open_calls();
         if !self.early_results.is_empty() {
             // Moves the results into the transcript if no call is open.
             self.record_results(Vec::new());

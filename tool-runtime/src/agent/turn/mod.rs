@@ -9,6 +9,7 @@
 //! | file | part |
 //! |---|---|
 //! | `calls.rs` | open calls: which may have started, their results |
+//! | `open_calls.rs` | index of the open calls |
 //! | `edit.rs` | edited transcripts and transcripts from outside: normalization |
 //! | `repeats.rs` | counter of repeated calls |
 //! | `report_cursor.rs` | the messages that observers have not received yet |
@@ -27,17 +28,19 @@
 mod calls;
 mod edit;
 mod estimate;
+mod open_calls;
 mod repeats;
 mod report_cursor;
 mod shared;
 mod step;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::estimate::estimate_usage;
+use self::open_calls::OpenCallIds;
 use self::repeats::RepeatedCalls;
 use self::report_cursor::ReportCursor;
 use self::step::Halt;
@@ -89,11 +92,13 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     halt: Option<Halt>,
     /// The open calls that may have started.
-    #[serde(default, rename = "begun", skip_serializing_if = "Vec::is_empty")]
-    started_calls: Vec<CallId>,
+    #[serde(default, rename = "begun", skip_serializing_if = "BTreeSet::is_empty")]
+    started_calls: BTreeSet<CallId>,
     /// The results of the last reply's calls while other calls of it are still open.
     #[serde(default, rename = "early", skip_serializing_if = "Vec::is_empty")]
     early_results: Vec<ToolResult>,
+    #[serde(skip)]
+    open_call_ids: OpenCallIds,
     /// The tools that the conversation has been offered.
     #[serde(default, rename = "offered")]
     offered_tools: OfferedTools,
@@ -149,8 +154,9 @@ impl Turn {
             finish: FinishReason::default(),
             repeated_calls: RepeatedCalls::default(),
             halt: None,
-            started_calls: Vec::new(),
+            started_calls: BTreeSet::new(),
             early_results: Vec::new(),
+            open_call_ids: OpenCallIds::default(),
             offered_tools: OfferedTools::default(),
             reported: ReportCursor::default(),
             extraction: None,
@@ -416,6 +422,7 @@ impl Turn {
             let reason = "calls are open or the run ended without an answer";
             return Err(InvalidTransition::new(reason));
         }
+        self.reset_open_calls();
         push_user(Arc::make_mut(&mut self.transcript), parts);
         Ok(())
     }
@@ -432,17 +439,21 @@ impl Turn {
     /// Returns a copy without the transcript, for stores that keep messages separately.
     pub(super) fn without_transcript(&self) -> Self {
         // Cloning copies no message: the transcript is shared.
-        Self { transcript: Arc::default(), ..self.clone() }
+        let mut turn = Self { transcript: Arc::default(), ..self.clone() };
+        turn.reset_open_calls();
+        turn
     }
 
     /// Restores the transcript that a store kept separately.
     pub(super) fn with_transcript(mut self, transcript: Vec<Message>) -> Self {
         self.transcript = Arc::new(transcript);
+        self.reset_open_calls();
         self
     }
 
     /// Appends a message; copies the transcript only if a tool holds a snapshot of it.
     fn push_message(&mut self, message: Message) {
+        self.reset_open_calls();
         Arc::make_mut(&mut self.transcript).push(message);
     }
 }

@@ -12,7 +12,6 @@ use super::rate::RateLimiters;
 use crate::event::clock::Clock;
 use crate::event::{Observers, RunId};
 use crate::registry::{Entry, Snapshot};
-use crate::schema::Schema;
 use crate::secret::Redactor;
 use crate::tool::{DetachedThreads, Extensions, Permission, RunApproval};
 
@@ -90,14 +89,9 @@ impl DispatchState {
     /// Returns the redactor for calls of these tools; `None` if there is nothing to redact.
     #[inline]
     pub(super) fn redactor_for(&self, tools: &Snapshot) -> Option<Redactor> {
-        if tools.has_secrets() {
-            let all = || tools.all_entries().flat_map(names_and_schema);
-            self.redactor.register_tools(tools.identity(), all);
+        if tools.has_secrets() || self.redactor.has_secret_tools() {
+            self.redactor.register_tools(tools.schemas());
         }
         self.redactor.is_active().then(|| self.redactor.clone())
     }
-}
-
-fn names_and_schema(entry: &Entry) -> [(&str, &Schema); 2] {
-    [entry.name(), entry.full_name()].map(|name| (name, &entry.definition().parameters))
 }

@@ -11,7 +11,7 @@ use super::description_source::DescriptionSource;
 use super::error::RegistryError;
 use super::table::Table;
 use super::{Entry, namesakes, naming};
-use crate::schema::SchemaConversion;
+use crate::schema::{NamedSchemas, Schema, SchemaConversion};
 use crate::tool::full_name::split_full_name;
 use crate::tool::{Effect, ToolDefinition, ToolPreference};
 
@@ -242,6 +242,12 @@ fn secret_count(tools: &[Arc<Entry>]) -> usize {
 fn memoized_read_count(tools: &[Arc<Entry>]) -> usize {
     let is_memoized_read = |tool: &ToolDefinition| tool.pure && tool.effect == Effect::Read;
     tools.iter().filter(|tool| is_memoized_read(tool.definition())).count()
+}
+
+impl NamedSchemas for Contents {
+    fn schema_of(&self, tool: &str) -> Option<&Schema> {
+        self.get(tool).map(|entry| &entry.definition().parameters)
+    }
 }
 
 impl fmt::Debug for Contents {

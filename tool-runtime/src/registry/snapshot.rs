@@ -1,4 +1,3 @@
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -6,7 +5,7 @@ use std::sync::{Arc, Weak};
 use super::contents::Contents;
 use super::filter::Filter;
 use super::{Entry, name_to_suggest, nearest};
-use crate::schema::SchemaConversion;
+use crate::schema::{NamedSchemas, SchemaConversion};
 use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 
 /// An immutable copy of a registry's contents, sorted by name. Taking and cloning it is cheap.
@@ -165,14 +164,10 @@ impl Snapshot {
         self.contents.has_memoized_reads()
     }
 
-    /// Returns all tools of the registry, in no order, including tools outside of this view.
-    pub(crate) fn all_entries(&self) -> impl Iterator<Item = &Entry> {
-        self.contents.iter().map(AsRef::as_ref)
-    }
-
-    /// Returns an identity that two snapshots share if the registry did not change in between.
-    pub(crate) fn identity(&self) -> Weak<dyn Any + Send + Sync> {
-        let contents: Arc<dyn Any + Send + Sync> = Arc::clone(&self.contents) as _;
+    /// Returns the schemas of all tools of the registry, including tools outside of this view. They
+    /// are the same object for two snapshots if the registry did not change in between.
+    pub(crate) fn schemas(&self) -> Weak<dyn NamedSchemas> {
+        let contents: Arc<dyn NamedSchemas> = Arc::clone(&self.contents) as _;
         Arc::downgrade(&contents)
     }
 

@@ -20,6 +20,7 @@ mod dialect;
 mod exact_json;
 mod generate;
 mod inline;
+mod named_schemas;
 mod ordered_json;
 mod rebase;
 mod secret;
@@ -40,6 +41,7 @@ pub(crate) use exact_json::{edit_json, has_lossy_numbers};
 #[doc(hidden)]
 pub use generate::Generator;
 pub(crate) use generate::{finish, part_as_root, takes_whole_object};
+pub(crate) use named_schemas::NamedSchemas;
 pub(crate) use ordered_json::OrderedJson;
 pub(crate) use rebase::rebase;
 

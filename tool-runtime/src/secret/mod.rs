@@ -9,8 +9,9 @@
 //!
 //! # Flow
 //! 1. `mod.rs`: [`Redactor`] knows the tools of a run and collects the secrets of its calls.
-//! 2. `values.rs`: the texts in which a collected value may occur.
-//! 3. `text.rs`: the search for a secret in every spelling: verbatim, escaped, percent-encoded.
+//! 2. `tool_schemas.rs`: the schemas of the tools whose calls may still run.
+//! 3. `values.rs`: the texts in which a collected value may occur.
+//! 4. `text.rs`: the search for a secret in every spelling: verbatim, escaped, percent-encoded.
 //!
 //! The redaction of events and executions is in `event/redact.rs`.
 //!
@@ -19,20 +20,21 @@
 //! other word. At most [`MAX_COLLECTED`] values are kept; beyond that the oldest is evicted.
 
 mod text;
+mod tool_schemas;
 mod values;
 
-use std::any::Any;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
 
 use crate::json;
 use crate::message::{Arguments, ToolCall};
-use crate::schema::Schema;
+use crate::schema::{NamedSchemas, Schema};
 use text::Needle;
+use tool_schemas::LiveSchemas;
 
 /// The text that replaces a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
@@ -60,19 +62,8 @@ struct SharedSecrets {
     configured: Arc<[Needle]>,
     /// Whether there is anything to redact.
     is_active: AtomicBool,
-    tools: RwLock<SecretSchemas>,
+    tools: LiveSchemas,
     collected: Mutex<Collected>,
-}
-
-/// The tools of a run.
-#[derive(Default)]
-struct SecretSchemas {
-    /// The tools by name, each with its schema if it has secret arguments.
-    schemas: HashMap<String, Option<Schema>>,
-    /// Whether any tool has secret arguments.
-    have_secrets: bool,
-    /// The identity of the snapshot that was registered last.
-    snapshot: Option<Weak<dyn Any + Send + Sync>>,
 }
 
 /// The secrets that were collected during a run.
@@ -115,29 +106,16 @@ impl Redactor {
         self.shared.is_active.load(Ordering::Relaxed)
     }
 
-    /// Registers the tools of a run, some of which have secret arguments. `tools` is called only if
-    /// `snapshot` differs from the one that was registered last.
-    pub(crate) fn register_tools<'a, I: Iterator<Item = (&'a str, &'a Schema)>>(
-        &self,
-        snapshot: Weak<dyn Any + Send + Sync>,
-        tools: impl FnOnce() -> I,
-    ) {
-        if self.tools().snapshot.as_ref().is_some_and(|known| known.ptr_eq(&snapshot)) {
-            return;
-        }
+    /// Whether a tool with secret arguments was registered.
+    pub(crate) fn has_secret_tools(&self) -> bool {
+        self.shared.tools.have_secrets()
+    }
+
+    /// Registers the tools of a snapshot, some of which have or had secret arguments. They are
+    /// known as long as the snapshot exists, so in particular while its calls are in flight.
+    pub(crate) fn register_tools(&self, tools: Weak<dyn NamedSchemas>) {
         self.shared.is_active.store(true, Ordering::Relaxed);
-        let mut registered = self.shared.tools.write().unwrap_or_else(PoisonError::into_inner);
-        for (name, schema) in tools() {
-            let marked = schema.has_secrets().then(|| schema.clone());
-            registered.have_secrets |= marked.is_some();
-            match registered.schemas.get_mut(name) {
-                // A call of an earlier tool with this name may still be in flight.
-                Some(known) if marked.is_none() || *known == marked => {}
-                Some(known) => *known = marked,
-                None => _ = registered.schemas.insert(name.to_owned(), marked),
-            }
-        }
-        registered.snapshot = Some(snapshot);
+        self.shared.tools.add(tools);
     }
 
     /// Redacts a text.
@@ -248,7 +226,7 @@ impl Redactor {
             // The unknown name may stand for a tool with secret arguments, so all arguments are
             // replaced. They are not collected: no tool receives them, so they occur nowhere else,
             // and their words would match harmless ones in other texts.
-            None if self.tools().have_secrets => return Some(REDACTED.into()),
+            None if self.has_secret_tools() => return Some(REDACTED.into()),
             None => return None,
         };
         match arguments {
@@ -294,11 +272,7 @@ impl Redactor {
     }
 
     fn schema(&self, tool: &str) -> Option<Option<Schema>> {
-        self.tools().schemas.get(tool).cloned()
-    }
-
-    fn tools(&self) -> RwLockReadGuard<'_, SecretSchemas> {
-        self.shared.tools.read().unwrap_or_else(PoisonError::into_inner)
+        self.shared.tools.schema(tool)
     }
 
     fn collected(&self) -> MutexGuard<'_, Collected> {

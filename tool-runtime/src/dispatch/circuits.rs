@@ -11,6 +11,10 @@ use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::{ToolError, ToolErrorKind};
 
+/// The minimum number of circuits before unused ones are searched for. The searches are at powers
+/// of two, so that they cost a constant time per circuit.
+const MIN_CIRCUITS: usize = 64;
+
 /// Sets which tool providers have a circuit breaker, and when each of them opens.
 ///
 /// An open breaker blocks the calls of its provider, and the model receives the number of seconds
@@ -107,6 +111,10 @@ impl CircuitBreakers {
         let circuit = match circuits.get(provider) {
             Some(circuit) => Arc::clone(circuit),
             None => {
+                // A closed circuit without failures equals a new one.
+                if circuits.len() >= MIN_CIRCUITS && circuits.len().is_power_of_two() {
+                    circuits.retain(|_, it| Arc::strong_count(it) > 1 || !lock(it).is_new());
+                }
                 let circuit = Arc::new(Mutex::new(Circuit::new(*breaker)));
                 circuits.insert(provider.to_owned(), Arc::clone(&circuit));
                 circuit

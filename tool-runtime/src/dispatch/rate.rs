@@ -1,13 +1,13 @@
 //! Rate limits: how often calls may start.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Mutex as Queue;
 use tokio::time::{Instant, sleep};
 
-use super::policy::SlidingWindow;
+use super::declared_limiters::DeclaredLimiters;
+use super::limiter::Limiter;
 use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::{RateLimit, ToolError, ToolErrorKind};
@@ -86,8 +86,6 @@ impl RateLimits {
     }
 }
 
-type DeclaredLimiter = (RateLimit, Arc<Limiter>);
-
 /// The rate limiters of a dispatcher; clones share them.
 #[derive(Clone, Debug)]
 pub(super) struct RateLimiters {
@@ -97,15 +95,7 @@ pub(super) struct RateLimiters {
     all: Option<Arc<Limiter>>,
     providers: Arc<HashMap<String, Arc<Limiter>>>,
     tools: Arc<HashMap<String, Arc<Limiter>>>,
-    /// The limiters of tools that declare a rate limit, by full name, from their first call on.
-    declared: Arc<Mutex<HashMap<String, DeclaredLimiter>>>,
-}
-
-#[derive(Debug)]
-struct Limiter {
-    /// The order of waiting calls: only the first in the queue waits for the window.
-    queue: Queue<()>,
-    window: Mutex<SlidingWindow>,
+    declared: Arc<Mutex<DeclaredLimiters>>,
 }
 
 impl RateLimiters {
@@ -205,15 +195,8 @@ impl RateLimiters {
             return Some(Arc::clone(limiter));
         }
         let limit = entry.definition().rate_limit?;
-        let mut declared = lock(&self.declared);
-        if let Some((known, limiter)) = declared.get(entry.full_name())
-            && *known == limit
-        {
-            return Some(Arc::clone(limiter));
-        }
-        let limiter = Limiter::new(limit);
-        declared.insert(entry.full_name().to_owned(), (limit, Arc::clone(&limiter)));
-        Some(limiter)
+        let mut declared = self.declared.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(declared.of_tool(entry, limit, self.epoch.elapsed()))
     }
 }
 
@@ -222,16 +205,6 @@ impl Default for RateLimiters {
         let mut limiters = Self::new(RateLimits::default());
         limiters.is_configured = false;
         limiters
-    }
-}
-
-impl Limiter {
-    fn new(limit: RateLimit) -> Arc<Self> {
-        Arc::new(Self { queue: Queue::new(()), window: Mutex::new(SlidingWindow::new(limit)) })
-    }
-
-    fn window(&self) -> MutexGuard<'_, SlidingWindow> {
-        lock(&self.window)
     }
 }
 
@@ -265,10 +238,6 @@ fn blocked(entry: &Entry, delay: Duration) -> (BlockReason, ToolError) {
          it, or call again then."
     );
     (BlockReason::RateLimit, ToolError::new(ToolErrorKind::Unavailable, text))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a delay ends before the deadline. Otherwise the wait could not succeed.

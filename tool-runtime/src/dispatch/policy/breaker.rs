@@ -67,6 +67,11 @@ impl Circuit {
         Self { breaker, state: CircuitState::Closed { failures: 0 } }
     }
 
+    /// Whether the circuit equals a new one.
+    pub(in crate::dispatch) fn is_new(&self) -> bool {
+        self.state == CircuitState::Closed { failures: 0 }
+    }
+
     /// Returns the time until a call may be admitted, or `None` if it may be admitted now.
     pub(in crate::dispatch) fn delay(&self, now: Duration) -> Option<Duration> {
         match self.state {

@@ -35,6 +35,11 @@ impl SlidingWindow {
         Some(free_at.saturating_sub(now))
     }
 
+    /// Whether any start counts; without one, the window equals a new one.
+    pub(in crate::dispatch) fn has_starts(&self, now: Duration) -> bool {
+        self.starts.back().is_some_and(|last| self.counts(*last, now))
+    }
+
     /// Records the start of a call.
     pub(in crate::dispatch) fn record(&mut self, now: Duration) {
         self.starts.push_back(now);

@@ -140,3 +140,26 @@ async fn suggestion_names_a_tool_of_another_provider_in_full() {
     let text = unknown_tool_text(&dispatcher, "functions.finds").await;
     assert!(text.contains("Did you mean `find` or"), "{text}");
 }
+
+/// The names of one batch share the search for similar names.
+#[tokio::test]
+async fn many_unknown_names_are_answered_among_many_tools() {
+    let registry = numbered(2_000);
+    let dispatcher = Dispatcher::new(registry);
+    let names: Vec<_> = (0..1_000).map(|n| format!("tool{n:02}")).collect();
+    let calls = calls(&names.iter().map(|name| (name.as_str(), "{}")).collect::<Vec<_>>());
+    let executions = dispatcher.dispatch(calls).await;
+    let (suggested, listed): (Vec<_>, Vec<_>) =
+        executions.iter().partition(|it| it.result.text.contains("Did you mean `tool_"));
+    assert_eq!((suggested.len(), listed.len()), (500, 500));
+    assert!(listed.iter().all(|it| it.result.text.ends_with("and 1980 more.")));
+    assert!(executions.iter().all(|it| it.result.error.as_deref() == Some("TOOL_NOT_FOUND")));
+}
+
+#[tokio::test]
+async fn name_of_a_megabyte_is_answered_in_brief() {
+    let name = "é".repeat(500_000);
+    let text = unknown_tool_text(&Dispatcher::new(numbered(25)), &name).await;
+    assert!(text.len() < 1_000, "{} bytes", text.len());
+    assert!(text.starts_with("There is no tool named `éé"), "{text}");
+}

@@ -54,7 +54,7 @@ pub(super) fn run_batch(
 fn batch_context(
     tools: Snapshot,
     state: Arc<DispatchState>,
-    batch: Batch,
+    mut batch: Batch,
     outer_names: Vec<String>,
     own_run: OnceLock<RunId>,
 ) -> BatchContext {
@@ -83,6 +83,7 @@ fn batch_context(
         cancellation: batch.cancellation,
         usage_meter: batch.usage_meter,
     };
+    batch.suspended.sort_by(|a, b| a.call.cmp(&b.call));
     let abort = AbortState::new(policy.on_failure, policy.on_block);
     BatchContext {
         tools,
@@ -94,6 +95,7 @@ fn batch_context(
         removed_tools: batch.removed_tools,
         outer_names,
         callable: OnceLock::new(),
+        suggestions: OnceLock::new(),
         own_run,
     }
 }

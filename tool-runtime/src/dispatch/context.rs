@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::abort::AbortState;
 use super::memo::{WriteGuard, is_mutating};
 use super::state::DispatchState;
+use super::unknown_tool::ToolSuggestions;
 use crate::event::{BlockReason, RunId, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, Snapshot};
@@ -23,13 +24,16 @@ pub(super) struct BatchContext {
     pub(super) scope: BatchScope,
     pub(super) abort: AbortState,
     pub(super) decisions: Vec<Decision>,
+    /// Sorted by the id of the call.
     pub(super) suspended: Vec<SuspendedCall>,
-    /// The names of tools that were offered before and are no longer registered.
+    /// The names of tools that were offered before and are no longer registered, sorted.
     pub(super) removed_tools: Vec<String>,
     /// The names of the tools whose calls this batch is nested in, outermost first.
     pub(super) outer_names: Vec<String>,
     /// Created for the first tool that asks for it.
     pub(super) callable: OnceLock<CallableTools>,
+    /// The search for tools that unknown names may mean.
+    pub(super) suggestions: OnceLock<Box<ToolSuggestions>>,
     /// The run that memoized outputs belong to, if the calls belong to none: the id of a run
     /// that consists of the outermost batch.
     pub(super) own_run: OnceLock<RunId>,

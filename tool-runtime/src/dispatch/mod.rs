@@ -54,6 +54,7 @@ mod state;
 mod stop;
 #[cfg(feature = "tracing")]
 mod traced;
+mod unknown_tool;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

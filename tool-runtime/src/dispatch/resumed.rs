@@ -58,11 +58,12 @@ impl BatchContext {
 
     /// Returns the name of the person or program that answered the question of a call that ran.
     pub(super) fn answered_by(&self, execution: &ToolExecution) -> Option<String> {
-        let answer = self.suspended.iter().find(|it| it.call == execution.call.id)?.answer.as_ref();
+        let answer = self.suspended_call(&execution.call)?.answer.as_ref();
         answer.filter(|_| execution.did_run()).map(|answer| answer.answered_by.clone())
     }
 
     fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
-        self.suspended.iter().find(|suspended| suspended.call == call.id)
+        let found = self.suspended.binary_search_by(|suspended| suspended.call.cmp(&call.id));
+        self.suspended.get(found.ok()?)
     }
 }

@@ -100,7 +100,7 @@ pub struct Batch {
     pub(crate) usage_meter: Option<UsageMeter>,
     /// Receives each execution when it ends, before all of them have ended.
     pub(crate) completed: Option<UnboundedSender<ToolExecution>>,
-    /// The called names under which tools were offered before that have since been removed.
+    /// The called names under which tools were offered before that have since been removed, sorted.
     pub(crate) removed_tools: Vec<String>,
 }
 

@@ -21,9 +21,9 @@ pub(crate) fn split_full_name(full: &str) -> Option<(&str, &str)> {
     full.split_once(SEPARATOR)
 }
 
-/// Whether models may have called the tool with this full name by `name`.
-pub(crate) fn can_be_called(full: &str, name: &str) -> bool {
-    full == name || split_full_name(full).is_some_and(|(_, own_name)| own_name == name)
+/// Returns the names by which models may have called the tool with this full name.
+pub(crate) fn callable_names(full: &str) -> impl Iterator<Item = &str> {
+    [full].into_iter().chain(split_full_name(full).map(|(_, own_name)| own_name))
 }
 
 impl ToolDefinition {

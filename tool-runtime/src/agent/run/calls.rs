@@ -1,6 +1,6 @@
 //! Runs the calls of a reply and records their executions.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Run;
@@ -10,8 +10,8 @@ use crate::agent::{Paused, PendingCall};
 use crate::dispatch::Batch;
 use crate::event::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
-use crate::registry::Snapshot;
-use crate::tool::full_name::can_be_called;
+use crate::registry::{Entry, Snapshot};
+use crate::tool::full_name::callable_names;
 
 impl Run {
     /// Runs the calls. Stops the run if the policy requires it, and pauses it if calls are pending.
@@ -103,17 +103,25 @@ impl Run {
         batch
     }
 
-    /// Returns the called names of tools that were offered before and have been removed since.
+    /// Returns the called names of tools that were offered before and have been removed since,
+    /// sorted.
     fn removed_tools(&self, calls: &[ToolCall], tools: &Snapshot) -> Vec<String> {
-        let unknown = calls.iter().filter(|call| tools.entry(&call.name).is_none());
-        let is_removed = |call: &&ToolCall| {
-            let all = self.dispatcher.registry().snapshot();
-            let offered = self.state.turn.offered_tools().names().iter();
-            let mut of_name = offered.filter(|full| can_be_called(full, &call.name)).peekable();
-            let is_present = |full: &String| all.entries().any(|it| it.full_name() == full);
-            of_name.peek().is_some() && !of_name.any(is_present)
-        };
-        unknown.filter(is_removed).map(|call| call.name.clone()).collect()
+        let names = calls.iter().map(|call| call.name.as_str());
+        let unknown: HashSet<_> = names.filter(|name| tools.entry(name).is_none()).collect();
+        if unknown.is_empty() {
+            return Vec::new();
+        }
+        let all = self.dispatcher.registry().snapshot();
+        let present: HashSet<_> = all.entries().map(Entry::full_name).collect();
+        let (mut removed, mut registered) = (BTreeSet::new(), BTreeSet::new());
+        for full in self.state.turn.offered_tools().names() {
+            let names = callable_names(full).filter(|name| unknown.contains(name));
+            let is_present = present.contains(full.as_str());
+            names.for_each(|name| {
+                _ = if is_present { &mut registered } else { &mut removed }.insert(name)
+            });
+        }
+        removed.difference(&registered).map(|name| (*name).to_owned()).collect()
     }
 
     /// Pauses the run for the pending calls, and saves it as paused.

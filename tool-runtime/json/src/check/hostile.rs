@@ -151,6 +151,25 @@ fn large_schemas_with_large_values_terminate() {
     let _any_answer = check(&value, &pointer);
 }
 
+/// The names of the schema are compared with the reported members only, not with all of them.
+#[test]
+fn many_unknown_members_are_checked_in_bounded_time() {
+    let names: Vec<_> = (0..500).map(|at| format!("name_{at}")).collect();
+    let properties: Map<_, _> = names.iter().map(|name| (name.clone(), json!({}))).collect();
+    let members: Map<_, _> = (0..50_000).map(|at| (format!("other_{at}"), json!(1))).collect();
+    let value = Value::Object(members);
+    for closed in ["additionalProperties", "unevaluatedProperties"] {
+        let schema = json!({"properties": properties, closed: false});
+        let wrong = check(&value, &schema);
+        assert_eq!(wrong.len(), 20, "{closed}");
+        assert!(wrong.iter().all(|each| each.kind == MismatchKind::Unknown), "{closed}");
+        let unions = json!({"anyOf": vec![schema; 50]});
+        assert!(!check(&value, &unions).is_empty(), "{closed}");
+    }
+    let named = json!({"propertyNames": {"maxLength": 3, "enum": names}});
+    assert_eq!(check(&value, &named).len(), 20);
+}
+
 /// Messages are bounded as well: unions of unions by reference have 1,000^4 shapes.
 #[test]
 fn vast_unions_are_described_in_bounded_time() {

@@ -22,6 +22,9 @@ impl<'s, 'v> Validator<'s, 'v> {
         }
         if let Some(schema) = rules.get("propertyNames") {
             for name in members.keys() {
+                if self.is_done() {
+                    return;
+                }
                 if !self.is_name_valid(schema, name) {
                     self.fault(ViolatedRule::Name(schema, name));
                 }
@@ -74,6 +77,9 @@ impl<'s, 'v> Validator<'s, 'v> {
         let known = rules.get("properties").and_then(Value::as_object);
         let others = rules.get("additionalProperties");
         for (name, value) in members {
+            if self.is_done() {
+                return;
+            }
             let schema = known.and_then(|known| known.get(name));
             if let Some(schema) = schema {
                 self.validate_child(PathSegment::Key(name), schema, value);
@@ -142,6 +148,9 @@ impl<'s, 'v> Validator<'s, 'v> {
         };
         let evaluated = self.evaluated(rules);
         for (name, value) in members {
+            if self.is_done() {
+                return;
+            }
             if evaluated.has_key(name) {
                 continue;
             }

@@ -275,9 +275,14 @@ impl Validator<'_, '_> {
         if self.depth >= MAX_DEPTH {
             self.exhausted = true;
         }
-        let may_continue = self.spend(1) && self.faults.len() < self.max_faults;
+        let may_continue = self.spend(1) && !self.is_done();
         self.depth += usize::from(may_continue);
         may_continue
+    }
+
+    /// Returns true if no further fault would be recorded.
+    pub(super) fn is_done(&self) -> bool {
+        self.exhausted || self.faults.len() >= self.max_faults
     }
 
     pub(super) fn leave(&mut self) {

@@ -197,6 +197,11 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 /// coerced is returned as it was written: it may not satisfy the schema.
 /// [`parse_valid`] also checks it.
 ///
+/// The work is limited by the length of the text, whatever the schema: 16 steps for each byte, and
+/// 16,384 more. Reading a value, and comparing it with eight values of an `enum`, is a step each. A
+/// schema of megabytes may exhaust them: the remaining values are then returned as they were
+/// written. Damaged text is read without the keys of a location with more than 256 subschemas.
+///
 /// # Errors
 /// Returns a [`ParseError`] in the cases of [`parse`], and with [`ParseErrorKind::Envelope`] if the
 /// schema accepts the value although no member of it is known and the arguments seem to be inside

@@ -8,6 +8,8 @@
 //! without an attempt. Without it, each level of nesting would multiply the work by the number of
 //! branches.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::{
@@ -15,6 +17,7 @@ use super::{
     conversion::matches_enum,
     fit::{JsonView, UnknownMembers},
     flat_schema::FlatSchema,
+    fuel::Fuel,
     rename::renames,
     type_set::TypeSet,
 };
@@ -28,6 +31,9 @@ impl Coercer<'_, '_> {
         rest: &FlatSchema<'_>,
         position: ValueContext,
     ) -> Node {
+        if !self.fuel.consume(alternatives.len()) {
+            return node;
+        }
         let own_type = node.json_type();
         let branches: Vec<_> = alternatives
             .iter()
@@ -35,11 +41,8 @@ impl Coercer<'_, '_> {
                 let types = TypeSet::of_branch(branch, rest.root()).and(rest.types());
                 (rest.with_branch(branch), types)
             })
-            .filter(|(branch, _)| is_possible(&node, branch))
+            .filter(|(branch, _)| is_possible(&node, branch, &mut self.fuel))
             .collect();
-        if !self.fuel.consume(alternatives.len()) {
-            return node;
-        }
         let (same_type, others): (Vec<_>, Vec<_>) =
             branches.into_iter().partition(|(_, types)| types.intersects(own_type));
 
@@ -97,12 +100,11 @@ fn can_become(node: &Node, types: TypeSet) -> bool {
 }
 
 /// Returns whether no discriminator excludes this branch.
-fn is_possible(node: &Node, branch: &FlatSchema<'_>) -> bool {
+fn is_possible(node: &Node, branch: &FlatSchema<'_>, fuel: &mut Fuel) -> bool {
     let Tree::Object(members) = &node.tree else { return true };
-    let names = renames(members, branch);
+    let names: HashMap<_, _> = renames(members, branch, fuel).into_iter().collect();
     members.iter().enumerate().all(|(index, member)| {
-        let renamed = names.iter().find(|(at, _)| *at == index);
-        let key = renamed.map_or(&member.key, |(_, name)| name);
+        let key = names.get(&index).unwrap_or(&member.key);
         let Tree::String { text, .. } = &member.value.tree else { return true };
         if !branch.has_property(key) {
             return true;

@@ -50,7 +50,10 @@ impl<'r, 'f> Coercer<'r, 'f> {
         if schema.is_unconstrained() || !self.fuel.enter() {
             return node;
         }
-        let node = self.coerce_constrained(node, schema, position);
+        let node = match self.fuel.consume(schema.cost()) {
+            true => self.coerce_constrained(node, schema, position),
+            false => node,
+        };
         self.fuel.leave();
         node
     }
@@ -93,7 +96,7 @@ impl<'r, 'f> Coercer<'r, 'f> {
 
     fn coerce_members(&mut self, mut node: Node, schema: &FlatSchema<'_>) -> Node {
         let Tree::Object(members) = &mut node.tree else { return node };
-        for (index, name) in renames(members, schema) {
+        for (index, name) in renames(members, schema, &mut self.fuel) {
             if let Some(member) = members.get_mut(index) {
                 self.fixes.push(Fix::new(FixKind::KeyCase, member.key_span.clone()));
                 member.key = name;
@@ -115,6 +118,7 @@ impl<'r, 'f> Coercer<'r, 'f> {
     fn is_absent(&mut self, member: &Member, schema: &FlatSchema<'_>) -> bool {
         matches!(member.value.tree, Tree::Null)
             && schema.has_property(&member.key)
+            && self.fuel.consume(schema.required_cost())
             && schema.required().all(|name| name != member.key)
             && !self.fits(&member.value, &schema.property(&member.key), UnknownMembers::Allowed)
     }

@@ -5,6 +5,7 @@
 //! meant. Unsupported keywords are ignored as well.
 
 use std::cell::LazyCell;
+use std::collections::HashSet;
 
 use serde_json::{Number, Value};
 
@@ -31,7 +32,8 @@ pub(super) fn fits<D: JsonView>(
     if !fuel.enter() {
         return false;
     }
-    let fit = schema.is_unconstrained() || fits_constraints(fuel, data, schema, unknown);
+    let fit = schema.is_unconstrained()
+        || fuel.consume(schema.cost()) && fits_constraints(fuel, data, schema, unknown);
     fuel.leave();
     fit
 }
@@ -54,7 +56,7 @@ fn fits_constraints<D: JsonView>(
     if !data.json_type().intersects(TypeSet::OBJECT) {
         return items_fit(fuel, data.items(), schema, unknown);
     }
-    if !schema.required().all(|name| data.has_key(name)) {
+    if !has_required(data, schema) {
         return false;
     }
     let allows_unknown = LazyCell::new(|| match unknown {
@@ -67,6 +69,17 @@ fn fits_constraints<D: JsonView>(
         (schema.has_property(key) || *allows_unknown)
             && fits(fuel, value, &schema.property(key), unknown)
     })
+}
+
+/// Returns whether the object has all required members. The search ends at the first missing one,
+/// so it takes no longer than reading the members.
+fn has_required<D: JsonView>(data: &D, schema: &FlatSchema<'_>) -> bool {
+    const MAX_SEARCHED: usize = 16;
+    if data.members().nth(MAX_SEARCHED).is_none() {
+        return schema.required().all(|name| data.has_key(name));
+    }
+    let keys: HashSet<&str> = data.members().map(|(key, _)| key).collect();
+    schema.required().all(|name| keys.contains(name))
 }
 
 fn items_fit<D: JsonView>(

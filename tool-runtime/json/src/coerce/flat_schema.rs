@@ -1,14 +1,25 @@
 //! A schema at one location, flattened: the schema itself, everything it refers to, and its
 //! branches.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::slice;
 
 use serde_json::{Map, Value};
 
+use super::fuel::Fuel;
 use super::type_set::TypeSet;
 
 /// The maximum number of references and `allOf` parts followed; beyond it the schema is unresolved.
 const MAX_VISITS: usize = 64;
+/// The number of values or names in a list of the schema that are compared in one step.
+const LISTED_PER_STEP: usize = 8;
+/// The number of property names that are normalized in one step.
+const NAMES_PER_STEP: usize = 2;
+
+/// The properties by their normalized names; `None` if several have the same.
+pub(super) type NormalizedNames = HashMap<String, Option<String>>;
 
 /// Keywords that may allow undeclared properties and are not evaluated.
 const OPEN_KEYWORDS: [&str; 6] = [
@@ -32,6 +43,10 @@ pub(super) struct FlatSchema<'s> {
     has_enum_lists: bool,
     /// `anyOf` and `oneOf`: lists of branches, of each of which one must match.
     branch_lists: Vec<&'s [Value]>,
+    /// The work of reading the parts and of comparing a value with their listed values.
+    cost: usize,
+    /// The declared properties by their normalized names, once they are needed.
+    names: OnceCell<Rc<NormalizedNames>>,
     /// A part could not be resolved, so values at this location are left alone.
     is_unresolved: bool,
     is_forbidden: bool,
@@ -46,6 +61,8 @@ impl<'s> FlatSchema<'s> {
             types: TypeSet::ANY,
             has_enum_lists: false,
             branch_lists: Vec::new(),
+            cost: 0,
+            names: OnceCell::new(),
             is_unresolved: false,
             is_forbidden: false,
         };
@@ -54,6 +71,29 @@ impl<'s> FlatSchema<'s> {
             flat.add(schema, &mut visits);
         }
         flat
+    }
+
+    /// Returns the declared properties by their normalized names; `None` without fuel.
+    pub(super) fn normalized_names(
+        &self,
+        fuel: &mut Fuel,
+        normalize: impl Fn(&str) -> String,
+    ) -> Option<&NormalizedNames> {
+        if self.names.get().is_none() && !fuel.consume(self.names_count() / NAMES_PER_STEP) {
+            return None;
+        }
+        let names = self.names.get_or_init(|| {
+            let mut names = NormalizedNames::new();
+            for name in self.property_names() {
+                let known = names.entry(normalize(name)).or_insert_with(|| Some(name.to_owned()));
+                if known.as_deref() != Some(name) {
+                    *known = None;
+                }
+            }
+            names.remove("");
+            Rc::new(names)
+        });
+        Some(names)
     }
 
     /// Adds a schema; the recursion is bounded by the visits.
@@ -71,6 +111,8 @@ impl<'s> FlatSchema<'s> {
             }
         };
         *visits -= 1;
+        let listed = part.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
+        self.cost = self.cost.saturating_add(listed / LISTED_PER_STEP);
         self.types = self.types.and(TypeSet::declared_by(part));
         for (keyword, value) in part {
             match (keyword.as_str(), value) {
@@ -81,7 +123,8 @@ impl<'s> FlatSchema<'s> {
                     }
                 }
                 ("allOf", Value::Array(all)) => {
-                    for schema in all {
+                    // One beyond the limit marks the schema as unresolved.
+                    for schema in all.iter().take(*visits + 1) {
                         self.add(schema, visits);
                     }
                 }
@@ -121,7 +164,7 @@ impl<'s> FlatSchema<'s> {
     }
 
     pub(super) fn with_branch(&self, branch: &'s Value) -> Self {
-        let mut flat = self.clone();
+        let mut flat = Self { names: OnceCell::new(), ..self.clone() };
         let mut visits = MAX_VISITS;
         flat.add(branch, &mut visits);
         flat
@@ -138,6 +181,22 @@ impl<'s> FlatSchema<'s> {
             let listed = part.get("enum").and_then(Value::as_array).map(Vec::as_slice);
             listed.into_iter().chain(part.get("const").map(slice::from_ref))
         })
+    }
+
+    /// The work of reading the parts and of comparing a value with their listed values.
+    pub(super) const fn cost(&self) -> usize {
+        self.cost
+    }
+
+    fn names_count(&self) -> usize {
+        let counts = self.parts().filter_map(properties).map(Map::len);
+        counts.fold(0, usize::saturating_add)
+    }
+
+    /// The work of searching the required properties for a name.
+    pub(super) fn required_cost(&self) -> usize {
+        let lists = self.parts().filter_map(|part| part.get("required")?.as_array());
+        lists.map(Vec::len).fold(0, usize::saturating_add) / LISTED_PER_STEP
     }
 
     /// The names of the declared properties.

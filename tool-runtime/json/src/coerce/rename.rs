@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::flat_schema::FlatSchema;
+use super::{flat_schema::FlatSchema, fuel::Fuel};
 use crate::tree::Member;
 
 /// The letters and digits of a key in lower case.
@@ -12,37 +12,31 @@ fn normalized_key(key: &str) -> String {
 }
 
 /// Returns the indexes of the members to rename with their new names, for each name that exactly
-/// one member matches.
-pub(super) fn renames(members: &[Member], schema: &FlatSchema<'_>) -> Vec<(usize, String)> {
+/// one member matches. None are renamed without fuel.
+pub(super) fn renames(
+    members: &[Member],
+    schema: &FlatSchema<'_>,
+    fuel: &mut Fuel,
+) -> Vec<(usize, String)> {
     let is_unknown = |member: &Member| !schema.has_property(&member.key);
     if schema.expects_other_properties() || !members.iter().any(is_unknown) {
         return Vec::new();
     }
-    /// The member that claims a name, if any, or a conflict between several claims.
+    let Some(names) = schema.normalized_names(fuel, normalized_key) else { return Vec::new() };
+    /// The member that claims a name, if its key differs, or a conflict between several claims.
     enum Claim {
-        By(Option<usize>),
+        By(usize),
         Conflict,
     }
-    // The names by their normalized keys.
-    let mut names: HashMap<String, (&str, Claim)> = HashMap::new();
-    for name in schema.property_names() {
-        let claim = names.entry(normalized_key(name)).or_insert((name, Claim::By(None)));
-        if claim.0 != name {
-            claim.1 = Claim::Conflict;
-        }
-    }
+    let mut claims: HashMap<&str, Claim> = HashMap::new();
     for (index, member) in members.iter().enumerate() {
-        if let Some((name, claim)) = names.get_mut(&normalized_key(&member.key)) {
-            *claim = match claim {
-                Claim::By(None) if *name != member.key => Claim::By(Some(index)),
-                _ => Claim::Conflict,
-            };
-        }
+        let Some(Some(name)) = names.get(&normalized_key(&member.key)) else { continue };
+        let claim = if *name == member.key { Claim::Conflict } else { Claim::By(index) };
+        claims.entry(name).and_modify(|known| *known = Claim::Conflict).or_insert(claim);
     }
-    names.remove("");
-    let renamed = names.into_values().filter_map(|(name, claim)| match claim {
-        Claim::By(Some(index)) => Some((index, name.to_owned())),
-        _ => None,
+    let renamed = claims.into_iter().filter_map(|(name, claim)| match claim {
+        Claim::By(index) => Some((index, name.to_owned())),
+        Claim::Conflict => None,
     });
     renamed.collect()
 }

@@ -8,6 +8,14 @@ use serde_json::Value;
 /// The maximum number of subschemas followed at each location: a schema may be recursive.
 const MAX_VISITS: usize = 64;
 
+/// The maximum number of subschemas that may apply at one location. With more, none is used,
+/// because each key of the text is looked up in all of them.
+const MAX_SUBSCHEMAS: usize = 256;
+
+/// The maximum number of properties of one subschema that a key is compared with if none of them is
+/// equal: the others may differ in case and separators.
+const MAX_COMPARED: usize = 512;
+
 /// The subschemas that may apply at one location.
 pub(super) type Subschemas<'s> = Vec<&'s Value>;
 
@@ -64,7 +72,8 @@ impl<'s> SchemaKeys<'s> {
             if let Some(Value::Object(properties)) = subschema.get("properties") {
                 named |= !properties.is_empty();
                 if properties.contains_key(key)
-                    || properties.keys().any(|known| is_same_key(known, key))
+                    || properties.len() <= MAX_COMPARED
+                        && properties.keys().any(|known| is_same_key(known, key))
                 {
                     return Some(true);
                 }
@@ -103,10 +112,12 @@ impl<'s> SchemaKeys<'s> {
     }
 
     fn resolve(&self, subschemas: impl IntoIterator<Item = &'s Value>) -> Subschemas<'s> {
-        let mut found: Subschemas<'s> = subschemas.into_iter().collect();
+        // One more than the maximum shows that there are too many.
+        let mut found: Subschemas<'s> = subschemas.into_iter().take(MAX_SUBSCHEMAS + 1).collect();
         let mut next = 0;
         while let Some(&subschema) = found.get(next)
             && next < MAX_VISITS
+            && found.len() <= MAX_SUBSCHEMAS
         {
             next += 1;
             let target = subschema.get("$ref").and_then(Value::as_str);
@@ -114,11 +125,14 @@ impl<'s> SchemaKeys<'s> {
                 found.extend(self.root.and_then(|root| root.pointer(target)));
             }
             for keyword in ["anyOf", "oneOf", "allOf"] {
-                found
-                    .extend(subschema.get(keyword).and_then(Value::as_array).into_iter().flatten());
+                let parts = subschema.get(keyword).and_then(Value::as_array);
+                found.extend(parts.into_iter().flatten().take(MAX_SUBSCHEMAS));
             }
         }
-        found
+        match found.len() <= MAX_SUBSCHEMAS {
+            true => found,
+            false => Vec::new(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{FixKind, parse_as};
 mod branches;
 mod calls;
 mod containers;
+mod large_schemas;
 mod scalars;
 
 /// Parses `text`, and returns the JSON of the result with the kinds of the fixes.

@@ -7,9 +7,13 @@ const DEFAULT_MAX_DEPTH: usize = 127;
 /// The maximum of `max_depth`: values are dropped and serialized by recursion.
 const MAX_DEPTH_LIMIT: usize = 512;
 
+/// The default of `max_len`: a repair can take many times the memory of its text.
+const DEFAULT_MAX_LEN: usize = 32 << 20;
+
 /// Limits on the text and its repairs; a text that exceeds one is refused.
 ///
-/// By default, all repairs are allowed. A limit never changes how a text is read.
+/// By default, all repairs are allowed, and a text has at most 32 MiB. A limit never changes how a
+/// text is read.
 ///
 /// ```
 /// use tool_json::{Level, Options, parse_with};
@@ -29,7 +33,8 @@ pub struct Options {
     pub max_risk: Risk,
     /// The maximum number of nested arrays and objects. Default: 127; maximum: 512.
     pub max_depth: usize,
-    /// The maximum length of the text in bytes. Default: unlimited.
+    /// The maximum length of the text in bytes. Default: 32 MiB, because a repair takes many times
+    /// the memory of its text.
     pub max_len: usize,
     /// The maximum number of fixes. Default: unlimited.
     pub max_fixes: usize,
@@ -41,7 +46,7 @@ impl Default for Options {
             max_level: Level::Schema,
             max_risk: Risk::Lossy,
             max_depth: DEFAULT_MAX_DEPTH,
-            max_len: usize::MAX,
+            max_len: DEFAULT_MAX_LEN,
             max_fixes: usize::MAX,
         }
     }

@@ -57,7 +57,7 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
     }
     if !execution.effects.is_empty() {
         let cells = execution.effects.iter().map(effect).collect();
-        row.details.push(Detail::Table { title: "Effects", head: vec!["Kind", "Details"], cells });
+        row.table("Effects", vec!["Kind", "Details"], cells);
     }
 }
 
@@ -90,7 +90,7 @@ fn repairs(row: &mut Row, execution: &ToolExecution) {
     let written = call.arguments.to_text();
     let cells = execution.fixes.iter().map(|fix| repair(fix, &written)).collect();
     let head = vec!["Repair", "Level", "Risk", "Bytes", "Text"];
-    row.details.push(Detail::Table { title: "Repairs", head, cells });
+    row.table("Repairs", head, cells);
 }
 
 fn repair(fix: &Fix, written: &str) -> Vec<String> {
@@ -119,7 +119,7 @@ fn result(row: &mut Row, execution: &ToolExecution) {
     }
     if !result.parts.is_empty() {
         let cells = result.parts.iter().map(part).collect();
-        row.details.push(Detail::Table { title: "Parts", head: vec!["Kind", "Content"], cells });
+        row.table("Parts", vec!["Kind", "Content"], cells);
     }
     if let Some(structured) = &result.structured {
         row.text("Result, for programs", structured.to_string(), Form::Json);
@@ -228,7 +228,7 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
             .iter()
             .map(|call| vec![call.name.clone(), call.arguments.to_string(), call.id.to_string()]);
         let head = vec!["Tool", "Arguments", "Call"];
-        row.details.push(Detail::Table { title: "Calls", head, cells: cells.collect() });
+        row.table("Calls", head, cells.collect());
     }
 }
 

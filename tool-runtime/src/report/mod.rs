@@ -6,14 +6,17 @@
 //!    in what a row shows when it is opened).
 //! 2. `layout` orders the rows, aligns them to a common time axis and assigns lanes.
 //! 3. `totals` sums up the rows.
-//! 4. `page` writes the data and the page that renders it. Every decision is made in Rust; the
+//! 4. `bounds` shortens the rows, so that a browser can open the report (`excerpt`: one text).
+//! 5. `page` writes the data and the page that renders it. Every decision is made in Rust; the
 //!    script of the page only renders.
 //!
 //! A report reads nothing but events, so it can be created in another program, from a log, and of a
 //! run that is still in progress or was killed. A row without an end is shown as unfinished. An
 //! event of an unknown kind becomes a row with its name.
 
+mod bounds;
 mod details;
+mod excerpt;
 mod layout;
 mod page;
 mod partial_line;
@@ -44,7 +47,9 @@ use trace::Trace;
 /// filters such as `is:failed`, `is:retried` and `is:repaired`. It follows the light or dark theme
 /// of the reader's system. Text of models and tools is never interpreted as markup.
 ///
-/// The report contains everything that the events contain. Secrets are redacted from events before,
+/// The report contains everything that the events contain, except for the middle of long texts: of
+/// each text it has at most 256 KiB, and of all together 32 MiB; after that, 1 KiB of each. It has
+/// at most 100,000 rows. The page says what was left out. Secrets are redacted from events before,
 /// but treat the file like the log.
 ///
 /// ```
@@ -146,6 +151,8 @@ impl RunReport {
         let totals = Totals { events, lost, unreadable, ..Totals::of(&rows) };
         let axis = layout::align_to_axis(&mut rows);
         let lanes = layout::assign_lanes(&mut rows);
+        let left_out = bounds::shorten(&mut rows);
+        let totals = Totals { left_out: left_out.bytes, left_out_rows: left_out.rows, ..totals };
         Self(ReportData {
             totals,
             length: axis.length,

@@ -27,7 +27,7 @@ const SCRIPT: &str = concat!(
 /// SHA-256 of the style and of the script, as browsers compute it; a test fails if they are
 /// outdated.
 const STYLE_HASH: &str = "wJza2TtNVdrbW+xfu3Cco8Gj3hnbDnUCq0EdTs7hszw=";
-const SCRIPT_HASH: &str = "evueCFSfFLqjpuKNTTni3bP618/9IRfJ1ThcZg3CXes=";
+const SCRIPT_HASH: &str = "TCxondK57l0hwLGk9MobAW5zdNj/oMupQgbow8ZoE+U=";
 
 /// Returns the page with this data.
 pub(super) fn page(data: &impl Serialize) -> String {

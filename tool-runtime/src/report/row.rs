@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::excerpt::shorten_one;
 use crate::message::Usage;
 
 /// Row of the waterfall.
@@ -54,6 +55,9 @@ pub(super) struct Row {
     pub more_notes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<Detail>,
+    /// The number of bytes of long texts that were left out.
+    #[serde(skip)]
+    pub left_out: u64,
     /// Lane in the overview, if the row has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<usize>,
@@ -172,7 +176,8 @@ impl Row {
     /// The highest number of notes; the first ones and the last one are kept.
     const MAX_NOTES: usize = 100;
 
-    pub(super) fn note(&mut self, note: Note) {
+    pub(super) fn note(&mut self, mut note: Note) {
+        self.left_out += shorten_one(&mut note.text);
         if self.notes.len() >= Self::MAX_NOTES {
             self.notes.pop();
             self.more_notes += 1;
@@ -181,7 +186,19 @@ impl Row {
     }
 
     pub(super) fn text(&mut self, title: &'static str, text: impl Into<String>, form: Form) {
-        self.details.push(Detail::Text { title, text: text.into(), form });
+        let mut text = text.into();
+        self.left_out += shorten_one(&mut text);
+        self.details.push(Detail::Text { title, text, form });
+    }
+
+    pub(super) fn table(
+        &mut self,
+        title: &'static str,
+        head: Vec<&'static str>,
+        mut cells: Vec<Vec<String>>,
+    ) {
+        self.left_out += cells.iter_mut().flatten().map(shorten_one).sum::<u64>();
+        self.details.push(Detail::Table { title, head, cells });
     }
 }
 

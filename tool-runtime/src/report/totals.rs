@@ -38,6 +38,9 @@ pub(super) struct Totals {
     pub events: u64,
     pub lost: u64,
     pub unreadable: u64,
+    /// The bytes of long texts, and the rows, that the report does not embed.
+    pub left_out: u64,
+    pub left_out_rows: usize,
 }
 
 impl Totals {

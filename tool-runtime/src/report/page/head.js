@@ -42,6 +42,8 @@ const heading = () => {
   const warnings = [
     totals.lost && `${count(totals.lost)} events were lost before they reached this report.`,
     totals.unreadable && `${count(totals.unreadable)} lines of the log could not be read.`,
+    totals.left_out && `${count(totals.left_out)} bytes of long texts were left out, which the log has.`,
+    totals.left_out_rows && `The last ${count(totals.left_out_rows)} rows were left out, which the log has.`,
     data.is_apart && "The runs are far apart in time: each run, and each part of a resumed run, starts at 0.",
   ].filter(Boolean);
   find("warning").textContent = warnings.join(" ");

@@ -10,6 +10,7 @@
 )]
 
 mod listed;
+mod many_tools;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -42,6 +43,7 @@ fn main() {
         println!("| {count} | {quiet:.0} | {least:.0} | {median:.0} | {most:.0} | {written:.0} |");
     }
     nearest();
+    many_tools::measure();
     #[cfg(feature = "search")]
     search();
 }

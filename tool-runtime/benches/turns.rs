@@ -1,5 +1,5 @@
 //! Measures the overhead of the agent loop: the time per turn by the length of the conversation and
-//! the memory of 10,000 agents at once.
+//! by the calls of a reply, and the memory of 10,000 agents at once.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,14 +16,17 @@ use std::time::{Duration, Instant};
 use allocation_counter::measure;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
+use tool_runtime::agent::{Limits, Step, Turn};
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolCall, ToolResult,
-    async_trait, tool, tools,
+    Agent, AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError, ScriptedModel,
+    ToolCall, ToolResult, async_trait, tool, tools,
 };
 
 const AGENTS: usize = 10_000;
 /// Number of turns of one run: calls, and an answer at the end.
 const TURNS: u32 = 5;
+/// Numbers of calls of one reply.
+const CALLS: [usize; 4] = [100, 1_000, 10_000, 40_000];
 
 /// Adds two numbers.
 #[tool(effect = "none")]
@@ -54,7 +57,7 @@ fn history(length: usize) -> Vec<Message> {
     for turn in 0.. {
         let call = ToolCall::new(format!("call_{turn}"), "add", r#"{"a": 20, "b": 22}"#);
         let results = vec![ToolResult::success(&call, "42")];
-        let parts = vec![tool_runtime::AssistantPart::Call(call)];
+        let parts = vec![AssistantPart::Call(call)];
         messages.push(Message::user("What is 20 and 22?"));
         messages.push(Message::Assistant { parts });
         messages.push(Message::Tool { results });
@@ -83,6 +86,49 @@ fn per_turn(runtime: &Runtime, length: usize) -> Duration {
     (0..rounds).map(|_| run(history.clone())).min().unwrap() / TURNS
 }
 
+/// Returns a reply with so many calls.
+fn reply_with_calls(count: usize) -> ChatReply {
+    let call =
+        |n| AssistantPart::Call(ToolCall::new("", "add", format!(r#"{{"a": {n}, "b": 2}}"#)));
+    ChatReply::new((0..count).map(call).collect())
+}
+
+/// Returns the nanoseconds for each call that a turn takes to record a reply with `count` calls and
+/// their results, in portions of so many.
+fn per_call(count: usize, portion: usize) -> f64 {
+    let reply = reply_with_calls(count);
+    let run = || {
+        let limits = Limits::default().calls_per_reply(None);
+        let mut turn = Turn::new(vec![Message::user("Go")], 20).with_limits(limits);
+        let reply = reply.clone();
+        let start = Instant::now();
+        turn.on_reply(reply).unwrap();
+        let Step::RunCalls(calls) = turn.next() else { return Duration::MAX };
+        turn.begin_calls();
+        for calls in calls.chunks(portion) {
+            let results = calls.iter().map(|call| ToolResult::success(call, "42")).collect();
+            turn.on_partial_results(results).unwrap();
+        }
+        start.elapsed()
+    };
+    let least = (0..5).map(|_| run()).min().unwrap();
+    least.as_nanos() as f64 / count as f64
+}
+
+/// Returns the nanoseconds for each call of a run with one reply of `count` calls and an answer.
+fn per_dispatched_call(runtime: &Runtime, count: usize) -> f64 {
+    let run = || {
+        let model = ScriptedModel::new([reply_with_calls(count), ChatReply::text("Done.")]);
+        let limits = Limits::default().calls_per_reply(None);
+        let agent = Agent::new(model, tools![add]).limits(limits);
+        let start = Instant::now();
+        black_box(runtime.block_on(agent.run("Go")).unwrap());
+        start.elapsed()
+    };
+    let least = (0..3).map(|_| run()).min().unwrap();
+    least.as_nanos() as f64 / count as f64
+}
+
 /// Model that replies once all agents have sent a request.
 struct Gate(AtomicUsize, Semaphore);
 
@@ -105,6 +151,13 @@ fn main() {
         let time = per_turn(&runtime, length);
         let ns = time.as_nanos() as f64;
         println!("| {length} | {:.2} | {:.1} |", ns / 1e3, ns / length.max(1) as f64);
+    }
+    println!("\n| calls of one reply | turn, ns per call | results one by one | agent |");
+    println!("|---|---|---|---|");
+    for count in CALLS {
+        let [at_once, one_by_one] = [count, 1].map(|portion| per_call(count, portion));
+        let agent = per_dispatched_call(&runtime, count);
+        println!("| {count} | {at_once:.0} | {one_by_one:.0} | {agent:.0} |");
     }
     let start = Instant::now();
     let mut finished = 0;

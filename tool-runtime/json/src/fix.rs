@@ -4,63 +4,10 @@ use std::{fmt, ops::Range};
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
-use super::position::describe_position;
-
-/// The depth of a repair; each level includes the levels before it.
-///
-/// The level of a result is the highest level of its fixes
-/// ([`Parsed::level`](super::Parsed::level)). Limit the repairs of a parse with
-/// [`Options::max_level`](super::Options::max_level).
-///
-/// ```
-/// use tool_json::{Level, parse};
-///
-/// let parsed = parse("```json\n{\"city\": \"Oslo\"}\n```").unwrap();
-/// assert_eq!(parsed.level(), Level::Wrapping);
-/// assert!(parsed.level() < Level::Spelling);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// No repair: the value is exactly what serde_json parses.
-    Strict,
-    /// Removes text around the value: byte order mark, non-JSON whitespace, code fences, tags,
-    /// prose, a level of escaping.
-    Wrapping,
-    /// Reads another spelling of the same token: raw control characters, invalid escapes, literals
-    /// of Python and JavaScript, comments, stray commas, other quotation marks, unquoted keys.
-    Spelling,
-    /// Inserts or replaces structural tokens: missing commas, colons and closing brackets, wrong
-    /// closing brackets, unescaped inner quotes.
-    Structure,
-    /// Reads a text that was cut off inside a string, key or literal.
-    Truncation,
-    /// Changes a value to fit the schema, if exactly one change does so.
-    Schema,
-}
-
-/// The possible loss of a repair, independent of its level.
-///
-/// The risk of a result is the highest risk of its fixes ([`Parsed::risk`](super::Parsed::risk)).
-/// Limit the risk of a parse with [`Options::max_risk`](super::Options::max_risk).
-///
-/// ```
-/// use tool_json::{Risk, parse};
-///
-/// assert_eq!(parse("`{\"city\": \"Oslo\"}`").unwrap().risk(), Risk::Lossless);
-/// assert_eq!(parse("I'd say {\"city\": \"Oslo\"}").unwrap().risk(), Risk::Inferred);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Risk {
-    /// The value is spelled in full and has one meaning.
-    Lossless,
-    /// The value is complete, but was inferred.
-    Inferred,
-    /// Part of the intended value may be missing, because the text was cut off, or the value may
-    /// have been meant otherwise.
-    Lossy,
-}
+use super::{
+    level::{Level, Risk},
+    position::describe_position,
+};
 
 /// The kinds of repairs, each with a fixed level and risk.
 ///
@@ -105,8 +52,10 @@ pub enum FixKind {
     /// Read a quoted number, boolean or null as such, because the schema allows no string: `"17"`
     /// for 17.
     Unquoted,
-    /// Read a number or boolean as the string that spells it, because the schema wants a string.
+    /// Read a number as the string that spells it, because the schema wants a string.
     Quoted,
+    /// Read a boolean as the string `true` or `false`, because the schema wants a string.
+    QuotedBoolean,
     /// Wrote an integral number with a fraction or exponent as an integer, because the schema wants
     /// one: 30.0 for 30.
     ///
@@ -150,8 +99,11 @@ pub enum FixKind {
     Undefined,
     /// Removed a comment: `// …`, `# …` or `/* … */`.
     Comment,
-    /// Removed a comma before the first element, a repeated one, or one after the last element.
+    /// Removed a comma after the last element or after the value.
     Comma,
+    /// Removed a comma before the first element or after another comma, where an element may be
+    /// missing.
+    RepeatedComma,
     /// Removed a second colon between key and value.
     Colon,
     /// Read `;` between two members as a comma.
@@ -226,9 +178,10 @@ impl FixKind {
             Self::Repeat => (Wrapping, Inferred, "removed a repetition of the value"),
             Self::Escaped => (Wrapping, Lossless, "removed a level of escaping"),
             Self::EncodedTwice => (Schema, Lossless, "decoded a string that holds the value"),
-            Self::Empty => (Schema, Lossless, "read an empty text as an object without members"),
+            Self::Empty => (Schema, Inferred, "read an empty text as an object without members"),
             Self::Unquoted => (Schema, Lossless, "removed the quotes around a value"),
             Self::Quoted => (Schema, Lossless, "put quotes around a value"),
+            Self::QuotedBoolean => (Schema, Inferred, "put quotes around a boolean"),
             Self::IntegralNumber => (Schema, Lossless, "wrote an integral number as an integer"),
             Self::NullMember => (Schema, Lossless, "removed a member that was null"),
             Self::IntoArray => (Schema, Inferred, "put a value into an array of one"),
@@ -248,6 +201,7 @@ impl FixKind {
             Self::Undefined => (Spelling, Inferred, "read undefined as null"),
             Self::Comment => (Spelling, Lossless, "removed a comment"),
             Self::Comma => (Spelling, Lossless, "removed a stray comma"),
+            Self::RepeatedComma => (Spelling, Inferred, "removed a repeated comma"),
             Self::Colon => (Spelling, Lossless, "removed a second colon"),
             Self::Semicolon => (Spelling, Inferred, "read a semicolon as a comma"),
             Self::DoubledQuotes => (Spelling, Inferred, "read a string in doubled quotes"),
@@ -255,11 +209,11 @@ impl FixKind {
             Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
             Self::UnquotedKey => (Spelling, Lossless, "put quotes around a key"),
             Self::UnquotedText => (Spelling, Inferred, "put quotes around a string"),
-            Self::Number => (Spelling, Lossless, "read a number that JSON spells otherwise"),
+            Self::Number => (Spelling, Inferred, "read a number that JSON spells otherwise"),
             Self::LeadingZeros => (Spelling, Inferred, "read a number with leading zeros"),
             Self::Punctuation => (Spelling, Lossless, "read full-width punctuation"),
             Self::Equals => (Spelling, Lossless, "read an equals sign as a colon"),
-            Self::Tuple => (Spelling, Lossless, "read a tuple"),
+            Self::Tuple => (Spelling, Inferred, "read a tuple"),
             Self::Concatenation => (Spelling, Lossless, "joined concatenated strings"),
             Self::RepeatedMember => (Spelling, Inferred, "removed a repetition of a member"),
             Self::MissingComma => (Structure, Inferred, "inserted a missing comma"),
@@ -323,7 +277,7 @@ impl FixKind {
             Self::EncodedTwice => "send the value itself, not a string that holds it",
             Self::Empty => "send `{}`",
             Self::Unquoted => "leave out the quotes around this value",
-            Self::Quoted => "put quotes around this value",
+            Self::Quoted | Self::QuotedBoolean => "put quotes around this value",
             Self::IntegralNumber => "write this number as an integer",
             Self::NullMember => "leave out this member",
             Self::IntoArray => "put this value into an array",
@@ -343,7 +297,7 @@ impl FixKind {
             Self::Literal => "write `true`, `false` or `null`",
             Self::Undefined => "write `null`, or leave this out",
             Self::Comment => "leave out the comment",
-            Self::Comma => "leave out the stray comma",
+            Self::Comma | Self::RepeatedComma => "leave out the stray comma",
             Self::Colon => "write one colon",
             Self::Semicolon => "write a comma for the semicolon",
             Self::StringPrefix => "write this string without a prefix",
@@ -481,11 +435,5 @@ mod tests {
         let text = serde_json::to_string(&fix).unwrap();
         assert!(text.contains(r#""level":"schema""#), "{text}");
         assert_eq!(serde_json::from_str::<Fix>(&text).unwrap(), fix);
-    }
-
-    #[test]
-    fn levels_and_risks_are_ordered_as_declared() {
-        assert!(Level::Strict < Level::Wrapping && Level::Truncation < Level::Schema);
-        assert!(Risk::Lossless < Risk::Inferred && Risk::Inferred < Risk::Lossy);
     }
 }

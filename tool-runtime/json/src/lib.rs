@@ -16,7 +16,8 @@
 //! Partial   ─▶ partial       parses a text while it arrives
 //! ```
 //!
-//! `fix` lists all repairs, `error` the reasons to refuse a text, `options` the limits.
+//! `fix` lists all repairs, `level` their levels and risks, `error` the reasons to refuse a text,
+//! `options` the limits.
 //!
 //! # Invariants
 //!
@@ -85,6 +86,7 @@ mod coerce;
 mod error;
 mod fix;
 mod integers;
+mod level;
 mod locate;
 mod options;
 mod parse;
@@ -92,6 +94,8 @@ mod parsed;
 mod partial;
 mod position;
 mod recover;
+#[cfg(test)]
+mod risk_table;
 mod strict;
 mod tree;
 mod whitespace;
@@ -110,8 +114,9 @@ use self::{
 };
 pub use self::{
     error::{ParseError, ParseErrorKind},
-    fix::{Fix, FixKind, Level, Risk},
+    fix::{Fix, FixKind},
     integers::normalize_integers,
+    level::{Level, Risk},
     options::Options,
     parsed::Parsed,
     partial::{Partial, PartialValue},

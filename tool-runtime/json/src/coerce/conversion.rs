@@ -142,7 +142,7 @@ fn scalar_conversions(
         }
         Tree::Bool(value) if allows(TypeSet::STRING) => {
             let text = Tree::String { text: value.to_string(), is_unquoted: false };
-            conversions.push((text, FixKind::Quoted));
+            conversions.push((text, FixKind::QuotedBoolean));
         }
         _ => {}
     }

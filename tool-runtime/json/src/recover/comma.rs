@@ -21,7 +21,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         };
         match sign {
             b',' => {
-                self.bump_with_fix(FixKind::Comma, len)?;
+                self.bump_with_fix(FixKind::RepeatedComma, len)?;
                 Ok(RecoveryState::Element)
             }
             b'}' | b']' | b')' => {

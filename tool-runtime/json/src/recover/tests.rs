@@ -33,8 +33,8 @@ fn check(text: &str, value: &Value, kinds: &[FixKind]) {
 #[test]
 fn spelling_is_repaired() {
     check("{a: 1, 'b': 2}", &json!({"a": 1, "b": 2}), &[UnquotedKey, Quotes]);
-    check("[1,,2,]", &json!([1, 2]), &[Comma, Comma]);
-    check("[,1]", &json!([1]), &[Comma]);
+    check("[1,,2,]", &json!([1, 2]), &[RepeatedComma, Comma]);
+    check("[,1]", &json!([1]), &[RepeatedComma]);
     check("[True, None, undefined]", &json!([true, null, null]), &[Literal, Literal, Undefined]);
     check("[+1, .5, 1_000, 5.]", &json!([1, 0.5, 1000, 5.0]), &[Number; 4]);
     check("[1, // one\n2 /* two */]# three", &json!([1, 2]), &[Comment, Comment]);

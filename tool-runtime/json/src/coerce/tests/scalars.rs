@@ -89,7 +89,7 @@ fn number_becomes_string_with_its_digits() {
                 &[Quoted],
             ),
             ("1E+2", r#""1E+2""#, &[Quoted]),
-            ("true", r#""true""#, &[Quoted]),
+            ("true", r#""true""#, &[QuotedBoolean]),
         ],
     );
     // null may mean no value, or the word.

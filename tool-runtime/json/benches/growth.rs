@@ -1,4 +1,5 @@
-//! Measures how the time of `json::parse` grows with the length of hostile texts.
+//! Measures how the time of `json::parse` grows with the length of hostile texts, and how that of
+//! `parse_as` and `check` grows with the size of schemas.
 //!
 //! The bench runs in a thread with a small stack. Recursion for each bracket would overflow it.
 
@@ -21,6 +22,8 @@ use tool_json::{parse, parse_as};
 const ROUNDS: usize = 100;
 const LENS: [usize; 3] = [100_000, 200_000, 400_000];
 const STACK: usize = 256 * 1024;
+/// Numbers of names in a schema.
+const SCHEMAS: [usize; 4] = [500, 5_000, 50_000, 400_000];
 const TARGET: f64 = 1.1;
 const LIMIT: Duration = Duration::from_millis(500);
 
@@ -90,6 +93,48 @@ fn measure() {
         );
     }
     println!("\nparsed in a thread with a stack of {} KB", STACK / 1024);
+    measure_schemas();
+}
+
+/// Prints the time of a text of 1,000 objects by the number of names in the schema.
+fn measure_schemas() {
+    println!(
+        "\n| names | schema KB | misspelled keys ms | listed values ms | branches ms | check ms |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for count in SCHEMAS {
+        let names: Vec<_> = (0..count).map(|at| format!("name_{at}")).collect();
+        let integers = names.iter().map(|name| (name.clone(), json!({"type": "integer"})));
+        let closed = json!({"properties": Value::Object(integers.collect()),
+            "additionalProperties": false});
+        let kinds = names.iter().map(|name| json!({"properties": {"kind": {"const": name}}}));
+        let branches = json!({"anyOf": kinds.collect::<Vec<_>>()});
+        let [keys, values, kinds] = [
+            (&closed, r#"{"Name-7": "1"}"#),
+            (&json!({"enum": names}), r#""NAME_7 ""#),
+            (&branches, r#"{"kind": "NAME_7"}"#),
+        ]
+        .map(|(items, item)| {
+            let schema = json!({"type": "array", "items": items});
+            let text = format!("[{}]", vec![item; 1_000].join(","));
+            least(|| parse_as(&text, &schema).unwrap())
+        });
+        let unknown = (0..50_000).map(|at| (format!("other_{at}"), json!(1)));
+        let value = Value::Object(unknown.collect());
+        let checked = least(|| tool_json::check(&value, &closed));
+        let size = closed.to_string().len() / 1_000;
+        println!("| {count} | {size} | {keys:.1} | {values:.1} | {kinds:.1} | {checked:.1} |");
+    }
+}
+
+/// Returns the least milliseconds of some runs.
+fn least<T>(run: impl Fn() -> T) -> f64 {
+    let times = (0..5).map(|_| {
+        let started = Instant::now();
+        drop(run());
+        started.elapsed().as_secs_f64() * 1e3
+    });
+    times.fold(f64::MAX, f64::min)
 }
 
 /// Whether one parse takes too long to measure all rounds.

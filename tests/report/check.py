@@ -235,6 +235,22 @@ def check_pending_run(page, path, pictures):
     has_no_side_effects(page, "a run that waits")
 
 
+def check_huge_outputs(page, path, outputs, pictures):
+    holds(path.stat().st_size < 200 << 20, f"the report has {path.stat().st_size} bytes")
+    page.open(path)
+    rows = page.value(ROWS)
+    holds(rows > outputs, f"{rows} rows for {outputs} outputs")
+    header = page.value("document.getElementById('top').innerText")
+    holds("bytes of long texts were left out" in header, f"the header does not say what was left out: {header}")
+    page.value(OPEN_ALL)
+    page.value("document.querySelectorAll('.more').forEach((more) => more.click())")
+    body = page.value("document.body.innerText")
+    for text in ["start of 0 <b>", "the middle of this text is left out", f"end of {outputs - 1}"]:
+        holds(text in body, f"the details do not show {text!r}")
+    page.picture(pictures / "huge.png")
+    has_no_side_effects(page, "a report of huge outputs")
+
+
 def measure_many_calls(page, path, calls, pictures):
     page.open(path)
     rows = page.value(ROWS)
@@ -275,6 +291,9 @@ def main(program, folder):
         check_hostile_texts(page, drawn("hostile", logs.hostile())[0], pictures)
         check_killed_run(page, drawn("killed", logs.killed(), '{"run": "3", "tu')[0], pictures)
         check_pending_run(page, drawn("waiting", logs.waiting())[0], pictures)
+        path, _ = drawn("huge", logs.huge(10, 50_000_000))
+        (pictures / "huge.jsonl").unlink()
+        check_huge_outputs(page, path, 10, pictures)
         print(f"{'calls':>6} {'written in':>12} {'KiB':>7} {'on screen':>10} {'search':>8}")
         for calls in [10, 1_000, 10_000]:
             path, written = drawn(f"calls_{calls}", logs.many(calls))

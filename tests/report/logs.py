@@ -98,6 +98,18 @@ def many(calls):
     yield line(2, turn, at, "run", "finished", took=at)
 
 
+def huge(outputs, size):
+    """Returns calls whose outputs have so many bytes."""
+    yield line(3, 0, 0, "run", "started")
+    for n in range(outputs):
+        call = {"id": f"call_{n}", "name": "dump", "arguments": "{}"}
+        text = f"start of {n} <b>" + "<&>x" * (size // 4) + f"end of {n}"
+        at = 1_000 * (n + 1)
+        yield line(3, 1, at, "tool", "started", call=call)
+        yield line(3, 1, at + 900, "tool", "finished", **ended(call, at + 900, 900, text))
+    yield line(3, 1, 1_000_000, "run", "finished", took=1_000_000)
+
+
 def killed():
     """Returns two runs an hour apart. The second was killed during the call of a sub-agent."""
     for event in many(12):

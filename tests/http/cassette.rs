@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use serde_json::{Value, json};
 use tool_runtime::async_trait;
 use tool_runtime::http::{
-    Cassette, HttpBody, HttpMethod, HttpRequest, HttpResponse, Transport, TransportError,
+    BodyStream, Cassette, HttpBody, HttpMethod, HttpRequest, HttpResponse, Transport,
+    TransportError,
 };
 
 /// Answers each request with the next number.
@@ -77,6 +79,110 @@ async fn secrets_in_the_query_are_not_recorded() {
     assert!(written.contains("https://h.invalid/?key=[scrubbed]&page=1"), "{written}");
     let player = Cassette::replay(&path).unwrap();
     assert_eq!(answer(&player, &request).await.unwrap(), "7");
+}
+
+/// Responds with the id of a session in a header and in the body.
+struct Sessions;
+
+#[async_trait]
+impl Transport for Sessions {
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        let mut response = HttpResponse::new(200, HttpBody::from("s3ss of c00kie-value"));
+        response.headers.set("Mcp-Session-Id", "s3ss");
+        response.headers.set("set-cookie", "id=c00kie-value; path=/");
+        Ok(response)
+    }
+}
+
+#[tokio::test]
+async fn session_ids_are_not_recorded() {
+    let path = file("sessions");
+    let recorder = Cassette::record(&path, Sessions);
+    let url = "https://h.invalid/";
+    let mut request = HttpRequest::post(url, "{\"a\": \"my-s3ss and 0ther-cookie\"}");
+    answer(&recorder, &request).await.unwrap();
+    request.headers.set("mcp-session-id", "my-s3ss");
+    request.headers.set("cookie", "a=1; b=\"0ther-cookie\"");
+    answer(&recorder, &request).await.unwrap();
+    let written = fs::read_to_string(&path).unwrap();
+    assert!(!written.contains("s3ss of") && !written.contains("c00kie"), "{written}");
+    assert_eq!(written.matches("my-s3ss and 0ther-cookie").count(), 1, "{written}");
+    assert!(written.contains("[scrubbed] and [scrubbed]"), "{written}");
+    let player = Cassette::replay(&path).unwrap();
+    assert_eq!(answer(&player, &request).await.unwrap(), "[scrubbed] of [scrubbed]");
+}
+
+/// Streams of the shapes of several providers, split at every place.
+#[tokio::test]
+async fn secret_split_over_deltas_is_not_recorded() {
+    let secret = "sk-\"very\"-secret";
+    let message = |number: usize, text: &str| {
+        let call = json!({"index": number % 2, "function": {"arguments": "x"}});
+        let delta = json!({"content": text, "tool_calls": [call]});
+        json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string()
+    };
+    for (framing, is_broken) in [("data: ", false), ("data:", true), ("", false)] {
+        for size in 1..=secret.len() {
+            let text = format!("My key is {secret}, and {}", json!(secret));
+            let text = if is_broken { format!("{text} sk-\"very") } else { text + " again." };
+            let chars: Vec<char> = text.chars().collect();
+            let pieces = chars.chunks(size).map(|piece| piece.iter().collect::<String>());
+            let lines = pieces
+                .enumerate()
+                .map(|(nth, text)| format!("{framing}{}\n\n", message(nth, &text)));
+            let body: Vec<Vec<u8>> = lines.map(String::into_bytes).collect();
+            let path = file("deltas");
+            let source = Stream { body, is_broken };
+            let recorder = Cassette::record(&path, source).redact(secret);
+            let request = HttpRequest::post("https://h.invalid/", "{}");
+            let recorded = recorder.send(&request).await.unwrap().body.read_to_end(1 << 20).await;
+            assert_eq!(recorded.is_err(), is_broken);
+            let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            let reply = written[0]["reply"].as_str().unwrap();
+            let contents = reply.lines().filter(|line| !line.is_empty()).map(|line| {
+                let json: Value = serde_json::from_str(line.trim_start_matches("data:")).unwrap();
+                assert_eq!(
+                    json["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"],
+                    "x"
+                );
+                json["choices"][0]["delta"]["content"].as_str().unwrap().to_owned()
+            });
+            let joined: String = contents.collect();
+            let end = if is_broken { "[scrubbed]" } else { "again." };
+            let expected = format!("My key is [scrubbed], and \"[scrubbed]\" {end}");
+            assert_eq!(joined, expected, "in pieces of {size}");
+        }
+    }
+}
+
+/// A body in chunks, after which the connection may break.
+struct Stream {
+    body: Vec<Vec<u8>>,
+    is_broken: bool,
+}
+
+#[async_trait]
+impl Transport for Stream {
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        let chunks = self.body.clone().into_iter();
+        Ok(HttpResponse::new(200, HttpBody::new(Chunks { chunks, is_broken: self.is_broken })))
+    }
+}
+
+struct Chunks {
+    chunks: std::vec::IntoIter<Vec<u8>>,
+    is_broken: bool,
+}
+
+#[async_trait]
+impl BodyStream for Chunks {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+        match self.chunks.next() {
+            Some(chunk) => Ok(Some(chunk)),
+            None if self.is_broken => Err(TransportError::Connection("it broke".into())),
+            None => Ok(None),
+        }
+    }
 }
 
 /// A recording without a method is that of a POST request.

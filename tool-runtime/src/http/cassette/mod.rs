@@ -1,6 +1,7 @@
 //! Recording of exchanges with a real server, and their replay in tests.
 
 mod redaction;
+mod split_secrets;
 mod tape;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,9 @@ use super::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, Transpor
 /// Transport that records the responses of a server to a file, or replays them without a network.
 ///
 /// A recording contains no header of a request, and no password or key of the URL. Where their
-/// values occur in a body, they are replaced. Name other secrets with [`redact`](Self::redact). The
+/// values occur in a body, they are replaced, also where a stream splits them over several
+/// messages. Ids of sessions in the headers of a response, such as `mcp-session-id`, are replaced
+/// likewise. Name other secrets with [`redact`](Self::redact). The
 /// recorded response headers are the content type, the date, the location, the request id and the
 /// retry delay.
 ///
@@ -141,6 +144,7 @@ impl Cassette {
         let redaction = self.redaction.with_request(request);
         let recorded = RecordedRequest::new(request, &redaction);
         let response = source.send(request).await?;
+        let redaction = redaction.with_response(&response.headers);
         let answer = RecordedResponse::new(response.status, &response.headers, &redaction);
         let recording = Recording {
             source: response.body,
@@ -221,10 +225,7 @@ impl Recording {
             None => ("", 0),
         };
         let error = error.or_else(|| (rest > 0).then_some("the rest is not UTF-8"));
-        exchange.response.reply = match error {
-            Some(_) => self.redaction.apply_to_start(text),
-            None => self.redaction.apply(text),
-        };
+        exchange.response.reply = self.redaction.apply_to_reply(text, error.is_some());
         exchange.response.connection_error = error.map(|error| self.redaction.apply(error));
         let mut tape = self.cassette.tape();
         tape.add(exchange);

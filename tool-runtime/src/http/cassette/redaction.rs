@@ -1,7 +1,10 @@
+use std::ops::Range;
+
 use serde_json::Value;
 
-use crate::http::HttpRequest;
+use super::split_secrets::without_split_secrets;
 use crate::http::secrets_in_url;
+use crate::http::{Headers, HttpRequest};
 
 /// The replacement of a secret in a recording.
 const REPLACEMENT: &str = "[scrubbed]";
@@ -12,15 +15,28 @@ const PLAIN: [&str; 5] = ["accept", "alt", "anthropic-version", "api-version", "
 
 /// Headers and query parameters whose last word is a key, however short; a word before it names the
 /// kind of key.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 22] = [
     "access_token",
     "api-key",
     "api_key",
     "authorization",
+    "client_secret",
+    "cookie",
+    "id_token",
     "key",
+    "mcp-session-id",
     "password",
+    "proxy-authorization",
+    "refresh_token",
+    "secret",
+    "session_id",
+    "set-cookie",
+    "signature",
     "token",
+    "x-amz-security-token",
     "x-api-key",
+    "x-auth-token",
+    "x-csrf-token",
     "x-goog-api-key",
 ];
 
@@ -58,6 +74,16 @@ impl Redaction {
         all
     }
 
+    /// Adds the words of the response's headers that are keys, such as the id of a session.
+    pub(super) fn with_response(mut self, headers: &Headers) -> Self {
+        for (name, value) in headers.iter() {
+            if KEYS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+                self.add_keys(name, value);
+            }
+        }
+        self
+    }
+
     fn add_keys(&mut self, name: &str, value: &str) {
         let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
         if is_one_of(&PLAIN) {
@@ -65,9 +91,40 @@ impl Redaction {
         }
         let last = value.split_whitespace().next_back().filter(|_| is_one_of(&KEYS));
         let long = value.split_whitespace().filter(|word| word.len() >= SHORTEST_WORD);
-        for word in long.chain(last.filter(|word| word.len() >= SHORTEST_KEY)) {
+        // The values of cookies, and of the members of a credential.
+        let members = value.split([';', ',', ' ']).filter_map(|member| member.split_once('='));
+        let members = members.map(|(_, value)| value.trim_matches('"'));
+        let members = members.filter(|value| value.len() >= SHORTEST_WORD);
+        for word in long.chain(members).chain(last.filter(|word| word.len() >= SHORTEST_KEY)) {
             self.add(word);
         }
+    }
+
+    /// Redacts the body of a response; if the connection broke, it may end within a secret.
+    pub(super) fn apply_to_reply(&self, reply: &str, is_broken: bool) -> String {
+        let whole =
+            without_split_secrets(reply, REPLACEMENT, is_broken, |text| self.find(text, is_broken));
+        if is_broken { self.apply_to_start(&whole) } else { self.apply(&whole) }
+    }
+
+    /// Returns the ranges of secrets in a text, in order and without overlaps.
+    fn find(&self, text: &str, is_start: bool) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for secret in self.0.iter().flat_map(|secret| spellings(secret)) {
+            let matches = text.match_indices(&secret);
+            found.extend(matches.map(|(start, _)| start..start + secret.len()));
+            let starts = (SHORTEST_KEY..secret.len()).rev().filter_map(|end| secret.get(..end));
+            let cut = starts.filter(|_| is_start).find(|start| text.ends_with(start));
+            found.extend(cut.map(|start| text.len() - start.len()..text.len()));
+        }
+        found.sort_unstable_by_key(|range| (range.start, usize::MAX - range.end));
+        let mut end = 0;
+        found.retain(|range| {
+            let is_free = range.start >= end;
+            end = end.max(range.end);
+            is_free
+        });
+        found
     }
 
     /// Redacts the start of a text, which may end within a secret.
@@ -82,14 +139,15 @@ impl Redaction {
 
     pub(super) fn apply(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| {
-            // Plain, escaped once (a JSON string), and escaped twice (JSON text in a JSON string).
-            let once = json_escaped(secret);
-            let twice = json_escaped(&once);
-            text.replace(&twice, REPLACEMENT)
-                .replace(&once, REPLACEMENT)
-                .replace(secret, REPLACEMENT)
+            spellings(secret).iter().fold(text, |text, spelled| text.replace(spelled, REPLACEMENT))
         })
     }
+}
+
+/// Returns a secret escaped twice (JSON text in a JSON string), once (a JSON string), and plain.
+fn spellings(secret: &str) -> [String; 3] {
+    let once = json_escaped(secret);
+    [json_escaped(&once), once, secret.to_owned()]
 }
 
 /// Returns the text escaped for the inside of a JSON string.

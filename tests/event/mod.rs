@@ -6,6 +6,7 @@ mod golden;
 mod json;
 mod observers;
 mod secrets;
+mod streams;
 mod unregistered;
 
 use tool_runtime::{Dispatcher, Registry, Tools};

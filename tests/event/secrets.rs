@@ -363,15 +363,26 @@ async fn secret_at_the_output_limit_is_redacted() {
     assert_eq!(executions[0].full_text.as_deref(), Some("[redacted]"));
 }
 
+/// By calls that are parsed, and by calls that are not.
 #[tokio::test]
-async fn fragments_never_evict_collected_secrets() {
-    let dispatcher = dispatcher(tools![enter, echo_extension]).extension("hunter22".to_owned());
+async fn no_call_makes_a_run_forget_a_secret() {
+    let dispatcher =
+        dispatcher(tools![enter, echo_extension]).extension("hunter22 hunter33".to_owned());
     let call = |name, arguments: &str| vec![ToolCall::new("1", name, arguments)];
     dispatcher.dispatch(call("enter", r#"{"user": "ada", "word": "hunter22"}"#)).await;
+    dispatcher.dispatch(call("enter", r#"{"word" hunter33 ] { "#)).await;
     let rubbish: String = (0..5_000).map(|n| format!("piece{n} ] ")).collect();
     dispatcher.dispatch(call("enter", &rubbish)).await;
+    for n in 0..1_200 {
+        let arguments = format!(r#"{{"user": "ada", "word": "another {n}"}}"#);
+        dispatcher.dispatch(call("enter", &arguments)).await;
+    }
+    let more: Vec<_> =
+        (0..1_200).map(|n| json!({"user": "g", "word": format!("more {n}")})).collect();
+    let arguments = json!({"user": "ada", "more": more}).to_string();
+    dispatcher.dispatch(call("enter", &arguments)).await;
     let executions = dispatcher.dispatch(call("echo_extension", "{}")).await;
-    assert_eq!(executions[0].result.text, "[redacted]");
+    assert_eq!(executions[0].result.text, "[redacted] [redacted]");
 }
 
 /// Says what it was given.

@@ -33,7 +33,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
         "agent",
         &[
             "guard", "span", "dispatch", "registry", "models", "drivers", "tool", "event",
-            "message", "schema", "json",
+            "secret", "message", "schema", "json",
         ],
     ),
     ("store", &["agent", "registry", "tool", "message", "event"]),

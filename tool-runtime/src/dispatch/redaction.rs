@@ -6,6 +6,7 @@ use super::Dispatcher;
 use crate::event::ToolExecution;
 use crate::message::ToolCall;
 use crate::registry::Snapshot;
+use crate::secret::Redactor;
 
 impl Dispatcher {
     /// Registers the secrets of the tools that a model is offered, and of its earlier calls.
@@ -17,6 +18,11 @@ impl Dispatcher {
         if let Some(redactor) = self.state.redactor_for(tools) {
             calls.for_each(|call| redactor.collect_secrets(call));
         }
+    }
+
+    /// Returns the redactor of the run, or `None` if there is nothing to redact.
+    pub(crate) fn redactor(&self) -> Option<&Redactor> {
+        Some(&self.state.redactor).filter(|redactor| redactor.is_active())
     }
 
     /// Redacts a text.

@@ -19,7 +19,7 @@ impl Redactor {
             EventKind::Run(RunEvent::Started { parent_run: _, agent, session, metadata }) => {
                 self.redact_option(agent);
                 self.redact_option(session);
-                metadata.values_mut().for_each(|value| self.redact_value(value));
+                self.redact_map(metadata);
             }
             EventKind::Run(RunEvent::MessageAdded {
                 source: _,
@@ -193,7 +193,7 @@ impl Redactor {
             }
             EffectRecord::StopRequested { reason, by_interceptor: _ } => self.redact(reason),
             EffectRecord::MetadataChanged { changes } => {
-                changes.values_mut().for_each(|value| self.redact_value(value));
+                self.redact_map(changes);
             }
             EffectRecord::TokensSpent { usage: _, cost: _ } => {}
             EffectRecord::Other { name, data } => {

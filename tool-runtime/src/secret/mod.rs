@@ -10,43 +10,53 @@
 //! # Flow
 //! 1. `mod.rs`: [`Redactor`] knows the tools of a run and collects the secrets of its calls.
 //! 2. `tool_schemas.rs`: the schemas of the tools whose calls may still run.
-//! 3. `values.rs`: the texts in which a collected value may occur.
-//! 4. `text.rs`: the search for a secret in every spelling: verbatim, escaped, percent-encoded.
+//! 3. `values.rs`: the texts in which a collected value may occur; `fragments.rs`: the fragments of
+//!    arguments that can't be parsed.
+//! 4. `patterns.rs`: the spellings of all secrets, which `automaton.rs` finds in one pass.
+//! 5. `text.rs`: the search in a text and in what it contains in other encodings: `escapes.rs`,
+//!    `encodings.rs`, `view.rs`.
+//! 6. `stream.rs`: the redaction of text that arrives in pieces.
 //!
 //! The redaction of events and executions is in `event/redact.rs`.
 //!
 //! # Limits
 //! Collected values shorter than [`MIN_SECRET_LEN`] bytes are not searched for: they occur in every
-//! other word. At most [`MAX_COLLECTED`] values are kept; beyond that the oldest is evicted.
+//! other word. No value is ever evicted: otherwise a model could make a run forget a secret by
+//! calls with many others. The memory is linear in the arguments of the conversation, and the time
+//! of a search does not depend on the number of values.
 
+mod automaton;
+mod encodings;
+mod escapes;
+mod fragments;
+mod patterns;
+mod stream;
 mod text;
 mod tool_schemas;
 mod values;
+mod view;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::json;
 use crate::message::{Arguments, ToolCall};
 use crate::schema::{NamedSchemas, Schema};
-use text::Needle;
+use fragments::Fragments;
+use patterns::Secrets;
+pub(crate) use stream::PieceRedactor;
+use text::{Found, Targets};
 use tool_schemas::LiveSchemas;
 
 /// The text that replaces a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 
-/// The maximum number of collected values, and of fragments; beyond it the oldest is evicted.
-const MAX_COLLECTED: usize = 1_000;
-
-/// The minimum length of a collected value in bytes.
+/// The minimum length in bytes of a collected value, and of a secret that is searched for in other
+/// encodings than escapes.
 const MIN_SECRET_LEN: usize = 4;
-
-/// The minimum length of a collected fragment of unparsable arguments in bytes.
-const MIN_FRAGMENT_LEN: usize = 6;
 
 /// Redacts the secrets of a run. Clones share the collected secrets.
 #[derive(Clone, Default)]
@@ -59,29 +69,28 @@ pub(crate) struct Redactor {
 #[derive(Default)]
 struct SharedSecrets {
     /// The secrets of the policy.
-    configured: Arc<[Needle]>,
+    configured: Arc<Secrets>,
     /// Whether there is anything to redact.
     is_active: AtomicBool,
     tools: LiveSchemas,
     collected: Mutex<Collected>,
 }
 
-/// The secrets that were collected during a run.
-#[derive(Default)]
+/// The secrets that were collected during a run. Clones share them.
+#[derive(Clone, Default)]
 struct Collected {
     /// The values of secret arguments.
-    secrets: VecDeque<Arc<Needle>>,
-    /// Fragments of unparsable arguments, any of which may be secret. They are kept apart, since
-    /// there may be enough of them to evict the values that surely are secret.
-    fragments: VecDeque<Arc<Needle>>,
+    secrets: Arc<Secrets>,
+    /// Fragments of unparsable arguments, any of which may be secret.
+    fragments: Arc<Fragments>,
 }
 
 impl Redactor {
     /// Returns a redactor with these secrets in addition, and nothing collected.
     pub(crate) fn with(&self, secrets: impl IntoIterator<Item = String>) -> Self {
-        let added =
-            secrets.into_iter().filter(|text| !text.is_empty()).map(|text| Needle::new(&text));
-        Self::with_configured(self.shared.configured.iter().cloned().chain(added).collect())
+        let mut configured = Secrets::clone(&self.shared.configured);
+        secrets.into_iter().for_each(|text| configured.insert(&text));
+        Self::with_configured(Arc::new(configured))
     }
 
     /// Returns a redactor for another run: the same configured secrets, and nothing collected.
@@ -89,7 +98,7 @@ impl Redactor {
         Self::with_configured(Arc::clone(&self.shared.configured))
     }
 
-    fn with_configured(configured: Arc<[Needle]>) -> Self {
+    fn with_configured(configured: Arc<Secrets>) -> Self {
         let is_active = AtomicBool::new(!configured.is_empty());
         let shared = Arc::new(SharedSecrets { configured, is_active, ..SharedSecrets::default() });
         Self { shared, is_for_nested_agent: false }
@@ -120,24 +129,25 @@ impl Redactor {
 
     /// Redacts a text.
     pub(crate) fn redact(&self, text: &mut String) {
-        let collected = self.all_collected();
-        let needles = self.shared.configured.iter().chain(collected.iter().map(AsRef::as_ref));
-        if let Some(redacted) = text::redacted(text, needles) {
+        if let Some(redacted) = self.search(|targets| targets.redacted(text)) {
             *text = redacted;
         }
     }
 
-    /// Returns the byte ranges of secrets in a text, in no order.
+    /// Returns the byte ranges of secrets in a text, in order.
     #[cfg(feature = "process")]
     pub(crate) fn secret_ranges(&self, text: &str) -> Vec<std::ops::Range<usize>> {
-        let collected = self.all_collected();
-        let needles = self.shared.configured.iter().chain(collected.iter().map(AsRef::as_ref));
-        text::secret_ranges(text, needles)
+        self.find(text, false).ranges
     }
 
-    fn all_collected(&self) -> Vec<Arc<Needle>> {
-        let Collected { secrets, fragments } = &*self.collected();
-        secrets.iter().chain(fragments).cloned().collect()
+    /// Finds the secrets in a text, of which more follows if it is partial.
+    fn find(&self, text: &str, is_partial: bool) -> Found {
+        self.search(|targets| targets.find(text, is_partial))
+    }
+
+    fn search<T>(&self, search: impl FnOnce(Targets<'_>) -> T) -> T {
+        let Collected { secrets, fragments } = self.collected().clone();
+        search(Targets { secrets: [&self.shared.configured, &secrets], fragments: &fragments })
     }
 
     /// Redacts all texts of a value, including its keys.
@@ -145,13 +155,7 @@ impl Redactor {
         match value {
             Value::String(text) => self.redact(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
-            Value::Object(members) => {
-                for (mut name, mut member) in std::mem::take(members) {
-                    self.redact(&mut name);
-                    self.redact_value(&mut member);
-                    members.insert(name, member);
-                }
-            }
+            Value::Object(members) => self.redact_map(members),
             Value::Number(number) => {
                 let mut text = number.to_string();
                 self.redact(&mut text);
@@ -163,11 +167,45 @@ impl Redactor {
         }
     }
 
+    /// Redacts the keys and values of a map.
+    pub(crate) fn redact_map(&self, map: &mut Map<String, Value>) {
+        for (key, mut value) in std::mem::take(map) {
+            self.redact_value(&mut value);
+            let key = self.redacted_key(&key, |key| map.contains_key(key));
+            map.insert(key, value);
+        }
+    }
+
+    /// Returns a key without secrets, with a number if the map has it already.
+    fn redacted_key(&self, key: &str, is_taken: impl Fn(&str) -> bool) -> String {
+        let mut redacted = key.to_owned();
+        self.redact(&mut redacted);
+        if redacted == key || !is_taken(&redacted) {
+            return redacted;
+        }
+        let numbered = (2_u64..).map(|number| format!("{redacted} {number}"));
+        numbered.into_iter().find(|key| !is_taken(key)).unwrap_or(redacted)
+    }
+
     /// Whether a text contains a secret.
     pub(crate) fn contains_secret(&self, text: &str) -> bool {
-        let mut redacted = text.to_owned();
-        self.redact(&mut redacted);
-        redacted != text
+        !self.find(text, false).ranges.is_empty()
+    }
+
+    /// Whether the arguments of calls of this tool are redacted as a whole, rather than in pieces:
+    /// some of them are secret, or may be.
+    pub(crate) fn has_secret_arguments(&self, tool: &str) -> bool {
+        match self.schema(tool) {
+            Some(schema) => schema.is_some(),
+            None => self.shared.tools.have_secrets(),
+        }
+    }
+
+    /// Redacts the name in a call, unless it is that of a registered tool, which reveals nothing.
+    pub(crate) fn redact_name(&self, name: &mut String) {
+        if self.schema(name).is_none() {
+            self.redact(name);
+        }
     }
 
     /// Collects the secrets among the arguments of a call.
@@ -194,10 +232,7 @@ impl Redactor {
                 *value = Arc::new(redacted);
             }
         }
-        // The name of a registered tool reveals nothing, even if a model sends it as a secret.
-        if self.schema(&call.name).is_none() {
-            self.redact(&mut call.name);
-        }
+        self.redact_name(&mut call.name);
     }
 
     /// Redacts the decoded arguments of a tool.
@@ -250,9 +285,7 @@ impl Redactor {
 
     /// Replaces unparsable arguments as a whole, and collects their fragments.
     fn redact_unparsable(&self, arguments: &Arguments) -> Arguments {
-        for fragment in values::fragments(&arguments.to_text()) {
-            collect(&mut self.collected().fragments, fragment, MIN_FRAGMENT_LEN);
-        }
+        Arc::make_mut(&mut self.collected().fragments).insert_all(&arguments.to_text());
         REDACTED.into()
     }
 
@@ -265,8 +298,13 @@ impl Redactor {
                 secrets.push(std::mem::replace(marked, REDACTED.into()));
             }
         });
-        for text in secrets.iter().flat_map(values::texts) {
-            collect(&mut self.collected().secrets, &text, MIN_SECRET_LEN);
+        let texts = secrets.iter().flat_map(values::texts);
+        let texts = texts.filter(|text| text.len() >= MIN_SECRET_LEN && text != REDACTED);
+        for text in texts {
+            let mut collected = self.collected();
+            if !collected.secrets.contains(&text) {
+                Arc::make_mut(&mut collected.secrets).insert(&text);
+            }
         }
         !secrets.is_empty()
     }
@@ -280,23 +318,12 @@ impl Redactor {
     }
 }
 
-/// Adds a needle for a text that is long enough and new.
-fn collect(needles: &mut VecDeque<Arc<Needle>>, text: &str, min_len: usize) {
-    if text.len() < min_len
-        || text == REDACTED
-        || needles.iter().any(|needle| needle.is_needle_of(text))
-    {
-        return;
-    }
-    if needles.len() >= MAX_COLLECTED {
-        needles.pop_front();
-    }
-    needles.push_back(Arc::new(Needle::new(text)));
-}
-
 /// Prints no secret.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redactor")
     }
 }
+
+#[cfg(all(test, feature = "http"))]
+mod tests;

@@ -31,7 +31,14 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
             Value::Number(number) => texts.push(number.to_string()),
             Value::Array(items) => queue.extend(items.into_iter().map(|item| (item, depth))),
             Value::Object(members) => {
-                queue.extend(members.into_iter().map(|(_, member)| (member, depth)));
+                for (name, member) in members {
+                    // In a map, the keys may be secret as well. Names of fields are words, which
+                    // must stay readable elsewhere.
+                    if !is_field_name(&name) {
+                        texts.push(name);
+                    }
+                    queue.push((member, depth));
+                }
             }
             Value::Null | Value::Bool(_) => {}
         }
@@ -39,8 +46,8 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
     texts
 }
 
-/// Splits an unparsable text at punctuation and white space, since any part of it may be a secret.
-pub(super) fn fragments(text: &str) -> impl Iterator<Item = &str> {
-    let is_separator = |c: char| c.is_whitespace() || "\"'`{}[](),:;=<>\\".contains(c);
-    text.split(is_separator).filter(|fragment| !fragment.is_empty())
+/// Whether a key looks like the name of a field: words of letters, such as `api_key` or `userName`.
+fn is_field_name(key: &str) -> bool {
+    let is_of_name = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | ' ' | '.');
+    key.chars().all(is_of_name)
 }

@@ -22,6 +22,7 @@ mod abandoned;
 mod calls;
 mod early_results;
 mod events;
+mod redacted_deltas;
 mod remote;
 mod request;
 mod session;

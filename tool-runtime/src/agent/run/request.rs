@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::Run;
+use super::redacted_deltas::RedactedDeltas;
 use crate::agent::StopReason;
 use crate::agent::budget::RequestBudget;
 use crate::agent::exchange::{BoxedDeltaSink, ModelExchange, prepare_request};
@@ -67,7 +68,10 @@ impl Run {
         let request = ChatRequest::new(&messages).tools(&offered);
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let request = prepare_request(request, options);
-        let deltas = self.requests.deltas.as_mut();
+        let sink = self.requests.deltas.as_mut();
+        let mut redacted =
+            sink.map(|sink| RedactedDeltas::new(dispatcher.redactor(), sink.as_mut()));
+        let mut redacting = redacted.as_mut().map(RedactedDeltas::sink);
         let mut metered = MeteredBudget {
             budget: RequestBudget::new(turn),
             meter: &self.meter,
@@ -80,6 +84,7 @@ impl Run {
                 dispatcher.registered_extensions(),
             );
         let budget = &mut metered.budget;
+        let deltas = redacting.as_mut();
         let exchange = ModelExchange { agent, context, request, deltas, emit: &emit, budget };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
         let (reply, choice) =
@@ -92,6 +97,10 @@ impl Run {
                 }
             };
         let duration = micros::truncate(started.elapsed());
+        drop(redacting);
+        if let Some(redacted) = redacted {
+            redacted.finish();
+        }
         // This run may hold the last handle to tools that were removed meanwhile, whose destructors
         // are foreign code.
         drop_guarded(self.requests.offered.replace(tools));

@@ -54,6 +54,9 @@ pub struct Limits {
     ///
     /// The first calls run. Each further call gets a result that states the limit, and the run
     /// continues.
+    ///
+    /// A client of a model API has a second limit, which protects the program from a server: a
+    /// reply of more than 10,000 calls is an error by default.
     #[serde(default = "default_calls_per_reply")]
     pub calls_per_reply: Option<u32>,
 }

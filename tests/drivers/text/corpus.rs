@@ -4,8 +4,8 @@
 //! text. Then come `--- calls`, with a line for each call (the tool and its decoded arguments),
 //! `--- text` with the remaining text, if any, and `--- thought` with the reasoning. Without `---
 //! calls` the case has no calls, and without any section the remaining text is the text itself.
-//! After a tool's name, `unknown` marks a tool that is not offered, `cut` marks arguments without an end, which only some tools take, and
-//! `unreadable` arguments that no tool takes.
+//! After a tool's name, `unknown` marks a tool that is not offered, `cut` marks arguments without
+//! an end, which only some tools take, and `unreadable` arguments that no tool takes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -207,7 +207,7 @@ fn unescape_as(
                 }
             },
             c => {
-                // Names with backslashes between them, `caf\xe9`, may be something else.
+                // Names with backslashes between them, `ol\xe9`, may be something else.
                 let meaning = context.filter(|_| !in_path || is_relative_path);
                 out.push_invalid(c, meaning.map(|context| context.meaning(before, after)));
             }

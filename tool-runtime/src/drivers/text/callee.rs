@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::lookup::{are_arguments, may_be_unmarked};
+use super::arguments::{are_arguments, may_be_unmarked};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 

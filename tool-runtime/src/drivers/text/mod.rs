@@ -72,6 +72,7 @@
 //! copy. To keep this bound, the scanner counts failed attempts: after one megabyte that was read
 //! to the end of the text without being consumed, or after 32 malformed calls, the rest is text.
 
+mod arguments;
 mod byte_search;
 mod callee;
 mod channel;
@@ -92,7 +93,7 @@ mod visible_text;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-pub(super) use self::{driver::reasoning_part, lookup::is_schema};
+pub(super) use self::{arguments::is_schema, driver::reasoning_part};
 pub use self::{
     format::{Format, Input, Match, NoMatch, StartMarker},
     grammar::ArgumentBuilder,

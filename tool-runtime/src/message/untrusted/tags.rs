@@ -6,7 +6,7 @@ use super::glyph::{ANY_LETTER, Glyph, glyphs};
 const NAME: &str = "untrusted";
 
 /// Inserts a backslash into tags of the mark, also if they are disguised: by white space or
-/// invisible characters, in upper case, by forms and look-alikes of their characters, or as
+/// invisible characters, in upper case, by characters that look the same, or as
 /// character references.
 pub(super) fn escape_tags(text: &str) -> String {
     super::with_backslashes(text, '<', |after| is_tag(text, after))

@@ -1,0 +1,1 @@
+//! The client: MCP servers as providers of tools.

@@ -1,0 +1,11 @@
+//! Connects [`tool_runtime`] to MCP (Model Context Protocol): the tools of any server become tools
+//! of a registry, and the tools of a registry are served to any client.
+//!
+//! - Feature `client`: `McpClient` connects to a server by stdio or HTTP and registers its tools.
+//! - Feature `server`: `McpServer` serves a dispatcher by stdio or HTTP.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "client-stdio")]
+mod client;
+#[cfg(feature = "server-stdio")]
+mod server;

@@ -1,0 +1,1 @@
+//! The server: a dispatcher behind MCP.

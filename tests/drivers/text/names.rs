@@ -70,6 +70,31 @@ fn marked_calls_of_unknown_tools_are_calls() {
     }
 }
 
+/// `Action:` occurs in prose, too: an object behind it is a call of an unknown tool only if it has
+/// arguments.
+#[test]
+fn object_without_arguments_behind_a_label_is_text() {
+    let tools = definitions(&["delete_file"]);
+    let lookup = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
+    for label in ["Action:", "Action: ", "### Action:\n", "**Action:** ", "Action:\n```json\n"] {
+        for (object, expected) in [
+            (r#"{"name": "Ann", "age": 3}"#, None),
+            (r#"{"name": "Ann"}"#, None),
+            (r#"{"action": "Ann", "action_input": {}}"#, Some("Ann")),
+            (r#"{"name": "delete_file", "path": "a"}"#, Some("delete_file")),
+        ] {
+            let text =
+                format!("{label}{object}{}", if label.contains("```") { "\n```" } else { "" });
+            let parsed = extract(&text, &lookup);
+            let call = parsed.calls.first().map(|call| call.name.as_str());
+            assert_eq!(call, expected, "{text}");
+            if expected.is_none() {
+                assert_eq!(parsed.text, text);
+            }
+        }
+    }
+}
+
 /// Deletes a file.
 #[tool(effect = "write")]
 async fn delete_file(path: String) -> String {

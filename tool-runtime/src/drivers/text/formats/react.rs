@@ -82,7 +82,7 @@ fn parse_structured(
         None => return Err(NoMatch::Incomplete),
     };
     let body = rest.get(..length).unwrap_or_default();
-    let calls = parse_calls(body, tools, Strictness::Marked).ok_or(NoMatch::Malformed)?;
+    let calls = parse_calls(body, tools, Strictness::Labelled).ok_or(NoMatch::Malformed)?;
     cursor.skip(length);
     let end = cursor.at;
     if cursor.take_all(&["```"])? {

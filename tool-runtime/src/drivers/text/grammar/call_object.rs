@@ -25,8 +25,17 @@ const MAX_LAYERS: usize = 4;
 pub(in crate::drivers::text) enum Strictness {
     /// A marker announces the call.
     Marked,
+    /// A word that occurs in prose, too, announces the call: without a member for the arguments, it
+    /// is no call of an unknown tool.
+    Labelled,
     /// Nothing but the object itself indicates a call.
     Bare,
+}
+
+impl Strictness {
+    fn is_announced(self) -> bool {
+        self != Self::Bare
+    }
 }
 
 /// Parses the calls in `text`, an object or a list of objects. Returns `None` if any of them is no
@@ -38,8 +47,7 @@ pub(in crate::drivers::text) fn parse_calls(
 ) -> Option<Vec<ToolCall>> {
     let mut calls = Vec::new();
     parse_value(text.trim(), tools, strictness, MAX_LAYERS, &mut calls)?;
-    let is_call =
-        |call: &ToolCall| strictness == Strictness::Marked || tools.find(&call.name).is_some();
+    let is_call = |call: &ToolCall| strictness.is_announced() || tools.find(&call.name).is_some();
     calls.iter().any(is_call).then_some(calls)
 }
 
@@ -52,7 +60,7 @@ pub(in crate::drivers::text) fn may_be_call(
 ) -> bool {
     let text = input.text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
     // In a list, a later call may be of an offered tool.
-    let mut may_be_unknown = strictness == Strictness::Marked || input.text.starts_with('[');
+    let mut may_be_unknown = strictness.is_announced() || input.text.starts_with('[');
     let mut is_unknown = false;
     if !text.starts_with('{') {
         return text.is_empty();
@@ -67,12 +75,12 @@ pub(in crate::drivers::text) fn may_be_call(
             }
             may_be_unknown &= tools.callee(value.trim_matches(['"', '\''])).is_some();
             is_unknown = true;
-            if !may_be_unknown || strictness == Strictness::Marked {
+            if !may_be_unknown || strictness.is_announced() {
                 return may_be_unknown;
             }
             continue;
         }
-        if strictness == Strictness::Marked || LISTS.contains(&key) || ARGUMENTS.contains(&key) {
+        if strictness.is_announced() || LISTS.contains(&key) || ARGUMENTS.contains(&key) {
             return true;
         }
         if !OTHER_MEMBERS.contains(&key) {
@@ -116,7 +124,7 @@ fn parse_value(
             let item = list.get(at..end.unwrap_or(list.len()))?;
             if parse_value(item, tools, strictness, layers, calls).is_none() {
                 // Truncated before the name of the tool: the calls before it are kept.
-                let is_truncated = end.is_none() && strictness == Strictness::Marked && before > 0;
+                let is_truncated = end.is_none() && strictness.is_announced() && before > 0;
                 calls.truncate(before);
                 return is_truncated.then_some(());
             }
@@ -154,6 +162,9 @@ fn parse_call(
         return None;
     }
     let range = members.range_of(&ARGUMENTS);
+    if range.is_none() && !callee.is_offered && strictness == Strictness::Labelled {
+        return None;
+    }
     // A member `description` belongs to the definition of a tool.
     if members.keys().any(|key| key == "description") {
         return None;
@@ -162,13 +173,13 @@ fn parse_call(
         Some(range) => arguments(members, range.start, range.end, callee.tool)?,
         // Truncated before the arguments began; missing arguments must not count as complete.
         None if value_end(members.text, 0, true).is_none() => "{".to_owned(),
-        None if strictness == Strictness::Marked && members.is_complete => {
+        None if strictness.is_announced() && members.is_complete => {
             sibling_arguments(members, callee.tool)
         }
         None => return None,
     };
     match strictness {
-        Strictness::Marked => callee.call(arguments),
+        Strictness::Marked | Strictness::Labelled => callee.call(arguments),
         Strictness::Bare => callee.unmarked_call(arguments),
     }
 }

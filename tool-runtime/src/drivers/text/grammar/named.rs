@@ -57,8 +57,13 @@ impl NamedFormat {
         if cursor.take(&["[CALL_ID]"])? {
             cursor.name()?;
         }
+        let name_end = cursor.at;
         skip_truncated_token(cursor, self.between);
         if !cursor.is_done()? && !cursor.take(self.between)? {
+            return Err(NoMatch::Text);
+        }
+        if cursor.at == name_end && !tool.is_offered && cursor.is_done()? {
+            // The name of an unknown tool, truncated or not, or prose.
             return Err(NoMatch::Text);
         }
         cursor.skip_blanks();

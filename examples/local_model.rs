@@ -107,9 +107,10 @@ fn arguments() -> Option<(Box<dyn Driver>, String)> {
             _ => return None,
         };
     }
-    let question = match question.is_empty() {
-        true => "What is 17 times 23? Write it down.".into(),
-        false => question.join(" "),
+    let question = if question.is_empty() {
+        "What is 17 times 23? Write it down.".into()
+    } else {
+        question.join(" ")
     };
     Some((driver, question))
 }

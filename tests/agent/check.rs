@@ -43,9 +43,10 @@ impl ChatModel for Picky {
     }
 
     fn check(&self) -> Result<(), ModelError> {
-        match self.lacks_key {
-            true => Err(ModelError::Setup("missing API key: set PICKY_API_KEY".into())),
-            false => Ok(()),
+        if self.lacks_key {
+            Err(ModelError::Setup("missing API key: set PICKY_API_KEY".into()))
+        } else {
+            Ok(())
         }
     }
 

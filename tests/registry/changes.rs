@@ -104,9 +104,10 @@ impl Tool for Connected {
     }
 
     fn availability(&self) -> Availability {
-        match self.1.load(Ordering::Relaxed) {
-            true => Availability::Available,
-            false => Availability::Unavailable("the connection was lost".into()),
+        if self.1.load(Ordering::Relaxed) {
+            Availability::Available
+        } else {
+            Availability::Unavailable("the connection was lost".into())
         }
     }
 

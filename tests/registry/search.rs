@@ -43,9 +43,10 @@ impl Tool for Named {
     }
 
     fn availability(&self) -> Availability {
-        match self.available {
-            true => Availability::Available,
-            false => Availability::Unavailable("broken".into()),
+        if self.available {
+            Availability::Available
+        } else {
+            Availability::Unavailable("broken".into())
         }
     }
 

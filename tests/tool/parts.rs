@@ -164,9 +164,10 @@ fn part() -> impl Strategy<Value = ContentPart> {
             }
         ),
         (".{0,6}", ".{0,6}", option(), any::<bool>()).prop_map(|(uri, data, kind, is_text)| {
-            let resource = match is_text {
-                true => EmbeddedResource::text(uri, data),
-                false => EmbeddedResource::base64(uri, data),
+            let resource = if is_text {
+                EmbeddedResource::text(uri, data)
+            } else {
+                EmbeddedResource::base64(uri, data)
             };
             kind.into_iter().fold(resource, EmbeddedResource::media_type).into()
         }),

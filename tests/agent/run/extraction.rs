@@ -284,9 +284,10 @@ async fn all_wrong_members_of_an_unwrapped_value_are_reported() {
     let members = |path: &str| ["day", "gate", "seat"].map(|name| format!("- `{path}{name}`: "));
     let reason = async |text: String, is_list: bool| {
         let agent = Agent::new(script([ChatReply::text(text)]), Tools::new()).answer_attempts(1);
-        let stopped = match is_list {
-            true => agent.extract::<Vec<Leg>>("?").await.unwrap_err(),
-            false => agent.extract::<Leg>("?").await.unwrap_err(),
+        let stopped = if is_list {
+            agent.extract::<Vec<Leg>>("?").await.unwrap_err()
+        } else {
+            agent.extract::<Leg>("?").await.unwrap_err()
         };
         let StopReason::ExtractionFailed { reason, .. } = stopped.reason else { panic!() };
         reason

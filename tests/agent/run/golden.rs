@@ -47,13 +47,12 @@ async fn paused_run_asks_once_more_and_goes_on() {
         [(PAUSED, false), (DECIDED, false), (NESTED, true), (NESTED_DECIDED, true)]
     {
         let paid = Paid::default();
-        let agent = match is_nested {
-            false => payer(vec![ChatReply::text("Done.")], &paid),
-            true => {
-                let cashier = payer(vec![ChatReply::text("Ada is paid.")], &paid);
-                let cashier = cashier.into_tool("cashier", "Pays people.");
-                Agent::new(script([ChatReply::text("Done.")]), Tools::new().with(cashier))
-            }
+        let agent = if is_nested {
+            let cashier = payer(vec![ChatReply::text("Ada is paid.")], &paid);
+            let cashier = cashier.into_tool("cashier", "Pays people.");
+            Agent::new(script([ChatReply::text("Done.")]), Tools::new().with(cashier))
+        } else {
+            payer(vec![ChatReply::text("Done.")], &paid)
         };
         let mut waiting: Paused = serde_json::from_str(json).unwrap();
         waiting.decide_each("Grace", |_| Approval::Once);

@@ -392,19 +392,18 @@ async fn answer_request_is_skipped_when_the_budget_is_spent() {
             let model = script([decided(usage)]);
             let agent = Agent::new(model, Tools::new()).driver(ReAct::new().answer_by(last));
             let agent = agent.limits(limits.clone());
-            let answer = match streamed {
-                false => agent.run("Go").await.unwrap(),
-                true => {
-                    let (mut stream, mut streamed) = (agent.stream("Go"), String::new());
-                    while let Some(piece) = stream.next().await {
-                        if let StreamItem::Text(text) = piece {
-                            streamed.push_str(&text);
-                        }
+            let answer = if streamed {
+                let (mut stream, mut streamed) = (agent.stream("Go"), String::new());
+                while let Some(piece) = stream.next().await {
+                    if let StreamItem::Text(text) = piece {
+                        streamed.push_str(&text);
                     }
-                    let answer = stream.finish().await.unwrap();
-                    assert_eq!(streamed, answer.text);
-                    answer
                 }
+                let answer = stream.finish().await.unwrap();
+                assert_eq!(streamed, answer.text);
+                answer
+            } else {
+                agent.run("Go").await.unwrap()
             };
             assert_eq!(answer.text, text, "{limits:?}");
             assert_complete(&answer.transcript);

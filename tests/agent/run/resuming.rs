@@ -163,13 +163,14 @@ proptest! {
             let state = state.to_string();
             store.save("s", write.messages(0, &messages).state(&state)).await.unwrap();
             let session = agent.session(store.clone(), "s");
-            let ended = match says_more {
-                true => session.run("More").await,
-                false => match session.resume().await {
+            let ended = if says_more {
+                session.run("More").await
+            } else {
+                match session.resume().await {
                     Ok(None) => return,
                     Ok(Some(run)) => run.finish().await,
                     Err(stopped) => Err(stopped),
-                },
+                }
             };
             assert_sound(&ended);
             let copy = session.messages().await.unwrap();

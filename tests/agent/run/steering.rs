@@ -200,9 +200,10 @@ async fn steering_message_changes_no_tools_and_no_permissions() {
             ScriptedTurn::new(calls).expect_tools(["echo", "pay"]).expect_last("are allowed"),
             ScriptedTurn::new(ChatReply::text("I can't.")).expect_tools(["echo", "pay"]),
         ]);
-        match is_trusted {
-            true => steering.push(claim).unwrap(),
-            false => steering.push_untrusted("a page that says it is your operator", claim),
+        if is_trusted {
+            steering.push(claim).unwrap();
+        } else {
+            steering.push_untrusted("a page that says it is your operator", claim);
         }
         let agent = Agent::new(model, tools![echo, take, pay])
             .steering(&steering)

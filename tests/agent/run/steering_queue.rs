@@ -183,10 +183,10 @@ proptest! {
             let text = |n: usize, bytes: usize| format!("{thread}:{n:03}:{}", "x".repeat(bytes));
             let mut accepted = Vec::new();
             for (n, (is_trusted, bytes)) in pushes.iter().enumerate() {
-                match is_trusted {
-                    true if steering.push(text(n, *bytes)).is_ok() => accepted.push(text(n, *bytes)),
-                    true => {}
-                    false => steering.push_untrusted("s", &text(n, *bytes)),
+                if !is_trusted {
+                    steering.push_untrusted("s", &text(n, *bytes));
+                } else if steering.push(text(n, *bytes)).is_ok() {
+                    accepted.push(text(n, *bytes));
                 }
                 assert!(steering.len() <= max_messages);
             }

@@ -45,9 +45,10 @@ async fn call_that_the_tool_choice_does_not_allow_is_not_run() {
             let events = Arc::<Mutex<Vec<_>>>::default();
             let copy = Arc::clone(&events);
             let agent = Agent::new(Disobedient(Mutex::new(vec![calls])), tools![echo, other]);
-            let agent = match is_set_by_hook {
-                true => agent.model_hook(Chooses(choice.clone())),
-                false => agent.options(ChatOptions::default().tool_choice(choice.clone())),
+            let agent = if is_set_by_hook {
+                agent.model_hook(Chooses(choice.clone()))
+            } else {
+                agent.options(ChatOptions::default().tool_choice(choice.clone()))
             };
             let agent = agent.on_event(move |event| {
                 if let EventKind::Tool(ToolEvent::Finished(execution)) = &event.kind {
@@ -106,9 +107,10 @@ async fn required_tool_that_is_not_offered_ends_the_run_before_a_request() {
         for is_set_by_hook in [false, true] {
             let model = Disobedient(Mutex::new(vec![echo_call("one")]));
             let agent = Agent::new(model, tools.clone());
-            let agent = match is_set_by_hook {
-                true => agent.model_hook(Chooses(choice.clone())),
-                false => agent.options(ChatOptions::default().tool_choice(choice.clone())),
+            let agent = if is_set_by_hook {
+                agent.model_hook(Chooses(choice.clone()))
+            } else {
+                agent.options(ChatOptions::default().tool_choice(choice.clone()))
             };
             let stopped = agent.run("Go").await.unwrap_err();
             let StopReason::Model(ModelError::Setup(text)) = &stopped.reason else {

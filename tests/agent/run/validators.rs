@@ -12,10 +12,7 @@ struct Contains(&'static str);
 impl AnswerValidator for Contains {
     async fn validate(&self, answer: &str, _: &RunContext<'_>) -> Result<(), String> {
         assert!(!answer.contains('!'), "on purpose");
-        match answer.contains(self.0) {
-            true => Ok(()),
-            false => Err(format!("Say {}.", self.0)),
-        }
+        if answer.contains(self.0) { Ok(()) } else { Err(format!("Say {}.", self.0)) }
     }
 }
 

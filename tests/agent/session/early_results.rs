@@ -124,9 +124,12 @@ async fn finished_result_survives_the_end_of_the_process() {
             Ok(answer) => answer.unwrap(),
             Err(_) => session.resume().await.unwrap().unwrap().finish().await.unwrap(),
         };
-        let expected = PAYS.map(|(_, after)| match after <= ends_after {
-            true => format!("paid {after}"),
-            false => "TOOL_INDETERMINATE".to_owned(),
+        let expected = PAYS.map(|(_, after)| {
+            if after <= ends_after {
+                format!("paid {after}")
+            } else {
+                "TOOL_INDETERMINATE".to_owned()
+            }
         });
         assert_eq!(result_lines(&answer.transcript), expected);
         assert_eq!(log.lock().unwrap().as_slice(), (1..=ends_after).collect::<Vec<_>>());
@@ -233,9 +236,10 @@ impl SessionStore for UnacknowledgedStore {
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let saved = self.inner.save(session, write).await;
         sleep(Duration::from_secs(1)).await;
-        match self.saves.fetch_add(1, Ordering::SeqCst) == self.fails_at {
-            true => Err(SessionError::unavailable("the line went dead")),
-            false => saved,
+        if self.saves.fetch_add(1, Ordering::SeqCst) == self.fails_at {
+            Err(SessionError::unavailable("the line went dead"))
+        } else {
+            saved
         }
     }
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {

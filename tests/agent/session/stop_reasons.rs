@@ -117,9 +117,12 @@ async fn documented_table_says_which_stop_reasons_can_be_resumed() {
     let rows_that_agree = |code: &str, is_resumable: bool| {
         let rows = table.lines().filter(|line| line.contains(&format!("`{code}`")));
         let cells = rows.filter_map(|row| row.trim_end_matches(" |").rsplit(" | ").next());
-        let agree = cells.filter(|cell| match is_resumable {
-            true => cell.starts_with("yes"),
-            false => cell.starts_with("no") || cell.starts_with("under higher limits"),
+        let agree = cells.filter(|cell| {
+            if is_resumable {
+                cell.starts_with("yes")
+            } else {
+                cell.starts_with("no") || cell.starts_with("under higher limits")
+            }
         });
         agree.count()
     };

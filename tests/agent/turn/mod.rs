@@ -168,11 +168,10 @@ fn results_get_the_name_of_their_call() {
         let results = calls.iter().map(|call| ToolResult::success(call, "ok"));
         let mut results: Vec<_> = results.collect();
         results[0].tool = "another".into();
-        match all_at_once {
-            true => turn.on_results(results).unwrap(),
-            false => results
-                .into_iter()
-                .for_each(|result| turn.on_partial_results(vec![result]).unwrap()),
+        if all_at_once {
+            turn.on_results(results).unwrap();
+        } else {
+            results.into_iter().for_each(|result| turn.on_partial_results(vec![result]).unwrap());
         }
         let Some(Message::Tool { results }) = turn.transcript().last() else { panic!() };
         let named = results.iter().map(|result| (&result.call, &result.tool));

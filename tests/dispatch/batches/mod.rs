@@ -245,9 +245,10 @@ struct TrialResult {
 
 fn all_tools(trial: &Trial) -> Tools {
     let functions = tools![single, repeatable, sequential, ask, deny, pure, outer];
-    let tools = match trial.by_hand {
-        true => functions.into_iter().fold(tools![], |tools, tool| tools.with(ByHand(tool))),
-        false => functions,
+    let tools = if trial.by_hand {
+        functions.into_iter().fold(tools![], |tools, tool| tools.with(ByHand(tool)))
+    } else {
+        functions
     };
     tools.labelled(["office"])
 }

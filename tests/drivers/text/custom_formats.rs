@@ -32,9 +32,10 @@ impl Format for LineFormat {
         let (name, member) = line.split_once(' ').ok_or(NoMatch::Text)?;
         let (key, value) = member.split_once('=').ok_or(NoMatch::Text)?;
         let mut arguments = ArgumentBuilder::new(tools.find(name).ok_or(NoMatch::Text)?);
-        match is_complete {
-            true => arguments.raw(key, value),
-            false => arguments.truncated(key, value),
+        if is_complete {
+            arguments.raw(key, value);
+        } else {
+            arguments.truncated(key, value);
         }
         let call = tools.call(name, arguments.finish(is_complete)).ok_or(NoMatch::Text)?;
         Ok(Match::Calls { calls: vec![call], end: 3 + line.len() })

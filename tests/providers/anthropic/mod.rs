@@ -44,14 +44,13 @@ async fn schema_in_another_strict_dialect_is_refused() {
             .output(Schema::from(schema.clone()).for_dialect(dialect).unwrap());
         let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
         let reply = client(&canned).reply(ChatRequest::new(&[]).options(&options)).await;
-        match is_sent {
-            true => assert!(reply.is_ok(), "{reply:?}"),
-            false => {
-                let error = reply.unwrap_err().to_string();
-                let expected = "OpenAI (strict), but this provider expects Anthropic (strict)";
-                assert!(error.contains(expected), "{error}");
-                assert!(canned.requests().is_empty());
-            }
+        if is_sent {
+            assert!(reply.is_ok(), "{reply:?}");
+        } else {
+            let error = reply.unwrap_err().to_string();
+            let expected = "OpenAI (strict), but this provider expects Anthropic (strict)";
+            assert!(error.contains(expected), "{error}");
+            assert!(canned.requests().is_empty());
         }
     }
 }

@@ -139,9 +139,10 @@ async fn keys_in_headers_and_urls_are_not_recorded() {
         let folder = Folder::new(&format!("keys-{nth}"));
         let body = json!({ "choices": [{ "message": { "content": format!("sse Bearer, {}", secrets.join(" ")) } }] });
         let canned = Canned::new([canned::Reply::text(200, &body.to_string())]);
-        let base = match address.starts_with('?') {
-            true => format!("https://models.invalid/v1{address}"),
-            false => format!("https://{address}models.invalid/v1"),
+        let base = if address.starts_with('?') {
+            format!("https://models.invalid/v1{address}")
+        } else {
+            format!("https://{address}models.invalid/v1")
         };
         let recorder = Cassette::record(folder.file(), canned);
         let ask_by = async |cassette: Cassette, text: &str| {

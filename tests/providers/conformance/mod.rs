@@ -188,9 +188,10 @@ async fn error_responses_are_decoded() {
             reply.headers = expected.headers.clone().into_iter().collect::<Headers>();
             let canned = Canned::new([reply]);
             let model = case.provider.client(canned.clone());
-            let error = match is_streamed {
-                true => streamed(&*model).await.0,
-                false => model.reply(ChatRequest::new(&[Message::user("Hello")])).await,
+            let error = if is_streamed {
+                streamed(&*model).await.0
+            } else {
+                model.reply(ChatRequest::new(&[Message::user("Hello")])).await
             };
             let error = error.unwrap_err();
             assert_eq!(canned.requests().len(), 1, "{}", case.name());

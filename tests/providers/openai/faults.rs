@@ -17,9 +17,10 @@ use support::streamed::streamed;
 async fn ask_for(is_streamed: bool, reply: Reply) -> Result<ChatReply, ModelError> {
     let server = Server::start([reply]).await;
     let model = OpenAi::new(server.base_url(), "m").key(KEY).max_retries(0);
-    let answer = match is_streamed {
-        true => streamed(&model).await.0,
-        false => model.reply(ChatRequest::new(&[Message::user("Hello")])).await,
+    let answer = if is_streamed {
+        streamed(&model).await.0
+    } else {
+        model.reply(ChatRequest::new(&[Message::user("Hello")])).await
     };
     if let Err(error) = &answer {
         assert!(!format!("{error} {error:?} {model:?}").contains(KEY), "{error:?}");
@@ -63,9 +64,10 @@ async fn errors_contain_no_secrets() {
                 .key(KEY)
                 .header("x-project", "Bearer hdr-secret-1")
                 .max_retries(0);
-            let error = match is_streamed {
-                true => streamed(&model).await.0.unwrap_err(),
-                false => model.reply(ChatRequest::new(&[])).await.unwrap_err(),
+            let error = if is_streamed {
+                streamed(&model).await.0.unwrap_err()
+            } else {
+                model.reply(ChatRequest::new(&[])).await.unwrap_err()
             };
             let text = format!("{error} {error:?} {model:?}");
             assert!(text.contains('…'), "{text}");

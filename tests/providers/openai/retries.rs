@@ -122,9 +122,10 @@ async fn error_in_a_successful_response_is_retried_until_a_piece_is_emitted() {
         let second = if is_streamed { stream } else { COMPLETION };
         let canned = Canned::new([failed(first), Reply::text(200, second)]);
         let start = Instant::now();
-        let (reply, deltas) = match is_streamed {
-            true => support::streamed::streamed(&model(&canned)).await,
-            false => (ask(&model(&canned)).await, support::streamed::Collected::default()),
+        let (reply, deltas) = if is_streamed {
+            support::streamed::streamed(&model(&canned)).await
+        } else {
+            (ask(&model(&canned)).await, support::streamed::Collected::default())
         };
         assert_eq!(reply.is_ok(), is_retried, "{first}: {reply:?}");
         assert_eq!(canned.requests().len(), 1 + usize::from(is_retried), "{first}");

@@ -55,9 +55,10 @@ async fn answer(
             emitted = emitted.max(index + 1);
         }
     };
-    let reply = match is_streamed {
-        true => model.stream(request, &mut count).await,
-        false => model.reply(request).await,
+    let reply = if is_streamed {
+        model.stream(request, &mut count).await
+    } else {
+        model.reply(request).await
     };
     (reply, emitted)
 }
@@ -84,9 +85,10 @@ async fn reply_with_more_calls_than_the_limit_is_refused() {
                 let limit_of = Some(limit as u32);
                 let (reply, emitted) = answer(&provider, &body, is_streamed, limit_of).await;
                 assert!(emitted <= limit, "{}: {emitted} emitted", provider.name);
-                match count > limit {
-                    true => assert_refused(reply, limit, provider.name),
-                    false => assert_eq!(calls(reply.unwrap()), count, "{}", provider.name),
+                if count > limit {
+                    assert_refused(reply, limit, provider.name);
+                } else {
+                    assert_eq!(calls(reply.unwrap()), count, "{}", provider.name);
                 }
             }
         }

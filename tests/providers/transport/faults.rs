@@ -99,10 +99,8 @@ async fn bodies_without_a_reply_are_errors() {
     for (provider, is_streamed) in exchange_kinds() {
         let (header, good) = provider.good(is_streamed);
         let half = &good[..good.len() / 2];
-        let message = |json: &str| match is_streamed {
-            true => provider.framed(json),
-            false => format!("{json}\n"),
-        };
+        let message =
+            |json: &str| if is_streamed { provider.framed(json) } else { format!("{json}\n") };
         let [empty, eof] = if is_streamed { [""; 2] } else { ["empty body", "EOF while parsing"] };
         let [open, five, word] = ["{\"a\": ", "5", "nothing"].map(message);
         for (header, body, reason) in [

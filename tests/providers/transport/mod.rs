@@ -39,9 +39,10 @@ impl Provider {
         request: ChatRequest<'_>,
     ) -> Result<ChatReply, ModelError> {
         let model = (self.model)(setup);
-        let answer = match is_streamed {
-            true => model.stream(request, &mut |_: Delta<'_>| {}).await,
-            false => model.reply(request).await,
+        let answer = if is_streamed {
+            model.stream(request, &mut |_: Delta<'_>| {}).await
+        } else {
+            model.reply(request).await
         };
         if let Err(error) = &answer {
             assert!(!format!("{error} {error:?}").contains(KEY), "{}: {error:?}", self.name);

@@ -82,10 +82,7 @@ impl Agent {
                 }
             }
         }
-        match problems.is_empty() {
-            true => Ok(()),
-            false => Err(CheckError { problems }),
-        }
+        if problems.is_empty() { Ok(()) } else { Err(CheckError { problems }) }
     }
 }
 

@@ -379,19 +379,18 @@ fn decode<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fi
     }
     let is_valid = schema.check(&parsed.value).is_empty();
     // From the text, not the value, which has lost the digits beyond 64 bits.
-    let decoded = catch_panic(|| match is_valid {
-        true => serde_json::from_str::<T>(parsed.json()).ok(),
-        false => None,
-    });
+    let decoded =
+        catch_panic(|| if is_valid { serde_json::from_str::<T>(parsed.json()).ok() } else { None });
     let lines = match decoded {
         Ok(Some(value)) => return Ok((value, parsed.fixes)),
         Ok(None) => problems_of::<T>(schema, &parsed.value, parsed.json(), false).lines,
         // The panic message is not for the model: it may quote anything.
         Err(Panic(_)) => Vec::new(),
     };
-    let problem = match lines.is_empty() {
-        true => "it can't be taken".to_owned(),
-        false => format!("this is wrong with it:\n- {}", lines.join("\n- ")),
+    let problem = if lines.is_empty() {
+        "it can't be taken".to_owned()
+    } else {
+        format!("this is wrong with it:\n- {}", lines.join("\n- "))
     };
     Err((ReplyParseErrorKind::Validation, problem))
 }

@@ -229,9 +229,10 @@ impl Steering {
     pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringFull> {
         let mut queues = self.lock();
         let Bounds { max_messages, max_bytes } = queues.bounds;
-        match queues.push(&self.address, None, text.into()) {
-            true => Ok(()),
-            false => Err(SteeringFull { max_messages, max_bytes }),
+        if queues.push(&self.address, None, text.into()) {
+            Ok(())
+        } else {
+            Err(SteeringFull { max_messages, max_bytes })
         }
     }
 
@@ -245,9 +246,12 @@ impl Steering {
     /// may be untrusted as well, such as the title of a page: it is sent within the opening tag,
     /// and truncated to 80 characters.
     pub fn push_untrusted(&self, source: &str, text: &str) {
-        let escape = |text| match self.escapes_template_tokens {
-            true => escape_template_tokens(text),
-            false => Cow::Borrowed(text),
+        let escape = |text| {
+            if self.escapes_template_tokens {
+                escape_template_tokens(text)
+            } else {
+                Cow::Borrowed(text)
+            }
         };
         let source = escape(source).chars().take(Untrusted::MAX_SOURCE_CHARS).collect();
         self.lock().push(&self.address, Some(source), escape(text).into_owned());

@@ -243,12 +243,11 @@ impl Drop for UsageRecorder<'_> {
 
 /// Returns a notice about possible effects, for a parent that considers a retry.
 fn effects_notice(acted: BTreeSet<String>) -> String {
-    match acted.is_empty() {
-        true => String::new(),
-        false => {
-            let names: Vec<_> = acted.into_iter().collect();
-            format!(" It may have had effects: it ran {}.", names.join(", "))
-        }
+    if acted.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<_> = acted.into_iter().collect();
+        format!(" It may have had effects: it ran {}.", names.join(", "))
     }
 }
 

@@ -34,9 +34,12 @@ impl<'b> Admission<'b> {
         is_resumed: bool,
     ) -> Result<Box<Self>, (BlockReason, ToolError)> {
         let (state, deadline) = (&batch.state, batch.scope.deadline);
-        let acquire_slot = async || match is_resumed {
-            true => Ok(RateSlot::default()),
-            false => state.rates.acquire(entry, deadline).await,
+        let acquire_slot = async || {
+            if is_resumed {
+                Ok(RateSlot::default())
+            } else {
+                state.rates.acquire(entry, deadline).await
+            }
         };
         let circuit = state.circuits.provider_circuit(entry);
         // A call that is blocked anyway does not queue.

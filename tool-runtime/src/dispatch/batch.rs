@@ -40,9 +40,10 @@ pub(super) fn run_batch(
         if calls.len() == 1
             && let Some(call) = calls.pop()
         {
-            let execution = match batch.scope.observers.is_empty() {
-                true => run_call(&batch, call).await,
-                false => Box::pin(run_observed(batch, call)).await,
+            let execution = if batch.scope.observers.is_empty() {
+                run_call(&batch, call).await
+            } else {
+                Box::pin(run_observed(batch, call)).await
             };
             return vec![execution];
         }

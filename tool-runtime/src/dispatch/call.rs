@@ -123,15 +123,13 @@ async fn run_stages(
     }
     authorize(&mut call, permission).await?;
     batch.check_answered(ctx.call(), entry)?;
-    match batch.state.policy.attempt_hooks.is_empty() {
-        true => call.ensure_validated()?,
+    if batch.state.policy.attempt_hooks.is_empty() {
+        call.ensure_validated()?;
+    } else {
         // The hooks see what the tool receives.
-        false => drop(call.validated()?),
+        call.validated()?;
     }
-    match is_memoized {
-        true => memoize(&mut call).await,
-        false => admit_and_execute(&mut call).await,
-    }
+    if is_memoized { memoize(&mut call).await } else { admit_and_execute(&mut call).await }
 }
 
 /// Runs the interceptors before a call. Returns its result if one of them answered or blocked it.

@@ -42,9 +42,10 @@ impl<'c> CallContext<'c> {
     /// Repairs and validates the arguments, unless that is done or the tool does it itself.
     #[inline]
     pub(super) fn ensure_validated(&mut self) -> Result<(), ToolError> {
-        match self.validated.is_some() || self.entry.decodes_arguments() {
-            true => Ok(()),
-            false => self.validated().map(drop),
+        if self.validated.is_some() || self.entry.decodes_arguments() {
+            Ok(())
+        } else {
+            self.validated().map(drop)
         }
     }
 

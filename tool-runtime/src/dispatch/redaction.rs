@@ -55,9 +55,10 @@ impl Dispatcher {
 
     /// Redacts the JSON text of the decoded arguments of a tool.
     pub(crate) fn redact_json(&self, tool: &str, json: &str) -> String {
-        match self.state.redactor.is_active() {
-            true => self.state.redactor.redact_json(tool, json),
-            false => json.to_owned(),
+        if self.state.redactor.is_active() {
+            self.state.redactor.redact_json(tool, json)
+        } else {
+            json.to_owned()
         }
     }
 }

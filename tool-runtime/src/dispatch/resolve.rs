@@ -23,9 +23,10 @@ pub(super) fn resolve<'b>(
 /// Returns the error of a call whose tool does not exist.
 #[cold]
 fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
-    match batch.removed_tools.binary_search_by(|removed| removed.as_str().cmp(name)).is_ok() {
-        true => removed_tool(name),
-        false => batch.suggestions.get_or_init(Box::default).unknown_tool(batch.callable(), name),
+    if batch.removed_tools.binary_search_by(|removed| removed.as_str().cmp(name)).is_ok() {
+        removed_tool(name)
+    } else {
+        batch.suggestions.get_or_init(Box::default).unknown_tool(batch.callable(), name)
     }
 }
 

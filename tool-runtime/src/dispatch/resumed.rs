@@ -19,9 +19,10 @@ impl BatchContext {
     /// definition whose tool asked.
     pub(super) fn check_answered(&self, call: &ToolCall, entry: &Entry) -> Result<(), ToolError> {
         let Some(suspended) = self.resumed_call(call) else { return Ok(()) };
-        let question = match self.is_resumed(call, entry) {
-            true => suspended.open_question(),
-            false => suspended.question.as_deref(),
+        let question = if self.is_resumed(call, entry) {
+            suspended.open_question()
+        } else {
+            suspended.question.as_deref()
         };
         match question {
             Some(question) => Err(ToolError::waiting(question, suspended.state.clone(), true)),

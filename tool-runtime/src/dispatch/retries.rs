@@ -21,9 +21,10 @@ pub(super) async fn run_attempts(
     let CallContext { batch, entry, ctx, .. } = *call;
     call.record.write = batch.begin_write(entry);
     loop {
-        let result = match batch.state.policy.attempt_hooks.is_empty() {
-            true => run_attempt(call).await,
-            false => Box::pin(run_hooked_attempt(call)).await,
+        let result = if batch.state.policy.attempt_hooks.is_empty() {
+            run_attempt(call).await
+        } else {
+            Box::pin(run_hooked_attempt(call)).await
         };
         let delay = result.as_ref().err().and_then(|error| {
             let tool = entry.definition();
@@ -63,9 +64,11 @@ pub(super) async fn run_attempts(
 /// Returns the text of an error with its causes.
 fn operator_text(error: &ToolError) -> String {
     let cause = error.source().map(|source| error_chain(source)).unwrap_or_default();
-    match cause.starts_with(error.text()) {
-        true => cause,
-        false if cause.is_empty() => error.text().to_owned(),
-        false => format!("{}: {cause}", error.text()),
+    if cause.starts_with(error.text()) {
+        cause
+    } else if cause.is_empty() {
+        error.text().to_owned()
+    } else {
+        format!("{}: {cause}", error.text())
     }
 }

@@ -37,9 +37,10 @@ pub(super) async fn until_stopped<T>(
 
 #[cold]
 fn timed_out(batch: &BatchContext) -> ToolError {
-    let text = match batch.scope.is_run_deadline {
-        true => "The call was stopped: the run had taken as long as it may.",
-        false => "The call was stopped: the calls of this reply took longer than they may.",
+    let text = if batch.scope.is_run_deadline {
+        "The call was stopped: the run had taken as long as it may."
+    } else {
+        "The call was stopped: the calls of this reply took longer than they may."
     };
     ToolError::new(ToolErrorKind::Timeout, text)
 }

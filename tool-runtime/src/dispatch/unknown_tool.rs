@@ -48,9 +48,10 @@ impl ToolSuggestions {
         let quoted = |tool: &Entry| format!("`{}`", name_to_suggest(tool, name));
         let permitted = self.permitted.get_or_init(|| PermittedTools::of(callable));
         let finder = permitted.finder.as_ref().map(quoted);
-        let similar = match self.may_compare(permitted.count) {
-            true => nearest(name, selectable(callable)),
-            false => Vec::new(),
+        let similar = if self.may_compare(permitted.count) {
+            nearest(name, selectable(callable))
+        } else {
+            Vec::new()
         };
         let similar: Vec<_> = similar.into_iter().filter(can_run).map(quoted).collect();
         let advice = match (similar.join(" or "), finder) {

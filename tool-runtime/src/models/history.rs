@@ -30,9 +30,10 @@ pub(crate) fn repaired(transcript: Vec<Message>) -> Vec<Message> {
 
 /// Repairs a transcript as [`repaired`] does and adds a result for every call.
 pub(crate) fn with_all_results(messages: &[Message]) -> Cow<'_, [Message]> {
-    match is_valid(messages) {
-        true => Cow::Borrowed(messages),
-        false => Cow::Owned(answer_calls(messages.to_vec())),
+    if is_valid(messages) {
+        Cow::Borrowed(messages)
+    } else {
+        Cow::Owned(answer_calls(messages.to_vec()))
     }
 }
 

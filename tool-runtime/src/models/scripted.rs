@@ -249,9 +249,10 @@ impl ChatModel for ScriptedModel {
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let reply = self.reply(request).await?;
-        match self.streams_words {
-            true => emit_words(&reply.parts, deltas).await,
-            false => emit_reply(&reply.parts, deltas),
+        if self.streams_words {
+            emit_words(&reply.parts, deltas).await
+        } else {
+            emit_reply(&reply.parts, deltas)
         }
         Ok(reply)
     }

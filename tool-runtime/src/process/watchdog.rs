@@ -68,10 +68,7 @@ pub(super) fn prepare() -> String {
         watchdog.restart();
     }
     let outer = env::var(VARIABLE).unwrap_or_default();
-    match outer.is_empty() {
-        true => PROGRAM.clone(),
-        false => format!("{outer} {}", *PROGRAM),
-    }
+    if outer.is_empty() { PROGRAM.clone() } else { format!("{outer} {}", *PROGRAM) }
 }
 
 /// Has a group killed when this program ends.

@@ -181,10 +181,7 @@ impl<C: Codec> HttpExchange<'_, C> {
         };
         let pushed = assembler.push(message, &mut emit);
         pushed.map_err(|error| self.decode_error(error, message, headers))?;
-        match has_too_many_calls {
-            true => Err(self.too_many_calls(message, headers)),
-            false => Ok(()),
-        }
+        if has_too_many_calls { Err(self.too_many_calls(message, headers)) } else { Ok(()) }
     }
 
     /// Returns the reply unless it has too many calls.
@@ -195,9 +192,10 @@ impl<C: Codec> HttpExchange<'_, C> {
         headers: &Headers,
     ) -> Result<ChatReply, ModelError> {
         let is_call = |part: &&AssistantPart| matches!(part, AssistantPart::Call(_));
-        match reply.parts.iter().filter(is_call).count() > self.max_calls {
-            true => Err(self.too_many_calls(body, headers)),
-            false => Ok(reply),
+        if reply.parts.iter().filter(is_call).count() > self.max_calls {
+            Err(self.too_many_calls(body, headers))
+        } else {
+            Ok(reply)
         }
     }
 
@@ -279,9 +277,10 @@ impl<C: Codec> HttpExchange<'_, C> {
     }
 
     fn valid_utf8(&self, frame: Frame, headers: &Headers) -> Result<String, ModelError> {
-        match frame.has_invalid_utf8 {
-            true => Err(self.malformed("not UTF-8", &frame.text, headers)),
-            false => Ok(frame.text),
+        if frame.has_invalid_utf8 {
+            Err(self.malformed("not UTF-8", &frame.text, headers))
+        } else {
+            Ok(frame.text)
         }
     }
 

@@ -27,9 +27,12 @@ pub(super) fn candidates(
     let mut names = HashSet::new();
     let check = |(index, (tool, options)): (usize, (Arc<dyn Tool>, RegistrationOptions))| {
         let entry = Entry::new(Arc::clone(&tool), provider.clone(), options);
-        let entry = entry.and_then(|entry| match names.insert(entry.full_name().to_owned()) {
-            true => Ok(Arc::new(entry)),
-            false => Err(RegistryError::Duplicate { name: entry.full_name().to_owned() }),
+        let entry = entry.and_then(|entry| {
+            if names.insert(entry.full_name().to_owned()) {
+                Ok(Arc::new(entry))
+            } else {
+                Err(RegistryError::Duplicate { name: entry.full_name().to_owned() })
+            }
         });
         entry.map_err(|error| SkippedTool { index, name: name_of(&tool), error })
     };

@@ -204,9 +204,10 @@ impl Contents {
                 new.into_iter().for_each(|entry| drop(namesakes::insert(tools, entry)));
             });
         }
-        next.descriptions = match found == self.iter().count() {
-            true => source.clone(),
-            false => self.descriptions.merged_with(source),
+        next.descriptions = if found == self.iter().count() {
+            source.clone()
+        } else {
+            self.descriptions.merged_with(source)
         };
         next
     }

@@ -11,12 +11,11 @@ pub(crate) fn edit_json(json: &str, edit: impl FnOnce(&mut Value)) -> Option<Str
     let mut numbers = Vec::new();
     let mut text = String::with_capacity(json.len());
     for token in tokens(json) {
-        match is_lossy(token) {
-            true => {
-                text.push_str(&format!("\"{mark}{}{mark}\"", numbers.len()));
-                numbers.push(token);
-            }
-            false => text.push_str(token),
+        if is_lossy(token) {
+            text.push_str(&format!("\"{mark}{}{mark}\"", numbers.len()));
+            numbers.push(token);
+        } else {
+            text.push_str(token);
         }
     }
     let before: Value = serde_json::from_str(&text).ok()?;

@@ -67,9 +67,10 @@ pub(super) fn normal_views(view: &View<'_>, is_partial: bool) -> (Vec<View<'stat
     let (mut views, mut open): (Vec<View<'static>>, usize) = (Vec::new(), usize::MAX);
     while views.len() < MAX_LAYERS {
         let last = views.last().unwrap_or(view);
-        let has_escapes = match views.is_empty() {
-            true => memchr::memchr3(b'\\', b'%', b'&', last.bytes()).is_some(),
-            false => memchr::memchr2(b'%', b'&', last.bytes()).is_some(),
+        let has_escapes = if views.is_empty() {
+            memchr::memchr3(b'\\', b'%', b'&', last.bytes()).is_some()
+        } else {
+            memchr::memchr2(b'%', b'&', last.bytes()).is_some()
         };
         if !has_escapes {
             break;

@@ -38,10 +38,8 @@ impl Secrets {
     }
 
     fn insert_spellings(&mut self, secret: &str) {
-        let spellings = match secret.len() < MIN_SECRET_LEN {
-            true => &mut self.short,
-            false => &mut self.long,
-        };
+        let spellings =
+            if secret.len() < MIN_SECRET_LEN { &mut self.short } else { &mut self.long };
         // Forms of web pages write a plus for a space.
         let plus = secret.contains(' ').then(|| secret.replace(' ', "+"));
         for spelled in [Some(secret), plus.as_deref()].into_iter().flatten() {

@@ -14,10 +14,13 @@ use super::schema::migrate;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) fn file(path: &Path) -> Result<Connection, OpenError> {
-    let opened = open_file(path).or_else(|failure| match read_only::is_read_only(&failure) {
-        // The first failure says more if there is no file.
-        true => read_only::open(path).map_err(|_| failure),
-        false => Err(failure),
+    let opened = open_file(path).or_else(|failure| {
+        if read_only::is_read_only(&failure) {
+            // The first failure says more if there is no file.
+            read_only::open(path).map_err(|_| failure)
+        } else {
+            Err(failure)
+        }
     });
     opened.map_err(|failure| failure.at(path))
 }

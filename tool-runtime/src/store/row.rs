@@ -62,9 +62,10 @@ impl SessionRow {
 
     /// Returns the row, or an error if it is not that of the session.
     pub(super) fn verified(self, session: &str) -> Result<Self, SessionError> {
-        match self.checksum == self.checksum_as(session) {
-            true => Ok(self),
-            false => Err(damaged(session, None, "the checksum of the session is wrong")),
+        if self.checksum == self.checksum_as(session) {
+            Ok(self)
+        } else {
+            Err(damaged(session, None, "the checksum of the session is wrong"))
         }
     }
 }
@@ -84,9 +85,10 @@ pub(super) fn find(
 
 /// Checks that the list of names is complete.
 pub(super) fn check_names(connection: &Connection, session: &str) -> Result<(), SessionError> {
-    match names::are_complete(connection).map_err(|error| failed(session, error))? {
-        true => Ok(()),
-        false => Err(damaged(session, None, "the list of session names is damaged")),
+    if names::are_complete(connection).map_err(|error| failed(session, error))? {
+        Ok(())
+    } else {
+        Err(damaged(session, None, "the list of session names is damaged"))
     }
 }
 

@@ -52,9 +52,8 @@ const CHECKSUMS: usize = 2;
 
 /// Migrates the file to the newest version in one transaction.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), OpenFailure> {
-    apply_with(connection, &MIGRATIONS, |transaction, before| match before < CHECKSUMS {
-        true => write_checksums(transaction),
-        false => Ok(()),
+    apply_with(connection, &MIGRATIONS, |transaction, before| {
+        if before < CHECKSUMS { write_checksums(transaction) } else { Ok(()) }
     })
 }
 

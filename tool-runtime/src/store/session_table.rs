@@ -140,9 +140,10 @@ pub(super) fn load_range(
     if checksum::of_text(state.as_bytes()) != row.state_checksum {
         return Err(damaged(session, None, "the checksum of the state is wrong"));
     }
-    let messages = match from < end.min(count) || end == usize::MAX {
-        true => read_messages(&transaction, session, &row, from..end)?,
-        false => Vec::new(),
+    let messages = if from < end.min(count) || end == usize::MAX {
+        read_messages(&transaction, session, &row, from..end)?
+    } else {
+        Vec::new()
     };
     Ok(Some(SessionPart::new(from, messages, count, state, revision)))
 }

@@ -208,9 +208,10 @@ impl Decoder {
         if !definition.parameters.is_constrained() {
             mismatches.retain(|mismatch| self.nests_objects && may_be_array(mismatch));
         }
-        match mismatches.is_empty() {
-            true => Ok(call),
-            false => Err(mismatch_error(definition, &mismatches, is_secret())),
+        if mismatches.is_empty() {
+            Ok(call)
+        } else {
+            Err(mismatch_error(definition, &mismatches, is_secret()))
         }
     }
 

@@ -158,9 +158,10 @@ impl ToolErrorKind {
 /// repeatable call did is irrelevant, since it can be made again.
 #[cold]
 pub(crate) fn indeterminate_text(cause: &str, is_retry_safe: bool) -> String {
-    match is_retry_safe {
-        true => format!("{cause}. Call it again if you need the result."),
-        false => format!("{cause}; it may have had effects."),
+    if is_retry_safe {
+        format!("{cause}. Call it again if you need the result.")
+    } else {
+        format!("{cause}; it may have had effects.")
     }
 }
 

@@ -50,9 +50,10 @@ impl<'r, 'f> Coercer<'r, 'f> {
         if schema.is_unconstrained() || !self.fuel.enter() {
             return node;
         }
-        let node = match self.fuel.consume(schema.cost()) {
-            true => self.coerce_constrained(node, schema, position),
-            false => node,
+        let node = if self.fuel.consume(schema.cost()) {
+            self.coerce_constrained(node, schema, position)
+        } else {
+            node
         };
         self.fuel.leave();
         node

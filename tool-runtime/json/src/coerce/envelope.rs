@@ -216,9 +216,10 @@ fn arguments_member<'n>(members: &'n [Member], names: &PropertyNames<'_>) -> Opt
         let is_scalar = !matches!(member.value.tree, Tree::Array(_) | Tree::Object(_));
         // A call has a `name` even if an argument is called `name`.
         let is_unconstrained = !names.has(key) || has_callee && matches!(key, "name" | "type");
-        let is_known = match is_call {
-            true => CALL_KEYS.contains(&key) || NAME_KEYS.contains(&key),
-            false => SCHEMA_KEYS.contains(&key),
+        let is_known = if is_call {
+            CALL_KEYS.contains(&key) || NAME_KEYS.contains(&key)
+        } else {
+            SCHEMA_KEYS.contains(&key)
         };
         let is_empty_holder = count > 1 && holds(&member) && is_empty(&member.value);
         is_known && (is_scalar || !is_call) && is_unconstrained || is_empty_holder

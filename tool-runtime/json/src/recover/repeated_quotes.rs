@@ -66,10 +66,12 @@ impl<B: Builder> Parser<'_, '_, B> {
                     _ => return None,
                 };
                 let least = if is_double { Plausibility::No } else { Plausibility::Weak };
-                let fits = match is_key {
-                    true if is_double => self.key_end_plausibility(stop + 2) > Plausibility::No,
-                    true => self.is_colon(stop + 1),
-                    false => self.value_end_plausibility(stop + ends) > least,
+                let fits = if !is_key {
+                    self.value_end_plausibility(stop + ends) > least
+                } else if is_double {
+                    self.key_end_plausibility(stop + 2) > Plausibility::No
+                } else {
+                    self.is_colon(stop + 1)
                 };
                 fits.then_some((2, ends))
             }

@@ -129,10 +129,7 @@ impl<'s> SchemaKeys<'s> {
                 found.extend(parts.into_iter().flatten().take(MAX_SUBSCHEMAS));
             }
         }
-        match found.len() <= MAX_SUBSCHEMAS {
-            true => found,
-            false => Vec::new(),
-        }
+        if found.len() <= MAX_SUBSCHEMAS { found } else { Vec::new() }
     }
 }
 

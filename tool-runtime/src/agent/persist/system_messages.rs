@@ -42,9 +42,8 @@ mod tests {
             let (mut all, mut places) = (Vec::new(), SystemMessages::default());
             for _ in 0..6 {
                 let from = rng.usize(..=all.len());
-                let new = (0..rng.usize(..4)).map(|_| match rng.bool() {
-                    true => Message::system("Be brief."),
-                    false => Message::user("Hello"),
+                let new = (0..rng.usize(..4)).map(|_| {
+                    if rng.bool() { Message::system("Be brief.") } else { Message::user("Hello") }
                 });
                 let new: Vec<_> = new.collect();
                 places = places.after_write(from, &new);

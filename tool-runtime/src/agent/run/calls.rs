@@ -66,10 +66,8 @@ impl Run {
             turn.on_partial_results(results(pending.drain(..)))?;
             turn.stop(request);
         }
-        let paused = match pending.is_empty() {
-            true => None,
-            false => Some(self.pause(&pending, &tools).await?),
-        };
+        let paused =
+            if pending.is_empty() { None } else { Some(self.pause(&pending, &tools).await?) };
         match (aborting, paused) {
             (Some(execution), _) => {
                 // If the run was cancelled, so were its calls. That is no failure of theirs.

@@ -86,9 +86,10 @@ impl Run {
 
     /// Collects the messages that were added, to be emitted once the run has started.
     pub(in crate::agent) fn collect_added_messages(&mut self) {
-        match self.dispatcher.has_observers() {
-            true => self.events.collect_added(&mut self.state.turn),
-            false => self.state.turn.mark_reported(),
+        if self.dispatcher.has_observers() {
+            self.events.collect_added(&mut self.state.turn);
+        } else {
+            self.state.turn.mark_reported();
         }
     }
 

@@ -92,9 +92,10 @@ impl WindowState {
     /// visible again.
     pub(in crate::agent) fn truncated(self, count: usize) -> Self {
         let Self { history_start, summary_end, calibration, .. } = self;
-        match history_start.max(summary_end) < count {
-            true => Self { evicted_replies: None, ..self },
-            false => Self { calibration, ..Self::default() },
+        if history_start.max(summary_end) < count {
+            Self { evicted_replies: None, ..self }
+        } else {
+            Self { calibration, ..Self::default() }
         }
     }
 

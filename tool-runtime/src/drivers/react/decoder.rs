@@ -128,9 +128,10 @@ impl<'o> DecisionDecoder<'o> {
             let string = string.and_then(|list| list.item(0)?.as_str()).unwrap_or_default();
             if let Some(more) = string.get(self.emitted..).filter(|more| !more.is_empty()) {
                 self.emitted = string.len();
-                emit(match THOUGHT.contains(&key) {
-                    true => Delta::Reasoning(more),
-                    false => Delta::Text(more),
+                emit(if THOUGHT.contains(&key) {
+                    Delta::Reasoning(more)
+                } else {
+                    Delta::Text(more)
                 });
             }
         } else {

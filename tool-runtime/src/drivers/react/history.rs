@@ -70,11 +70,10 @@ fn push_decisions(
                 let reason =
                     format!("{}{}", std::mem::take(&mut thought), std::mem::take(&mut text_so_far));
                 let args = call.arguments.to_text();
-                let text = match are_json {
-                    true => call_text(&reason, &call.name, &args),
-                    false => {
-                        format!("{reason}\n\nUsed {}: {args}", call.name).trim_start().to_owned()
-                    }
+                let text = if are_json {
+                    call_text(&reason, &call.name, &args)
+                } else {
+                    format!("{reason}\n\nUsed {}: {args}", call.name).trim_start().to_owned()
                 };
                 push(messages, Message::assistant(text));
                 push_observation(messages, call, results);

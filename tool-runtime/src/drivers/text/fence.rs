@@ -68,12 +68,12 @@ impl Fence {
     /// Returns the content of the fence in `body`, so that text after the fence is not parsed as
     /// the rest of a string.
     fn content(self, body: Input<'_>) -> Input<'_> {
-        let end = match self.is_block() {
-            true => self
-                .closing_line(body.text, 0)
+        let end = if self.is_block() {
+            self.closing_line(body.text, 0)
                 .filter(|line| line.end < body.text.len() || body.is_complete)
-                .map(|line| line.start),
-            false => body.text.find(char::from(self.mark)),
+                .map(|line| line.start)
+        } else {
+            body.text.find(char::from(self.mark))
         };
         match end {
             Some(end) => Input::new(body.text.get(..end).unwrap_or_default(), true),
@@ -137,9 +137,10 @@ pub(super) fn parse(
         if fence.is_block() { split_info(inner, input.is_complete)? } else { ("", inner) };
     let start = input.text.len() - body.len();
     may_hold_calls(formats, tools, fence, info, Input::new(body, input.is_complete))?;
-    let (body, end) = match fence.is_block() {
-        true => block_body(fence, body, input.is_complete)?,
-        false => inline_body(fence, body, input.is_complete)?,
+    let (body, end) = if fence.is_block() {
+        block_body(fence, body, input.is_complete)?
+    } else {
+        inline_body(fence, body, input.is_complete)?
     };
     let calls = parse_body(formats, tools, info, body.trim()).ok_or(NoMatch::Text)?;
     Ok(Match::Calls { calls, end: start + end })
@@ -173,13 +174,12 @@ fn may_hold_calls(
         formats.markers.formats_at(text, MarkerCandidate { at: 0, at_line_start }).next().is_some()
             || !body.is_complete && formats.markers.is_partial_marker(text, at_line_start)
     };
-    let is_likely_call = match text.starts_with(['{', '[']) {
-        true => {
-            may_be_call(fence.content(Input::new(text, body.is_complete)), tools, Strictness::Bare)
-                || is_marked(false)
-                || may_be_python_list(text, tools, body.is_complete)
-        }
-        false => is_marked(true) || PYTHON.contains(&info),
+    let is_likely_call = if text.starts_with(['{', '[']) {
+        may_be_call(fence.content(Input::new(text, body.is_complete)), tools, Strictness::Bare)
+            || is_marked(false)
+            || may_be_python_list(text, tools, body.is_complete)
+    } else {
+        is_marked(true) || PYTHON.contains(&info)
     };
     if is_likely_call { Ok(()) } else { Err(NoMatch::Text) }
 }
@@ -189,9 +189,10 @@ fn may_be_python_list(text: &str, tools: &ToolLookup<'_>, is_complete: bool) -> 
     let Some(inner) = text.strip_prefix('[').map(str::trim_start) else { return false };
     let rest = inner.trim_start_matches(|c: char| c.is_alphanumeric() || "_-./".contains(c));
     let name = inner.get(..inner.len() - rest.len()).unwrap_or_default();
-    match rest.is_empty() {
-        true => !is_complete,
-        false => rest.starts_with('(') && tools.callee(name).is_some(),
+    if rest.is_empty() {
+        !is_complete
+    } else {
+        rest.starts_with('(') && tools.callee(name).is_some()
     }
 }
 
@@ -214,11 +215,13 @@ fn inline_body(fence: Fence, body: &str, is_complete: bool) -> Result<(&str, usi
             let inner = body.get(..at).unwrap_or_default();
             let after = body.get(at + mark.len()..).unwrap_or_default();
             let line = after.split('\n').next().unwrap_or_default();
-            match line.trim().is_empty() {
+            if !line.trim().is_empty() {
+                Err(NoMatch::Text)
+            } else if line.len() == after.len() && !is_complete {
                 // More text may follow on the line.
-                true if line.len() == after.len() && !is_complete => Err(NoMatch::Incomplete),
-                true => Ok((inner, at + mark.len())),
-                false => Err(NoMatch::Text),
+                Err(NoMatch::Incomplete)
+            } else {
+                Ok((inner, at + mark.len()))
             }
         }
         _ if is_complete => Err(NoMatch::Text),

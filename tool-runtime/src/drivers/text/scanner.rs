@@ -154,9 +154,10 @@ impl Scanner {
         let next = || formats.markers.next_candidate(text, self.at, self.at_line_start);
         let candidate = may_match.then(next).flatten();
         let Some(candidate) = candidate else {
-            self.consume_text(match !is_complete && may_match {
-                true => formats.markers.confirmed_end(text, self.at, self.at_line_start),
-                false => text.len(),
+            self.consume_text(if !is_complete && may_match {
+                formats.markers.confirmed_end(text, self.at, self.at_line_start)
+            } else {
+                text.len()
             });
             return false;
         };

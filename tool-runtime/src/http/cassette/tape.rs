@@ -137,16 +137,15 @@ impl Tape {
                 self.exchanges.len()
             ));
         };
-        let differs = match (next.request.method, &next.request.url) == (*method, url) {
-            false => format!("is {} {}", next.request.method, next.request.url),
-            true => {
-                let (pointer, recorded, actual) = difference(&next.request.request, request);
-                format!(
-                    "has {} at `{pointer}` where this request has {}",
-                    excerpt(recorded),
-                    excerpt(actual)
-                )
-            }
+        let differs = if (next.request.method, &next.request.url) == (*method, url) {
+            let (pointer, recorded, actual) = difference(&next.request.request, request);
+            format!(
+                "has {} at `{pointer}` where this request has {}",
+                excerpt(recorded),
+                excerpt(actual)
+            )
+        } else {
+            format!("is {} {}", next.request.method, next.request.url)
         };
         Err(format!("{missing}: the next one {differs}; if that is intended, record it again"))
     }

@@ -125,10 +125,7 @@ fn push_visible(text: Vec<(char, char)>, marked: &mut String) {
             c if is_space(c) => !is_wide_space_in_prose(&contexts, at, is_look_alike),
             _ => is_hidden(&contexts, at, is_look_alike),
         };
-        match is_hidden || is_look_alike(at) {
-            true => push_mark(c, marked),
-            false => marked.push(c),
-        }
+        if is_hidden || is_look_alike(at) { push_mark(c, marked) } else { marked.push(c) }
     }
 }
 

@@ -58,9 +58,10 @@ impl<'t> RawJson<'t> {
 }
 
 fn is_named(key: &str, name: &str) -> bool {
-    match key.contains('\\') {
-        true => serde_json::from_str::<String>(key).is_ok_and(|key| key == name),
-        false => key.trim_matches('"') == name,
+    if key.contains('\\') {
+        serde_json::from_str::<String>(key).is_ok_and(|key| key == name)
+    } else {
+        key.trim_matches('"') == name
     }
 }
 

@@ -120,9 +120,10 @@ fn assistant(
     if chunks.is_empty() && message.calls().next().is_none() {
         return None;
     }
-    let content: Value = match chunks.iter().any(|chunk| chunk.get("text").is_none()) {
-        true => chunks.into(),
-        false => message.text().into(),
+    let content: Value = if chunks.iter().any(|chunk| chunk.get("text").is_none()) {
+        chunks.into()
+    } else {
+        message.text().into()
     };
     let mut encoded = json!({ "role": "assistant", "content": content });
     let calls = message.calls().map(|call| encode_call(call, &ids.wire(&call.id), names));

@@ -66,9 +66,10 @@ impl Assemble for Assembler {
 
     fn finish(self) -> Result<ChatReply, DecodeError> {
         let Self { thinking, text, calls, reason, usage, is_done, .. } = self;
-        match is_done {
-            true => Ok(assemble_reply(thinking, text, calls, reason.as_deref(), usage)),
-            false => Err(DecodeError::Incomplete),
+        if is_done {
+            Ok(assemble_reply(thinking, text, calls, reason.as_deref(), usage))
+        } else {
+            Err(DecodeError::Incomplete)
         }
     }
 }

@@ -131,13 +131,15 @@ impl ContentBuilder for OpenAiContent {
     }
 
     fn into_parts(self) -> Vec<AssistantPart> {
-        let (name, text) = match self.reasoning_content.is_empty() {
-            false => ("reasoning_content", self.reasoning_content),
-            true => ("reasoning", self.reasoning),
+        let (name, text) = if self.reasoning_content.is_empty() {
+            ("reasoning", self.reasoning)
+        } else {
+            ("reasoning_content", self.reasoning_content)
         };
-        let sealed = match self.details.is_empty() {
-            false => json!({ "reasoning_details": self.details }),
-            true => json!({ name: text }),
+        let sealed = if self.details.is_empty() {
+            json!({ name: text })
+        } else {
+            json!({ "reasoning_details": self.details })
         };
         let has_reasoning = !text.is_empty() || !self.details.is_empty();
         let reasoning = Reasoning::new(REASONING_OF, text, sealed);

@@ -108,21 +108,19 @@ impl Assembler {
     fn add_text(&mut self, event: &StreamEvent, deltas: &mut DeltaSink<'_>) {
         let Some((kind, slot)) = slot(event) else { return };
         let is_piece = event.kind.ends_with(".delta");
-        let text = match is_piece {
-            true => &event.delta,
-            false => [&event.text, &event.refusal, &event.arguments]
+        let text = if is_piece {
+            &event.delta
+        } else {
+            [&event.text, &event.refusal, &event.arguments]
                 .into_iter()
                 .find(|text| text.is_some())
-                .unwrap_or(&None),
+                .unwrap_or(&None)
         };
         let Some(text) = text.as_ref().and_then(Value::as_str) else { return };
         let Some(item) = self.item(kind, event.item_id.as_deref(), event.output_index) else {
             return;
         };
-        match is_piece {
-            true => item.append(slot, text, deltas),
-            false => item.set_full(slot, text, deltas),
-        }
+        if is_piece { item.append(slot, text, deltas) } else { item.set_full(slot, text, deltas) }
     }
 
     /// Adds an item that was announced or is complete.
@@ -160,9 +158,10 @@ impl Assembler {
             }
         }
         let received = mem::take(&mut self.items);
-        response.output = Some(match is_complete {
-            true => output,
-            false => received.into_iter().map(StreamedItem::into_item).collect(),
+        response.output = Some(if is_complete {
+            output
+        } else {
+            received.into_iter().map(StreamedItem::into_item).collect()
         });
         response
     }

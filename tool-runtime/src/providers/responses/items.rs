@@ -85,9 +85,10 @@ impl<'p> InputItems<'p> {
         if self.remainder.take().is_some() {
             self.sealed.clear();
         }
-        match is_remainder(item) {
-            true => self.remainder = Some(item.clone()),
-            false => self.sealed.push(item.clone()),
+        if is_remainder(item) {
+            self.remainder = Some(item.clone());
+        } else {
+            self.sealed.push(item.clone());
         }
     }
 

@@ -34,9 +34,10 @@ pub(super) fn words(text: &str) -> Vec<String> {
     for run in text.split(|c: char| !c.is_alphanumeric() && c != '-') {
         for run in split_at_hyphens(run) {
             for (run, is_unspaced) in by_script(&run) {
-                match is_unspaced {
-                    true => words.extend(pairs(run)),
-                    false => split_at_capitals(run, |word| words.extend(term(word))),
+                if is_unspaced {
+                    words.extend(pairs(run));
+                } else {
+                    split_at_capitals(run, |word| words.extend(term(word)));
                 }
             }
         }

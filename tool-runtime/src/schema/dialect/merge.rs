@@ -19,9 +19,10 @@ impl SchemaParser<'_> {
     ) -> Result<Option<SchemaNode>, UnsupportedSchema> {
         let is_trivial =
             left.shape == right.shape || left.shape == Shape::Any || right.shape == Shape::Any;
-        let (left, right) = match is_trivial {
-            true => (left, right),
-            false => (self.follow(left, at)?, self.follow(right, at)?),
+        let (left, right) = if is_trivial {
+            (left, right)
+        } else {
+            (self.follow(left, at)?, self.follow(right, at)?)
         };
         let Some(shape) = self.shapes(left.shape, right.shape, at)? else { return Ok(None) };
         Ok(Some(SchemaNode {

@@ -87,16 +87,16 @@ impl OpenText {
                     if step == Some(&Step::Index(at)) {
                         break;
                     }
-                    match is_complete(&Step::Index(at)) {
-                        true => {
-                            start_child(&mut self.json, None);
-                            item.write(&mut self.json);
-                            indices.push(at);
+                    if is_complete(&Step::Index(at)) {
+                        start_child(&mut self.json, None);
+                        item.write(&mut self.json);
+                        indices.push(at);
+                    } else if !is_uniform {
+                        if step.is_none() {
+                            break;
                         }
-                        false if is_uniform => {}
                         // The items after it would be decoded as other types.
-                        false if step.is_some() => return None,
-                        false => break,
+                        return None;
                     }
                 }
                 indices.extend(step.and_then(|step| match step {

@@ -125,9 +125,10 @@ fn index_out_of_order<'t>(
     unquoted: &'t str,
     names: &[&str],
 ) -> Result<usize, SplitError<'t>> {
-    let name = match unquoted.contains('\\') {
-        false => Cow::Borrowed(unquoted),
-        true => Cow::Owned(serde_json::from_str(key).map_err(|_| SplitError::NotAnObject)?),
+    let name = if unquoted.contains('\\') {
+        Cow::Owned(serde_json::from_str(key).map_err(|_| SplitError::NotAnObject)?)
+    } else {
+        Cow::Borrowed(unquoted)
     };
     match names.iter().position(|known| *known == name && !name.is_empty()) {
         Some(index) => Ok(index),

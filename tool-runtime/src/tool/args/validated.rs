@@ -43,10 +43,11 @@ impl ValidatedArguments {
     /// Returns the same text for equal arguments, whatever the order of their members.
     pub(crate) fn canonical(&self) -> String {
         let json = self.json.to_text();
-        match has_lossy_numbers(&json) {
+        if has_lossy_numbers(&json) {
             // Equal values may stand for different numbers.
-            true => json.into_owned(),
-            false => self.value.to_string(),
+            json.into_owned()
+        } else {
+            self.value.to_string()
         }
     }
 

@@ -81,10 +81,7 @@ impl Gemma {
     fn call(&self, cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
         let tool = tools.callee(cursor.name()?).ok_or(NoMatch::Text)?;
         cursor.skip_blanks();
-        let arguments = match cursor.is_done()? {
-            true => "{".to_owned(),
-            false => self.object(cursor)?,
-        };
+        let arguments = if cursor.is_done()? { "{".to_owned() } else { self.object(cursor)? };
         tool.call(arguments).ok_or(NoMatch::Malformed)
     }
 

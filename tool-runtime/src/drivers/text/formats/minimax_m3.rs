@@ -158,10 +158,8 @@ fn element<'t>(
             None => return Err(NoMatch::Malformed),
         }
     }
-    let element = match is_leaf {
-        true => TagContent::Text(text),
-        false => TagContent::Value(nested(members, items)),
-    };
+    let element =
+        if is_leaf { TagContent::Text(text) } else { TagContent::Value(nested(members, items)) };
     Ok((element, is_complete))
 }
 

@@ -48,9 +48,10 @@ impl Format for ReactLines {
         cursor.take(ACTION)?;
         cursor.skip_blanks();
         cursor.is_done()?;
-        let calls = match cursor.rest().starts_with(['{', '`']) {
-            true => parse_structured(&mut cursor, tools)?,
-            false => vec![parse_lines(&mut cursor, tools)?],
+        let calls = if cursor.rest().starts_with(['{', '`']) {
+            parse_structured(&mut cursor, tools)?
+        } else {
+            vec![parse_lines(&mut cursor, tools)?]
         };
         let end = cursor.at;
         cursor.skip_blanks();

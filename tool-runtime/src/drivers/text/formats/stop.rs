@@ -35,9 +35,10 @@ impl Format for EndTokens {
         let mut cursor = Cursor::new(input);
         cursor.take_all(&END_TOKENS)?;
         cursor.skip_blanks();
-        match cursor.is_done()? {
-            true => Ok(Match::Calls { calls: Vec::new(), end: cursor.at }),
-            false => Err(NoMatch::Text),
+        if cursor.is_done()? {
+            Ok(Match::Calls { calls: Vec::new(), end: cursor.at })
+        } else {
+            Err(NoMatch::Text)
         }
     }
 }

@@ -120,11 +120,11 @@ impl<'d> ArgumentBuilder<'d> {
     /// Returns the JSON text of the arguments. If `is_complete` is false, the call has no end, and
     /// neither has the object.
     pub fn finish(mut self, is_complete: bool) -> String {
-        match is_complete {
-            true => self.json.push('}'),
+        if is_complete {
+            self.json.push('}');
+        } else if !self.is_truncated {
             // A blank after the last value shows that it is complete, for example a number.
-            false if !self.is_truncated => self.json.push(' '),
-            false => {}
+            self.json.push(' ');
         }
         self.json
     }

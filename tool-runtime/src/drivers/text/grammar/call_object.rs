@@ -222,10 +222,7 @@ fn arguments(
     let faults = |text: &&str| {
         let Ok(read) = parse_as(text, schema.as_value()) else { return (2, 0, 0) };
         let mismatches = schema.check(&read.value).len();
-        match read.truncated {
-            true => (1, mismatches, usize::MAX - text.len()),
-            false => (0, mismatches, 0),
-        }
+        if read.truncated { (1, mismatches, usize::MAX - text.len()) } else { (0, mismatches, 0) }
     };
     Some([exact, inner, rest].into_iter().min_by_key(faults).unwrap_or(exact).to_owned())
 }

@@ -79,10 +79,10 @@ pub(in crate::drivers::text) fn parse_json_calls(
         }
         let rest = cursor.rest();
         if !may_be_call(Input::new(rest, cursor.is_complete), tools, Strictness::Marked) {
-            match calls.is_empty() {
-                true => return Err(NoMatch::Text),
-                false => break,
+            if calls.is_empty() {
+                return Err(NoMatch::Text);
             }
+            break;
         }
         let (body, is_value_complete) = match value_end(rest, 0, cursor.is_complete) {
             Some(end) => (rest.get(..end).unwrap_or_default(), true),

@@ -53,9 +53,10 @@ pub(in crate::drivers::text) fn parse_python_calls(
 ) -> Result<Vec<ToolCall>, NoMatch> {
     let calls = parse_rows(cursor, tools, strictness)?;
     let is_offered = |call: &ToolCall| tools.find(&call.name).is_some();
-    match strictness == Strictness::Marked || calls.iter().any(is_offered) {
-        true => Ok(calls),
-        false => Err(NoMatch::Text),
+    if strictness == Strictness::Marked || calls.iter().any(is_offered) {
+        Ok(calls)
+    } else {
+        Err(NoMatch::Text)
     }
 }
 
@@ -173,9 +174,10 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), NoMatch> {
             cursor.skip_all();
             return Ok((value, false));
         }
-        let end = match is_text || rest.starts_with(['[', '{', '(']) {
-            true => value_end(rest, 0, cursor.is_complete),
-            false => rest.find([',', ')']),
+        let end = if is_text || rest.starts_with(['[', '{', '(']) {
+            value_end(rest, 0, cursor.is_complete)
+        } else {
+            rest.find([',', ')'])
         };
         if end.is_none() && !cursor.is_complete {
             return Err(NoMatch::Incomplete);

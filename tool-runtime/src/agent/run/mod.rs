@@ -115,8 +115,6 @@ pub struct Run {
     pub(super) session: RunSession,
     /// When the run started, from which its time limit counts. `None` until its first step.
     started: Option<Instant>,
-    /// Whether the last step delivered messages, so that the next one requests a reply.
-    is_just_steered: bool,
     ended: Option<Result<(), StopReason>>,
 }
 
@@ -159,7 +157,6 @@ impl Run {
             events,
             session: RunSession::default(),
             started: None,
-            is_just_steered: false,
             ended: None,
         }
     }

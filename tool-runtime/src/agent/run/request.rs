@@ -31,6 +31,8 @@ pub(in crate::agent) struct RequestState {
     pub(in crate::agent) output_schema: Option<Schema>,
     /// The tools of the last request, in which its calls are looked up.
     pub(super) offered: Option<Snapshot>,
+    /// Whether the last step delivered messages, so that the next one requests a reply.
+    pub(super) follows_steering: bool,
 }
 
 impl Run {

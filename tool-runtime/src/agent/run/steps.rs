@@ -94,7 +94,7 @@ impl Run {
         self.answer_interrupted();
         let next = self.state.turn.next();
         // Messages that keep arriving must not delay the request forever.
-        let was_steered = std::mem::take(&mut self.is_just_steered);
+        let was_steered = std::mem::take(&mut self.requests.follows_steering);
         if matches!(next, Step::RequestModel | Step::Done(Outcome::Answered))
             && self.is_steered()
             && !was_steered
@@ -102,7 +102,7 @@ impl Run {
             // Another run of the agent may have taken the messages by now.
             let messages = self.take_steering_messages();
             if !messages.is_empty() {
-                self.is_just_steered = true;
+                self.requests.follows_steering = true;
                 self.add_to_prompt(steering::user_parts(&messages))?;
                 self.emit_added_as(messages.into_iter().map(RunEvent::from));
                 return Ok(Some(CompletedStep::Steered));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::ToolErrorKind;
 use crate::event::ProtocolError;
 use crate::guard::drop_guarded;
 use crate::message::ContentPart;
@@ -55,101 +56,6 @@ impl Drop for ErrorData {
     fn drop(&mut self) {
         if let Some(source) = self.source.take() {
             drop_guarded(source);
-        }
-    }
-}
-
-/// Classifies the failures of calls: who caused the failure, and what can be done about it.
-///
-/// ```
-/// use tool_runtime::ToolErrorKind;
-///
-/// assert_eq!(ToolErrorKind::Timeout.code(), "TOOL_TIMEOUT");
-/// assert!(ToolErrorKind::Timeout.is_infrastructure());
-/// assert!(!ToolErrorKind::Validation.is_infrastructure());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ToolErrorKind {
-    /// The arguments are invalid. The model can correct them and call again.
-    Validation,
-    /// No tool has the called name.
-    NotFound,
-    /// The tool failed for a reason outside of it that may not recur, such as a busy service.
-    Transient,
-    /// The tool ran and failed.
-    Failed,
-    /// The policy does not allow the call.
-    Denied,
-    /// The call waits for an external decision.
-    Pending,
-    /// The tool can't run now.
-    Unavailable,
-    /// The call exceeded its time limit.
-    Timeout,
-    /// The call was cancelled, possibly before it started.
-    Cancelled,
-    /// The code of the tool panicked.
-    Panicked,
-    /// The call may or may not have run.
-    Indeterminate,
-}
-
-impl ToolErrorKind {
-    const ALL: [Self; 11] = [
-        Self::Validation,
-        Self::NotFound,
-        Self::Transient,
-        Self::Failed,
-        Self::Denied,
-        Self::Pending,
-        Self::Unavailable,
-        Self::Timeout,
-        Self::Cancelled,
-        Self::Panicked,
-        Self::Indeterminate,
-    ];
-
-    /// Returns the kind with this [code](Self::code). `None` if the code is unknown, such as that
-    /// of a newer version.
-    ///
-    /// ```
-    /// use tool_runtime::ToolErrorKind;
-    ///
-    /// assert_eq!(ToolErrorKind::from_code("TOOL_TIMEOUT"), Some(ToolErrorKind::Timeout));
-    /// assert_eq!(ToolErrorKind::from_code("timeout"), None);
-    /// ```
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
-
-    /// Returns the stable code that results and events carry.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Validation => "TOOL_INVALID_ARGUMENTS",
-            Self::NotFound => "TOOL_NOT_FOUND",
-            Self::Transient => "TOOL_TRANSIENT_FAILURE",
-            Self::Failed => "TOOL_EXECUTION_FAILED",
-            Self::Denied => "TOOL_DENIED",
-            Self::Pending => "TOOL_AWAITING_APPROVAL",
-            Self::Unavailable => "TOOL_UNAVAILABLE",
-            Self::Timeout => "TOOL_TIMEOUT",
-            Self::Cancelled => "TOOL_CANCELLED",
-            Self::Panicked => "TOOL_PANICKED",
-            Self::Indeterminate => "TOOL_INDETERMINATE",
-        }
-    }
-
-    /// Returns `true` if the cause is the tool's implementation or something that it depends on.
-    ///
-    /// The same call may succeed later or on another machine. Other kinds are regular results
-    /// of the tool or the policy.
-    pub fn is_infrastructure(self) -> bool {
-        match self {
-            Self::Transient | Self::Unavailable | Self::Timeout => true,
-            Self::Panicked | Self::Indeterminate => true,
-            Self::Validation | Self::NotFound | Self::Failed => false,
-            Self::Denied | Self::Pending | Self::Cancelled => false,
         }
     }
 }

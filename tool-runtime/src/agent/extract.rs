@@ -9,21 +9,18 @@
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use super::answer::stopped_at;
 use super::exchange::parse_failure_event;
+use super::output_spec::{OutputSpec, is_output_request, retry_request};
 use super::run::Run;
 use super::state::RunState;
 use super::turn::ExtractionPhase;
 use super::{Agent, OfferedTools, Outcome, Prompt, Step, StopReason, Stopped};
-use crate::drivers::ReplyParseErrorKind;
 use crate::event::{MessageSource, RunEvent};
-use crate::guard::{Panic, catch_panic};
-use crate::json::{self, Fix};
+use crate::json::Fix;
 use crate::message::{ContentPart, Message, Usage};
-use crate::schema::{OrderedJson, Schema, rebase};
-use crate::tool::problems_of;
+use crate::schema::Schema;
 
 /// A type whose values can be [extracted](crate::Agent::extract) from a model's answer.
 ///
@@ -205,18 +202,6 @@ impl Run {
         });
     }
 
-    /// Adds parts to the prompt of the next request, unless the run has ended.
-    pub(super) fn add_to_prompt(&mut self, parts: Vec<ContentPart>) -> Result<(), StopReason> {
-        match self.turn().next() {
-            Step::Done(Outcome::Answered) | Step::RequestModel | Step::RunCalls(_) => {}
-            Step::Done(outcome) => return Err(self.stop_reason(outcome)),
-        }
-        self.collect_added_messages();
-        // The parts may be added to the last message.
-        self.session.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
-        Ok(self.state.turn.add_user_parts(parts)?)
-    }
-
     /// Runs to the value, from whichever phase the run is in.
     async fn run_to_value<T: Extract>(&mut self) -> Result<(T, Vec<Fix>), StopReason> {
         let spec = OutputSpec::of::<T>();
@@ -280,8 +265,7 @@ impl Run {
                 Ok(value) => return Ok(value),
                 Err(invalid) => invalid,
             };
-            let feedback =
-                format!("{RETRY_PREFIX} {problem}\nGive the JSON again, whole, and nothing else.");
+            let feedback = retry_request(&problem);
             self.emit(|| parse_failure_event(kind, text.clone(), feedback.clone(), attempt));
             if attempt >= attempts {
                 return Err(self.extraction_failed(attempt, text, problem));
@@ -291,10 +275,6 @@ impl Run {
         }
     }
 }
-
-/// The first words of the messages that ask for a value, and that ask again.
-const REQUEST_PREFIX: &str = "Give the answer as JSON alone, in the form of this JSON Schema:";
-const RETRY_PREFIX: &str = "That is not it:";
 
 impl RunState {
     /// Removes the request for a value if the model has not replied to it. Else the next prompt
@@ -312,90 +292,4 @@ impl RunState {
             }
         });
     }
-}
-
-fn is_output_request(part: &ContentPart) -> bool {
-    let ContentPart::Text { text } = part else { return false };
-    // A blank line separates it from what the user wrote before.
-    let text = text.trim_start();
-    [REQUEST_PREFIX, RETRY_PREFIX].iter().any(|prefix| text.starts_with(prefix))
-}
-
-/// The output to request. Providers accept object schemas only: any other schema becomes the member
-/// `value` of an object.
-struct OutputSpec {
-    schema: Schema,
-    /// The schema of the member, if the output is wrapped.
-    member: Option<Schema>,
-}
-
-impl OutputSpec {
-    fn of<T: JsonSchema>() -> Self {
-        let schema = Schema::of::<T>();
-        let is_wrapped = schema.as_value().get("type").is_none_or(|kind| kind != "object");
-        if !is_wrapped {
-            return Self { schema, member: None };
-        }
-        let wrapper = Schema::from(json!({
-            "type": "object",
-            "properties": { "value": rebase(schema.as_value(), "/properties/value") },
-            "required": ["value"],
-            "additionalProperties": false,
-        }));
-        Self { schema: wrapper, member: Some(schema) }
-    }
-
-    /// Returns the message that asks for the output.
-    fn request(&self) -> String {
-        let schema = OrderedJson(self.schema.as_value());
-        format!("{REQUEST_PREFIX} {schema}")
-    }
-
-    /// Decodes the output, or returns what is wrong with it.
-    fn decode<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), Invalid> {
-        let Some(member) = &self.member else { return decode(text, &self.schema) };
-        let wrapped = decode(text, &self.schema).map(|(Wrapper { value }, fixes)| (value, fixes));
-        // A model may give the value without its wrapper. Then all that is wrong is within the
-        // value.
-        let is_wrapped =
-            || json::parse(text).is_ok_and(|parsed| parsed.value.get("value").is_some());
-        wrapped.or_else(|of_wrapped| {
-            decode(text, member)
-                .map_err(|of_value| if is_wrapped() { of_wrapped } else { of_value })
-        })
-    }
-}
-
-/// Why an output is invalid: the kind of failure, and the text for the model.
-type Invalid = (ReplyParseErrorKind, String);
-
-/// Repairs, validates and decodes a text.
-fn decode<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>), Invalid> {
-    let parsed = json::parse_as(text, schema.as_value()).map_err(|error| {
-        (ReplyParseErrorKind::Extraction, format!("it can't be read as JSON: {error}"))
-    })?;
-    if parsed.truncated {
-        return Err((ReplyParseErrorKind::Extraction, "it was cut off".to_owned()));
-    }
-    let is_valid = schema.check(&parsed.value).is_empty();
-    // From the text, not the value, which has lost the digits beyond 64 bits.
-    let decoded =
-        catch_panic(|| if is_valid { serde_json::from_str::<T>(parsed.json()).ok() } else { None });
-    let lines = match decoded {
-        Ok(Some(value)) => return Ok((value, parsed.fixes)),
-        Ok(None) => problems_of::<T>(schema, &parsed.value, parsed.json(), false).lines,
-        // The panic message is not for the model: it may quote anything.
-        Err(Panic(_)) => Vec::new(),
-    };
-    let problem = if lines.is_empty() {
-        "it can't be taken".to_owned()
-    } else {
-        format!("this is wrong with it:\n- {}", lines.join("\n- "))
-    };
-    Err((ReplyParseErrorKind::Validation, problem))
-}
-
-#[derive(serde::Deserialize)]
-struct Wrapper<T> {
-    value: T,
 }

@@ -31,6 +31,7 @@ mod extract;
 mod hook;
 mod limits;
 mod offered_tools;
+mod output_spec;
 mod paused;
 mod pending_call;
 mod persist;

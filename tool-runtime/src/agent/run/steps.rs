@@ -9,7 +9,7 @@ use crate::agent::deadline::RunDeadline;
 use crate::agent::stop_reason::stop_reason;
 use crate::agent::{Outcome, Step, StopReason, steering};
 use crate::event::RunEvent;
-use crate::message::{Message, ToolCall, ToolResult};
+use crate::message::{ContentPart, Message, ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::span;
 
@@ -118,6 +118,21 @@ impl Run {
             Step::Done(Outcome::Answered) => Ok(None),
             Step::Done(outcome) => Err(self.stop_reason(outcome)),
         }
+    }
+
+    /// Adds parts to the prompt of the next request, unless the run has ended.
+    pub(in crate::agent) fn add_to_prompt(
+        &mut self,
+        parts: Vec<ContentPart>,
+    ) -> Result<(), StopReason> {
+        match self.turn().next() {
+            Step::Done(Outcome::Answered) | Step::RequestModel | Step::RunCalls(_) => {}
+            Step::Done(outcome) => return Err(self.stop_reason(outcome)),
+        }
+        self.collect_added_messages();
+        // The parts may be added to the last message.
+        self.session.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
+        Ok(self.state.turn.add_user_parts(parts)?)
     }
 
     /// Fails if the run was cancelled or its time limit has passed.

@@ -11,6 +11,12 @@ fn normalized_key(key: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
+/// The member that claims a name, if its key differs, or a conflict between several claims.
+enum Claim {
+    By(usize),
+    Conflict,
+}
+
 /// Returns the indexes of the members to rename with their new names, for each name that exactly
 /// one member matches. None are renamed without fuel.
 pub(super) fn renames(
@@ -23,11 +29,6 @@ pub(super) fn renames(
         return Vec::new();
     }
     let Some(names) = schema.normalized_names(fuel, normalized_key) else { return Vec::new() };
-    /// The member that claims a name, if its key differs, or a conflict between several claims.
-    enum Claim {
-        By(usize),
-        Conflict,
-    }
     let mut claims: HashMap<&str, Claim> = HashMap::new();
     for (index, member) in members.iter().enumerate() {
         let Some(Some(name)) = names.get(&normalized_key(&member.key)) else { continue };

@@ -45,8 +45,8 @@ pub enum OnFailure {
 
 /// Sets what a blocked call means for the other calls of its reply.
 ///
-/// A call is blocked by an interceptor, a missing capability, a permission, an approver, a circuit
-/// breaker, a rate limit that leaves no time, or the limit of nested calls: see
+/// A call is blocked by an interceptor, a missing capability, a permission, an approver, an attempt
+/// hook, a circuit breaker, a rate limit that leaves no time, or the limit of nested calls: see
 /// [`BlockReason`](crate::event::BlockReason). A call that awaits approval does not count.
 ///
 /// ```

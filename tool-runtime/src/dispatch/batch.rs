@@ -16,6 +16,7 @@ use super::state::DispatchState;
 #[cfg(feature = "tracing")]
 use super::traced::run_call;
 use crate::event::{RunId, ToolExecution};
+use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::Snapshot;
 use crate::span;
@@ -43,12 +44,21 @@ pub(super) fn run_batch(
             let execution = if batch.scope.observers.is_empty() {
                 run_call(&batch, call).await
             } else {
-                Box::pin(run_observed(batch, call)).await
+                run_alone_observed(batch, call).await
             };
             return vec![execution];
         }
-        Box::pin(run_waves(&batch, calls, early)).await
+        run_waves(batch, calls, early).await
     }
+}
+
+/// Runs the only call of a batch, for observers.
+#[inline(never)]
+fn run_alone_observed(
+    batch: Arc<BatchContext>,
+    call: ToolCall,
+) -> BoxFuture<'static, ToolExecution> {
+    Box::pin(run_observed(batch, call))
 }
 
 #[inline]
@@ -104,18 +114,24 @@ fn batch_context(
 /// Receives each execution as soon as it is complete, before the batch is.
 type EarlyResults = Option<UnboundedSender<ToolExecution>>;
 
-async fn run_waves(
-    batch: &Arc<BatchContext>,
+/// Runs several calls.
+#[inline(never)]
+fn run_waves(
+    batch: Arc<BatchContext>,
     calls: Vec<ToolCall>,
     early: EarlyResults,
-) -> Vec<ToolExecution> {
-    let is_sequential =
-        |call: &ToolCall| batch.tools.definition(&call.name).is_some_and(|tool| tool.sequential);
-    let mut executions = Vec::with_capacity(calls.len());
-    for wave in waves(calls.iter().map(is_sequential)) {
-        executions.extend(run_wave(batch, calls.get(wave).unwrap_or_default(), &early).await);
-    }
-    executions
+) -> BoxFuture<'static, Vec<ToolExecution>> {
+    Box::pin(async move {
+        let is_sequential = |call: &ToolCall| {
+            batch.tools.definition(&call.name).is_some_and(|tool| tool.sequential)
+        };
+        let mut executions = Vec::with_capacity(calls.len());
+        for wave in waves(calls.iter().map(is_sequential)) {
+            let calls = calls.get(wave).unwrap_or_default();
+            executions.extend(run_wave(&batch, calls, &early).await);
+        }
+        executions
+    })
 }
 
 /// Runs one call in the caller's task, or several calls in separate tasks, to use all cores.

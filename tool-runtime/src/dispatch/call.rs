@@ -32,6 +32,7 @@ use super::resolve::resolve;
 use super::retries::run_attempts;
 use super::stop::{until_stopped, with_certainty};
 use crate::event::{ToolEvent, ToolExecution, micros};
+use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::tool::{ToolContext, ToolError, ToolOutput};
 
@@ -39,7 +40,7 @@ use crate::tool::{ToolContext, ToolError, ToolOutput};
 ///
 /// A call that no policy applies to skips the stages 1 to 6. Its future stays small that way: a
 /// future is moved before it runs, with space for everything that it might await, so the rarely
-/// needed stages are in a box. For the same reason, the call is in its final place from the
+/// needed stages are in a box, whose type is erased ([`BoxFuture`]). For the same reason, the call is in its final place from the
 /// beginning; an `async fn` would keep its parameters twice.
 #[inline]
 pub(super) fn run_call(
@@ -59,7 +60,7 @@ pub(super) fn run_call(
                 let result = run_attempt(&mut call).await;
                 result.map_err(|error| with_availability(batch, entry, error))
             }
-            None => Box::pin(run_with_policy(batch, &mut ctx, &mut record)).await,
+            None => run_with_policy(batch, &mut ctx, &mut record).await,
         };
         let result = result.map_err(|error| with_certainty(batch, &ctx, error));
 
@@ -80,30 +81,33 @@ pub(super) fn run_call(
 }
 
 /// Runs a call under the whole policy.
-async fn run_with_policy(
-    batch: &BatchContext,
-    ctx: &mut ToolContext,
-    record: &mut CallRecord,
-) -> CallResult {
-    let mut changes = RunChanges::default();
-    let intercepted = intercept(batch, ctx.call_mut(), &mut changes, record).await;
-    changes.apply_to(ctx);
-    let mut result = match intercepted {
-        Some(result) => result,
-        None => {
-            let result = until_stopped(batch, run_stages(batch, ctx, record)).await;
-            // An attempt that was dropped may have left spawned work behind.
-            end_attempt(ctx, record).await;
-            if let Some(open) = record.open_attempt.take() {
-                batch.state.policy.attempt_hooks.after_attempt(&open, ctx, &result).await;
+#[inline(never)]
+fn run_with_policy<'c>(
+    batch: &'c BatchContext,
+    ctx: &'c mut ToolContext,
+    record: &'c mut CallRecord,
+) -> BoxFuture<'c, CallResult> {
+    Box::pin(async move {
+        let mut changes = RunChanges::default();
+        let intercepted = intercept(batch, ctx.call_mut(), &mut changes, record).await;
+        changes.apply_to(ctx);
+        let mut result = match intercepted {
+            Some(result) => result,
+            None => {
+                let result = until_stopped(batch, run_stages(batch, ctx, record)).await;
+                // An attempt that was dropped may have left spawned work behind.
+                end_attempt(ctx, record).await;
+                if let Some(open) = record.open_attempt.take() {
+                    batch.state.policy.attempt_hooks.after_attempt(&open, ctx, &result).await;
+                }
+                result
             }
-            result
+        };
+        if ctx.attempts() == 0 {
+            result = result.map_err(|error| batch.indeterminate_if_resumed(ctx.call(), error));
         }
-    };
-    if ctx.attempts() == 0 {
-        result = result.map_err(|error| batch.indeterminate_if_resumed(ctx.call(), error));
-    }
-    result
+        result
+    })
 }
 
 /// Runs the stages from the name of a call to its result.

@@ -9,6 +9,7 @@ use crate::agent::deadline::RunDeadline;
 use crate::agent::stop_reason::stop_reason;
 use crate::agent::{Outcome, Step, StopReason, steering};
 use crate::event::RunEvent;
+use crate::guard::BoxFuture;
 use crate::message::{ContentPart, Message, ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::span;
@@ -16,36 +17,41 @@ use crate::span;
 impl Run {
     /// Runs the next step. Returns `None` if the model has answered, which need not be the end of
     /// the run.
-    pub(in crate::agent) async fn advance(&mut self) -> Result<Option<CompletedStep>, StopReason> {
-        let is_first = self.started.is_none();
-        if is_first {
-            self.started = Some(Instant::now());
-            self.state.is_end_emitted = false;
-            self.emit_started();
-        }
-        // The usage of the calls of a step that was dropped.
-        self.state.turn.add_metered(self.meter.take());
-        let span = self.events.span.clone();
-        let step = async {
-            let started = if is_first { self.start() } else { Ok(()) };
-            self.emit_added_messages();
-            started?;
-            // Save what was added or changed since the last step as well: the next step may take
-            // long.
-            if is_first || self.session.is_behind(&self.state) {
-                self.save().await?;
+    #[inline(never)]
+    pub(in crate::agent) fn advance(
+        &mut self,
+    ) -> BoxFuture<'_, Result<Option<CompletedStep>, StopReason>> {
+        Box::pin(async move {
+            let is_first = self.started.is_none();
+            if is_first {
+                self.started = Some(Instant::now());
+                self.state.is_end_emitted = false;
+                self.emit_started();
             }
-            self.emit_abandoned();
-            let step = self.step().await;
-            // A paused run was saved as it paused. A run that finds its answer has nothing new to
-            // save.
-            if !matches!(step, Ok(None) | Err(StopReason::AwaitingApproval(_))) {
-                self.state.is_end_emitted = step.is_err();
-                self.save().await?;
-            }
-            step
-        };
-        span::instrument(span, step, StopReason::error_type).await
+            // The usage of the calls of a step that was dropped.
+            self.state.turn.add_metered(self.meter.take());
+            let span = self.events.span.clone();
+            let step = async {
+                let started = if is_first { self.start() } else { Ok(()) };
+                self.emit_added_messages();
+                started?;
+                // Save what was added or changed since the last step as well: the next step may
+                // take long.
+                if is_first || self.session.is_behind(&self.state) {
+                    self.save().await?;
+                }
+                self.emit_abandoned();
+                let step = self.step().await;
+                // A paused run was saved as it paused. A run that finds its answer has nothing new
+                // to save.
+                if !matches!(step, Ok(None) | Err(StopReason::AwaitingApproval(_))) {
+                    self.state.is_end_emitted = step.is_err();
+                    self.save().await?;
+                }
+                step
+            };
+            span::instrument(span, step, StopReason::error_type).await
+        })
     }
 
     /// Checks that the run can start, and answers calls that were interrupted before it was

@@ -1,11 +1,18 @@
 //! Events that earlier versions wrote are read.
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
 use tool_runtime::event::{FileChange, FileOp, NetworkRequest, ProcessStart, ToolEvent};
 use tool_runtime::report::RunReport;
 use tool_runtime::{EffectRecord, Event};
 
 /// One `tool finished` event for each kind of effect, before effects carried data.
 const EFFECTS: &str = include_str!("../golden/event/effects.jsonl");
+
+/// The events of three runs, one nested: calls that succeed, fail, panic, are repaired, retried,
+/// approved and refused.
+const RUNS: &str = include_str!("../golden/event/runs.jsonl");
 
 #[test]
 fn effects_of_earlier_versions_deserialize() {
@@ -37,4 +44,25 @@ fn arguments_of_an_approval_request_that_were_a_value_deserialize() {
     let event: Event = serde_json::from_str(line).unwrap();
     let Some(ToolEvent::ApprovalRequested { json, .. }) = event.tool_event() else { panic!() };
     assert_eq!(json, r#"{"to":"Ada"}"#);
+}
+
+#[test]
+fn events_of_earlier_versions_are_written_as_before() {
+    let mut actions = BTreeSet::new();
+    for line in RUNS.lines() {
+        let mut written: Value = serde_json::from_str(line).unwrap();
+        actions.insert(format!("{} {}", written["layer"], written["action"]).replace('"', ""));
+        let event: Event = serde_json::from_str(line).unwrap();
+        if let Some(ToolEvent::ApprovalRequested { json, .. }) = event.tool_event() {
+            // A text has all digits of numbers.
+            written["arguments"] = json.as_str().into();
+        }
+        assert_eq!(serde_json::to_value(&event).unwrap(), written);
+    }
+    let of_runs = ["started", "said", "finished"].map(|action| format!("run {action}"));
+    let of_models = ["asked", "replied"].map(|action| format!("model {action}"));
+    let of_tools = ["started", "asked", "approved", "blocked", "retried", "progress", "finished"];
+    let of_tools = of_tools.map(|action| format!("tool {action}"));
+    assert_eq!(actions, of_runs.into_iter().chain(of_models).chain(of_tools).collect());
+    RunReport::from_json_lines(RUNS.as_bytes()).unwrap();
 }

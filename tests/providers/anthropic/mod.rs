@@ -208,6 +208,10 @@ async fn options_set_their_members() {
         ),
         (set().max_tokens(9).temperature(0.5), json!({ "max_tokens": 9, "temperature": 0.5 })),
         (set().stop("END").extra("top_k", 3), json!({ "stop_sequences": ["END"], "top_k": 3 })),
+        (
+            set().extra("cache_control", json!({ "type": "ephemeral" })),
+            json!({ "cache_control": { "type": "ephemeral" } }),
+        ),
     ] {
         let (tools, messages) = ([&tool], [Message::user("Hello")]);
         let mut body =

@@ -164,6 +164,49 @@ fn number_of_waiting_sessions_is_bounded() {
     assert!(steering.for_session("another").push("Wait!").is_err());
 }
 
+/// Gives its own run a message of the user, and stops it.
+#[tool(effect = "write")]
+async fn remind(ctx: &ToolContext) -> String {
+    ctx.record(EffectRecord::stop("enough"));
+    let pushed = ctx.get::<Steering>().unwrap().push("Do not forget.");
+    pushed.map_or_else(|full| full.to_string(), |()| "ok".into())
+}
+
+/// Calls a tool in each reply.
+struct Reminds;
+
+#[async_trait]
+impl ChatModel for Reminds {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        Ok(ChatReply::default().call("remind", "{}"))
+    }
+}
+
+#[tokio::test]
+async fn messages_for_runs_that_are_over_leave_room_for_others() {
+    let steering = Steering::new();
+    let (answers, recorder) = steered(&steering);
+    let run = answers.start("Go");
+    steering.for_run(run.id()).push("in progress").unwrap();
+    let stopped_run = RunId::random();
+    steering.for_run(stopped_run).push("never started").unwrap();
+    // Each leaves a message behind when it is stopped.
+    let reminds = Agent::new(Reminds, tools![remind]).steering(&steering);
+    for n in 0..1_100 {
+        let mut stopped = reminds.start("Go");
+        while stopped.next().await.is_some() {}
+        if n % 2 == 0 {
+            stopped.finish().await.unwrap_err();
+        }
+    }
+    steering.push("to any").unwrap();
+    steering.for_session("ada").push("to ada").unwrap();
+    assert!(steering.for_run(stopped_run).is_empty());
+    run.finish().await.unwrap();
+    answers.session(MemoryStore::new(), "ada").run("Go").await.unwrap();
+    assert_eq!(delivered(&recorder), ["in progress", "to any", "to ada"]);
+}
+
 /// A message of a thread: whether it is the user's, and its number of bytes.
 type Push = (bool, usize);
 

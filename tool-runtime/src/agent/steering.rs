@@ -5,20 +5,24 @@
 //!
 //! # Invariants
 //! - The queue of an address is bounded in number and bytes, and so is the number of queues.
-//! - A message with the authority of the user is delivered once, or its push returns an error.
+//! - A message with the authority of the user to a session or a run in progress is delivered once,
+//!   or its push returns an error.
 //! - A message from an untrusted source never causes a model request.
+//! - Runs that have ended or were dropped take no room from others.
 
 mod queue;
+mod run_in_progress;
 mod trusted_text;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::event::{MessageSource, RunEvent, RunId};
 use crate::message::{ContentPart, Untrusted, escape_template_tokens};
 pub(super) use queue::QueuedMessage;
 use queue::{Bounds, Queue};
+pub(super) use run_in_progress::RunInProgress;
 pub(super) use trusted_text::trusted_text;
 
 /// The maximum number of runs and sessions for which messages wait.
@@ -74,8 +78,11 @@ const MAX_QUEUES: usize = 1_000;
 /// [`bounded`](Self::bounded) sets other bounds. If there is no room, the oldest untrusted messages
 /// are dropped, and the model receives their number with the next messages. If the messages of the
 /// user alone leave no room, a [`push`](Self::push) returns an error, and an untrusted message is
-/// dropped. Messages wait for at most 1,000 addresses; beyond that, the oldest address without a
-/// message of the user is dropped.
+/// dropped.
+///
+/// Messages wait for at most 1,000 addresses. Beyond that, the messages of one address are dropped:
+/// of the oldest without a message of the user, or else of the oldest run that is not in progress,
+/// such as one that has ended. If there is none, a push to another address returns an error.
 #[derive(Clone, Debug, Default)]
 pub struct Steering {
     queues: Arc<Mutex<Queues>>,
@@ -98,6 +105,7 @@ enum Address {
 struct Queues {
     bounds: Bounds,
     by_address: HashMap<Address, Queue>,
+    in_progress: HashSet<RunId>,
     /// The number of messages that were ever pushed.
     count: u64,
 }
@@ -209,7 +217,8 @@ impl Steering {
 
     /// Returns a handle to the same queue, whose messages only this run receives.
     ///
-    /// They are dropped when the run ends with an answer.
+    /// They are dropped when the run ends with an answer. If it stops for another reason, they wait
+    /// for it to be resumed, as long as there is [room](Self#bounds).
     #[must_use]
     pub fn for_run(&self, run: RunId) -> Self {
         self.to(Address::Run(run))
@@ -225,7 +234,7 @@ impl Steering {
     ///
     /// # Errors
     /// Returns [`SteeringFull`] if messages of the user leave no room for the text, also if they
-    /// wait for 1,000 other addresses. Untrusted messages are dropped to make room.
+    /// wait for 1,000 other sessions and runs in progress.
     pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringFull> {
         let mut queues = self.lock();
         let Bounds { max_messages, max_bytes } = queues.bounds;
@@ -328,10 +337,16 @@ impl Queues {
         queue.push(message, self.bounds)
     }
 
-    /// Drops the oldest queue without a message of the user. Returns false if there is none.
+    /// Drops the oldest queue without a message of the user, or else that of the oldest run that is
+    /// not in progress. Returns false if there is none.
     fn drop_queue(&mut self) -> bool {
-        let droppable = self.by_address.iter().filter(|(_, queue)| !queue.has_trusted());
-        let oldest = droppable.min_by_key(|(_, queue)| queue.first_number());
+        let is_idle = |address: &Address| match address {
+            Address::Run(run) => !self.in_progress.contains(run),
+            Address::Any | Address::Session(_) => false,
+        };
+        let droppable = self.by_address.iter();
+        let droppable = droppable.filter(|(to, queue)| !queue.has_trusted() || is_idle(to));
+        let oldest = droppable.min_by_key(|(_, queue)| (queue.has_trusted(), queue.first_number()));
         let oldest = oldest.map(|(address, _)| address.clone());
         oldest.is_some_and(|address| self.by_address.remove(&address).is_some())
     }

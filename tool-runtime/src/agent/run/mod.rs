@@ -41,6 +41,7 @@ use super::answer::stopped_at;
 use super::config::AgentConfig;
 use super::exchange::BoxedDeltaSink;
 use super::state::RunState;
+use super::steering::RunInProgress;
 use super::{Answer, StopReason, Stopped, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunId, ToolExecution};
@@ -148,11 +149,13 @@ impl Run {
         let registry = agent.registry.clone().unwrap_or_default();
         let dispatcher = agent.dispatcher.for_run(registry, state.run, state.approved.clone());
         let events = RunEvents::new(state.run, agent.name.as_deref());
+        let steering = agent.steering.as_ref();
+        let in_progress = steering.map(|steering| RunInProgress::new(steering, state.run));
         Self {
             agent,
             dispatcher,
             state,
-            requests: RequestState::default(),
+            requests: RequestState { _in_progress: in_progress, ..RequestState::default() },
             meter: UsageMeter::default(),
             events,
             session: RunSession::default(),

@@ -13,6 +13,7 @@ use crate::agent::budget::RequestBudget;
 use crate::agent::exchange::{BoxedDeltaSink, ModelExchange, prepare_request};
 use crate::agent::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
+use crate::agent::steering::RunInProgress;
 use crate::event::{ModelEvent, ToolEvent, micros};
 use crate::guard::{drop_guarded, error_text};
 use crate::message::{ToolCall, Usage};
@@ -33,6 +34,8 @@ pub(in crate::agent) struct RequestState {
     pub(super) offered: Option<Snapshot>,
     /// Whether the last step delivered messages, so that the next one requests a reply.
     pub(super) follows_steering: bool,
+    /// Keeps the messages for this run in the queue of the agent.
+    pub(super) _in_progress: Option<RunInProgress>,
 }
 
 impl Run {

@@ -18,6 +18,11 @@ impl Tool for Panicking {
     }
 }
 
+/// A schema without its definitions.
+fn dangling() -> Value {
+    json!({ "type": "object", "properties": { "at": { "$ref": "#/$defs/Place" } } })
+}
+
 fn foreign_list() -> Tools {
     let long = "n".repeat(1000);
     let tools = [
@@ -28,6 +33,7 @@ fn foreign_list() -> Tools {
         named("good", "Another."),
         named("taken", "It."),
         named(&long, "It."),
+        with_schema("dangling", "It.", dangling()),
         named("last", "It."),
     ];
     tools.into_iter().collect()
@@ -51,6 +57,7 @@ fn each_invalid_tool_is_reported_and_the_others_are_registered() {
         (4, Some("good"), "duplicate tool name `p__good`"),
         (5, Some("taken"), "tool name conflict: `p__taken`"),
         (6, Some(long.as_str()), "invalid tool name `nnn"),
+        (7, Some("dangling"), "refer to `#/$defs/Place`, which does not exist"),
     ];
     assert_eq!(report.skipped.len(), expected.len());
     for (skipped, (index, name, text)) in report.skipped.iter().zip(expected) {
@@ -62,7 +69,7 @@ fn each_invalid_tool_is_reported_and_the_others_are_registered() {
     assert_eq!(names(&registry), ["good", "last", "older", "p__taken"]);
 
     let report = registry.replace_valid_from("p", foreign_list()).unwrap();
-    assert_eq!((report.removed.len(), report.skipped.len()), (3, 6));
+    assert_eq!((report.removed.len(), report.skipped.len()), (3, 7));
     assert_eq!(names(&registry), ["good", "last", "p__taken"]);
     let error = registry.replace_valid_from("p__", foreign_list()).unwrap_err();
     assert!(matches!(error, RegistryError::ProviderName { .. }));

@@ -166,3 +166,43 @@ fn unsupported_definitions_are_refused() {
     let text = "description of tool `x` is too long: 65537 bytes, at most 65536";
     assert_eq!(refused("x", &"x".repeat(65_537), object()), text);
 }
+
+#[test]
+fn reference_to_a_missing_part_of_the_schema_is_refused() {
+    let missing = json!({ "$ref": "#/$defs/Missing" });
+    for (part, is_valid) in [
+        (json!({ "$ref": "#" }), true),
+        (json!({ "$ref": "#/$defs/Place" }), true),
+        (json!({ "$ref": "#/$defs/Pl%61ce" }), true),
+        (json!({ "$ref": "#/$defs/a~1b" }), true),
+        (json!({ "$ref": "#/properties/at" }), true),
+        // What only other implementations resolve is left to them.
+        (json!({ "$ref": "#anchor" }), true),
+        (json!({ "$ref": "https://example.com/place.json" }), true),
+        // Values and names of members are no references.
+        (json!({ "enum": [missing], "default": missing, "examples": [missing] }), true),
+        (json!({ "properties": { "$ref": { "type": "string" } } }), true),
+        (missing.clone(), false),
+        (json!({ "$ref": "#/definitions/Place" }), false),
+        (json!({ "type": "array", "items": missing }), false),
+        (json!({ "anyOf": [{ "type": "null" }, missing] }), false),
+        (json!({ "properties": { "deep": { "additionalProperties": missing } } }), false),
+        (json!({ "$ref": "#/$defs/Outer" }), true),
+        (json!({ "$defs": { "Inner": missing } }), false),
+    ] {
+        let schema = json!({
+            "type": "object",
+            "properties": { "at": part },
+            "$defs": {
+                "Place": { "type": "string" },
+                "a/b": { "type": "string" },
+                "Outer": { "$ref": "#/$defs/Place" },
+            },
+        });
+        let checked = ToolDefinition::new("visit", "Visits a place.", schema).validate();
+        assert_eq!(checked.is_ok(), is_valid, "{part}");
+        let is_dangling =
+            matches!(checked, Err(tool_runtime::DefinitionError::DanglingReference { .. }));
+        assert_eq!(is_dangling, !is_valid, "{part}");
+    }
+}

@@ -79,6 +79,18 @@ pub(super) fn unsupported_pattern(schema: &Value) -> Option<&str> {
     found.get()
 }
 
+/// Returns the first reference to a part of the schema that doesn't exist.
+pub(super) fn dangling_reference(schema: &Value) -> Option<&str> {
+    let found = Cell::new(None);
+    any(schema, |rules, _| {
+        let reference = rules.get("$ref").and_then(Value::as_str);
+        let is_dangling = |path: &&str| path.starts_with("#/") && resolve(schema, path).is_none();
+        found.set(reference.filter(is_dangling));
+        found.get().is_some()
+    });
+    found.get()
+}
+
 /// Returns true if `schema` names the members of an object anywhere but at its root.
 pub(super) fn has_nested_objects(schema: &Value) -> bool {
     let root = schema.as_object();

@@ -217,6 +217,11 @@ impl Schema {
         constraints::unsupported_pattern(&self.document)
     }
 
+    /// Returns the first reference to a part of the schema that doesn't exist.
+    pub(crate) fn dangling_reference(&self) -> Option<&str> {
+        constraints::dangling_reference(&self.document)
+    }
+
     /// Returns true if a value below the root is an object with named members.
     pub(crate) fn has_nested_objects(&self) -> bool {
         constraints::has_nested_objects(&self.document)

@@ -348,6 +348,10 @@ impl ToolDefinition {
             let found = shortened(&kind.to_string());
             return Err(DefinitionError::ParametersNotObject { name: name(), found });
         }
+        if let Some(reference) = self.parameters.dangling_reference() {
+            let reference = shortened(reference);
+            return Err(DefinitionError::DanglingReference { name: name(), reference });
+        }
         if parameters.pointer("/properties/").is_some() {
             return Err(DefinitionError::UnnamedArgument { name: name() });
         }

@@ -124,6 +124,15 @@ pub enum DefinitionError {
         /// The keyword `type` of the schema as JSON, truncated; `null` if it is absent.
         found: String,
     },
+    /// The schema of the parameters refers to a part of itself that does not exist. A model
+    /// provider refuses requests with such a schema.
+    #[error("parameters of tool `{name}` refer to `{reference}`, which does not exist")]
+    DanglingReference {
+        /// The name of the tool.
+        name: String,
+        /// The reference as it is written, truncated.
+        reference: String,
+    },
     /// An argument has no name, such as a parameter that is a pattern.
     #[error(
         "tool `{name}` has an argument without a name: name the parameter, or use an args struct"

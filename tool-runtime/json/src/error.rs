@@ -42,7 +42,7 @@ pub enum ParseErrorKind {
     Number,
     /// A key occurs twice, with two values.
     Conflict,
-    /// The arguments seem to be inside another object, and none is a member of this one.
+    /// The arguments seem to be inside another object, none of whose members the schema declares.
     Envelope,
     /// The text or its repairs exceed the [`Options`](super::Options).
     Limit,

@@ -202,15 +202,16 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 /// coerced is returned as it was written: it may not satisfy the schema.
 /// [`parse_valid`] also checks it.
 ///
-/// The work is limited by the length of the text, whatever the schema: 16 steps for each byte, and
-/// 16,384 more. Reading a value, and comparing it with eight values of an `enum`, is a step each. A
-/// schema of megabytes may exhaust them: the remaining values are then returned as they were
-/// written. Damaged text is read without the keys of a location with more than 256 subschemas.
+/// Coercion has 16,384 steps, and 16 more for each byte of the text, whatever the size of the
+/// schema. Reading a value takes one step, and so does comparing it with eight values of an `enum`.
+/// If a schema of megabytes exhausts the steps, the remaining values are returned as they were
+/// written. If more than 256 subschemas apply at a location, the repair of damaged text does not
+/// use their keys.
 ///
 /// # Errors
-/// Returns a [`ParseError`] in the cases of [`parse`], and with [`ParseErrorKind::Envelope`] if the
-/// schema accepts the value although no member of it is known and the arguments seem to be inside
-/// another object.
+/// Returns the errors of [`parse`], and a [`ParseError`] of the kind [`ParseErrorKind::Envelope`]
+/// if the arguments seem to be inside another object. This is an error only if the schema accepts
+/// that object although it declares none of its members.
 ///
 /// ```
 /// use serde_json::json;

@@ -27,7 +27,10 @@ use crate::message::{Message, Usage};
 pub struct Answer {
     /// The text of the model's last reply.
     pub text: String,
-    /// The transcript of the conversation, including the answer.
+    /// The transcript of the conversation, including the answer. If the run of a session loaded
+    /// only a [part of the
+    /// messages](crate::guide::sessions#limit-what-a-model-sees-of-a-long-conversation), this is
+    /// that part.
     pub transcript: Vec<Message>,
     /// The tools that were offered or discovered in this conversation.
     pub offered_tools: OfferedTools,

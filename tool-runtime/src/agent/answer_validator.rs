@@ -52,7 +52,7 @@ pub trait AnswerValidator: Send + Sync {
     /// [`AnswerRejected`](crate::StopReason::AnswerRejected).
     ///
     /// # Errors
-    /// Returns the message to the model that rejects the answer, such as what to change.
+    /// If the answer is rejected, returns the message for the model, for instance what to change.
     ///
     /// # Cancellation
     /// The future is dropped if the run is cancelled or reaches its time limit.

@@ -1,4 +1,4 @@
-//! Pending calls of a paused run, and the error of a decision or answer that is not accepted.
+//! Pending calls of a paused run, and the reasons to refuse a decision or an answer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -218,8 +218,7 @@ impl fmt::Debug for PendingCall {
     }
 }
 
-/// The error of a decision on a pending call, or of an answer to its question, that is not
-/// accepted.
+/// The reason why a decision on a pending call, or an answer to its question, is not accepted.
 ///
 /// ```
 /// use tool_runtime::agent::PendingCallError;

@@ -50,7 +50,7 @@ impl Agent {
     ///
     /// If the options require a tool call, they do so for the first request of a run only: else the
     /// run would never end. [`ToolChoice::None`](crate::ToolChoice::None) applies to all requests.
-    /// A call that the choice does not allow is answered with `TOOL_DENIED` and does not run.
+    /// A call that the choice does not allow does not run; its result is `TOOL_DENIED`.
     #[must_use]
     pub fn options(mut self, options: ChatOptions) -> Self {
         self.config_mut().options = options;

@@ -76,9 +76,9 @@ const MAX_QUEUES: usize = 1_000;
 /// # Bounds
 /// By default, at most 100 messages and 256 KiB of text wait for each address;
 /// [`bounded`](Self::bounded) sets other bounds. If there is no room, the oldest untrusted messages
-/// are dropped, and the model receives their number with the next messages. If the messages of the
-/// user alone leave no room, a [`push`](Self::push) returns an error, and an untrusted message is
-/// dropped.
+/// are dropped, and the model receives the number of dropped messages with the next ones. If
+/// messages of the user fill the queue, [`push`](Self::push) returns an error and
+/// [`push_untrusted`](Self::push_untrusted) drops its message.
 ///
 /// Messages wait for at most 1,000 addresses. Beyond that, the messages of one address are dropped:
 /// of the oldest without a message of the user, or else of the oldest run that is not in progress,
@@ -185,7 +185,8 @@ impl Steering {
         Self { escapes_template_tokens: true, ..self }
     }
 
-    /// Returns a handle to the same queue, whose messages only runs of this session receive.
+    /// Returns a handle to the same queue for one session. Only runs of this session receive its
+    /// messages.
     ///
     /// Use it in a server in which many sessions share one agent:
     ///
@@ -215,10 +216,10 @@ impl Steering {
         self.to(Address::Session(session.into()))
     }
 
-    /// Returns a handle to the same queue, whose messages only this run receives.
+    /// Returns a handle to the same queue for one run. Only this run receives its messages.
     ///
-    /// They are dropped when the run ends with an answer. If it stops for another reason, they wait
-    /// for it to be resumed, as long as there is [room](Self#bounds).
+    /// Undelivered messages are dropped when the run ends with an answer. If the run stops for
+    /// another reason, they wait until it is resumed, as long as there is [room](Self#bounds).
     #[must_use]
     pub fn for_run(&self, run: RunId) -> Self {
         self.to(Address::Run(run))
@@ -233,8 +234,9 @@ impl Steering {
     /// If the model has already answered, the run continues for one more turn.
     ///
     /// # Errors
-    /// Returns [`SteeringFull`] if messages of the user leave no room for the text, also if they
-    /// wait for 1,000 other sessions and runs in progress.
+    /// Returns [`SteeringFull`] if messages of the user fill the queue of this address, or if they
+    /// wait for 1,000 other sessions and runs in progress. Untrusted messages are dropped first, to
+    /// make room.
     pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringFull> {
         let mut queues = self.lock();
         let Bounds { max_messages, max_bytes } = queues.bounds;
@@ -251,9 +253,9 @@ impl Steering {
     /// The text waits for the next model request: it does not continue a run whose model has
     /// answered. If there is no room, the oldest untrusted messages are dropped.
     ///
-    /// The model receives the text between tags that say that it holds no instructions. The source
-    /// may be untrusted as well, such as the title of a page: it is sent within the opening tag,
-    /// and truncated to 80 characters.
+    /// The model receives the text between tags, with a notice that the text is information without
+    /// authority. The source may be untrusted as well, such as the title of a page: it is sent
+    /// within the opening tag, and truncated to 80 characters.
     pub fn push_untrusted(&self, source: &str, text: &str) {
         let escape = |text| {
             if self.escapes_template_tokens {

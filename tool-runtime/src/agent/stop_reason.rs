@@ -70,9 +70,9 @@ pub enum StopReason {
     /// Calls, or calls of their nested runs, await approval, or the answers to their
     /// [questions](crate::agent::PendingCall::question).
     ///
-    /// Decide on them or answer them, and pass the paused run to
-    /// [`Agent::resume`](crate::Agent::resume). In the transcript, these calls have pending results,
-    /// so you can also pass it to a new run.
+    /// Record decisions and answers, and pass the paused run to
+    /// [`Agent::resume`](crate::Agent::resume). In the transcript, these calls have pending
+    /// results, so you can also pass the transcript to a new run.
     #[error("{}", approval_error(.0))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was blocked, and the policy stops the run for that. See
@@ -127,8 +127,8 @@ pub enum StopReason {
     /// The driver could parse none of the model's replies, in as many attempts as it allows.
     #[error(transparent)]
     UnparsableReply(Box<ReplyParseError>),
-    /// A [validator](super::AnswerValidator) rejected the model's answers, in as many attempts as
-    /// the agent allows, or panicked.
+    /// A [validator](super::AnswerValidator) rejected as many answers as the agent
+    /// [allows](crate::Agent::answer_attempts), or it panicked.
     #[error("answer rejected after {}: {reason}", counted(*attempts, "attempt"))]
     AnswerRejected {
         /// The number of answers that were rejected in a row.

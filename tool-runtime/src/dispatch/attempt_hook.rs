@@ -12,18 +12,18 @@ use crate::tool::{
     Resumption, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput, ValidatedArguments,
 };
 
-/// Runs before and after each attempt of a call: for journals, and to run tools elsewhere.
+/// Runs before and after each attempt of a call, for journals and for tools that run elsewhere.
 ///
-/// An [interceptor](super::Interceptor) runs before all other parts of the policy, an attempt hook
-/// after them: the call is authorized and admitted, and the tool is invoked next, with exactly the
-/// arguments that the hook sees. A call that the policy blocks, or whose output is cached, has no
-/// attempt; a call that is retried has several.
+/// An [interceptor](super::Interceptor) runs before all other stages of the policy. An attempt hook
+/// runs after them: the call is authorized and admitted, and the tool is invoked next, with exactly
+/// the arguments that the hook receives. A call that the policy blocks, or whose output is cached,
+/// has no attempt; a call that is retried has several.
 ///
-/// Of several hooks the first is the outermost: [`before_attempt`](Self::before_attempt) runs in
-/// the order in which they were [added](crate::Policy::attempt_hook),
-/// [`after_attempt`](Self::after_attempt) in the reverse order, for those hooks whose
-/// `before_attempt` returned [`AttemptAction::Run`]. A hook that panics before an attempt refuses
-/// it; a panic after an attempt is ignored.
+/// If there are several hooks, the first one is the outermost:
+/// [`before_attempt`](Self::before_attempt) runs in the order in which they were
+/// [added](crate::Policy::attempt_hook), [`after_attempt`](Self::after_attempt) in the reverse
+/// order, for those hooks whose `before_attempt` returned [`AttemptAction::Run`]. A hook that
+/// panics before an attempt refuses it; a panic after an attempt is ignored.
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
@@ -87,15 +87,15 @@ pub trait AttemptHook: Send + Sync {
     ///
     /// # Cancellation
     /// The future is dropped if the call is cancelled or a deadline passes. The call then counts as
-    /// one that may have run, since the hook may have run it elsewhere.
+    /// started, because the hook may have run the tool elsewhere.
     async fn before_attempt(&self, attempt: &Attempt<'_>) -> AttemptAction;
 
     /// Runs after an attempt, with its result before redaction. Default: does nothing.
     ///
-    /// If the attempt timed out, or if the call was cancelled or the deadline of its batch passed,
-    /// the result is that error. The tool may have had effects all the same. If the future of the
-    /// dispatcher is dropped or the process ends, this method is not called: an attempt that has
-    /// started and not ended may have had effects.
+    /// If the attempt timed out, the call was cancelled, or the deadline of its batch passed, the
+    /// result is the corresponding error. The tool may have had effects nevertheless. If the future
+    /// of the dispatcher is dropped or the process ends, this method is not called: an attempt that
+    /// has started and not ended may have had effects.
     ///
     /// # Cancellation
     /// The future is dropped if the call is cancelled or a deadline passes while it runs.

@@ -1,6 +1,7 @@
 //! The path of one call, from its name to its execution, as a list of stages.
 //!
-//! 1. **Intercept**: interceptors see the call and may answer or block it (`intercept.rs`).
+//! 1. **Intercept**: interceptors may change or block the call, or return a result in its place
+//!    (`intercept.rs`).
 //! 2. **Resolve**: the name is resolved to a tool of the snapshot (`resolve.rs`).
 //! 3. **Decode and validate**: the arguments are repaired and validated (`call_context.rs`): here
 //!    if stage 4 or 5 examines them, otherwise after stage 4. A tool that decodes its arguments
@@ -136,7 +137,8 @@ async fn run_stages(
     if is_memoized { memoize(&mut call).await } else { admit_and_execute(&mut call).await }
 }
 
-/// Runs the interceptors before a call. Returns its result if one of them answered or blocked it.
+/// Runs the interceptors before a call. Returns a result if one of them blocked the call or
+/// returned a result in its place.
 async fn intercept(
     batch: &BatchContext,
     call: &mut ToolCall,

@@ -34,8 +34,8 @@ pub(super) struct BatchContext {
     pub(super) callable: OnceLock<CallableTools>,
     /// The search for tools that unknown names may mean.
     pub(super) suggestions: OnceLock<Box<ToolSuggestions>>,
-    /// The run that memoized outputs belong to, if the calls belong to none: the id of a run
-    /// that consists of the outermost batch.
+    /// The run to which memoized outputs belong if the calls are outside of a run: an id for the
+    /// outermost batch.
     pub(super) own_run: OnceLock<RunId>,
 }
 

@@ -91,8 +91,8 @@ pub trait Interceptor: Send + Sync {
         InterceptAction::Run
     }
 
-    /// Runs after a call, also after one that was blocked or answered, and may change the
-    /// execution.
+    /// Runs after a call, even if the call was blocked or an interceptor returned its result, and
+    /// may change the execution.
     ///
     /// The run waits for this method; no timeout applies to it. Default: the execution stays
     /// unchanged.
@@ -223,8 +223,8 @@ impl Interceptors {
         self.0.push(interceptor);
     }
 
-    /// Runs the interceptors before a call. Returns its result if one of them answered or blocked
-    /// it.
+    /// Runs the interceptors before a call. Returns a result if one of them blocked the call or
+    /// returned a result in its place.
     pub(super) async fn before_call(
         &self,
         call: &mut ToolCall,

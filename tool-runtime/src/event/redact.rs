@@ -146,7 +146,7 @@ impl Redactor {
         effects.iter_mut().for_each(|effect| self.redact_effect(effect));
     }
 
-    /// Redacts the texts of a part. The data of images, sounds and files is not searched.
+    /// Redacts the texts of a part. The data of images, audio and files is not searched.
     fn redact_part(&self, part: &mut ContentPart) {
         match part {
             ContentPart::Text { text } => self.redact(text),

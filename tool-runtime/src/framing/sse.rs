@@ -105,7 +105,7 @@ impl SseEvent {
 impl SseDecoder {
     /// Creates a decoder of events of at most `max_bytes` bytes.
     ///
-    /// The bytes are counted as they are sent. Names of fields count for the current line only.
+    /// All bytes of an event count, except the field names of its completed lines.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             max_bytes,

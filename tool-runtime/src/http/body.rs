@@ -1,4 +1,4 @@
-//! Bodies of responses.
+//! Bodies of HTTP responses, read in chunks.
 
 use std::fmt;
 

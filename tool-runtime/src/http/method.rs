@@ -1,4 +1,4 @@
-//! Methods of requests.
+//! Methods of HTTP requests.
 
 use std::fmt;
 

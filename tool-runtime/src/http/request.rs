@@ -1,4 +1,4 @@
-//! Requests.
+//! HTTP requests that a transport sends.
 
 use std::fmt;
 

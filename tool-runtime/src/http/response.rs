@@ -1,4 +1,4 @@
-//! Responses.
+//! HTTP responses that a transport returns.
 
 use super::{Headers, HttpBody};
 

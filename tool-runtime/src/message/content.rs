@@ -8,7 +8,7 @@ use super::{Audio, EmbeddedResource, FileData, Image, Media, ResourceData, Resou
 ///
 /// The parts are sent in their order. Not every model accepts every kind: links and the text of
 /// resources are sent as text, and data that the API of the model does not accept is replaced by a
-/// note that says what was left out.
+/// note with its type and size.
 ///
 /// ```
 /// use tool_runtime::{ContentPart, Image, Message};

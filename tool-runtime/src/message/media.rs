@@ -17,7 +17,7 @@ pub struct Image {
     pub base64: String,
 }
 
-/// A sound for a model that accepts audio.
+/// Audio data for a model that accepts audio.
 ///
 /// ```
 /// use tool_runtime::ToolOutput;
@@ -30,7 +30,7 @@ pub struct Image {
 pub struct Audio {
     /// The media type, such as `audio/wav`.
     pub media_type: String,
-    /// The bytes of the sound, in base64.
+    /// The bytes of the audio, in base64.
     pub base64: String,
 }
 
@@ -82,7 +82,7 @@ pub struct Media<'a> {
 }
 
 impl Audio {
-    /// Creates a sound from its media type and its bytes in base64.
+    /// Creates audio from its media type and its bytes in base64.
     pub fn new(media_type: impl Into<String>, base64: impl Into<String>) -> Self {
         Self { media_type: media_type.into(), base64: base64.into() }
     }

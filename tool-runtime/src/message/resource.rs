@@ -34,8 +34,8 @@ pub struct ResourceLink {
 
 /// A resource with its content.
 ///
-/// A model receives text with the URI before it, and data like an image, a sound or a file of the
-/// same media type.
+/// A model receives the URI and then the text. It receives bytes in the same way as an image, audio
+/// or a file of the same media type.
 ///
 /// ```
 /// use tool_runtime::ToolOutput;

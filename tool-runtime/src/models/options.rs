@@ -45,10 +45,10 @@ pub struct ChatOptions {
 /// The required tool must be offered. A request that requires a tool and offers none, or not the
 /// named one, is not sent: it fails with [`ModelError::Setup`](super::ModelError::Setup).
 ///
-/// An agent applies a required call to the first request of a run only: else the run would never
-/// end. It does not check that the model complies, and takes a reply without calls as the answer. A
-/// call that the choice does not allow does not run, whatever the model and the driver do: its
-/// result is `TOOL_DENIED` with what the model may call now.
+/// An agent applies a required call to the first request of a run only: otherwise, the run would
+/// never end. It does not check that the model complies, and takes a reply without calls as the
+/// answer. A call that the choice does not allow does not run, whatever the model and the driver
+/// do: its result is `TOOL_DENIED` with what the model may call now.
 ///
 /// ```
 /// use tool_runtime::{ChatOptions, ToolChoice};

@@ -7,15 +7,16 @@
 //!
 //! # When this program ends
 //!
-//! Nothing that it started outlives it, whether it returns, exits, panics or is killed, or is
-//! stopped by Ctrl-C at a terminal:
+//! All processes that this program started end with it, whether it returns, exits, panics, is
+//! killed, or is stopped by Ctrl-C at a terminal:
 //!
 //! - On Unix, a shell (`sh` on `PATH`) waits beside the program and then kills the process groups
-//!   that are left (`watchdog.rs`). Where there is no shell, they survive if the program is killed.
-//! - On Linux, it also kills the processes that left their group, as daemons and the jobs of an
-//!   interactive shell do. It knows them by the environment variable `TOOL_RUNTIME_PROGRAM`, which
-//!   a process inherits. One that leaves the group and also clears its environment, or runs as
-//!   another user, survives. On other Unix systems, all processes that leave the group do.
+//!   that are left (`watchdog.rs`). Without a shell, the groups survive if the program is killed.
+//! - On Linux, the shell also kills the processes that left their group, as daemons and the jobs of
+//!   an interactive shell do. It finds them by the environment variable `TOOL_RUNTIME_PROGRAM`,
+//!   which a process inherits. A process that leaves its group survives if it also clears its
+//!   environment or runs as another user. On other Unix systems, every process that leaves its
+//!   group survives.
 //! - On Windows, the system ends the job.
 //!
 //! While the program runs, the end of a call or the drop of a [`ChildProcess`] ends the process

@@ -71,15 +71,15 @@ pub(super) fn prepare() -> String {
     if outer.is_empty() { PROGRAM.clone() } else { format!("{outer} {}", *PROGRAM) }
 }
 
-/// Has a group killed when this program ends.
+/// Registers a group to be killed when this program ends.
 pub(super) fn watch(group: u32) {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     watchdog.groups.insert(group);
-    // If the shell is gone, the next one learns of all groups.
+    // If the shell has ended, the next one receives all groups.
     let _ = watchdog.write(&format!("+ {group}\n"));
 }
 
-/// Forgets a group that has ended: its id may soon belong to another one.
+/// Unregisters a group that has ended: its id may soon belong to another one.
 pub(super) fn forget(group: u32) {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if watchdog.groups.remove(&group) {
@@ -97,7 +97,7 @@ impl Watchdog {
         stdin.ok_or(io::ErrorKind::BrokenPipe)?.write_all(line.as_bytes())
     }
 
-    /// Starts a shell in the place of one that is gone.
+    /// Replaces a shell that has ended.
     fn restart(&mut self) {
         if let Some(mut shell) = self.shell.take() {
             let _ = shell.kill();

@@ -29,8 +29,8 @@ use crate::schema::OrderedJson;
 /// The client retries requests that failed without an effect: the provider refused them because of
 /// a rate limit or an overload, or the connection broke. By default it retries twice. The pause
 /// grows with each attempt and respects the delay that the provider asks for. An error that a
-/// provider reports in a response with a success status is retried in the same way. Once a piece of
-/// a stream was emitted, nothing is retried.
+/// provider reports in a response with a success status is retried in the same way. A stream that
+/// has emitted a delta is not retried.
 ///
 /// A reply has at most 32 MiB and [10,000 calls](Self::max_calls_per_reply).
 ///

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Registry, RegistryError};
 use crate::tool::{ToolDefinition, ToolPreference};
 
-/// How readily tools are offered, as set at run time.
+/// Preferences of tools that are set at run time.
 impl Registry {
     /// Sets the preference of all current tools of this view that
     /// [have this name](crate::registry#tool-names). Returns whether there are any.

@@ -47,10 +47,10 @@ use trace::Trace;
 /// filters such as `is:failed`, `is:retried` and `is:repaired`. It follows the light or dark theme
 /// of the reader's system. Text of models and tools is never interpreted as markup.
 ///
-/// The report contains everything that the events contain, except for the middle of long texts: of
-/// each text it has at most 256 KiB, and of all together 32 MiB; after that, 1 KiB of each. It has
-/// at most 100,000 rows. The page says what was left out. Secrets are redacted from events before,
-/// but treat the file like the log.
+/// The report contains everything that the events contain, except for the middle of long texts: it
+/// embeds at most 256 KiB of each text, and 32 MiB of all texts together; of each text beyond that,
+/// it embeds 1 KiB. It has at most 100,000 rows. The page states what was left out. Secrets are
+/// already redacted in the events, but protect the file like the log.
 ///
 /// ```
 /// use tool_runtime::event::Recorder;

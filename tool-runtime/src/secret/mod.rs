@@ -21,9 +21,9 @@
 //!
 //! # Limits
 //! Collected values shorter than [`MIN_SECRET_LEN`] bytes are not searched for: they occur in every
-//! other word. No value is ever evicted: otherwise a model could make a run forget a secret by
-//! calls with many others. The memory is linear in the arguments of the conversation, and the time
-//! of a search does not depend on the number of values.
+//! other word. No value is ever evicted: otherwise a model could displace a secret by calls with
+//! many others. The memory is linear in the arguments of the conversation, and the time of a search
+//! does not depend on the number of values.
 
 mod automaton;
 mod encodings;

@@ -1,8 +1,8 @@
 //! The schemas of the tools whose calls may still run.
 //!
 //! Tools are looked up in the snapshots of the registry that still exist. Nothing is copied, so a
-//! call after a change of the registry costs the same among any number of tools, and what was
-//! unregistered is forgotten once its calls have ended.
+//! call after a change of the registry costs the same among any number of tools, and the schemas of
+//! unregistered tools are dropped once their calls have ended.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, Weak};
@@ -23,7 +23,7 @@ impl LiveSchemas {
         self.have_secrets.load(Ordering::Relaxed)
     }
 
-    /// Adds a snapshot, and forgets those that no longer exist.
+    /// Adds a snapshot, and removes those that no longer exist.
     pub(super) fn add(&self, snapshot: Weak<dyn NamedSchemas>) {
         let is_last =
             |known: &Vec<_>| known.last().is_some_and(|last: &Weak<_>| last.ptr_eq(&snapshot));
@@ -89,7 +89,7 @@ mod tests {
             for name in ["running", "current"] {
                 assert!(schemas.schema(name).is_some(), "{name}");
             }
-            // One is in use, one is current, and the one before it is forgotten by the next.
+            // One is in use, one is current, and the next addition removes the one before it.
             assert!(schemas.snapshots.read().unwrap().len() <= 2);
         }
         assert!(schemas.schema("current").is_none());

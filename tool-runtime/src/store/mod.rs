@@ -7,7 +7,7 @@
 //!
 //! An altered file is an error and never another conversation: every row has a checksum
 //! (`checksum.rs`, `row.rs`), and a session is missing only if the list of names is complete
-//! (`names.rs`). A file that can't be written can be read (`read_only.rs`).
+//! (`names.rs`). A read-only file can be read (`read_only.rs`).
 
 mod checksum;
 mod error;
@@ -46,12 +46,12 @@ use crate::agent::session::{
 /// The file must not be on a network file system.
 ///
 /// **Damage.** Every record has a checksum. If a failing disk or another program altered the file,
-/// loading returns [`CorruptRecord`](SessionError::CorruptRecord), or another error, and never
-/// another conversation. The checksums are no signatures: they don't detect a person who can write
-/// the file.
+/// loading returns [`CorruptRecord`](SessionError::CorruptRecord) or another error. It never
+/// returns another conversation. Checksums are not signatures: anyone who can write the file can
+/// also write valid checksums.
 ///
-/// **Read-only files.** A file, or a file system, that can't be written can be opened and read.
-/// Saving returns [`InvalidWrite`](SessionError::InvalidWrite).
+/// **Read-only files.** A read-only file, or a file on a read-only file system, can be opened and
+/// read. Saving returns [`InvalidWrite`](SessionError::InvalidWrite).
 ///
 /// **Cancellation.** The store runs on tokio's blocking pool, one operation at a time. If the
 /// future of a save is dropped, the save still completes.

@@ -28,8 +28,8 @@ impl ToolContext {
     ///
     /// The program and all processes that it starts are killed when the program ends and when the
     /// call ends, whether by its result, a timeout, a cancellation, a panic or a dropped future.
-    /// What is killed is the process group (on Windows the job). A process that leaves the group,
-    /// as a daemon does, lives until [this program ends](crate::process#when-this-program-ends).
+    /// The process group (on Windows the job) is killed. A process that leaves the group, as a
+    /// daemon does, lives until [this program ends](crate::process#when-this-program-ends).
     ///
     /// The execution records the start and the end of the program, with its process id, exit code
     /// and signal, as [effects](crate::EffectRecord::ProcessStarted).

@@ -39,7 +39,7 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// the [extensions](Self::extensions), which are types of one program, and the provider under which
 /// the tool was registered. Only `name`, `description` and `parameters` are required; other missing
 /// members get the defaults of [`new`](Self::new). An unknown member is an error, because a
-/// misspelt `permission` would otherwise allow what it should not.
+/// misspelled `permission` would otherwise allow calls that it should not.
 ///
 /// ```
 /// use std::time::Duration;
@@ -58,8 +58,8 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// assert_eq!(definition.permission, Permission::Ask);
 /// assert_eq!(definition.timeout, Some(Duration::from_secs(5)));
 ///
-/// let misspelt = json.replace("permission", "permissions");
-/// let error = serde_json::from_str::<ToolDefinition>(&misspelt).unwrap_err();
+/// let misspelled = json.replace("permission", "permissions");
+/// let error = serde_json::from_str::<ToolDefinition>(&misspelled).unwrap_err();
 /// assert!(error.to_string().starts_with("unknown field `permissions`, expected one of `name`"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -100,7 +100,7 @@ pub struct Batch {
     pub(crate) usage_meter: Option<UsageMeter>,
     /// Receives each execution when it ends, before all of them have ended.
     pub(crate) completed: Option<UnboundedSender<ToolExecution>>,
-    /// The called names under which tools were offered before that have since been removed, sorted.
+    /// The names, sorted, that the calls use of tools that were offered before and are now removed.
     pub(crate) removed_tools: Vec<String>,
 }
 

@@ -99,8 +99,8 @@ impl SuspendedCall {
         Self { call, tool, fingerprint, state, question: None, answer: None }
     }
 
-    /// Creates the record of the call of this execution, with its question; `None` if the call is
-    /// not suspended. `definition` is that of its tool.
+    /// Creates the record of a suspended call from its execution and the definition of its tool,
+    /// with its question. Returns `None` if the call is not suspended.
     pub fn of(execution: &ToolExecution, definition: &ToolDefinition) -> Option<Self> {
         let state = execution.suspended_state.as_deref()?.clone();
         let question = execution.question.clone();
@@ -303,8 +303,8 @@ impl ToolError {
     /// The state is saved with the run, unredacted. Events do not contain it. If it can't be
     /// serialized, or is nested more than 96 levels deep, the call fails instead.
     ///
-    /// A tool may suspend a call several times. What it did before is not undone: save in the state
-    /// what must not be done again.
+    /// A tool may suspend a call several times. The effects of its earlier attempts remain: save in
+    /// the state what must not be done again.
     pub fn suspended(question: impl Into<String>, state: impl Serialize) -> Self {
         let too_deep = format!("the state has more than {MAX_PENDING_LEVELS} levels");
         let state = serde_json::to_value(state).map_err(|error| error_chain(&error));

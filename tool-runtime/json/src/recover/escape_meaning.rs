@@ -15,9 +15,9 @@
 //! | another letter or digit: `\d`, `\alpha`, `\U` | kept |
 //! | another sign: `\(`, `\.`, `\;`, `\_` | doubtful in prose, unless a member for code holds it or the text is a pattern; otherwise kept |
 //!
-//! The words of the member's key tell whether it holds code ([`MemberUse`]). A text is prose if two
-//! words stand side by side or if it has nothing but words, and a pattern if it has an escape of a
-//! letter such as `\d`. In paths, everything is kept.
+//! The words of the member's key decide whether it holds code ([`MemberUse`]). A text is prose if
+//! two words stand side by side or if it has nothing but words, and a pattern if it has an escape
+//! of a letter such as `\d`. In paths, everything is kept.
 
 /// Words in the keys of members that hold commands of a shell.
 const SHELL_WORDS: [&str; 8] =
@@ -27,7 +27,7 @@ const PATTERN_WORDS: [&str; 7] = ["regex", "regexp", "pattern", "patterns", "tex
 /// Words in the keys of members that hold other code.
 const CODE_WORDS: [&str; 7] = ["code", "script", "sql", "program", "snippet", "source", "patch"];
 
-/// The use of the member that holds a text, as the words of its key tell.
+/// The use of the member that holds a text, by the words of its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum MemberUse {
     Shell,

@@ -1,9 +1,9 @@
-//! The policy for prompts that arrive while a run of their session is in progress.
+//! The choice between queueing and refusing prompts while a run of their session is in progress.
 
 use super::{Session, SessionError, SessionLock};
 use crate::agent::StopReason;
 
-/// Policy for a prompt that arrives while another run of the session is in progress.
+/// Behavior of a session when a prompt arrives while another run is in progress.
 ///
 /// It applies to the runs of one process whose stores [share their
 /// locks](super::SessionStore::locks), such as clones of a store. A run is in progress from its
@@ -30,11 +30,11 @@ use crate::agent::StopReason;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConcurrentRuns {
-    /// The prompt waits until the run has ended, in the order of arrival, and continues its
-    /// conversation.
+    /// Prompts wait in the order of arrival. Each one starts when the run before it has ended, and
+    /// continues the conversation.
     ///
-    /// Do not start a run of a session while you hold another one of it: the second one would wait
-    /// for the first forever. The same applies to a tool that prompts the session in which it runs.
+    /// Do not start a run of a session while you hold another run of it: the new run would wait for
+    /// the held run forever. The same applies to a tool that prompts the session in which it runs.
     #[default]
     Queue,
     /// The prompt fails with [`SessionError::Busy`] before the model is called. A web server

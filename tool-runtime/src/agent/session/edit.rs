@@ -10,8 +10,8 @@ impl Session {
     ///
     /// The copy has no unfinished run: if its last message would be a reply with calls, that reply
     /// is left out. A `count` that exceeds the conversation copies all of it. This session stays
-    /// unchanged, also if a run of it is in progress. It exists from the end of the first step of
-    /// its first run on.
+    /// unchanged, even if a run of it is in progress. A session exists once the first step of its
+    /// first run is saved.
     ///
     /// # Errors
     /// Returns [`NotFound`](SessionError::NotFound) if this session does not exist,
@@ -93,7 +93,7 @@ impl Session {
 
     /// Renames the session, and returns the session of the new name.
     ///
-    /// A prompt that waits for its turn under the old name begins a new conversation there.
+    /// A prompt that is queued under the old name begins a new conversation of that name.
     ///
     /// # Errors
     /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,

@@ -173,7 +173,7 @@ impl Session {
     ///
     /// The prompt is a text, or a [`Prompt`] whose messages are appended to the conversation so
     /// far. Each prompt is a separate run, to which the agent's limits apply anew. An unfinished
-    /// run is abandoned: its calls without a result are not run, and get a result that says so.
+    /// run is abandoned: its calls without a result are not run, and get a result that states this.
     ///
     /// # Errors
     /// Returns the errors of [`Agent::run`](crate::Agent::run), and [`StopReason::Session`] if the
@@ -304,13 +304,13 @@ impl Session {
     /// agent has the same limits as the one that paused the run.
     ///
     /// # Concurrent runs
-    /// Resuming waits for a [run of this process](ConcurrentRuns). It takes the run over from
-    /// another process that is still at work on it. The session belongs to the run that writes
-    /// next. The next write of the other run builds on a revision that is no longer current: it is
-    /// refused, and that run stops with [`Conflict`](SessionError::Conflict) before it makes
-    /// another call or request. Its in-flight work completes and is not saved: a model request may
-    /// be charged although its reply is discarded, and a tool may run while the same call is made
-    /// again here, if it is idempotent or read-only.
+    /// Resuming waits until a [run of this process](ConcurrentRuns) has ended. It does not wait for
+    /// other processes: if another process still executes the run, this process takes it over. Then
+    /// the next write decides. The process that writes second is refused, because the revision on
+    /// which it builds is no longer current. Its run stops with
+    /// [`Conflict`](SessionError::Conflict) before it makes another call or request. Its in-flight
+    /// work completes and is not saved: a model request may be charged although its reply is
+    /// discarded, and a repeatable call may run in both processes at the same time.
     ///
     /// To prevent that, resume a session only after the other process has ended, or under a lock
     /// that the processes share, held for as long as a run lasts.

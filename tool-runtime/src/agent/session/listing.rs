@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-/// The sessions to list: all, those whose names have a prefix, or a page of them.
+/// Query for the sessions to list: all of them, those whose names have a prefix, or one page.
 ///
 /// ```
 /// use tool_runtime::agent::session::{MemoryStore, SessionQuery, SessionStore, SessionWrite};
@@ -26,11 +26,11 @@ use std::time::SystemTime;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionQuery<'q> {
-    /// The beginning of the names, byte by byte. Empty: any name.
+    /// The prefix of the names, compared byte by byte. An empty prefix selects all names.
     pub prefix: &'q str,
     /// The name after which the page begins: the last one of the page before it.
     pub after: Option<&'q str>,
-    /// The largest number of sessions to return.
+    /// The maximum number of sessions to return.
     pub limit: usize,
 }
 

@@ -139,7 +139,8 @@ pub trait SessionStore: Send + Sync + Debug {
     /// `None` if the session does not exist.
     ///
     /// A range that exceeds the conversation ends with it, so `n..usize::MAX` loads all messages
-    /// from `n` on, and `0..0` none. The part is of one save, as a whole record is.
+    /// from `n` on, and `0..0` none. All messages of a part, and its state, come from the same
+    /// save, as in a whole record.
     ///
     /// The provided method loads the whole record. The cost of an override should be proportional
     /// to the size of the part.
@@ -188,9 +189,10 @@ pub trait SessionStore: Send + Sync + Debug {
 
     /// Copies a session under a new name, applies a write to the copy, and returns its revision.
     ///
-    /// The write names the revision of the session. The copy has its messages before
-    /// [`from`](SessionWrite::from), then those of the write, and the state of the write. The
-    /// session itself stays unchanged. The provided method loads the messages and saves them again.
+    /// The write has the revision of the session. The copy contains the messages of the session
+    /// before [`from`](SessionWrite::from), the messages of the write, and the state of the write.
+    /// The session itself stays unchanged. The provided method loads the messages and saves them
+    /// again.
     ///
     /// [`Session::fork`](super::Session::fork) chooses a write that leaves no call without a
     /// result.

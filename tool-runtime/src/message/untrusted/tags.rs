@@ -1,18 +1,17 @@
-//! Escaping of tags that would end the mark of an untrusted text, or begin another one.
+//! Escaping of tags that would end an untrusted text, or begin another one.
 
 use super::glyph::{ANY_LETTER, Glyph, glyphs};
 
 /// The name of the tag.
 const NAME: &str = "untrusted";
 
-/// Inserts a backslash into tags of the mark, also if they are disguised: by white space or
-/// invisible characters, in upper case, by characters that look the same, or as
-/// character references.
+/// Inserts a backslash into `untrusted` tags, even if they are disguised by white space, invisible
+/// or look-alike characters, upper case, or character references.
 pub(super) fn escape_tags(text: &str) -> String {
     super::with_backslashes(text, '<', |after| is_tag(text, after))
 }
 
-/// Whether what follows an opening bracket makes it a tag of the mark.
+/// Whether an opening bracket begins an `untrusted` tag.
 fn is_tag(text: &str, after: usize) -> bool {
     let mut rest = glyphs(text, after).peekable();
     // A closing tag is recognized with white space anywhere in it; without a slash, the text may be

@@ -115,14 +115,14 @@ const SQUARE_LITERALS: [&str; 4] = ["]~b]", "]~!b[", "[e~[", "]<]minimax[>["];
 /// The maximum length of a name of a token, in characters.
 const MAX_NAME: usize = 64;
 
-/// Returns a text in which no token of a chat template is left, such as `<|im_start|>`,
-/// `<|eot_id|>`, `[INST]`, `<start_of_turn>` or Harmony's `<|channel|>`.
+/// Escapes the tokens of chat templates in a text, such as `<|im_start|>`, `<|eot_id|>`, `[INST]`,
+/// `<start_of_turn>` or Harmony's `<|channel|>`.
 ///
-/// A server that renders a chat template and then tokenizes the whole prompt reads such a token
-/// also within the content of a message, where it begins a new message: a web page could speak as
-/// the system or the user. A backslash behind the first bracket makes it plain text, and leaves it
-/// readable. The page [results](crate::guide::results#escape-the-tokens-of-chat-templates) of the
-/// guide lists the tokens.
+/// Some servers render a chat template and then tokenize the whole prompt. To them, such a token in
+/// the content of a message begins a new message, so a web page could contain a message of the
+/// system or the user. A backslash behind the first bracket makes the token plain text and leaves
+/// it readable. The page [results](crate::guide::results#escape-the-tokens-of-chat-templates) of
+/// the guide lists the tokens.
 ///
 /// ```
 /// use tool_runtime::message::escape_template_tokens;

@@ -15,8 +15,8 @@ pub(crate) fn invisible_character(text: &str) -> Option<char> {
     hidden.next().map(|(_, c)| c)
 }
 
-/// Whether the character at this index is invisible. `is_marked` tells which other characters are
-/// replaced by ASCII.
+/// Whether the character at this index is invisible. `is_marked` returns whether another character
+/// is replaced by a mark.
 pub(super) fn is_hidden(chars: &[char], at: usize, is_marked: impl Fn(usize) -> bool) -> bool {
     let Some(&c) = chars.get(at) else { return false };
     // Whether a character can carry a joiner or a selector: it stays as it is, and is visible.

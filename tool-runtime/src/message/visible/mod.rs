@@ -1,8 +1,8 @@
 //! Makes characters visible that could deceive a person who reads a text.
 //!
-//! `invisible.rs` knows the characters that can't be seen, `table.rs` those that look like ASCII.
-//! A character is replaced by a mark of ASCII characters, and what the marks replace does not
-//! depend on other marks, so a text with marks stays as it is.
+//! `invisible.rs` lists the characters that can't be seen, `table.rs` those that look like ASCII. A
+//! mark consists of ASCII characters, and marks do not affect which other characters are replaced.
+//! So a text that contains only marks is not changed again.
 
 mod invisible;
 mod table;
@@ -17,9 +17,9 @@ pub(crate) use self::invisible::{invisible_character, is_invisible};
 use self::invisible::{is_hidden, is_space};
 use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION, contains};
 
-/// Returns a text in which no character deceives the person who reads it.
+/// Replaces the characters of a text that could deceive the person who reads it.
 ///
-/// Replaces by a mark such as `<U+202E>`:
+/// These characters are replaced by a mark such as `<U+202E>`:
 ///
 /// - control characters except line breaks and tabs, characters that change the direction of
 ///   writing, zero-width and tag characters, and spaces other than that of ASCII;
@@ -30,10 +30,10 @@ use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION, contains};
 /// - characters that look like `/`, `.`, `:`, `-` or `\`, if they are beside an ASCII character as
 ///   in a path or an address.
 ///
-/// ASCII text, emoji and prose in other scripts stay as they are. Show a person what a model wrote
-/// only in this form:
-/// [`redacted_arguments_json`](crate::dispatch::ApprovalRequest::redacted_arguments_json) of an
-/// approval has it already.
+/// ASCII text, emoji and prose in other scripts stay as they are. Show text that a model wrote to a
+/// person only in this form.
+/// [`redacted_arguments_json`](crate::dispatch::ApprovalRequest::redacted_arguments_json) returns
+/// it already.
 ///
 /// ```
 /// use tool_runtime::message::visible;

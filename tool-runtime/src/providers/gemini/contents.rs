@@ -105,7 +105,7 @@ fn visible_text(content: &str) -> Option<Value> {
     (!content.is_empty()).then(|| text(content))
 }
 
-/// Encodes an image, a sound, a video or a PDF document; the API refuses other data.
+/// Encodes an image, audio, a video or a PDF document; the API refuses other data.
 fn media(media: Media<'_>) -> Option<Value> {
     let (kind, _) = media.media_type.split_once('/')?;
     let is_accepted = match media.media_type {

@@ -143,7 +143,7 @@ fn tool_result(result: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Val
     })
 }
 
-/// Encodes an image, a sound or a PDF document; the API refuses other data.
+/// Encodes an image, audio or a PDF document; the API refuses other data.
 fn media(media: Media<'_>) -> Option<Value> {
     match media.media_type {
         "application/pdf" => {

@@ -112,7 +112,7 @@ fn tool_result(result: &ToolResult, ids: &WireIds<'_>) -> Value {
     json!({ "role": "tool", "tool_call_id": ids.wire(&result.call), "content": text })
 }
 
-/// Encodes an image, a sound or a PDF document; the API refuses other data.
+/// Encodes an image, audio or a PDF document; the API refuses other data.
 fn media(media: Media<'_>) -> Option<Value> {
     let format = match media.media_type {
         "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",

@@ -7,7 +7,7 @@
 //! 4. A driver may ask once more for the answer in the model's own words.
 //! 5. The hooks see the reply, in reverse order.
 //!
-//! Every reply counts towards the budget, also one that can't be parsed.
+//! Every reply counts towards the budget, even if it can't be parsed.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ pub(super) struct ModelExchange<'q, 'p> {
     pub(super) deltas: Option<&'q mut BoxedDeltaSink<'p>>,
     /// Emits an event for each reply that can't be parsed.
     pub(super) emit: &'q (dyn Fn(ModelEvent) + Send + Sync),
-    /// Counts the usage of every reply, also if none can be parsed in the end.
+    /// Counts the usage of every reply, even if no reply can be parsed.
     pub(super) budget: &'q mut RequestBudget,
 }
 

@@ -255,9 +255,9 @@ impl Paused {
         }
     }
 
-    /// Records a decision on every pending call, also on those of nested runs, with the name of the
-    /// approver. Calls for which `decide` returns [`Defer`](Approval::Defer) stay pending, and so
-    /// do calls that ask a [question](PendingCall::question).
+    /// Records a decision on every pending call, including those of nested runs, with the name of
+    /// the approver. Calls for which `decide` returns [`Defer`](Approval::Defer) stay pending, and
+    /// so do calls that ask a [question](PendingCall::question).
     pub fn decide_each(&mut self, by: &str, mut decide: impl FnMut(&PendingCall) -> Approval) {
         self.decide_all(by, &mut decide);
     }

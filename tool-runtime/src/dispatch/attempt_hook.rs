@@ -229,7 +229,7 @@ impl fmt::Debug for AttemptHooks {
     }
 }
 
-/// An attempt that the hooks have seen, and whose result they have not.
+/// An attempt whose result the hooks have not received yet.
 pub(super) struct OpenAttempt {
     pub(super) definition: Arc<ToolDefinition>,
     pub(super) arguments: ValidatedArguments,

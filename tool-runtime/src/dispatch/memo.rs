@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - What a tool with [`Effect::Read`] returned is used until a call with [`Effect::Write`] or
-//!   [`Effect::External`] of the same run starts. While such a call runs, nothing that is read is
-//!   stored or shared.
+//!   [`Effect::External`] of the same run starts. While such a call runs, no output of a tool that
+//!   reads is stored or shared.
 //! - The output of a tool without an effect depends on its arguments alone: it is kept.
 //! - A tool that changes something is never memoized, even if its definition says that it is pure.
 
@@ -97,7 +97,7 @@ impl Memo {
         (result, !has_run)
     }
 
-    /// Whether an output may be stored that a call which changes something invalidates.
+    /// Whether the memo may hold outputs that a write invalidates.
     #[inline]
     pub(super) fn has_reads(&self) -> bool {
         self.0.has_reads.load(Ordering::Relaxed)

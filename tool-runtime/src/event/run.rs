@@ -45,7 +45,7 @@ pub enum RunEvent {
     /// A message was added to the conversation that is neither the model's nor a tool's: the
     /// prompt, or a message during the run.
     ///
-    /// Each message is emitted once, also if the run is resumed. If the prompt continues a
+    /// Each message is emitted once, even if the run is resumed. If the prompt continues a
     /// conversation, only its system message and the new user message are emitted. A message that
     /// is [inserted](crate::agent::Turn::edit) before an already emitted one is not emitted.
     #[serde(rename = "said")]

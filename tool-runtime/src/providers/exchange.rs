@@ -307,8 +307,8 @@ impl<C: Codec> HttpExchange<'_, C> {
     }
 }
 
-/// Returns whether a response announced where its body ends. Otherwise the end of the connection
-/// ends it, at whatever place that is.
+/// Returns whether a response announced the end of its body. Otherwise, the body ends with the
+/// connection, complete or not.
 fn has_length(headers: &Headers) -> bool {
     ["content-length", "transfer-encoding"].iter().any(|name| headers.get(name).is_some())
 }

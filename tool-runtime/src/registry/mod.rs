@@ -330,7 +330,7 @@ impl Registry {
         Ok(self.contents.change(|contents| contents.insert(&new, &source))?.1)
     }
 
-    /// Returns entries with the descriptions in the store, and the source of these.
+    /// Returns the entries with the descriptions of the store, and the source of the descriptions.
     fn described(&self, new: Vec<Arc<Entry>>) -> (Vec<Arc<Entry>>, DescriptionSource) {
         let source = self.contents.load().descriptions().at_current_version();
         let new = new.into_iter().map(|entry| Arc::new(source.describe(&entry))).collect();

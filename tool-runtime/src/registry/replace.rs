@@ -22,7 +22,7 @@ impl Group<'_> {
         }
     }
 
-    /// Returns contents without the tools of this group, and these.
+    /// Returns the contents without the tools of this group, and the removed tools.
     pub(super) fn remove_from(&self, contents: &Contents) -> (Contents, Vec<Arc<Entry>>) {
         let old: Vec<_> = contents.iter().filter(|it| self.contains(it)).cloned().collect();
         contents.remove(&old)

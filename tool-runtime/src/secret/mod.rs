@@ -140,7 +140,7 @@ impl Redactor {
         self.find(text, false).ranges
     }
 
-    /// Finds the secrets in a text, of which more follows if it is partial.
+    /// Finds the secrets in a text. If it is partial, more of the text follows.
     fn find(&self, text: &str, is_partial: bool) -> Found {
         self.search(|targets| targets.find(text, is_partial))
     }

@@ -7,8 +7,8 @@ use super::{REDACTED, Redactor};
 /// held only while it may be the start of a secret, so such a secret is very long.
 const LONG: usize = 16 << 10;
 
-/// Redacts a text of which pieces arrive, as if it were whole: what may be the start of a secret is
-/// held back until the rest arrives.
+/// Redacts a text that arrives in pieces, as if it were whole. Text that may be the start of a
+/// secret is held back until the rest arrives.
 #[derive(Debug, Default)]
 pub(crate) struct PieceRedactor {
     pending: String,

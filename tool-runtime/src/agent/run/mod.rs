@@ -16,7 +16,7 @@
 //! - A run of a session saves its state before it starts a call and after each step. If a write
 //!   fails, the run stops.
 //! - The calls of a step that was dropped are answered before the next step.
-//! - The end of a run is emitted exactly once, also if the run is dropped.
+//! - The end of a run is emitted exactly once, even if the run is dropped.
 
 mod abandoned;
 mod calls;

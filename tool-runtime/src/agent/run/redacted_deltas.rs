@@ -1,4 +1,4 @@
-//! Redaction of the deltas of a reply, as that of events: a secret may arrive in several pieces.
+//! Redacts the deltas of a reply, in which a secret may arrive in several pieces.
 
 use std::collections::BTreeMap;
 

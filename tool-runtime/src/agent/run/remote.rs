@@ -66,7 +66,7 @@ fn lost_execution(dispatcher: &Dispatcher, call: ToolCall) -> ToolExecution {
     dispatcher.skipped_execution(call, result)
 }
 
-/// Calls whose start was emitted. Their end is emitted on drop, so also if the run is cancelled.
+/// Calls whose start was emitted. Their end is emitted on drop, so even if the run is cancelled.
 struct StartedCalls<'r> {
     dispatcher: &'r Dispatcher,
     origin: &'r Origin,

@@ -254,7 +254,7 @@ pub trait SessionStore: Send + Sync + Debug {
     /// [`Unavailable`](SessionError::Unavailable) if the store can't be reached.
     async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError>;
 
-    /// Deletes a session and its messages. Succeeds also if the session does not exist.
+    /// Deletes a session and its messages. Succeeds even if the session does not exist.
     ///
     /// # Errors
     /// Returns [`Unavailable`](SessionError::Unavailable) if the store can't be reached.

@@ -1,7 +1,7 @@
 //! Cursor over the transcript: which messages observers have received, and which are new.
 //!
 //! Replies and results have their own events. The cursor covers system and user messages. Each of
-//! them is emitted once, also if the run is stored and resumed or its transcript is edited.
+//! them is emitted once, even if the run is stored and resumed or its transcript is edited.
 
 use serde::{Deserialize, Serialize};
 

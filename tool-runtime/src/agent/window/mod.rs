@@ -103,7 +103,7 @@ impl Window {
         Self::default()
     }
 
-    /// Limits the messages of a request to so many tokens, and evicts the oldest ones.
+    /// Limits the messages of a request to a number of tokens, and evicts the oldest ones.
     ///
     /// When the limit is exceeded, messages are evicted until at most half of it is used. The
     /// request then grows again, so provider caches stay valid between two evictions. Tool

@@ -16,11 +16,10 @@ use super::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, Transpor
 /// Transport that records the responses of a server to a file, or replays them without a network.
 ///
 /// A recording contains no header of a request, and no password or key of the URL. Where their
-/// values occur in a body, they are replaced, also where a stream splits them over several
-/// messages. Ids of sessions in the headers of a response, such as `mcp-session-id`, are replaced
-/// likewise. Name other secrets with [`redact`](Self::redact). The
-/// recorded response headers are the content type, the date, the location, the request id and the
-/// retry delay.
+/// values occur in a body, they are replaced, even if a stream splits them over several messages.
+/// Ids of sessions in the headers of a response, such as `mcp-session-id`, are replaced likewise.
+/// Name other secrets with [`redact`](Self::redact). The recorded response headers are the content
+/// type, the date, the location, the request id and the retry delay.
 ///
 /// In replay, a request is answered by the first recording that was not replayed yet and has the
 /// same method, URL and body. If the body is JSON, the order of members does not matter. Of a POST

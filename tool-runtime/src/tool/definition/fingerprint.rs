@@ -33,9 +33,10 @@ pub struct Fingerprint([u8; 32]);
 impl ToolDefinition {
     /// Returns the fingerprint of this definition.
     ///
-    /// Approvals, also those for the rest of a run, and pending calls are bound to it. If a tool is
-    /// replaced by one with another fingerprint, they are void and the approver is asked again. The
-    /// fingerprint does not cover the name: an approval contains the tool's name as well.
+    /// Pending calls and approvals, including approvals for the rest of a run, are bound to it. If
+    /// a tool is replaced by one with another fingerprint, approvals are void and the approver is
+    /// asked again. The fingerprint does not cover the name: an approval contains the tool's name
+    /// as well.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hash = Hash::new();
         let mut add = |bytes: &[u8]| {

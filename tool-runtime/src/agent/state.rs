@@ -183,8 +183,9 @@ impl RunState {
         turn.into_messages()
     }
 
-    /// Abandons the run: answers its open calls, and withdraws the request for a value. Calls that
-    /// have started may have had effects, and are answered with that, unless `is_retry_safe`.
+    /// Abandons the run: records a result for each open call, and withdraws the request for a
+    /// value. The result of a call that has started states that it may have had effects, unless
+    /// `is_retry_safe`.
     pub(super) fn abandon(
         &mut self,
         is_retry_safe: impl Fn(&ToolCall) -> bool,

@@ -1,7 +1,7 @@
 //! The limiters of tools that declare a rate limit, from their first call on.
 //!
-//! A limiter without a recent start equals a new one, so it is forgotten. The limiter of a tool
-//! that was unregistered is kept until then: registering the tool again must not reset its limit.
+//! A limiter without a recent start equals a new one, so it is evicted. Until then, the limiter of
+//! an unregistered tool is kept: registering the tool again must not reset its limit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};

@@ -22,8 +22,8 @@ pub(in crate::agent) struct AbandonedRun {
 }
 
 impl AbandonedRun {
-    /// Abandons the run and answers its open calls. Returns `None` if the end of the run was
-    /// emitted before.
+    /// Abandons the run and records results for its open calls. Returns `None` if the end of the
+    /// run was emitted before.
     pub(in crate::agent) fn take_from(state: &mut RunState, agent: &AgentConfig) -> Option<Self> {
         let is_open = state.is_unfinished() && !state.is_end_emitted;
         let tools = agent.registry.as_ref().map(Registry::snapshot).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Run {
         });
     }
 
-    /// Emits the end of calls that were answered without being run.
+    /// Emits the end of calls that got a result without being run.
     pub(super) fn emit_answered(&self, origin: &Origin, calls: Vec<(ToolCall, ToolResult)>) {
         for (call, result) in calls {
             let execution = || self.dispatcher.skipped_execution(call, result);

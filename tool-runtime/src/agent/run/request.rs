@@ -130,7 +130,7 @@ impl Run {
             let (text, reasoning) = (reply.text(), reply.reasoning());
             ModelEvent::Replied { text, reasoning, calls, usage, duration }
         });
-        // The turn answers calls that may not run.
+        // The turn records results for calls that may not run.
         for (call, result) in turn.answered_calls() {
             let execution = || dispatcher.skipped_execution(call.clone(), result.clone());
             dispatcher.emit(&origin, || ToolEvent::Finished(execution()));

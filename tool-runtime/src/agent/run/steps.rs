@@ -54,8 +54,8 @@ impl Run {
         })
     }
 
-    /// Checks that the run can start, and answers calls that were interrupted before it was
-    /// resumed.
+    /// Checks that the run can start, and records results for calls that were interrupted before it
+    /// was resumed.
     fn start(&mut self) -> Result<(), StopReason> {
         if let Some(session) = &self.state.session
             && !self.session.is_set()

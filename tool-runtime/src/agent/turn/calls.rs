@@ -207,7 +207,7 @@ impl Turn {
         self.halt = Some(Halt::StopRequested(request));
     }
 
-    /// Answers the calls of the last reply that are beyond the first `limit`; they do not run.
+    /// Records results for the calls of the last reply beyond the first `limit`; they do not run.
     pub(super) fn cancel_excess_calls(&mut self, limit: usize) {
         let Step::RunCalls(calls) = self.next() else { return };
         let excess: HashSet<_> = calls.into_iter().skip(limit).map(|call| call.id).collect();

@@ -21,9 +21,9 @@ use super::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, Transpor
 /// Name other secrets with [`redact`](Self::redact). The recorded response headers are the content
 /// type, the date, the location, the request id and the retry delay.
 ///
-/// In replay, a request is answered by the first recording that was not replayed yet and has the
-/// same method, URL and body. If the body is JSON, the order of members does not matter. Of a POST
-/// request, the query of the URL is not compared. A request without a recording fails with
+/// In replay, the response to a request is the first recording that was not replayed yet and has
+/// the same method, URL and body. If the body is JSON, the order of members does not matter. If the
+/// method is POST, the query of the URL is not compared. A request without a recording fails with
 /// [`TransportError::Unrecorded`], which names the first difference. Clones share one recording.
 ///
 /// A body is recorded as far as it was read. If the connection broke, the reader stopped, or the

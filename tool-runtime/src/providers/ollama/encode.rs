@@ -73,7 +73,7 @@ fn check(options: &ChatOptions) -> Result<(), ModelError> {
     }
 }
 
-/// Encodes a message. One message becomes one, except results: each call is answered by its own.
+/// Encodes a message. One message becomes one, except results: each result becomes a message.
 fn encode_message(message: &Message, names: &WireNames) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],

@@ -61,7 +61,7 @@ impl OutputSpec {
     }
 }
 
-/// Returns the message that says what is wrong with the output, and asks for it again.
+/// Returns the message that states what is wrong with the output, and asks for it again.
 pub(super) fn retry_request(problem: &str) -> String {
     format!("{RETRY_PREFIX} {problem}\nGive the JSON again, whole, and nothing else.")
 }

@@ -8,7 +8,7 @@
 //! - A message with the authority of the user to a session or a run in progress is delivered once,
 //!   or its push returns an error.
 //! - A message from an untrusted source never causes a model request.
-//! - Runs that have ended or were dropped take no room from others.
+//! - A run that has ended or was dropped never makes a push fail.
 
 mod queue;
 mod run_in_progress;
@@ -80,9 +80,9 @@ const MAX_QUEUES: usize = 1_000;
 /// messages of the user fill the queue, [`push`](Self::push) returns an error and
 /// [`push_untrusted`](Self::push_untrusted) drops its message.
 ///
-/// Messages wait for at most 1,000 addresses. Beyond that, the messages of one address are dropped:
-/// of the oldest without a message of the user, or else of the oldest run that is not in progress,
-/// such as one that has ended. If there is none, a push to another address returns an error.
+/// At most 1,000 addresses have a queue. If there are more, one queue is dropped: the oldest one
+/// without a message of the user, or else that of the oldest run that is not in progress, such as a
+/// run that has ended. If there is no such queue, a push to another address returns an error.
 #[derive(Clone, Debug, Default)]
 pub struct Steering {
     queues: Arc<Mutex<Queues>>,

@@ -39,10 +39,10 @@ use crate::tool::{ToolContext, ToolError, ToolOutput};
 
 /// Runs one call and emits its events.
 ///
-/// A call that no policy applies to skips the stages 1 to 6. Its future stays small that way: a
-/// future is moved before it runs, with space for everything that it might await, so the rarely
-/// needed stages are in a box, whose type is erased ([`BoxFuture`]). For the same reason, the call is in its final place from the
-/// beginning; an `async fn` would keep its parameters twice.
+/// A call that no policy applies to skips the stages 1 to 6. So its future stays small: a future is
+/// moved before it runs, with space for everything that it might await, so the rarely needed stages
+/// are in a box, whose type is erased ([`BoxFuture`]). For the same reason, the call is in its
+/// final place from the beginning; an `async fn` would keep its parameters twice.
 #[inline]
 pub(super) fn run_call(
     batch: &Arc<BatchContext>,

@@ -4,11 +4,15 @@
 
 mod corpus;
 mod custom_formats;
+mod end_tags;
 mod fuzz;
 mod invariants;
+mod lead_ins;
 mod names;
+mod quotations;
 mod scores;
 mod tools;
+mod wrappers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -164,9 +168,9 @@ fn stream_emits_text_as_early_as_possible() {
         ("\n", ""),
         ("Act", ""),
         ("ually, ", "\nActually,"),
-        ("<tool_call>\n{\"name\": \"no", ""),
+        ("<tool_call>\n{\"name\": \"<no", ""),
         // No tool can have this name.
-        (" body\", \"", " <tool_call>\n{\"name\": \"no body\", \""),
+        ("body>\", \"", " <tool_call>\n{\"name\": \"<nobody>\", \""),
         ("arguments\": {}}</tool_call>", "arguments\": {}}</tool_call>"),
     ] {
         assert_eq!(stream.push(piece).text, chunk, "{piece}");

@@ -61,6 +61,11 @@ fn marked_calls_of_unknown_tools_are_calls() {
         r#"<function_calls>remove_file(path="a")</function_calls>"#,
         r#"<|channel|>commentary to=functions.remove_file<|message|>{"path": "a"}<|call|>"#,
         "```tool_code\nremove_file(path='a')\n```",
+        r#"<tool_call>{{"name": "remove_file", "arguments": {{"path": "a"}}}}</tool_call>"#,
+        r#"<function_calls><invoke name="remove_file">{"path": "a"}</invoke></function_calls>"#,
+        r#"<|tool_call>call:remove_file(path="a")<tool_call|>"#,
+        r#"<tool_call>{"name": "remove file", "arguments": {"path": "a"}}</tool_call>"#,
+        r#"assistantcommentary to=functions.remove_file json{"path": "a"}"#,
     ] {
         let parsed = extract(text, &lookup);
         let calls: Vec<_> = parsed.calls.iter().map(ToString::to_string).collect();

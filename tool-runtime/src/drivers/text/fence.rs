@@ -65,6 +65,27 @@ impl Fence {
         }
     }
 
+    /// Returns the fence that is open after `text`, which follows an open fence or none.
+    pub(super) fn open_after(open: Option<Self>, text: &str) -> Option<Self> {
+        let mut open = open;
+        for line in text.lines() {
+            let line = line.trim_start();
+            match open {
+                Some(fence) => {
+                    let marks = run_len(fence.mark, line.as_bytes());
+                    let is_closing = marks >= fence.len
+                        && line.get(marks..).is_some_and(|rest| rest.trim().is_empty());
+                    open = open.filter(|_| !is_closing);
+                }
+                None => {
+                    open =
+                        Self::of(line).filter(|fence| fence.is_block() && fence.is_opened_by(line));
+                }
+            }
+        }
+        open
+    }
+
     /// Returns the content of the fence in `body`, so that text after the fence is not parsed as
     /// the rest of a string.
     fn content(self, body: Input<'_>) -> Input<'_> {

@@ -14,10 +14,11 @@
 //!
 //! 1. `scanner.rs` passes over the text once. It finds start markers (`marker_index.rs`) and skips
 //!    quoted text and code (`quote_tracker.rs`, `fence.rs`).
-//! 2. At each marker the formats (`formats/`) parse the call. What they have in common is in
-//!    `grammar/`.
-//! 3. Formats that ordinary text may look like count only at the end of the text (`trailing.rs`).
-//! 4. `visible_text.rs` collects the text without markup.
+//! 2. At each marker the formats (`formats/`) parse the call, also inside tags of another format
+//!    (`wrapper.rs`). What they have in common is in `grammar/`.
+//! 3. The sentence before a call is examined (`lead_in.rs`).
+//! 4. Formats that ordinary text may look like count only at the end of the text (`trailing.rs`).
+//! 5. `visible_text.rs` collects the text without markup.
 //!
 //! # What counts as a call
 //!
@@ -32,13 +33,19 @@
 //!   start of a line the end tag may be missing. Inside a line it has to be there, and a line that
 //!   only mentions both tags is text. A closing tag without an opening tag ends reasoning that the
 //!   prompt began: all text before it is reasoning.
+//! - **Quotations hold no calls**, and stay in the text with all tags inside them: text in quotation
+//!   marks, inline code, Markdown quotations, list items, rows of tables, blocks that are indented
+//!   by four columns after an empty line, comments, and `<code>`, `<pre>` and `<example>`.
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
 //!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
 //!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
 //!   `s`. The rule for missing end tags is the same.
-//! - **Examples are no calls**: markup in a fence, in inline code, in a Markdown quotation or right
-//!   after a quotation mark. The exception is a fence, or inline code that is alone on its line, if
+//! - **Fences are examples.** The exception is a fence, or inline code that is alone on its line, if
 //!   it is the whole message or ends it, perhaps after a lead-in, and holds nothing but calls.
+//! - **The sentence before a call may announce an example**: "You could call it like this:". Then a
+//!   call that no marker announces is text, and the arguments of any other call count as truncated,
+//!   so that only tools with effect `none` or `read` run. The same holds for a call that no marker
+//!   announces after a sentence that may describe one, such as "Here is the call:".
 //! - **Formats that look like ordinary text count only at the end**: bare JSON, a list of Python
 //!   calls and `Action:` lines count if they begin a line and only more of their kind follows.
 //! - **Bare JSON has to be recognizable as a call**, by the name of a tool and its arguments, and
@@ -49,6 +56,9 @@
 //!   [the repair settings of the tool](crate::Repair) decide. A tool with effect `write` or
 //!   `external` never runs on truncated arguments. If a format writes arguments one by one, only
 //!   the end tag of the call proves that they are complete. Calls before a truncated one are kept.
+//! - **An argument ends at the start tag of the next argument** if its own end tag is missing or has
+//!   another name, which is removed. If an end tag with the name of the argument precedes the right
+//!   one, as in `All well.</body>`, the arguments count as truncated.
 //! - **An argument may contain markup**: if arguments are plain text between tags, a call that
 //!   begins and ends inside an argument is part of it. If end tags are left over after a call, and
 //!   no call begins before them, the end of its arguments is ambiguous: the call counts as
@@ -63,8 +73,8 @@
 //!
 //! # What remains as text
 //!
-//! The visible text has no markup of calls and no end-of-turn tokens; text without calls is
-//! returned unchanged. Reasoning is returned separately.
+//! The visible text has no markup of calls and no end-of-turn tokens, nor tags of one format around
+//! calls of another; text without calls is returned unchanged. Reasoning is returned separately.
 //!
 //! # Limits
 //!
@@ -81,6 +91,7 @@ mod fence;
 mod format;
 mod formats;
 pub(super) mod grammar;
+mod lead_in;
 mod lookup;
 mod marker_index;
 mod prefix_filter;
@@ -89,6 +100,7 @@ mod scanner;
 mod stream;
 mod trailing;
 mod visible_text;
+mod wrapper;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};

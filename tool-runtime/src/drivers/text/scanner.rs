@@ -1,14 +1,18 @@
 //! The scanner: one pass over a text, which separates calls, reasoning and visible text.
 
+use std::iter;
+
 use memchr::memchr;
 
 use super::channel::ReplyChannel;
 use super::fence::{self, Fence};
 use super::format::checked_parse;
+use super::lead_in::LeadIn;
 use super::marker_index::MarkerCandidate;
-use super::quote_tracker::QuoteTracker;
+use super::quote_tracker::{Quotation, QuoteTracker};
 use super::trailing::{self, Trailing, TrailingCalls};
 use super::visible_text::VisibleText;
+use super::wrapper;
 use super::{Formats, Input, Match, NoMatch, ParsedText, ToolLookup};
 use crate::message::ToolCall;
 
@@ -46,6 +50,8 @@ pub(super) struct Scanner {
     /// The length of text at which `at` is parsed again.
     retry_len: usize,
     has_reasoning: bool,
+    /// The last examined position of a visible channel, and the fence that is open there.
+    channel_fence: (usize, Option<Fence>),
     pub(super) visible: VisibleText,
     /// How often all visible text turned out to be reasoning.
     pub(super) retractions: usize,
@@ -69,6 +75,7 @@ impl Scanner {
             trailing: None,
             retry_len: 0,
             has_reasoning: false,
+            channel_fence: (0, None),
             visible: VisibleText::default(),
             retractions: 0,
             reasoning,
@@ -214,26 +221,44 @@ impl Scanner {
         }
         let input = Input::new(text.get(candidate.at..).unwrap_or_default(), is_complete);
         let input = input.with_line_start(candidate.at_line_start);
-        let is_quoted = !candidate.at_line_start && self.quotes.is_quoted(text, candidate.at);
-        let mut no_match = NoMatch::Text;
-        if !is_quoted {
-            for format in formats.markers.formats_at(text, candidate) {
-                let Some(format) = formats.get(format).filter(|format| !format.only_at_end())
-                else {
-                    continue;
-                };
-                match checked_parse(format, input, tools) {
-                    Ok(found) => return self.accept(found, text, is_complete),
-                    Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
-                    Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
-                    Err(_) => {}
-                }
+        // A fence is only recognized once its line is complete.
+        let is_partial_fence = candidate.at_line_start
+            && Fence::of(input.text).is_some()
+            && !is_complete
+            && memchr(b'\n', input.text.as_bytes()).is_none();
+        let quotation = self.quotes.quotation(text, candidate);
+        if quotation != Quotation::None {
+            match self.skip_quoted(formats, tools, input, text, quotation) {
+                Err(NoMatch::Text) if quotation != Quotation::Certain => {}
+                Err(NoMatch::Text) if is_partial_fence => return Err(NoMatch::Incomplete),
+                found => return found,
             }
         }
-        if candidate.at_line_start && !is_quoted {
+        let mut no_match = NoMatch::Text;
+        for format in formats.markers.formats_at(text, candidate) {
+            let Some(format) = formats.get(format).filter(|format| !format.only_at_end()) else {
+                continue;
+            };
+            match checked_parse(format, input, tools) {
+                Ok(found) => return self.accept(found, text, is_complete),
+                Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
+                Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
+                Err(_) => {}
+            }
+        }
+        match wrapper::parse(formats, tools, input) {
+            Ok(found) => return self.accept(found, text, is_complete),
+            Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
+            Err(_) => {}
+        }
+        if candidate.at_line_start {
             let trailing = self.trailing.get_or_insert_with(|| TrailingCalls::new(candidate.at));
             match trailing.parse(formats, tools, text, is_complete) {
                 Ok(Trailing::Calls { calls, end }) => {
+                    self.flush(text);
+                    let Some(calls) = LeadIn::of(&self.visible.text).unmarked(calls) else {
+                        return Err(NoMatch::Text);
+                    };
                     self.calls.extend(calls);
                     self.consume_markup(text, end, false);
                     return Ok(());
@@ -246,27 +271,64 @@ impl Scanner {
                 Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
                 Err(_) => {}
             }
-            // A fence is only recognized once its line is complete.
-            if Fence::of(input.text).is_some()
-                && !is_complete
-                && memchr(b'\n', input.text.as_bytes()).is_none()
-            {
+            if is_partial_fence {
                 return Err(NoMatch::Incomplete);
             }
         }
         Err(no_match)
     }
 
+    /// Consumes a quoted call as text, so that no call inside it is found.
+    fn skip_quoted(
+        &mut self,
+        formats: &Formats,
+        tools: &ToolLookup<'_>,
+        input: Input<'_>,
+        text: &str,
+        quotation: Quotation,
+    ) -> Result<(), NoMatch> {
+        let candidate = MarkerCandidate { at: self.at, at_line_start: input.at_line_start };
+        let parsers = formats.markers.formats_at(text, candidate).filter_map(|at| formats.get(at));
+        let parsers = parsers.filter(|format| !format.only_at_end());
+        let found = parsers
+            .map(|format| checked_parse(format, input, tools))
+            .chain(iter::once_with(|| wrapper::parse(formats, tools, input)));
+        for found in found {
+            let length = match found {
+                Ok(Match::Calls { calls, end }) if !calls.is_empty() => end,
+                Err(NoMatch::Incomplete) if !input.is_complete => return Err(NoMatch::Incomplete),
+                _ => continue,
+            };
+            if let Quotation::Until(mark) = quotation {
+                let after = input.text.get(length..).unwrap_or_default();
+                match after.find([mark, '\n']) {
+                    Some(at) if after.get(at..).is_some_and(|rest| rest.starts_with(mark)) => {}
+                    None if !input.is_complete => return Err(NoMatch::Incomplete),
+                    _ => return Err(NoMatch::Text),
+                }
+            }
+            let end = self.at + length;
+            self.consume_text(end);
+            self.quotes.skip_quoted(end);
+            return Ok(());
+        }
+        Err(NoMatch::Text)
+    }
+
     fn accept(&mut self, found: Match, text: &str, is_complete: bool) -> Result<(), NoMatch> {
         let start = self.at;
         match found {
             Match::Calls { calls, end } => {
-                let end = start + end;
+                let end = match calls.is_empty() {
+                    true => start + end,
+                    false => wrapper::skip_end_tags(text, start + end, is_complete)?,
+                };
                 let end = match trailing::skip_end_tokens(text, end, is_complete)? {
                     at if text.get(end..at).is_some_and(|passed| passed.trim().is_empty()) => end,
                     at => at,
                 };
-                self.calls.extend(calls);
+                self.flush(text);
+                self.calls.extend(LeadIn::of(&self.visible.text).marked(calls));
                 self.consume_markup(text, end, false);
             }
             Match::Text { end } => self.consume_text(start + end),
@@ -276,6 +338,7 @@ impl Scanner {
                     self.reasoning.push("\n");
                 }
                 self.consume_markup(text, start + end, true);
+                self.channel_fence = (self.at, None);
                 self.mode = Mode::Channel(ReplyChannel { is_visible, end_markers, next_markers });
             }
             Match::ReasoningEnd { end, start_marker } => {
@@ -308,7 +371,20 @@ impl Scanner {
 
     fn scan_channel(&mut self, channel: ReplyChannel, text: &str, is_complete: bool) -> bool {
         let rest = text.get(self.at..).unwrap_or_default();
-        let (length, end_marker) = channel.content_end(rest, is_complete);
+        let (mut length, mut end_marker) = channel.content_end(rest, is_complete);
+        if channel.is_visible && end_marker.is_some() {
+            match self.is_quoted_in_channel(text, self.at + length, is_complete) {
+                Ok(false) => {}
+                // The marker is text.
+                Ok(true) => {
+                    length +=
+                        rest.get(length..).and_then(|rest| rest.find('>')).map_or(1, |at| at + 1);
+                    self.move_to(self.at + length, false);
+                    return true;
+                }
+                Err(_) => (length, end_marker) = (length, None),
+            }
+        }
         self.move_to(self.at + length, false);
         if !channel.is_visible {
             self.reasoning.push(rest.get(..length).unwrap_or_default());
@@ -319,5 +395,26 @@ impl Scanner {
             self.consume_markup(text, self.at + end_marker, true);
         }
         end_marker.is_some()
+    }
+
+    /// Returns true if a marker in a visible channel is in a fence that closes after it, or in
+    /// inline code.
+    fn is_quoted_in_channel(
+        &mut self,
+        text: &str,
+        at: usize,
+        is_complete: bool,
+    ) -> Result<bool, NoMatch> {
+        let (from, fence) = self.channel_fence;
+        self.channel_fence = (at, Fence::open_after(fence, text.get(from..at).unwrap_or_default()));
+        if let Some(fence) = self.channel_fence.1 {
+            return match fence.closing_line(text, at) {
+                Some(line) if is_complete || line.end < text.len() => Ok(true),
+                _ if is_complete => Ok(false),
+                _ => Err(NoMatch::Incomplete),
+            };
+        }
+        let candidate = MarkerCandidate { at, at_line_start: false };
+        Ok(self.quotes.quotation(text, candidate) == Quotation::Certain)
     }
 }

@@ -2,7 +2,8 @@
 //! `<function_results>` (Claude), `<reasoning>`, `<scratchpad>`, `<analysis>`, `<reflection>`.
 //!
 //! The content of these tags is text without calls, because the output of one tool must not call
-//! the next. If the end tag is missing and the start tag begins a line, the content reaches to the
+//! the next. Comments and tags of code and examples (`<!--`, `<code>`, `<pre>`, `<example>`) quote
+//! calls. If the end tag is missing and the start tag begins a line, the content reaches to the
 //! end of the text.
 //!
 //! Source: the chat templates of Qwen 2.5 and 3, Anthropic's guide to its first function calls.
@@ -16,7 +17,14 @@ pub(super) struct Aside;
 
 pub(super) const ASIDE: Aside = Aside;
 
-const START_MARKERS: [StartMarker; 9] = [
+const COMMENT: &str = "<!--";
+const COMMENT_END: &str = "-->";
+
+const START_MARKERS: [StartMarker; 13] = [
+    StartMarker::Anywhere(COMMENT),
+    StartMarker::Anywhere("<code"),
+    StartMarker::Anywhere("<pre"),
+    StartMarker::Anywhere("<example"),
     StartMarker::Anywhere("<tool_response"),
     StartMarker::Anywhere("<tool_result"),
     StartMarker::Anywhere("<tool_output"),
@@ -41,6 +49,9 @@ impl Format for Aside {
         let markers = START_MARKERS.iter().map(StartMarker::as_str);
         let marker =
             markers.filter(|marker| input.text.starts_with(marker)).max().ok_or(NoMatch::Text)?;
+        if marker == COMMENT {
+            return until(COMMENT_END, input);
+        }
         let after = input.text.get(marker.len()..).unwrap_or_default();
         // The tag may be in the plural.
         let plural = if after.starts_with('s') { "s" } else { "" };
@@ -50,11 +61,15 @@ impl Format for Aside {
             _ => return Err(NoMatch::Text),
         }
         let end_marker = format!("</{}{plural}>", marker.trim_start_matches('<'));
-        match memmem::find(input.text.as_bytes(), end_marker.as_bytes()) {
-            Some(at) => Ok(Match::Text { end: at + end_marker.len() }),
-            None if !input.is_complete => Err(NoMatch::Incomplete),
-            None if input.at_line_start => Ok(Match::Text { end: input.text.len() }),
-            None => Err(NoMatch::Text),
-        }
+        until(&end_marker, input)
+    }
+}
+
+fn until(end_marker: &str, input: Input<'_>) -> Result<Match, NoMatch> {
+    match memmem::find(input.text.as_bytes(), end_marker.as_bytes()) {
+        Some(at) => Ok(Match::Text { end: at + end_marker.len() }),
+        None if !input.is_complete => Err(NoMatch::Incomplete),
+        None if input.at_line_start => Ok(Match::Text { end: input.text.len() }),
+        None => Err(NoMatch::Malformed),
     }
 }

@@ -5,6 +5,8 @@
 //! `string="true"` marks raw text, `string="false"` JSON. An `invoke` without the tag around it may
 //! be narration and is no call.
 //!
+//! The bars may be doubled, or plain ASCII bars.
+//!
 //! Models: DeepSeek V3.2, V4, V4.1. GigaChat 3.5 writes the same with `GCML`.
 //!
 //! Source: vllm `deepseekv32_tool_parser.py`, `gigachat35_tool_parser.py`, smg-project/smg#1030,
@@ -17,20 +19,66 @@ pub(super) const DSML: TaggedFormat = TaggedFormat {
     name: "dsml",
     start_markers: &[
         StartMarker::Anywhere("<｜DSML｜function_calls>"),
+        StartMarker::Anywhere("<｜｜DSML｜｜function_calls>"),
+        StartMarker::Anywhere("<|DSML|function_calls>"),
+        StartMarker::Anywhere("<||DSML||function_calls>"),
         StartMarker::Anywhere("<｜DSML｜tool_calls>"),
         StartMarker::Anywhere("<｜GCML｜tool_calls>"),
+        StartMarker::Anywhere("<｜｜DSML｜｜tool_calls>"),
+        StartMarker::Anywhere("<|DSML|tool_calls>"),
+        StartMarker::Anywhere("<||DSML||tool_calls>"),
     ],
     style: Style::Attribute,
     tags: TagSet {
-        wrappers: &["<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜GCML｜tool_calls>"],
+        wrappers: &[
+            "<｜DSML｜function_calls>",
+            "<｜｜DSML｜｜function_calls>",
+            "<|DSML|function_calls>",
+            "<||DSML||function_calls>",
+            "<｜DSML｜tool_calls>",
+            "<｜GCML｜tool_calls>",
+            "<｜｜DSML｜｜tool_calls>",
+            "<|DSML|tool_calls>",
+            "<||DSML||tool_calls>",
+        ],
         wrapper_ends: &[
             "</｜DSML｜function_calls>",
+            "</｜｜DSML｜｜function_calls>",
+            "</|DSML|function_calls>",
+            "</||DSML||function_calls>",
             "</｜DSML｜tool_calls>",
             "</｜GCML｜tool_calls>",
+            "</｜｜DSML｜｜tool_calls>",
+            "</|DSML|tool_calls>",
+            "</||DSML||tool_calls>",
         ],
-        call: &["<｜DSML｜invoke ", "<｜GCML｜invoke "],
-        call_ends: &["</｜DSML｜invoke>", "</｜GCML｜invoke>"],
-        argument: &["<｜DSML｜parameter ", "<｜GCML｜parameter "],
-        argument_ends: &["</｜DSML｜parameter>", "</｜GCML｜parameter>"],
+        call: &[
+            "<｜DSML｜invoke ",
+            "<｜GCML｜invoke ",
+            "<｜｜DSML｜｜invoke ",
+            "<|DSML|invoke ",
+            "<||DSML||invoke ",
+        ],
+        call_ends: &[
+            "</｜DSML｜invoke>",
+            "</｜GCML｜invoke>",
+            "</｜｜DSML｜｜invoke>",
+            "</|DSML|invoke>",
+            "</||DSML||invoke>",
+        ],
+        argument: &[
+            "<｜DSML｜parameter ",
+            "<｜GCML｜parameter ",
+            "<｜｜DSML｜｜parameter ",
+            "<|DSML|parameter ",
+            "<||DSML||parameter ",
+        ],
+        argument_ends: &[
+            "</｜DSML｜parameter>",
+            "</｜GCML｜parameter>",
+            "</｜｜DSML｜｜parameter>",
+            "</|DSML|parameter>",
+            "</||DSML||parameter>",
+        ],
     },
 };

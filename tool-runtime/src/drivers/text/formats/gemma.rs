@@ -2,7 +2,9 @@
 //! strings in `<|"|>`, and `<start_function_call>call:NAME{KEY:VALUE,…}<end_function_call>` with
 //! strings in `<escape>`.
 //!
-//! Keys are bare. Strings have no escapes.
+//! Keys are bare. Strings have no escapes. Models also write `call:NAME(KEY=VALUE)`, a stray colon
+//! next to the name, and, where a server removed the special tokens, `call:NAME{…}` alone, which
+//! counts at the end of the text.
 //!
 //! Models: Gemma 4; FunctionGemma 270M.
 //!
@@ -11,7 +13,7 @@
 
 use serde_json::Value;
 
-use super::super::grammar::{Cursor, value_end};
+use super::super::grammar::{Cursor, parse_python_arguments, value_end};
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
 
@@ -21,6 +23,7 @@ pub(super) struct Gemma {
     start_markers: &'static [StartMarker],
     end: &'static str,
     quote: &'static str,
+    only_at_end: bool,
 }
 
 pub(super) const GEMMA4: Gemma = Gemma {
@@ -28,6 +31,15 @@ pub(super) const GEMMA4: Gemma = Gemma {
     start_markers: &[StartMarker::Anywhere("<|tool_call>")],
     end: "<tool_call|>",
     quote: "<|\"|>",
+    only_at_end: false,
+};
+
+/// Gemma 4 without its special tokens.
+pub(super) const GEMMA_BARE: Gemma = Gemma {
+    name: "gemma_bare",
+    start_markers: &[StartMarker::LineStart("call:")],
+    only_at_end: true,
+    ..GEMMA4
 };
 
 pub(super) const FUNCTION_GEMMA: Gemma = Gemma {
@@ -35,6 +47,7 @@ pub(super) const FUNCTION_GEMMA: Gemma = Gemma {
     start_markers: &[StartMarker::Anywhere("<start_function_call>")],
     end: "<end_function_call>",
     quote: "<escape>",
+    only_at_end: false,
 };
 
 impl Format for Gemma {
@@ -46,12 +59,18 @@ impl Format for Gemma {
         self.start_markers
     }
 
+    fn only_at_end(&self) -> bool {
+        self.only_at_end
+    }
+
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let mut cursor = Cursor::new(input);
         let start_marker = self.start_markers.first().map_or("", StartMarker::as_str);
         cursor.take(&[start_marker])?;
         cursor.skip_blanks();
-        cursor.take(&["call:"])?;
+        if !self.only_at_end {
+            cursor.take(&["call:"])?;
+        }
         let mut calls = vec![self.call(&mut cursor, tools)?];
         loop {
             let end = cursor.at;
@@ -79,8 +98,15 @@ impl Format for Gemma {
 impl Gemma {
     /// Parses `NAME{KEY:VALUE,…}`.
     fn call(&self, cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
-        let tool = tools.callee(cursor.name()?).ok_or(NoMatch::Text)?;
+        cursor.take_all(&[":"])?;
+        let name = cursor.name()?.trim_end_matches(':');
+        let tool = tools.callee(name).filter(|tool| tool.is_offered || !self.only_at_end);
+        let tool = tool.ok_or(NoMatch::Text)?;
         cursor.skip_blanks();
+        if !cursor.is_done()? && cursor.take(&["("])? {
+            let arguments = parse_python_arguments(cursor, &tool)?;
+            return tool.call(arguments).ok_or(NoMatch::Malformed);
+        }
         let arguments = if cursor.is_done()? { "{".to_owned() } else { self.object(cursor)? };
         tool.call(arguments).ok_or(NoMatch::Malformed)
     }

@@ -9,8 +9,12 @@
 //! Source: vllm `glm4_moe_tool_parser.py`, `glm47_moe_tool_parser.py`, ollama
 //! `model/parsers/glm46_test.go`.
 
-use super::super::grammar::{ArgumentBuilder, Cursor, TagSet, TagState, without_partial_marker};
+use super::super::grammar::{
+    ArgumentBuilder, Cursor, TagSet, TagState, ends_with_unopened_tag, find_first,
+    without_other_end_tag, without_partial_marker,
+};
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use crate::tool::ToolDefinition;
 
 const END: &str = "</tool_call>";
 /// A line break between tags, which some models write as two characters.
@@ -20,7 +24,7 @@ const TAGS: TagSet = TagSet {
     wrapper_ends: &[],
     call: &["<tool_call>"],
     call_ends: &[END],
-    argument: &["<arg_value>"],
+    argument: &["<arg_value>", "<arg_key>"],
     argument_ends: &["</arg_value>"],
 };
 
@@ -68,7 +72,7 @@ impl Format for Glm {
                 break false;
             }
             cursor.take(&["<arg_value>"])?;
-            let Some(value) = value(&mut cursor, &mut state)? else {
+            let Some(value) = value(&mut cursor, &mut state, callee.tool)? else {
                 builder.truncated(
                     key.trim(),
                     without_partial_marker(cursor.rest(), TAGS.argument_ends),
@@ -76,18 +80,21 @@ impl Format for Glm {
                 cursor.skip_all();
                 break false;
             };
+            state.is_ambiguous |= ends_with_unopened_tag(value, key.trim());
             builder.raw(key.trim(), value);
         };
         TAGS.finish(cursor, vec![(callee, builder.finish(is_complete))], &state)
     }
 }
 
-/// Parses a key up to and including its end tag.
+/// Parses a key up to and including its end tag, or up to the tag of its value.
 fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
     const END: &str = "</arg_key>";
-    let key = cursor.rest().split_once(END).map(|(key, _)| key);
-    match key {
-        Some(key) => cursor.skip(key.len() + END.len()),
+    let end = find_first(cursor.rest(), [END, "<arg_value>"].into_iter());
+    let key = end.as_ref().and_then(|end| cursor.rest().get(..end.start));
+    match end {
+        Some(end) if cursor.rest().get(end.clone()) == Some(END) => cursor.skip(end.end),
+        Some(end) => cursor.skip(end.start),
         None if !cursor.is_complete => return Err(NoMatch::Incomplete),
         None => {}
     }
@@ -95,16 +102,33 @@ fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
 }
 
 /// Parses a value up to and including its end tag, with all calls inside it.
-fn value<'t>(cursor: &mut Cursor<'t>, state: &mut TagState) -> Result<Option<&'t str>, NoMatch> {
+fn value<'t>(
+    cursor: &mut Cursor<'t>,
+    state: &mut TagState,
+    tool: &ToolDefinition,
+) -> Result<Option<&'t str>, NoMatch> {
     let is_value_end = |mut after: Cursor<'_>| {
         after.take_all(&[LINE])?;
         let next = ["<arg_key>", END];
         Ok(after.is_done()? || after.is_truncated_token(&next) || after.take(&next)?)
     };
-    let Some(end) = TAGS.argument_end(cursor, state, is_value_end, |_| Ok(false))? else {
+    let begins = |after: Cursor<'_>| is_argument(after, tool);
+    let Some(end) = TAGS.argument_end(cursor, state, is_value_end, begins)? else {
         return Ok(None);
     };
     let value = cursor.text.get(cursor.at..end.start);
     cursor.at = end.end;
-    Ok(value)
+    Ok(value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value }))
+}
+
+/// Returns true if a key of the tool and a value follow the tag of a key.
+fn is_argument(mut after: Cursor<'_>, tool: &ToolDefinition) -> Result<bool, NoMatch> {
+    let key = match after.head('<') {
+        Err(NoMatch::Text) => return Ok(false),
+        Err(NoMatch::Incomplete) if after.is_complete => return Ok(true),
+        key => key?,
+    };
+    let known = tool.parameters.as_value().get("properties");
+    let is_known = known.is_none_or(|known| known.get(key.trim()).is_some());
+    Ok(is_known && after.take(&["/arg_key>"])?)
 }

@@ -5,12 +5,15 @@
 //! channel. Without a recipient, `analysis` is reasoning, and `commentary` and `final` are visible
 //! text.
 //!
+//! Some servers remove the special tokens: `analysisWORDSassistantcommentary to=functions.NAME
+//! json{…}` and `assistantfinalWORDS` remain.
+//!
 //! Models: gpt-oss 20B and 120B.
 //!
 //! Source: ollama `harmony/harmonyparser_test.go`, ggml-org/llama.cpp#15181, sglang
 //! `gpt_oss_detector.py`.
 
-use super::super::grammar::{Cursor, text_before, text_before_any, value_end};
+use super::super::grammar::{Cursor, find_first, text_before, text_before_any, value_end};
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 /// The longest header, in bytes.
@@ -18,6 +21,11 @@ const MAX_LEN: usize = 256;
 const MESSAGE: &str = "<|message|>";
 const ENDS: &[&str] = &["<|end|>", "<|call|>", "<|return|>"];
 const BEGINS: &[&str] = &["<|start|>", "<|channel|>"];
+
+/// What remains of the parts of a reply without their special tokens.
+const ANALYSIS: &str = "analysis";
+const PLAIN_FINAL: &str = "assistantfinal";
+const PLAIN_COMMENTARY: &str = "assistantcommentary to=functions.";
 
 #[derive(Debug)]
 pub(super) struct Harmony;
@@ -32,10 +40,26 @@ impl Format for Harmony {
             StartMarker::Anywhere("<|start|>assistant"),
             StartMarker::Anywhere("<|channel|>"),
             StartMarker::LineStart("to=functions."),
+            StartMarker::LineStart("commentary to=functions."),
+            StartMarker::LineStart("analysis to=functions."),
+            StartMarker::LineStart("assistantcommentary to=functions."),
+            StartMarker::LineStart("assistantanalysis to=functions."),
+            StartMarker::LineStart(ANALYSIS),
         ]
     }
 
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        if is_plain_analysis(input)? {
+            return Ok(Match::Channel {
+                end: ANALYSIS.len(),
+                is_visible: false,
+                end_markers: &[PLAIN_FINAL],
+                next_markers: &[PLAIN_COMMENTARY],
+            });
+        }
+        if let Some(length) = plain_header_len(input)? {
+            return call(input, tools, length, length);
+        }
         let Some(header) = text_before(input.text, MESSAGE, MAX_LEN) else {
             let may_come = !input.is_complete && input.text.len() < MAX_LEN + MESSAGE.len();
             return Err(if may_come { NoMatch::Incomplete } else { NoMatch::Text });
@@ -44,33 +68,77 @@ impl Format for Harmony {
             return Err(NoMatch::Text);
         }
         let end = header.len() + MESSAGE.len();
-        if let Some((_, to)) = header.split_once("to=") {
-            let name = to.split([' ', '<']).next().unwrap_or_default();
-            let tool = tools.callee(name).ok_or(NoMatch::Text)?;
-            let mut cursor = Cursor { at: end, ..Cursor::new(input) };
-            cursor.skip_blanks();
-            let body = cursor.rest();
-            let closed = value_end(body, 0, input.is_complete);
-            let length = match closed.filter(|_| body.starts_with(['{', '['])) {
-                Some(length) => length,
-                None if input.is_complete => text_before_any(body, ENDS).len(),
-                None => return Err(NoMatch::Incomplete),
-            };
-            let arguments = match body.get(..length).unwrap_or_default() {
-                "" if length == body.len() => "{",
-                "" => "{}",
-                arguments => arguments,
-            };
-            cursor.skip(length);
-            let call = tool.call(arguments.to_owned()).ok_or(NoMatch::Malformed)?;
-            let end = cursor.at;
-            cursor.skip_blanks();
-            if cursor.is_done()? || !cursor.take(ENDS)? {
-                cursor.at = end;
-            }
-            return Ok(Match::Calls { calls: vec![call], end: cursor.at });
+        if header.contains("to=") {
+            return call(input, tools, header.len(), end);
         }
         let is_visible = !header.contains("analysis");
         Ok(Match::Channel { end, is_visible, end_markers: ENDS, next_markers: BEGINS })
+    }
+}
+
+/// Parses the call whose header names a recipient and whose message begins at `start`.
+fn call(
+    input: Input<'_>,
+    tools: &ToolLookup<'_>,
+    header_len: usize,
+    start: usize,
+) -> Result<Match, NoMatch> {
+    let header = input.text.get(..header_len).unwrap_or_default();
+    let (_, to) = header.split_once("to=").ok_or(NoMatch::Text)?;
+    let name = to.split([' ', '<', '{']).next().unwrap_or_default();
+    let tool = tools.callee(name).ok_or(NoMatch::Text)?;
+    let mut cursor = Cursor { at: start, ..Cursor::new(input) };
+    cursor.skip_blanks();
+    let body = cursor.rest();
+    let closed = value_end(body, 0, input.is_complete);
+    let length = match closed.filter(|_| body.starts_with(['{', '['])) {
+        Some(length) => length,
+        None if input.is_complete => text_before_any(body, ENDS).len(),
+        None => return Err(NoMatch::Incomplete),
+    };
+    let arguments = match body.get(..length).unwrap_or_default() {
+        "" if length == body.len() => "{",
+        "" => "{}",
+        arguments => arguments,
+    };
+    cursor.skip(length);
+    let call = tool.call(arguments.to_owned()).ok_or(NoMatch::Malformed)?;
+    let end = cursor.at;
+    cursor.skip_blanks();
+    if cursor.is_done()? || !cursor.take(ENDS)? {
+        cursor.at = end;
+    }
+    Ok(Match::Calls { calls: vec![call], end: cursor.at })
+}
+
+/// Returns the length of a header that lacks its last special token, up to the object after it.
+fn plain_header_len(input: Input<'_>) -> Result<Option<usize>, NoMatch> {
+    let window = input.text.char_indices().take_while(|(at, _)| *at < MAX_LEN);
+    let Some((at, _)) = window.clone().find(|(_, c)| "{\n".contains(*c)) else {
+        let may_come = !input.is_complete && input.text.len() < MAX_LEN;
+        return if may_come { Err(NoMatch::Incomplete) } else { Ok(None) };
+    };
+    let header = input.text.get(..at).unwrap_or_default();
+    let is_header =
+        input.text.get(at..).is_some_and(|rest| rest.starts_with('{')) && !header.contains(MESSAGE);
+    let words = header.split_once("to=functions.").map(|(_, to)| to.split(['<', '>', '|', ' ']));
+    let are_words = words.is_some_and(|mut words| {
+        let is_name = words.next().is_some_and(|name| !name.is_empty());
+        is_name && words.all(|word| ["", "json", "code", "constrain"].contains(&word))
+    });
+    Ok((is_header && are_words).then_some(at))
+}
+
+/// Returns true if the text is reasoning without special tokens, with a part after it.
+fn is_plain_analysis(input: Input<'_>) -> Result<bool, NoMatch> {
+    let Some(rest) = input.text.strip_prefix(ANALYSIS) else { return Ok(false) };
+    match rest.chars().next() {
+        None if !input.is_complete => return Err(NoMatch::Incomplete),
+        Some(c) if c.is_uppercase() => {}
+        _ => return Ok(false),
+    }
+    match find_first(rest, [PLAIN_FINAL, PLAIN_COMMENTARY].into_iter()) {
+        None if !input.is_complete => Err(NoMatch::Incomplete),
+        found => Ok(found.is_some()),
     }
 }

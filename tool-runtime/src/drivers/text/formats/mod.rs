@@ -62,6 +62,7 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(minimax_m2::MINIMAX_M2),
         Arc::new(minimax_m3::MinimaxM3),
         Arc::new(gemma::GEMMA4),
+        Arc::new(gemma::GEMMA_BARE),
         Arc::new(gemma::FUNCTION_GEMMA),
         Arc::new(anthropic::ANTHROPIC),
         Arc::new(nemotron::NEMOTRON),

@@ -1,5 +1,5 @@
 //! The text format of ReAct prompts: lines `Action: NAME` and `Action Input: OBJECT`, or `Action:`
-//! and a fence with `{"action": NAME, "action_input": OBJECT}`.
+//! and a fence with `{"action": NAME, "action_input": OBJECT}`, or `Action: NAME({…})` in one line.
 //!
 //! Text after the call, such as an `Observation:` and its conclusions, is invented by the model and
 //! removed with the markup. If the input is no JSON, it is the value of the tool's only argument.
@@ -9,7 +9,7 @@
 //! Source: run-llama/llama_index#12865, dynamiq-ai/dynamiq#506, langchain-ai/langchain#9535.
 
 use super::super::grammar::{
-    ArgumentBuilder, Cursor, Strictness, find_first, parse_calls, value_end,
+    ArgumentBuilder, Cursor, Strictness, find_first, parse_calls, parse_python_call, value_end,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
@@ -48,7 +48,8 @@ impl Format for ReactLines {
         cursor.take(ACTION)?;
         cursor.skip_blanks();
         cursor.is_done()?;
-        let calls = if cursor.rest().starts_with(['{', '`']) {
+        let is_structured = cursor.rest().starts_with('{') || cursor.rest().starts_with("```");
+        let calls = if is_structured {
             parse_structured(&mut cursor, tools)?
         } else {
             vec![parse_lines(&mut cursor, tools)?]
@@ -94,7 +95,48 @@ fn parse_structured(
     Ok(calls)
 }
 
+/// Parses a call in one line: `NAME({…})`, `NAME(KEY=VALUE)` or `NAME {…}`.
+fn parse_inline(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
+    let mut after = *cursor;
+    let has_tick = after.take(&["`"])?;
+    let start = after;
+    let tool = tools.find(after.name()?).ok_or(NoMatch::Text)?;
+    after.take(&[" "])?;
+    let call = if after.is_done()? || !after.rest().starts_with('{') {
+        after = start;
+        parse_python_call(&mut after, tools)?
+    } else {
+        let rest = after.rest();
+        let length = match value_end(rest, 0, after.is_complete) {
+            Some(length) => length,
+            None if after.is_complete => text_before_label(rest).trim_end().len(),
+            None => return Err(NoMatch::Incomplete),
+        };
+        after.skip(length);
+        let arguments = rest.get(..length).unwrap_or_default();
+        tools.call(&tool.name, arguments).ok_or(NoMatch::Text)?
+    };
+    if has_tick {
+        after.take(&["`"])?;
+    }
+    let line = after.rest().trim_start_matches([' ', '\r', '.']);
+    if line.is_empty() && !after.is_complete {
+        return Err(NoMatch::Incomplete);
+    }
+    if !line.is_empty() && !line.starts_with('\n') {
+        return Err(NoMatch::Text);
+    }
+    after.skip(after.rest().len() - line.len());
+    *cursor = after;
+    Ok(call)
+}
+
 fn parse_lines(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
+    match parse_inline(cursor, tools) {
+        Err(NoMatch::Incomplete) if !cursor.is_complete => return Err(NoMatch::Incomplete),
+        Err(_) => {}
+        call => return call,
+    }
     let name = match cursor.head('\n') {
         // The call, if it is one, is truncated.
         Err(_) if cursor.is_complete => return Err(NoMatch::Text),

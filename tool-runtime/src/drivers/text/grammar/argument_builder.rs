@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::raw_value::raw_to_json;
+use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
 /// Builds the JSON text of arguments that a [`Format`](super::super::Format) finds one by one.
@@ -140,4 +141,14 @@ pub(super) fn truncate(mut arguments: String) -> String {
         arguments.pop();
     }
     arguments
+}
+
+/// Removes the end of the arguments of a call that may not be meant: they count as truncated, and
+/// each value as complete.
+pub(in crate::drivers::text) fn truncated_call(mut call: ToolCall) -> ToolCall {
+    let arguments = call.arguments.to_text();
+    if let Some(open) = arguments.trim_end().strip_suffix('}') {
+        call.arguments = format!("{open} ").into();
+    }
+    call
 }

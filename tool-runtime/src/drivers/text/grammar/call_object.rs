@@ -3,6 +3,7 @@
 
 use serde::de::IgnoredAny;
 
+use super::super::callee::Callee;
 use super::super::{Input, ToolLookup};
 use super::members::{MemberWalker, Members};
 use super::value_end;
@@ -59,6 +60,7 @@ pub(in crate::drivers::text) fn may_be_call(
     strictness: Strictness,
 ) -> bool {
     let text = input.text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
+    let text = without_doubled_brace(text);
     // In a list, a later call may be of an offered tool.
     let mut may_be_unknown = strictness.is_announced() || input.text.starts_with('[');
     let mut is_unknown = false;
@@ -73,7 +75,7 @@ pub(in crate::drivers::text) fn may_be_call(
             if !is_string(value) || may_be_tool_name(Input::new(value, input.is_complete), tools) {
                 return true;
             }
-            may_be_unknown &= tools.callee(value.trim_matches(['"', '\''])).is_some();
+            may_be_unknown &= callee(value, tools).is_some();
             is_unknown = true;
             if !may_be_unknown || strictness.is_announced() {
                 return may_be_unknown;
@@ -91,6 +93,13 @@ pub(in crate::drivers::text) fn may_be_call(
     true
 }
 
+/// Returns the object in doubled braces, which templates write for plain ones. The surplus closing
+/// brace follows the object.
+fn without_doubled_brace(text: &str) -> &str {
+    let inner = text.strip_prefix('{').filter(|inner| inner.starts_with('{'));
+    inner.unwrap_or(text)
+}
+
 fn is_string(value: &str) -> bool {
     value.starts_with(['"', '\''])
 }
@@ -102,6 +111,13 @@ fn is_closed_string(value: &str) -> bool {
 fn may_be_tool_name(name: Input<'_>, tools: &ToolLookup<'_>) -> bool {
     value_end(name.text, 0, name.is_complete).is_none()
         || tools.find(name.text.trim_matches(['"', '\''])).is_some()
+}
+
+/// Returns the tool that a string names. An unknown name may have blanks, which become `_`.
+fn callee<'d>(name: &str, tools: &ToolLookup<'d>) -> Option<Callee<'d>> {
+    let name = name.trim_matches(['"', '\'']);
+    let joined = || name.split_whitespace().collect::<Vec<_>>().join("_");
+    tools.callee(name).or_else(|| tools.callee(&joined()))
 }
 
 fn parse_value(
@@ -134,6 +150,7 @@ fn parse_value(
     if !text.starts_with('{') {
         return None;
     }
+    let text = without_doubled_brace(text);
     let members = Members::of(text);
     if let Some(list) = members.get(&LISTS).filter(|list| list.starts_with('[')) {
         return parse_value(list, tools, strictness, layers, calls);
@@ -151,7 +168,7 @@ fn parse_call(
     strictness: Strictness,
 ) -> Option<ToolCall> {
     let name = members.get(&NAMES)?;
-    let callee = tools.callee(name.trim_matches(['"', '\'']))?;
+    let callee = callee(name, tools)?;
     if !callee.is_offered && !is_closed_string(name) {
         return None;
     }

@@ -14,18 +14,28 @@ mod tags;
 mod value_end;
 
 pub use self::argument_builder::ArgumentBuilder;
+pub(super) use self::argument_builder::truncated_call;
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
     call_object::{Strictness, may_be_call, parse_calls},
     cursor::Cursor,
     json::{JsonFormat, parse_json_calls},
     named::NamedFormat,
-    python::{PythonFormat, parse_python_calls},
+    python::{PythonFormat, parse_python_arguments, parse_python_call, parse_python_calls},
     search::{find_first, text_before, text_before_any, without_partial_marker},
     tagged::{Style, TaggedFormat},
-    tags::{TagSet, TagState},
+    tags::{TagSet, TagState, ends_with_unopened_tag, without_other_end_tag},
     value_end::value_end,
 };
+
+/// Tags that models write around the calls of any format, and their end tags.
+pub(super) const WRAPPERS: [(&str, &str); 5] = [
+    ("<tool_call>", "</tool_call>"),
+    ("<tool_calls>", "</tool_calls>"),
+    ("<function_call>", "</function_call>"),
+    ("<function_calls>", "</function_calls>"),
+    ("<tools>", "</tools>"),
+];
 
 /// End-of-turn tokens, which are no part of the text.
 pub(super) const END_TOKENS: [&str; 13] = [

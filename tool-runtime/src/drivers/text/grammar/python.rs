@@ -105,6 +105,14 @@ fn trailing_blanks(text: &str) -> usize {
     text.len() - text.trim_end().len()
 }
 
+/// Parses one call of an offered tool.
+pub(in crate::drivers::text) fn parse_python_call(
+    cursor: &mut Cursor<'_>,
+    tools: &ToolLookup<'_>,
+) -> Result<ToolCall, NoMatch> {
+    call(cursor, tools, true)
+}
+
 fn call(
     cursor: &mut Cursor<'_>,
     tools: &ToolLookup<'_>,
@@ -123,7 +131,7 @@ fn call(
     if cursor.is_done()? || !cursor.take(&["("])? {
         return Err(NoMatch::Text);
     }
-    let arguments = arguments(cursor, &callee)?;
+    let arguments = parse_python_arguments(cursor, &callee)?;
     if in_print {
         cursor.skip_blanks();
         cursor.take(&[")"])?;
@@ -133,7 +141,13 @@ fn call(
 
 /// Parses the arguments up to and including the closing parenthesis, and returns them as the text
 /// of an object.
-fn arguments(cursor: &mut Cursor<'_>, callee: &Callee<'_>) -> Result<String, NoMatch> {
+pub(in crate::drivers::text) fn parse_python_arguments(
+    cursor: &mut Cursor<'_>,
+    callee: &Callee<'_>,
+) -> Result<String, NoMatch> {
+    if let Some(object) = object(cursor)? {
+        return Ok(object);
+    }
     let mut builder = ArgumentBuilder::new(callee.tool);
     let mut is_first = true;
     loop {
@@ -159,6 +173,27 @@ fn arguments(cursor: &mut Cursor<'_>, callee: &Callee<'_>) -> Result<String, NoM
         builder.json(&key, &value);
         is_first = false;
     }
+}
+
+/// Parses an object that holds all arguments, and the closing parenthesis.
+fn object(cursor: &mut Cursor<'_>) -> Result<Option<String>, NoMatch> {
+    let mut after = *cursor;
+    after.skip_blanks();
+    if after.is_done()? || !after.rest().starts_with('{') {
+        return Ok(None);
+    }
+    let Some(end) = value_end(after.rest(), 0, after.is_complete) else {
+        let is_complete = after.is_complete;
+        return if is_complete { Ok(None) } else { Err(NoMatch::Incomplete) };
+    };
+    let object = after.rest().get(..end).unwrap_or_default();
+    after.skip(end);
+    after.skip_blanks();
+    if after.is_done()? || !after.take(&[")"])? {
+        return Ok(None);
+    }
+    *cursor = after;
+    Ok(Some(object.to_owned()))
 }
 
 /// Parses the next value and returns whether it has an end. Adjacent strings are one string, with a

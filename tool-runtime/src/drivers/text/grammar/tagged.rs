@@ -2,11 +2,18 @@
 
 use super::super::callee::Callee;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
-use super::{ArgumentBuilder, Cursor, TagSet, TagState, without_partial_marker};
+use super::tags::{ends_with_unopened_tag, without_other_end_tag};
+use super::{
+    ArgumentBuilder, Cursor, TagSet, TagState, text_before_any, value_end, without_partial_marker,
+};
 use crate::tool::ToolDefinition;
 
 /// The largest number of arguments, more than any tool has.
 const MAX_ARGUMENTS: usize = 64;
+
+/// Tags around a JSON object with all arguments.
+const OBJECT_TAGS: [(&str, &str); 2] =
+    [("<arguments>", "</arguments>"), ("<parameters>", "</parameters>")];
 
 /// How a tag contains a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +126,9 @@ impl TaggedFormat {
         state: &mut TagState,
         tool: &ToolDefinition,
     ) -> Result<String, NoMatch> {
+        if let Some(object) = self.object(cursor)? {
+            return Ok(object);
+        }
         let mut builder = ArgumentBuilder::new(tool);
         for _ in 0..MAX_ARGUMENTS {
             cursor.skip_blanks();
@@ -156,6 +166,8 @@ impl TaggedFormat {
                 return Ok(builder.finish(false));
             };
             let value = self.without_line_breaks(value);
+            // The tag may be the end of the argument under its own name, or a part of it.
+            state.is_ambiguous |= ends_with_unopened_tag(value, key);
             // DeepSeek marks whether a value is text or JSON.
             let is_json = more.contains("string=\"false\"");
             if more.contains("string=\"true\"") {
@@ -167,6 +179,34 @@ impl TaggedFormat {
             }
         }
         Err(NoMatch::Malformed)
+    }
+
+    /// Parses arguments that the model wrote as a JSON object instead of one tag for each.
+    fn object(&self, cursor: &mut Cursor<'_>) -> Result<Option<String>, NoMatch> {
+        let start = cursor.at;
+        cursor.skip_blanks();
+        let (mut inner, mut end) = (*cursor, None);
+        for (tag, end_tag) in OBJECT_TAGS {
+            if end.is_none() && inner.take(&[tag])? {
+                end = Some(end_tag);
+                inner.skip_blanks();
+            }
+        }
+        if !inner.rest().starts_with('{') {
+            cursor.at = start;
+            return Ok(None);
+        }
+        *cursor = inner;
+        let ends = [self.tags.call_ends, self.tags.wrapper_ends].concat();
+        let object = match value_end(cursor.rest(), 0, cursor.is_complete) {
+            Some(end) => cursor.rest().get(..end).unwrap_or_default(),
+            None if !cursor.is_complete => return Err(NoMatch::Incomplete),
+            None => text_before_any(cursor.rest(), &ends).trim_end(),
+        };
+        cursor.skip(object.len());
+        let end_tags = [self.tags.call_ends, end.as_slice()].concat();
+        cursor.take_all_or_stay(&end_tags)?;
+        Ok(Some(object.to_owned()))
     }
 
     /// Parses the text up to and including its end tag. Returns `None` if the text ends before.
@@ -183,7 +223,8 @@ impl TaggedFormat {
             return Ok(None);
         };
         cursor.at = end.end;
-        Ok(cursor.text.get(start..end.start))
+        let value = cursor.text.get(start..end.start);
+        Ok(value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value }))
     }
 
     /// Returns true if more markup follows the end tag of an argument.

@@ -11,6 +11,9 @@ use super::{Cursor, find_first};
 /// them, no end is certain.
 const MAX_ENDLESS: usize = 8;
 
+/// The longest name of an end tag, in bytes.
+const MAX_TAG_NAME_LEN: usize = 64;
+
 /// The tags of a format whose arguments are plain text.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drivers::text) struct TagSet {
@@ -60,7 +63,7 @@ pub(in crate::drivers::text) struct TagState {
     /// The number of arguments without an end.
     endless: usize,
     /// True if an argument may continue after the end tag that was taken for its own.
-    is_ambiguous: bool,
+    pub(in crate::drivers::text) is_ambiguous: bool,
 }
 
 /// Candidates for the end of an argument.
@@ -147,12 +150,8 @@ impl TagSet {
                 }
             } else if let Some(open) = open.filter(|_| is_inner) {
                 open.open(NestedTag::Argument);
-            } else if after.text.get(..start).is_some_and(|text| text.ends_with('\n')) {
-                if begins(after)? {
-                    return Ok(Some(start..start));
-                }
-            } else {
-                is_missing = cursor.is_complete && begins(after)?;
+            } else if begins(after)? {
+                return Ok(Some(start..start));
             }
             if is_missing {
                 match &mut found {
@@ -214,4 +213,34 @@ impl TagSet {
         }
         if cursor.is_complete { Ok(is_ambiguous) } else { Err(NoMatch::Incomplete) }
     }
+}
+
+/// Returns the value without an end tag of another name, which stands for the one that is missing.
+pub(in crate::drivers::text) fn without_other_end_tag(value: &str) -> &str {
+    match unopened_tag(value) {
+        Some(name) => {
+            let rest = value.trim_end();
+            rest.get(..rest.len() - name.len() - "</>".len()).unwrap_or(value)
+        }
+        None => value,
+    }
+}
+
+/// Returns true if the value ends with an end tag of the argument's own name that was not opened.
+pub(in crate::drivers::text) fn ends_with_unopened_tag(value: &str, key: &str) -> bool {
+    unopened_tag(value).is_some_and(|name| {
+        name.trim_end_matches(['=', ' ']) == key || name.ends_with(&format!("={key}"))
+    })
+}
+
+/// Returns the name of the end tag at the end of `text` if it was not opened there.
+fn unopened_tag(text: &str) -> Option<&str> {
+    let rest = text.trim_end().strip_suffix('>')?;
+    let window = rest.len().saturating_sub(MAX_TAG_NAME_LEN + 2);
+    let start = rest.as_bytes().get(window..)?.iter().rposition(|byte| *byte == b'<')? + window;
+    let name = rest.get(start..)?.strip_prefix("</")?;
+    let is_name = |c: char| c.is_alphanumeric() || "_-.:=｜|".contains(c);
+    let before = text.get(..start)?;
+    let opening = format!("<{name}");
+    (!name.is_empty() && name.chars().all(is_name) && !before.contains(&opening)).then_some(name)
 }

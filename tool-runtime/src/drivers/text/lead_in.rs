@@ -1,0 +1,112 @@
+//! The sentence before a call, which may announce an example.
+
+use super::grammar::truncated_call;
+use crate::message::ToolCall;
+
+/// The longest part of a sentence that is examined, in bytes.
+const MAX_LEN: usize = 240;
+
+/// Words that announce an example in any sentence, in several languages.
+const EXAMPLE: [&str; 15] = [
+    "for example",
+    "for instance",
+    "e.g.",
+    "an example",
+    "example call",
+    "like this",
+    "like so",
+    "zum beispiel",
+    "par exemple",
+    "por ejemplo",
+    "per esempio",
+    "por exemplo",
+    "например",
+    "例えば",
+    "例如",
+];
+/// Words of sentences that end with a colon and announce an example, a form, or a call that others
+/// might make.
+const HYPOTHETICAL: [&str; 21] = [
+    "example",
+    "beispiel",
+    "sample",
+    "syntax",
+    "template",
+    "looks like",
+    "look like",
+    "hypothetical",
+    "you can",
+    "you could",
+    "you would",
+    "you'd",
+    "you might",
+    "you may",
+    "you should",
+    "you need",
+    "you have to",
+    "could be",
+    "would be",
+    "can be called",
+    "would write",
+];
+/// Words of sentences in which the model announces what it does.
+const ANNOUNCEMENT: [&str; 7] =
+    ["i'll ", "i’ll ", "i will ", "let me ", "i am ", "i'm ", "i need "];
+/// Beginnings of sentences that announce a call or describe one.
+const DESCRIPTION: [&str; 8] =
+    ["to ", "here is ", "here's ", "here’s ", "this is ", "the call", "the format", "the tool"];
+
+/// What the sentence before a call says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeadIn {
+    /// There is none, or it announces a call.
+    Call,
+    /// It announces a call or describes one.
+    Doubtful,
+    Example,
+}
+
+impl LeadIn {
+    /// Returns the lead-in of a call that follows `text`: its last sentence.
+    pub(super) fn of(text: &str) -> Self {
+        let text = text.trim_end();
+        let line = text.rsplit('\n').next().unwrap_or_default();
+        let mut start = line.len().saturating_sub(MAX_LEN);
+        while !line.is_char_boundary(start) {
+            start += 1;
+        }
+        let line = line.get(start..).unwrap_or_default().to_lowercase();
+        let ends = [". ", "! ", "? ", "。"]
+            .iter()
+            .filter_map(|end| line.rfind(end).map(|at| at + end.len()));
+        // "e.g. " ends no sentence.
+        let ends = ends.filter(|end| !line.get(..*end).is_some_and(|line| line.ends_with("e.g. ")));
+        let sentence = line.get(ends.max().unwrap_or(0)..).unwrap_or_default().trim_start();
+        let contains = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+        let is_announced = contains(&ANNOUNCEMENT);
+        let has_colon = sentence.ends_with([':', '：']);
+        if contains(&EXAMPLE) || has_colon && !is_announced && contains(&HYPOTHETICAL) {
+            return Self::Example;
+        }
+        let is_description = DESCRIPTION.iter().any(|start| sentence.starts_with(start));
+        if has_colon && is_description && !is_announced { Self::Doubtful } else { Self::Call }
+    }
+
+    /// Returns the calls that a marker announces. If they may be an example, their arguments count
+    /// as truncated, so that no tool runs that changes something.
+    pub(super) fn marked(self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
+        match self {
+            Self::Example => calls.into_iter().map(truncated_call).collect(),
+            Self::Call | Self::Doubtful => calls,
+        }
+    }
+
+    /// Returns the calls that no marker announces; `None` if they are an example.
+    pub(super) fn unmarked(self, calls: Vec<ToolCall>) -> Option<Vec<ToolCall>> {
+        match self {
+            Self::Call => Some(calls),
+            Self::Doubtful => Some(calls.into_iter().map(truncated_call).collect()),
+            Self::Example => None,
+        }
+    }
+}

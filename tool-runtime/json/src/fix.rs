@@ -24,7 +24,8 @@ use super::{
 pub enum FixKind {
     /// Removed a byte order mark (U+FEFF) at the start of the text.
     Bom,
-    /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like.
+    /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like, and `\n`,
+    /// `\r` and `\t` that are written as escapes between tokens.
     #[serde(rename = "blank")]
     Whitespace,
     /// Removed backticks or tildes around the value, with or without a language word.
@@ -39,7 +40,8 @@ pub enum FixKind {
     Prose,
     /// Removed a repetition of the same value.
     Repeat,
-    /// Removed a level of escaping around the value's text: `{\"city\": \"Oslo\"}`.
+    /// Removed a level of escaping around the value's text: `{\"city\": \"Oslo\"}`, or the same with
+    /// `&quot;`.
     Escaped,
     /// Decoded a string that holds the value's text, because the schema allows no string.
     ///
@@ -138,6 +140,10 @@ pub enum FixKind {
     MissingComma,
     /// Inserted a missing colon between key and value.
     MissingColon,
+    /// Read an object in doubled braces, as templates write them: `{{"a": 1}}`.
+    DoubledBraces,
+    /// Inserted a missing brace before the first key.
+    MissingOpener,
     /// Inserted the closing bracket of a bracket that is never closed.
     MissingCloser,
     /// Replaced a closing bracket of another kind.
@@ -218,6 +224,8 @@ impl FixKind {
             Self::RepeatedMember => (Spelling, Inferred, "removed a repetition of a member"),
             Self::MissingComma => (Structure, Inferred, "inserted a missing comma"),
             Self::MissingColon => (Structure, Inferred, "inserted a missing colon"),
+            Self::DoubledBraces => (Structure, Inferred, "read an object in doubled braces"),
+            Self::MissingOpener => (Structure, Inferred, "inserted a missing opening bracket"),
             Self::MissingCloser => (Structure, Inferred, "inserted a missing closing bracket"),
             Self::WrongCloser => (Structure, Inferred, "replaced a closing bracket"),
             Self::ExtraCloser => (Structure, Inferred, "removed a closing bracket"),
@@ -313,6 +321,8 @@ impl FixKind {
             Self::RepeatedMember => "send this member once",
             Self::MissingComma => "put a comma here",
             Self::MissingColon => "put a colon here",
+            Self::DoubledBraces => "write each brace once",
+            Self::MissingOpener => "put the opening bracket before the first key",
             Self::MissingCloser => "put the closing bracket here",
             Self::WrongCloser => "put another closing bracket here",
             Self::ExtraCloser => "leave out this closing bracket",

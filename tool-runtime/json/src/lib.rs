@@ -40,7 +40,7 @@
 //! - **Prose alone; a bare word or a list without brackets at the root.** Every sentence would be a
 //!   value; a bare word is read only if the schema allows nothing but a string.
 //! - **Two values that differ, on one line or line by line.** Nothing decides between them, or says
-//!   that they form a list.
+//!   that they form a list. Only `{}` is ignored beside another object, if a member is required.
 //! - **A value in a call with other arguments, in a nested or unclosed call, beside a key, among
 //!   labels, or next to an operator.** It may be a part of something larger.
 //! - **In damaged text, a key twice with two values.** Nothing decides between them; the same value
@@ -66,7 +66,8 @@
 //!   the middle, and nothing is filled in.
 //! - **A number or literal after a literal, `true false`; semicolons in a list.** It may be text,
 //!   several values, or rows of a table.
-//! - **A closing bracket without an opening one.** It could have been opened in several places.
+//! - **A closing bracket without an opening one.** It could have been opened in several places. Only
+//!   the brace before the first key of the text is inserted ([`FixKind::MissingOpener`]).
 //! - **More than [`Options`] allow.** A limit is exceeded.
 //!
 //! # Example
@@ -94,6 +95,7 @@ mod parsed;
 mod partial;
 mod position;
 mod recover;
+mod respell;
 #[cfg(test)]
 mod risk_table;
 mod strict;
@@ -187,7 +189,8 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 /// - A number, boolean or null is taken out of its quotes ([`FixKind::Unquoted`]). A number becomes
 ///   the string that it was written as ([`FixKind::Quoted`]): 1.10 and 02139 keep their digits.
 ///   30.0 becomes an integer ([`FixKind::IntegralNumber`]); 3.7 never does.
-/// - A string that holds an object or array is decoded ([`FixKind::EncodedTwice`]). One value
+/// - A string that holds an object or array is decoded, up to three times, also if its inner quotes
+///   are not escaped ([`FixKind::EncodedTwice`]). One value
 ///   becomes an array of one ([`FixKind::IntoArray`]), or the reverse ([`FixKind::OutOfArray`]).
 /// - Keys and enum values are spelled as in the schema ([`FixKind::KeyCase`],
 ///   [`FixKind::EnumCase`]).

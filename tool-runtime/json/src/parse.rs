@@ -1,7 +1,7 @@
 //! Runs the passes of a parse, from the text to the value that fits the schema.
 //!
 //! [`parse_value`] runs the strict pass, and searches the text if it fails. [`parse_and_coerce`]
-//! also decodes a value that was encoded twice, and coerces it to the schema. `steps` counts the
+//! also decodes a value that was encoded up to three times, and coerces it to the schema. `steps` counts the
 //! work.
 
 use std::ops::Range;
@@ -9,15 +9,19 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::{
-    Fix, FixKind, Options, ParseError, Parsed, Risk,
+    Fix, FixKind, Options, ParseError, ParseErrorKind, Parsed, Risk,
     coerce::{Coerced, InnerText, InnerValue, TypeSet, accepts_empty_object, coerce, fits_schema},
     fix::sort_by_position,
     locate::{LocatedValue, locate},
     parsed::JsonText,
     recover::{Checkpoint, NodeBuilder, ParseSettings, RecoveryError, SchemaKeys, recover},
+    respell::Respelling,
     strict::{parse_strict, parse_unique},
     tree::{Node, parse_valid_tree},
 };
+
+/// The number of times that a value may have been encoded as a string.
+const MAX_ENCODINGS: usize = 3;
 
 /// The maximum depth that serde_json parses.
 const MAX_DEPTH: usize = 127;
@@ -40,7 +44,13 @@ pub(crate) fn parse_and_coerce(
         let json = JsonText::Ready(value.to_string());
         Parsed { value, fixes, truncated: false, callees: Vec::new(), json }
     } else {
-        let LocatedValue { parsed, span } = parse_value(text, expected, settings, steps)?;
+        let located = parse_value(text, expected, settings, steps);
+        let LocatedValue { parsed, span } = match located {
+            Err(error) if error.is_ambiguous() && !accepts_empty_object(schema) => {
+                parse_beside_empty(text, expected, settings, steps).ok_or(error)?
+            }
+            located => located?,
+        };
         let parsed = decode_string(text, parsed, &span, expected, settings, steps)?;
         coerce_parsed(text, parsed, &span, schema, settings, steps)?
     };
@@ -68,14 +78,19 @@ fn decode_string(
     if expected.allows_string() {
         return Ok(outer);
     }
-    // Decode once only: a text that was encoded three times is not a plain mistake.
-    let inner = match parse_value(inner, expected, settings, steps) {
-        Ok(LocatedValue { parsed: inner, .. })
-            if expected.allows(&inner.value) && is_container(&inner.value) =>
-        {
-            inner
+    let (mut inner, mut fixes) = (inner.clone(), outer.fixes.clone());
+    let inner = loop {
+        fixes.push(Fix::new(FixKind::EncodedTwice, span.clone()));
+        let Ok(LocatedValue { parsed: next, .. }) = parse_value(&inner, expected, settings, steps)
+        else {
+            return Ok(outer);
+        };
+        let levels = fixes.len() - outer.fixes.len();
+        match &next.value {
+            Value::String(text) if levels < MAX_ENCODINGS => inner.clone_from(text),
+            value if expected.allows(value) && is_container(value) => break next,
+            _ => return Ok(outer),
         }
-        _ => return Ok(outer),
     };
     let json = inner.json();
     *steps += json.len();
@@ -83,8 +98,6 @@ fn decode_string(
         let reason = "a key comes twice in this string";
         return Err(ParseError::syntax(text, span.start, reason, expected));
     }
-    let mut fixes = outer.fixes;
-    fixes.push(Fix::new(FixKind::EncodedTwice, span.clone()));
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())));
     sort_by_position(&mut fixes);
     let truncated = outer.truncated || inner.truncated;
@@ -214,9 +227,65 @@ pub(crate) fn parse_value(
             let is_deep = settings.options.depth() >= MAX_DEPTH;
             let checkpoint = is_deep.then(|| Checkpoint::new(text, &error, progress)).flatten();
             *steps += checkpoint.as_ref().map_or(0, |checkpoint| text.len() - checkpoint.start());
-            locate(text, expected, settings, starts_damaged, checkpoint, steps)
+            let located = locate(text, expected, settings, starts_damaged, checkpoint, steps);
+            located.or_else(|error| {
+                let respelled = parse_respelled(text, &error, expected, settings, steps);
+                respelled.ok_or(error)
+            })
         }
     }
+}
+
+/// Parses another reading of the whole text, if one applies and holds a value.
+fn parse_respelled(
+    text: &str,
+    error: &ParseError,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Option<LocatedValue> {
+    if !matches!(error.kind(), ParseErrorKind::Syntax | ParseErrorKind::NoValue) {
+        return None;
+    }
+    *steps += text.len();
+    let respelling = Respelling::of(text, expected)?;
+    let damaged = match parse_strict(&respelling.text) {
+        Ok(_) => false,
+        Err((error, _)) => !error.to_string().starts_with("trailing characters"),
+    };
+    let LocatedValue { mut parsed, span } =
+        locate(&respelling.text, expected, settings, damaged, None, steps).ok()?;
+    for fix in &mut parsed.fixes {
+        fix.span = respelling.original(&fix.span, text.len());
+    }
+    let span = respelling.original(&span, text.len());
+    parsed.fixes.extend(respelling.fixes);
+    sort_by_position(&mut parsed.fixes);
+    settings.check_limits(text, &parsed.fixes, parsed.truncated, expected).ok()?;
+    Some(LocatedValue { parsed, span })
+}
+
+/// Parses the value before or after an object without members, which the schema does not accept.
+fn parse_beside_empty(
+    text: &str,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Option<LocatedValue> {
+    let start = text.len() - text.trim_start().len();
+    let end = text.trim_end().len();
+    let span = match text.trim() {
+        members if members.starts_with("{}") => start..start + 2,
+        members if members.ends_with("{}") => end - 2..end,
+        _ => return None,
+    };
+    let (before, after) = (text.get(..span.start)?, text.get(span.end..)?);
+    let blanked = format!("{before}  {after}");
+    let LocatedValue { mut parsed, span: value } =
+        parse_value(&blanked, expected, settings, steps).ok()?;
+    parsed.fixes.push(Fix::new(FixKind::Prose, span));
+    sort_by_position(&mut parsed.fixes);
+    Some(LocatedValue { parsed, span: value })
 }
 
 /// Returns whether more than `depth` arrays and objects are nested in `value`.

@@ -4,8 +4,26 @@ use crate::corpus;
 use crate::draw::Draws;
 
 /// The fragments that are inserted.
-const FRAGMENTS: [&str; 80] = [
+const FRAGMENTS: [&str; 98] = [
     "{",
+    "{{",
+    "}}",
+    "&quot;",
+    "&amp;",
+    "{}",
+    "\\n\"",
+    "<!-- ",
+    " -->",
+    "- ",
+    "| ",
+    "\n\n    ",
+    "« ",
+    "For example:\n",
+    "call:",
+    "assistantcommentary to=functions.",
+    "<tool_calls>",
+    "</tool_calls>",
+    "</a>",
     "}",
     "[",
     "]",

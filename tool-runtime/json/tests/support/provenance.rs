@@ -5,10 +5,10 @@ use tool_json::Parsed;
 
 /// Returns a key, string or number of the value that the text does not contain.
 pub(crate) fn invented(text: &str, parsed: &Parsed) -> Option<String> {
-    let text_letters = letters(text);
+    let text_letters = [letters(text), letters(&without_references(text))];
     let mut words = Vec::new();
     collect(&parsed.value, &mut words);
-    let is_missing = |word: &String| !is_spelled(&text_letters, word);
+    let is_missing = |word: &String| !text_letters.iter().any(|text| is_spelled(text, word));
     if let Some(word) = words.into_iter().find(is_missing) {
         return Some(format!("{word:?} is not in the text"));
     }
@@ -22,6 +22,18 @@ pub(crate) fn invented(text: &str, parsed: &Parsed) -> Option<String> {
             && !has_value(&plain, number)
     };
     numbers.find(is_missing).map(|number| format!("{number} is not in the text"))
+}
+
+/// Returns the text without the character references of HTML, which stand for signs.
+fn without_references(text: &str) -> String {
+    let mut parts = text.split('&');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '#';
+        let end = part.split_once(';').filter(|(name, _)| name.chars().all(is_of_name));
+        plain.push_str(end.map_or(part, |(_, rest)| rest));
+    }
+    plain
 }
 
 /// Whether the text has the number with an exponent, such as 5e9, or with other leading zeros.

@@ -64,8 +64,8 @@ fn into_panic(payload: Box<dyn Any + Send>) -> Panic {
 
 /// A future whose type is erased.
 ///
-/// The future of an `async fn` is compiled in each crate that awaits it, with all futures within it.
-/// A future that is erased where it is created is compiled once, in this crate, if the function
+/// The future of an `async fn` is compiled in each crate that awaits it, with all futures within
+/// it. A future that is erased where it is created is compiled once, in this crate, if the function
 /// that creates it is neither generic nor inlined.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

@@ -73,6 +73,18 @@ fn backslash_with_two_meanings_is_refused_for_write() {
     }
 }
 
+#[test]
+fn path_that_may_be_lines_of_code_is_refused_for_write() {
+    for key in ["code", "command", "pattern", "text"] {
+        for raw in [r"rm\nit\x41", r"bin\tool\0x", r"src\u0041b\x41"] {
+            let text = format!("{{\"{key}\": \"{raw}\"}}");
+            assert!(parse_for_write(&text).is_none(), "{key}: {raw}");
+        }
+        let text = format!("{{\"{key}\": \"src\\new\\Util.rs\"}}");
+        assert_eq!(parse_for_write(&text).unwrap().value[key], r"src\new\Util.rs");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

@@ -1,7 +1,7 @@
 //! Decodes the escapes of a string.
 
 use super::{
-    escape_meaning::{EscapeContext, EscapeMeaning, MemberUse},
+    escape_meaning::{EscapeContext, EscapeMeaning, MemberUse, is_character_escape},
     source::QuoteStyle,
 };
 
@@ -132,6 +132,14 @@ fn is_relative(raw: &str) -> bool {
     raw.split('\\').all(is_name)
 }
 
+/// Returns whether `raw`, a relative path, may be lines of code as well: `rm\nit\x41` has an escape
+/// of JSON and one of another language.
+fn may_be_lines(raw: &str) -> bool {
+    let escapes = || raw.split('\\').skip(1);
+    escapes().any(is_character_escape)
+        && escapes().any(|escape| escape.starts_with(['n', 't', 'r', 'b', 'f', 'u']))
+}
+
 /// Returns whether a path begins at the end of `before`: `cd C:`, before a backslash.
 fn begins_path(before: &str) -> bool {
     let mut chars = before.chars().rev();
@@ -158,7 +166,11 @@ fn unescape_as(
     let has_invalid = context.is_some();
     let is_relative_path = has_invalid && is_relative(raw);
     let is_path = is_relative_path || has_invalid && is_path(raw);
-    let mut out = Unescaped { text: String::with_capacity(raw.len()), ..Unescaped::default() };
+    let mut out = Unescaped {
+        text: String::with_capacity(raw.len()),
+        has_doubtful_escape: is_relative_path && may_be_lines(raw),
+        ..Unescaped::default()
+    };
     let is_formula = has_invalid && !is_path && is_formula(raw);
     let (mut rest, mut in_path) = (raw, is_path);
     // The host of `\\host\share`, in which nothing else is escaped.

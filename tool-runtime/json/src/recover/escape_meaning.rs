@@ -17,7 +17,8 @@
 //!
 //! The words of the member's key decide whether it holds code ([`MemberUse`]). A text is prose if
 //! two words stand side by side or if it has nothing but words, and a pattern if it has an escape
-//! of a letter such as `\d`. In paths, everything is kept.
+//! of a letter such as `\d`. In paths, everything is kept; but what may be a relative path or lines
+//! of code, `rm\nit\x41`, is doubtful.
 
 /// Words in the keys of members that hold commands of a shell.
 const SHELL_WORDS: [&str; 8] =
@@ -147,7 +148,7 @@ impl EscapeContext {
 /// Returns whether `text`, which follows a backslash, begins a character escape that other
 /// languages have: `\x41`, `\u{41}`, `\u12`, `\U0001F600`, `\N{BULLET}`, `\0`, `\033`, `\e[`, `\a`,
 /// or a line break.
-fn is_character_escape(text: &str) -> bool {
+pub(super) fn is_character_escape(text: &str) -> bool {
     let mut chars = text.chars();
     let Some(first) = chars.next() else { return false };
     let rest = chars.as_str();

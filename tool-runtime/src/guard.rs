@@ -65,8 +65,8 @@ fn into_panic(payload: Box<dyn Any + Send>) -> Panic {
 /// A future whose type is erased.
 ///
 /// The future of an `async fn` is compiled in each crate that awaits it, with all futures within
-/// it. A future that is erased where it is created is compiled once, in this crate, if the function
-/// that creates it is neither generic nor inlined.
+/// it. A future whose type is erased where it is created is compiled once, in this crate, if the
+/// function that creates it is neither generic nor inlined.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A future that is created, polled and dropped under the guard.

@@ -189,9 +189,9 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 /// - A number, boolean or null is taken out of its quotes ([`FixKind::Unquoted`]). A number becomes
 ///   the string that it was written as ([`FixKind::Quoted`]): 1.10 and 02139 keep their digits.
 ///   30.0 becomes an integer ([`FixKind::IntegralNumber`]); 3.7 never does.
-/// - A string that holds an object or array is decoded, up to three times, also if its inner quotes
-///   are not escaped ([`FixKind::EncodedTwice`]). One value
-///   becomes an array of one ([`FixKind::IntoArray`]), or the reverse ([`FixKind::OutOfArray`]).
+/// - A string that holds an object or array is decoded, up to three times, even if its inner quotes
+///   are not escaped ([`FixKind::EncodedTwice`]). One value becomes an array of one
+///   ([`FixKind::IntoArray`]), or the reverse ([`FixKind::OutOfArray`]).
 /// - Keys and enum values are spelled as in the schema ([`FixKind::KeyCase`],
 ///   [`FixKind::EnumCase`]).
 /// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`,

@@ -1,8 +1,8 @@
 //! Runs the passes of a parse, from the text to the value that fits the schema.
 //!
 //! [`parse_value`] runs the strict pass, and searches the text if it fails. [`parse_and_coerce`]
-//! also decodes a value that was encoded up to three times, and coerces it to the schema. `steps` counts the
-//! work.
+//! also decodes a value that was encoded up to three times, and coerces it to the schema. `steps`
+//! counts the work.
 
 use std::ops::Range;
 

@@ -25,7 +25,7 @@ const REFERENCES: [(&str, &str); 13] = [
     ("&amp;", "&"),
 ];
 
-/// A text that stands for another one.
+/// A respelled text, which is parsed in place of the original.
 pub(super) struct Respelling {
     pub(super) text: String,
     /// The fixes that lead to it, with spans of the original text.
@@ -33,7 +33,7 @@ pub(super) struct Respelling {
     pub(super) positions: Positions,
 }
 
-/// How positions of a respelled text are those of the original.
+/// The mapping from positions in a respelled text to the original text.
 #[derive(Clone, Copy)]
 pub(super) enum Positions {
     Same,
@@ -196,7 +196,7 @@ fn begins_with_key(text: &str) -> bool {
 }
 
 /// Visits the text outside strings. `visit` receives the position and the text from there on, and
-/// returns the number of bytes to move on, or `None` to end in vain.
+/// returns the number of bytes to skip, or `None` to stop without a result.
 fn walk(text: &str, mut visit: impl FnMut(usize, &str) -> Option<usize>) -> Option<()> {
     let (mut at, mut before) = (0, ':');
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {

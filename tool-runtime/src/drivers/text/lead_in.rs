@@ -56,7 +56,7 @@ const ANNOUNCEMENT: [&str; 7] =
 const DESCRIPTION: [&str; 8] =
     ["to ", "here is ", "here's ", "here’s ", "this is ", "the call", "the format", "the tool"];
 
-/// What the sentence before a call says about it.
+/// The meaning of the sentence before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeadIn {
     /// There is none, or it announces a call.

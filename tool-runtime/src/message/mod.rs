@@ -28,5 +28,5 @@ pub use untrusted::{Untrusted, escape_template_tokens};
 pub use usage::Usage;
 #[cfg(feature = "terminal")]
 pub(crate) use visible::is_invisible;
-pub use visible::visible;
 pub(crate) use visible::{invisible_character, visible_json, visible_value};
+pub use visible::{strip_invisible, visible};

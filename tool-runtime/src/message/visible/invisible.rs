@@ -9,10 +9,21 @@
 ///   because some scripts and emoji need it.
 pub(crate) fn invisible_character(text: &str) -> Option<char> {
     let chars: Vec<char> = text.chars().collect();
-    let is_line_break = |c: char| matches!(c, '\n' | '\r' | '\t');
+    let mut all = chars.iter().copied().enumerate();
+    all.find(|(at, c)| !is_line_break(*c) && is_hidden(&chars, *at, |_| false)).map(|(_, c)| c)
+}
+
+/// Returns a text without the characters that people can't see. The removal may leave a joiner
+/// without its base.
+pub(super) fn without_hidden(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
     let all = chars.iter().copied().enumerate();
-    let mut hidden = all.filter(|(at, c)| !is_line_break(*c) && is_hidden(&chars, *at, |_| false));
-    hidden.next().map(|(_, c)| c)
+    let visible = all.filter(|(at, c)| is_line_break(*c) || !is_hidden(&chars, *at, |_| false));
+    visible.map(|(_, c)| c).collect()
+}
+
+fn is_line_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\t')
 }
 
 /// Whether the character at this index is invisible. `is_marked` returns whether another character

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 pub(super) use self::invisible::is_unseen;
 pub(crate) use self::invisible::{invisible_character, is_invisible};
-use self::invisible::{is_hidden, is_space};
+use self::invisible::{is_hidden, is_space, without_hidden};
 use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION, contains};
 
 /// Replaces the characters of a text that could deceive the person who reads it.
@@ -49,6 +49,29 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     let mut marked = String::with_capacity(text.len());
     push_visible(text.chars().map(|c| (c, c)).collect(), &mut marked);
     if marked == text { text.into() } else { marked.into() }
+}
+
+/// Removes the characters of a text that people can't see.
+///
+/// Removes control characters except line breaks and tabs, characters that change the direction of
+/// writing, and zero-width, tag and filler characters. Joiners stay where scripts and emoji need
+/// them. A [definition](crate::ToolDefinition::validate) is rejected if one of its texts contains
+/// such a character, so strip a description that comes from outside. To show a person what was
+/// hidden, use [`visible`].
+///
+/// ```
+/// use tool_runtime::message::strip_invisible;
+///
+/// assert_eq!(strip_invisible("Adds\u{200b} two\u{202e} numbers\u{e0041}."), "Adds two numbers.");
+/// assert_eq!(strip_invisible("Привет 👩‍💻\n"), "Привет 👩‍💻\n");
+/// ```
+pub fn strip_invisible(text: &str) -> Cow<'_, str> {
+    let mut stripped = Cow::Borrowed(text);
+    // What is removed may have carried a joiner, which then is without a base.
+    while invisible_character(&stripped).is_some() {
+        stripped = without_hidden(&stripped).into();
+    }
+    stripped
 }
 
 /// Returns JSON whose strings are [`visible`]. Only strings contain characters outside of ASCII.

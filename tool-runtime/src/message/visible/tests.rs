@@ -6,7 +6,7 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::invisible::invisible_character;
 use super::table::{COMPATIBILITY_FORMS, LETTERS, LETTERS_OF_PROSE, PUNCTUATION, contains};
-use super::{visible, visible_json, visible_value};
+use super::{strip_invisible, visible, visible_json, visible_value};
 
 #[test]
 fn table_has_the_confusables_of_its_source() {
@@ -118,4 +118,22 @@ fn json_stays_valid_and_an_escape_is_in_no_word() {
 fn no_member_hides_another_one() {
     let value = visible_value(json!({ "<U+0430>": 1, "\u{430}": 2 }));
     assert_eq!(value.as_object().unwrap().len(), 2);
+}
+
+#[test]
+fn stripped_joiner_loses_its_base_too() {
+    // Without the tag characters, the joiner stands beside ASCII.
+    assert_eq!(strip_invisible("a\u{200d}\u{e0041}\u{200d}b"), "ab");
+    assert_eq!(strip_invisible("\u{1b}[2J\u{feff}x\u{2066}y"), "[2Jxy");
+}
+
+proptest! {
+    #[test]
+    fn stripped_text_has_no_invisible_character(text in any::<String>(), hidden in "[\u{200b}-\u{200f}\u{e0001}-\u{e007f}a-zé]{0,12}") {
+        for text in [text, hidden] {
+            let stripped = strip_invisible(&text);
+            assert_eq!(invisible_character(&stripped), None);
+            assert_eq!(strip_invisible(&stripped), stripped);
+        }
+    }
 }

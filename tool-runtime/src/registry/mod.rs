@@ -40,6 +40,7 @@
 // - `provider.rs`, `labels.rs`: groups of tools.
 // - `replace.rs`: a group that is replaced in one change.
 // - `valid_tools.rs`: lists from outside, of which the invalid tools are skipped.
+// - `weak.rs`: references that do not keep a registry alive.
 // - `preferences.rs`: preferences that are set, saved and loaded.
 // - `nearest.rs`: suggestions for a model that calls an unknown tool.
 // - `select/`: which tools are offered on a turn.
@@ -66,6 +67,7 @@ mod snapshot;
 mod table;
 mod tools;
 mod valid_tools;
+mod weak;
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -85,6 +87,7 @@ pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
 pub use valid_tools::{RegistrationReport, SkippedTool};
+pub use weak::WeakRegistry;
 
 use crate::schema::Dialect;
 use crate::tool::Tool;

@@ -6,6 +6,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client-stdio")]
+#[expect(deprecated, reason = "the newest revision deprecates sampling, roots and logging")]
 mod client;
+#[cfg(feature = "client-stdio")]
+pub use client::*;
 #[cfg(feature = "server-stdio")]
 mod server;

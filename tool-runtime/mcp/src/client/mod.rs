@@ -1,1 +1,77 @@
-//! The client: MCP servers as providers of tools.
+//! The client: connects to servers and registers their tools.
+//!
+//! 1. `builder.rs` and `http_target.rs`: [`McpClient`] collects the [`options`] and starts a
+//!    connection.
+//! 2. `handshake.rs` opens a transport (`wire/`) behind the guard (`guard.rs`, `flood.rs`), and
+//!    agrees on a revision of the protocol.
+//! 3. `catalog.rs` requests the tools (`list.rs`), compares them with the pinned definitions
+//!    (`pinning.rs`, `pins.rs`, `pin_file.rs`, `diff.rs`) and registers them (`definition.rs`,
+//!    `trust.rs`).
+//! 4. `remote_tool.rs` makes calls: `session.rs` sends the request, `input.rs` answers what the
+//!    server asks for (`elicitation.rs`, `sampling.rs`), `content.rs` converts the result,
+//!    `request_error.rs` the error.
+//! 5. `supervisor.rs` keeps the connection alive; `notices.rs` delivers notifications, and
+//!    `handler.rs` receives requests of the server. `traffic.rs` holds what is in flight, `link.rs`
+//!    what all parts share.
+//! 6. `connection.rs` and `resources.rs`: [`McpConnection`], the handle for the program.
+//!    `resource_tools.rs` gives resources to a model, `model_tools.rs` connections.
+//!
+//! # Invariants
+//! - Nothing waits for a server without a limit: every request has a deadline, every write a
+//!   timeout, and the end of a connection kills what does not end.
+//! - Nothing that a server sends is kept without a limit.
+//! - All generic code of the SDK is instantiated here, in functions that are not generic.
+
+mod builder;
+mod catalog;
+mod connection;
+mod content;
+mod definition;
+mod diff;
+mod elicitation;
+mod error;
+mod events;
+mod flood;
+mod guard;
+mod handler;
+mod handshake;
+#[cfg(feature = "client")]
+mod http_target;
+mod input;
+mod link;
+mod list;
+mod model_tools;
+mod notices;
+mod options;
+mod pin_file;
+mod pinning;
+mod pins;
+mod remote_tool;
+mod request_error;
+mod resource_tools;
+mod resources;
+mod sampling;
+mod session;
+mod status;
+mod supervisor;
+mod text;
+mod traffic;
+mod trust;
+mod wire;
+
+pub use builder::McpClient;
+pub use catalog::{SkippedServerTool, ToolsReport};
+pub use connection::McpConnection;
+pub use elicitation::{
+    ElicitLater, Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind,
+};
+pub use error::McpError;
+pub use events::McpEvent;
+pub use model_tools::{McpConnections, tools};
+pub use options::{ListLimits, ResultLimits};
+pub use pin_file::PinFile;
+pub use pins::{ChangeKind, DefinitionChange, MemoryPins, PinStore, PinnedDefinition, Pins};
+pub use resources::{McpPrompt, McpPromptArgument, McpResource, McpResourceTemplate};
+pub use sampling::Sampling;
+pub use status::McpStatus;
+pub use trust::Trust;

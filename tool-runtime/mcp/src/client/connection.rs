@@ -1,0 +1,150 @@
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::catalog::ToolsReport;
+use super::error::McpError;
+use super::link::Link;
+use super::pins::DefinitionChange;
+use super::session::Session;
+use super::status::McpStatus;
+
+/// A connection to an MCP server, whose tools are in a registry.
+///
+/// The connection lives until [`disconnect`](Self::disconnect), or until the last clone of the
+/// registry is dropped. Dropping this handle does not end it. If the connection is lost, its tools
+/// become unavailable, and it is established again in the background.
+///
+/// ```no_run
+/// use tool_mcp::McpClient;
+/// use tool_runtime::Registry;
+///
+/// # async fn connect() -> Result<(), tool_mcp::McpError> {
+/// let registry = Registry::new();
+/// let docs = McpClient::http("http://127.0.0.1:3001/mcp").connect("docs", &registry).await?;
+/// println!("{}: {:?}", docs.name(), docs.tools().await.registered);
+/// docs.disconnect().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct McpConnection {
+    pub(super) link: Arc<Link>,
+}
+
+impl McpConnection {
+    /// Returns the name of the connection, which is the provider of its tools.
+    pub fn name(&self) -> &str {
+        &self.link.name
+    }
+
+    /// Returns the state of the connection.
+    pub fn status(&self) -> McpStatus {
+        self.link.status.borrow().clone()
+    }
+
+    /// Waits until the connection is established, or has ended for good. Returns the state.
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), tool_mcp::McpError> {
+    /// use tool_mcp::McpClient;
+    /// use tool_runtime::Registry;
+    ///
+    /// let registry = Registry::new();
+    /// let slow = McpClient::stdio("slow-server").connect_in_background("slow", &registry)?;
+    /// assert!(slow.connected().await.is_connected());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connected(&self) -> McpStatus {
+        self.status_where(|status| status.is_connected() || *status == McpStatus::Disconnected)
+            .await
+    }
+
+    /// Returns a receiver of the state, which can wait for changes.
+    pub fn status_changes(&self) -> watch::Receiver<McpStatus> {
+        self.link.status.subscribe()
+    }
+
+    async fn status_where(&self, is_expected: impl Fn(&McpStatus) -> bool) -> McpStatus {
+        let mut changes = self.link.status.subscribe();
+        let status = changes.wait_for(|status| is_expected(status)).await;
+        status.map_or(McpStatus::Disconnected, |status| status.clone())
+    }
+
+    /// Returns which tools are registered, and why others are not.
+    pub async fn tools(&self) -> ToolsReport {
+        self.link.catalog.lock().await.report.clone()
+    }
+
+    /// Requests the list of tools and registers it in one change.
+    ///
+    /// The client does this by itself when the server reports a change.
+    ///
+    /// # Errors
+    /// The connection is down, or the server does not return a valid list in time. Then the
+    /// previous tools stay registered.
+    pub async fn refresh(&self) -> Result<ToolsReport, McpError> {
+        let session = self.link.connected()?;
+        self.link.refresh(&session).await?;
+        Ok(self.tools().await)
+    }
+
+    /// Accepts a definition that was [pending](ToolsReport::pending), and registers its tool.
+    ///
+    /// # Errors
+    /// The server offers another definition by now, or the pin store fails.
+    ///
+    /// ```no_run
+    /// # async fn approve(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// for change in docs.tools().await.pending {
+    ///     println!("{} has changed:\n{}", change.tool, change.diff);
+    ///     docs.approve(&change).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn approve(&self, change: &DefinitionChange) -> Result<(), McpError> {
+        self.link.approve(change).await
+    }
+
+    /// Returns the name that the server gives itself. It is untrusted.
+    pub fn server_name(&self) -> Option<String> {
+        self.link.session()?.info.server_name.clone()
+    }
+
+    /// Returns the instructions of the server for the model. They are untrusted: the client passes
+    /// them to no model.
+    pub fn instructions(&self) -> Option<String> {
+        self.link.session()?.info.instructions.clone()
+    }
+
+    /// Ends the connection and removes its tools from the registry.
+    ///
+    /// A process is asked to end, and killed after a few seconds with all processes that it
+    /// started.
+    ///
+    /// # Cancellation
+    /// Dropping the future does not stop the end of the connection.
+    pub async fn disconnect(&self) {
+        self.link.stopped.cancel();
+        self.link.closed.cancelled().await;
+    }
+
+    /// Returns the connection and the deadline of a request.
+    pub(super) fn request_on(&self) -> Result<(Arc<Session>, Instant), McpError> {
+        let deadline = Instant::now() + self.link.options.call_timeout;
+        Ok((self.link.connected()?, deadline))
+    }
+}
+
+impl fmt::Debug for McpConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpConnection")
+            .field("name", &self.link.name)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,232 @@
+//! Results of calls as outputs: bounded, marked, with their parts in order.
+
+use rmcp::model::{ContentBlock, ResourceContents};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use tool_runtime::message::{Audio, EmbeddedResource, ResourceLink, strip_invisible};
+use tool_runtime::schema::Schema;
+use tool_runtime::{ContentPart, Image, ToolError, ToolOutput};
+
+use super::options::ResultLimits;
+use super::text::{clean_line, marked};
+
+/// The number of characters of a URI, a name or a media type that are kept.
+const MAX_LABEL_CHARS: usize = 2_000;
+
+/// Converts the results of one tool.
+#[derive(Clone, Debug)]
+pub(super) struct ResultReader {
+    pub(super) server: String,
+    pub(super) limits: ResultLimits,
+    pub(super) marks_text: bool,
+    pub(super) output: Option<Schema>,
+}
+
+/// The parts so far and what is left of the limits.
+struct Parts<'r> {
+    reader: &'r ResultReader,
+    parts: Vec<ContentPart>,
+    /// Text that is not yet a part: adjacent texts become one.
+    text: String,
+    text_bytes: usize,
+    media_bytes: usize,
+}
+
+impl ResultReader {
+    /// Converts the result of `tools/call`.
+    ///
+    /// # Errors
+    /// The server reports an error, or its result violates the protocol or the output schema.
+    pub(super) fn read(&self, mut result: Value) -> Result<ToolOutput, ToolError> {
+        let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
+        let structured = result.get_mut("structuredContent").map(Value::take);
+        let blocks = match result.get_mut("content").map(Value::take) {
+            Some(Value::Array(blocks)) => blocks,
+            None | Some(Value::Null) if structured.is_some() || result.is_object() => Vec::new(),
+            _ => return Err(self.invalid("its content is no list")),
+        };
+        let mut parts = self.parts(blocks);
+        if let (true, Some(value)) = (parts.is_empty(), &structured) {
+            parts = self.parts(vec![json!({ "type": "text", "text": value.to_string() })]);
+        }
+        if is_error {
+            return Err(self.reported(parts));
+        }
+        if let (Some(schema), Some(value)) = (&self.output, &structured)
+            && let Some(mismatch) = schema.check(value).first()
+        {
+            let reason = format!("structured content does not match the output schema: {mismatch}");
+            return Err(self.invalid(&reason));
+        }
+        let output = ToolOutput::from_parts(parts);
+        Ok(match structured {
+            Some(value) => output.with_structured(value),
+            None => output,
+        })
+    }
+
+    /// Converts blocks of content, within the limits.
+    pub(super) fn parts(&self, blocks: Vec<Value>) -> Vec<ContentPart> {
+        let mut parts = Parts::new(self);
+        for (index, block) in blocks.into_iter().enumerate() {
+            if index >= self.limits.parts {
+                parts.push_text("[further parts were left out]");
+                break;
+            }
+            parts.push_block(block);
+        }
+        parts.finish()
+    }
+
+    /// Returns the text of the server, without invisible characters, marked as untrusted.
+    pub(super) fn mark(&self, text: &str) -> String {
+        let text = strip_invisible(text);
+        match self.marks_text {
+            true => marked(&self.server, &text),
+            false => text.into_owned(),
+        }
+    }
+
+    /// Creates the error that the server reported in its result.
+    fn reported(&self, parts: Vec<ContentPart>) -> ToolError {
+        let mut parts = parts.into_iter().peekable();
+        let text = match parts.next_if(|part| part.as_text().is_some()) {
+            Some(ContentPart::Text { text }) => text,
+            _ => "The tool reports an error without a text.".to_owned(),
+        };
+        parts.fold(ToolError::failed(text), ToolError::with_part)
+    }
+
+    fn invalid(&self, reason: &str) -> ToolError {
+        let server = &self.server;
+        let text = format!(
+            "The call ran, but its result can't be used. The MCP server `{server}` broke its own \
+             rules. Go on without it."
+        );
+        let reason = clean_line(reason, MAX_LABEL_CHARS);
+        ToolError::failed(text)
+            .with_source(format!("MCP server `{server}`: invalid result: {reason}"))
+    }
+}
+
+impl<'r> Parts<'r> {
+    fn new(reader: &'r ResultReader) -> Self {
+        let ResultLimits { text_bytes, media_bytes, .. } = reader.limits;
+        Self { reader, parts: Vec::new(), text: String::new(), text_bytes, media_bytes }
+    }
+
+    fn push_block(&mut self, block: Value) {
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or("none");
+        let kind = clean_line(kind, 40);
+        match ContentBlock::deserialize(block) {
+            Ok(ContentBlock::Text(text)) => self.push_text(&text.text),
+            Ok(ContentBlock::Image(image)) => {
+                let media_type = label(&image.mime_type);
+                self.push_media(Image { media_type, base64: image.data }.into());
+            }
+            Ok(ContentBlock::Audio(audio)) => {
+                self.push_media(Audio::new(label(&audio.mime_type), audio.data).into());
+            }
+            Ok(ContentBlock::ResourceLink(link)) => {
+                let mut part = ResourceLink::new(label(&link.uri), label(&link.name));
+                part.description = link.description.as_deref().map(label);
+                part.media_type = link.mime_type.as_deref().map(label);
+                part.size = link.size;
+                self.push_part(part.into());
+            }
+            Ok(ContentBlock::Resource(resource)) => self.push_resource(resource.resource),
+            _ => self.push_text(&format!("[part of unknown type `{kind}` was left out]")),
+        }
+    }
+
+    fn push_resource(&mut self, resource: ResourceContents) {
+        let limit = self.text_bytes;
+        let Some(mut part) = resource_part(resource, |text| {
+            let cut = truncated(text, limit);
+            self.reader.mark(&cut)
+        }) else {
+            return self.push_text("[resource of unknown type was left out]");
+        };
+        part.media_type = part.media_type.as_deref().map(label);
+        let part = ContentPart::from(part);
+        match part.media() {
+            Some(_) => self.push_media(part),
+            None => {
+                self.text_bytes = self.text_bytes.saturating_sub(part.plain_text().len());
+                self.push_part(part);
+            }
+        }
+    }
+
+    fn push_text(&mut self, text: &str) {
+        let cut = truncated(text, self.text_bytes);
+        self.text_bytes = self.text_bytes.saturating_sub(text.len());
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&cut);
+    }
+
+    fn push_media(&mut self, part: ContentPart) {
+        let bytes = part.media().map_or(0, |media| media.base64.len());
+        match self.media_bytes.checked_sub(bytes) {
+            Some(rest) => {
+                self.media_bytes = rest;
+                self.push_part(part);
+            }
+            None => self.push_text(&part.plain_text()),
+        }
+    }
+
+    fn push_part(&mut self, part: ContentPart) {
+        self.end_text();
+        self.parts.push(part);
+    }
+
+    fn end_text(&mut self) {
+        if !self.text.is_empty() {
+            let text = self.reader.mark(&std::mem::take(&mut self.text));
+            self.parts.push(ContentPart::Text { text });
+        }
+    }
+
+    fn finish(mut self) -> Vec<ContentPart> {
+        self.end_text();
+        self.parts
+    }
+}
+
+/// Converts a resource. `mark` changes its text.
+pub(super) fn resource_part(
+    resource: ResourceContents,
+    mark: impl FnOnce(&str) -> String,
+) -> Option<EmbeddedResource> {
+    let (mut part, media_type) = match resource {
+        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
+            (EmbeddedResource::text(label(&uri), mark(&text)), mime_type)
+        }
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            (EmbeddedResource::base64(label(&uri), blob), mime_type)
+        }
+        _ => return None,
+    };
+    part.media_type = media_type;
+    Some(part)
+}
+
+fn label(text: &str) -> String {
+    clean_line(text, MAX_LABEL_CHARS)
+}
+
+/// Cuts a text to a number of bytes, and says so.
+fn truncated(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let mut end = max_bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let left_out = text.len() - end;
+    format!("{}[{left_out} bytes were left out]", text.get(..end).unwrap_or_default())
+}

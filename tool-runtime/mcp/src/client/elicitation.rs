@@ -1,0 +1,251 @@
+//! Questions of a server to the user.
+
+use std::sync::Arc;
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tool_runtime::async_trait;
+use tool_runtime::message::visible;
+use tool_runtime::schema::Schema;
+
+use super::text::clean;
+
+/// The number of characters of a question that are shown.
+const MAX_QUESTION_CHARS: usize = 4_000;
+
+/// A question of a server to the user, such as for a missing detail.
+///
+/// The texts come from the server. They are untrusted: show them together with the name of the
+/// server, and never ask for passwords in a form.
+///
+/// ```
+/// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler};
+/// use tool_runtime::async_trait;
+///
+/// /// Answers each question with the defaults of its form.
+/// struct Defaults;
+///
+/// #[async_trait]
+/// impl ElicitationHandler for Defaults {
+///     async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+///         match request.defaults() {
+///             Some(content) => ElicitationAnswer::Accept(content),
+///             None => ElicitationAnswer::Decline,
+///         }
+///     }
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Elicitation {
+    /// The name of the connection.
+    pub server: String,
+    /// The name of the tool whose call asks, if a call does.
+    pub tool: Option<String>,
+    /// The question, in which deceptive characters are [visible].
+    pub message: String,
+    /// The form to fill in, or the page to visit.
+    pub kind: ElicitationKind,
+}
+
+/// The input that a server asks the user for.
+///
+/// ```
+/// use tool_mcp::ElicitationKind;
+///
+/// fn describe(kind: &ElicitationKind) -> &str {
+///     match kind {
+///         ElicitationKind::Form { .. } => "fill in a form",
+///         ElicitationKind::Url { url } => url,
+///         _ => "",
+///     }
+/// }
+/// # let _ = describe;
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ElicitationKind {
+    /// An object that matches a schema of plain members.
+    Form {
+        /// The JSON Schema of the object.
+        schema: Schema,
+    },
+    /// A visit to a web page. Show the address, and open it only if the user agrees.
+    Url {
+        /// The address.
+        url: String,
+    },
+}
+
+/// The answer to an [`Elicitation`].
+///
+/// ```
+/// use serde_json::json;
+/// use tool_mcp::ElicitationAnswer;
+///
+/// let answer = ElicitationAnswer::Accept(json!({ "seat": "aisle" }));
+/// assert_ne!(answer, ElicitationAnswer::Decline);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ElicitationAnswer {
+    /// The user agrees, with the content of the form. The content of a URL is ignored.
+    Accept(Value),
+    /// The user declines.
+    Decline,
+    /// The user made no choice.
+    Cancel,
+    /// The answer comes later: the call is suspended, and a run pauses until
+    /// [`Paused::answer`](tool_runtime::agent::Paused::answer), also in another process. A server
+    /// that speaks a revision before 2026-07-28 can't wait: it receives `cancel`.
+    Later,
+}
+
+/// Answers the questions of servers, such as by asking the user.
+///
+/// The future runs within the call that the question belongs to, and is dropped when that ends.
+///
+/// ```
+/// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler};
+/// use tool_runtime::async_trait;
+///
+/// struct Nobody;
+///
+/// #[async_trait]
+/// impl ElicitationHandler for Nobody {
+///     async fn elicit(&self, _: Elicitation) -> ElicitationAnswer {
+///         ElicitationAnswer::Decline
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait ElicitationHandler: Send + Sync {
+    /// Answers a question.
+    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer;
+}
+
+/// Shares one handler among several clients.
+#[diagnostic::do_not_recommend]
+#[async_trait]
+impl<H: ElicitationHandler + ?Sized> ElicitationHandler for Arc<H> {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+        self.as_ref().elicit(request).await
+    }
+}
+
+/// Defers the answer to each question, so that a run pauses.
+///
+/// ```
+/// use tool_mcp::{ElicitLater, McpClient};
+///
+/// let client = McpClient::http("http://127.0.0.1:3001/mcp").elicitation(ElicitLater);
+/// # let _ = client;
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ElicitLater;
+
+#[async_trait]
+impl ElicitationHandler for ElicitLater {
+    async fn elicit(&self, _: Elicitation) -> ElicitationAnswer {
+        ElicitationAnswer::Later
+    }
+}
+
+impl Elicitation {
+    pub(super) fn new(server: &str, tool: Option<&str>, params: &ElicitRequestParams) -> Self {
+        let (message, kind) = match params {
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                (message.as_str(), ElicitationKind::Url { url: visible(url).into_owned() })
+            }
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+                (message.as_str(), ElicitationKind::Form { schema: schema.into() })
+            }
+            _ => ("", ElicitationKind::Form { schema: json!({ "type": "object" }).into() }),
+        };
+        let message = visible(&clean(message, MAX_QUESTION_CHARS)).into_owned();
+        Self { server: server.to_owned(), tool: tool.map(str::to_owned), message, kind }
+    }
+
+    /// Returns an object with the default values of the form. Members without a default are
+    /// missing. A URL has none.
+    pub fn defaults(&self) -> Option<Value> {
+        let ElicitationKind::Form { schema } = &self.kind else { return None };
+        let properties = schema.as_value().get("properties")?.as_object()?;
+        let default = |(name, schema): (&String, &Value)| {
+            Some((name.clone(), schema.get("default")?.clone()))
+        };
+        Some(Value::Object(properties.iter().filter_map(default).collect()))
+    }
+
+    /// Returns the text of the question for a person, with the form that the answer must match.
+    pub(super) fn question(&self) -> String {
+        let asks = format!("The MCP server `{}` asks: {}", self.server, self.message);
+        match &self.kind {
+            ElicitationKind::Url { url } => format!("{asks}\nOpen {url} to continue."),
+            ElicitationKind::Form { schema } => {
+                let schema = visible(&schema.as_value().to_string()).into_owned();
+                format!("{asks}\nAnswer with an object that matches {schema}.")
+            }
+        }
+    }
+
+    /// Checks the answer, and returns what the server receives.
+    ///
+    /// # Errors
+    /// The answer does not match the form; says how.
+    pub(super) fn result(&self, answer: ElicitationAnswer) -> Result<ElicitResult, String> {
+        let content = match answer {
+            ElicitationAnswer::Accept(content) => content,
+            ElicitationAnswer::Decline => return Ok(ElicitResult::new(ElicitationAction::Decline)),
+            ElicitationAnswer::Cancel | ElicitationAnswer::Later => {
+                return Ok(ElicitResult::new(ElicitationAction::Cancel));
+            }
+        };
+        let accepted = ElicitResult::new(ElicitationAction::Accept);
+        match &self.kind {
+            ElicitationKind::Url { .. } => Ok(accepted),
+            ElicitationKind::Form { schema } => {
+                let mismatches = schema.check(&content);
+                match mismatches.first() {
+                    None => Ok(accepted.with_content(content)),
+                    Some(mismatch) => Err(mismatch.to_string()),
+                }
+            }
+        }
+    }
+}
+
+/// The form of an answer that a program gives to a suspended call.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Accept,
+    Decline,
+    Cancel,
+}
+
+/// Reads the answer to the question of a suspended call: the content of the form, `true` or
+/// `false`, or an object with an `action`.
+pub(super) fn answer_of(value: &Value) -> ElicitationAnswer {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct WithAction {
+        action: Action,
+        #[serde(default)]
+        content: Value,
+    }
+    if let Ok(WithAction { action, content }) = WithAction::deserialize(value) {
+        return match action {
+            Action::Accept => ElicitationAnswer::Accept(content),
+            Action::Decline => ElicitationAnswer::Decline,
+            Action::Cancel => ElicitationAnswer::Cancel,
+        };
+    }
+    match value {
+        Value::Null | Value::Bool(false) => ElicitationAnswer::Decline,
+        Value::Bool(true) => ElicitationAnswer::Accept(json!({})),
+        content => ElicitationAnswer::Accept(content.clone()),
+    }
+}

@@ -1,0 +1,137 @@
+use std::time::Duration;
+
+use tool_runtime::RegistryError;
+
+/// The reason why a connection to an MCP server, or a request to it, failed.
+///
+/// Texts from the server are part of the message. They are stripped of invisible characters and
+/// truncated, but they are untrusted.
+///
+/// ```
+/// use tool_mcp::McpError;
+///
+/// let error = McpError::InvalidOptions("the URL is empty".into());
+/// assert_eq!(error.to_string(), "invalid MCP client options: the URL is empty");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// The options of the client contradict each other or are malformed.
+    #[error("invalid MCP client options: {0}")]
+    InvalidOptions(String),
+    /// The name of the connection is no valid provider name, or its tools can't be registered.
+    #[error("MCP server `{server}`: {error}")]
+    Registry {
+        /// The name of the connection.
+        server: String,
+        /// Why the registry refused it.
+        error: RegistryError,
+    },
+    /// The registry already has tools from a provider with the name of the connection.
+    #[error("MCP server `{server}`: the registry already has a provider of this name")]
+    NameTaken {
+        /// The name of the connection.
+        server: String,
+    },
+    /// The program of the server can't be started.
+    #[error("MCP server `{server}`: `{program}` can't be started: {error}")]
+    Spawn {
+        /// The name of the connection.
+        server: String,
+        /// The program.
+        program: String,
+        /// The error of the system.
+        error: std::io::Error,
+    },
+    /// The handshake failed in both revisions of the protocol.
+    #[error("MCP server `{server}`: connection failed: {reason}")]
+    Connect {
+        /// The name of the connection.
+        server: String,
+        /// The failures of all attempts.
+        reason: String,
+    },
+    /// The server requires authorization.
+    #[error("MCP server `{server}`: authorization required")]
+    AuthorizationRequired {
+        /// The name of the connection.
+        server: String,
+        /// The `WWW-Authenticate` header of the response.
+        challenge: Option<String>,
+    },
+    /// The server did not answer in time.
+    #[error("MCP server `{server}`: `{operation}` timed out after {limit:?}")]
+    Timeout {
+        /// The name of the connection.
+        server: String,
+        /// The request, such as `tools/list`.
+        operation: &'static str,
+        /// The time limit.
+        limit: Duration,
+    },
+    /// The connection is down.
+    #[error("MCP server `{server}` is not connected")]
+    NotConnected {
+        /// The name of the connection.
+        server: String,
+    },
+    /// The connection was lost while the request was in flight.
+    #[error("MCP server `{server}`: connection lost during `{operation}`")]
+    ConnectionLost {
+        /// The name of the connection.
+        server: String,
+        /// The request.
+        operation: &'static str,
+    },
+    /// The server answered with an error.
+    #[error("MCP server `{server}`: `{operation}` failed: {message} (code {code})")]
+    Rpc {
+        /// The name of the connection.
+        server: String,
+        /// The request.
+        operation: &'static str,
+        /// The JSON-RPC error code.
+        code: i32,
+        /// The message of the server.
+        message: String,
+    },
+    /// The answer of the server violates the protocol or a limit.
+    #[error("MCP server `{server}`: invalid answer to `{operation}`: {reason}")]
+    InvalidAnswer {
+        /// The name of the connection.
+        server: String,
+        /// The request.
+        operation: &'static str,
+        /// The violation.
+        reason: String,
+    },
+    /// The transport failed to deliver the request.
+    #[error("MCP server `{server}`: `{operation}` was not delivered: {reason}")]
+    Transport {
+        /// The name of the connection.
+        server: String,
+        /// The request.
+        operation: &'static str,
+        /// The error of the transport.
+        reason: String,
+    },
+    /// The pinned definitions can't be read or written.
+    #[error("MCP server `{server}`: the pin store failed: {error}")]
+    Pins {
+        /// The name of the connection.
+        server: String,
+        /// The error of the store.
+        error: std::io::Error,
+    },
+    /// The definition to approve is no longer the one that the server offers.
+    #[error("MCP server `{server}`: the definition of `{tool}` is no longer offered as shown")]
+    StaleApproval {
+        /// The name of the connection.
+        server: String,
+        /// The name of the tool.
+        tool: String,
+    },
+    /// The policy of the program does not allow the connection.
+    #[error("MCP connection refused: {0}")]
+    Refused(String),
+}

@@ -1,0 +1,212 @@
+//! The transport that the SDK sees: it routes, bounds and ends what a server sends.
+//!
+//! - Progress and notifications are put into the [`Traffic`] in the order in which they arrive. The
+//!   SDK would start a task for each, in any order.
+//! - A message above the size limit becomes an error of the request that it answers.
+//! - A flood of messages is read slowly.
+//! - The end of the connection is signalled at once, before the SDK has cleaned up.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions as _, GetMeta as _, JsonRpcMessage,
+    RequestId, ServerJsonRpcMessage, ServerNotification,
+};
+use rmcp::service::RoleClient;
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::flood::MessageBudget;
+use super::text::{clean, clean_line};
+use super::traffic::{LogNotice, RequestSlot, Traffic};
+use super::wire::{Received, Wire, WireError};
+
+/// The number of notifications, requests and junk messages that are read at once.
+const BURST: u32 = 10_000;
+
+/// The time after which one more of them is read.
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// The number of characters of a log message that are kept.
+const MAX_LOG_CHARS: usize = 2_000;
+
+/// The number of characters of a URI that are kept.
+const MAX_URI_CHARS: usize = 2_000;
+
+/// The message of the error that stands for an oversized response.
+pub(super) const TOO_LONG: &str = "the response exceeds the size limit of the client";
+
+/// Guards a [`Wire`].
+pub(super) struct Guard {
+    wire: Box<dyn Wire>,
+    traffic: Arc<Traffic>,
+    budget: MessageBudget,
+    /// Messages that are delivered before the next one is read.
+    ready: VecDeque<ServerJsonRpcMessage>,
+    /// Cancelled when the connection has ended, or to end it.
+    ended: CancellationToken,
+}
+
+impl Guard {
+    pub(super) fn new(
+        wire: Box<dyn Wire>,
+        traffic: Arc<Traffic>,
+        ended: CancellationToken,
+    ) -> Self {
+        let budget = MessageBudget::new(BURST, INTERVAL);
+        Self { wire, traffic, budget, ready: VecDeque::new(), ended }
+    }
+
+    /// Returns the next message that the SDK handles, or `None` at the end.
+    async fn next(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Some(message);
+            }
+            if let Some(at) = self.budget.wait_until(Instant::now()) {
+                sleep_until(at).await;
+            }
+            let received = self.wire.receive().await?;
+            let message = match received {
+                Received::Message(message) => *message,
+                Received::TooLong(id) => {
+                    self.fail_too_long(id);
+                    self.budget.take(Instant::now());
+                    continue;
+                }
+                Received::Junk => {
+                    self.budget.take(Instant::now());
+                    continue;
+                }
+            };
+            if let Some(message) = self.route(message) {
+                return Some(message);
+            }
+        }
+    }
+
+    /// Handles a message, or returns it for the SDK.
+    fn route(&mut self, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
+        match message {
+            JsonRpcMessage::Response(response) => {
+                self.answered(&response.id);
+                Some(JsonRpcMessage::Response(response))
+            }
+            JsonRpcMessage::Error(error) => {
+                if let Some(id) = &error.id {
+                    self.answered(id);
+                }
+                Some(JsonRpcMessage::Error(error))
+            }
+            JsonRpcMessage::Request(request) => {
+                self.budget.take(Instant::now());
+                Some(JsonRpcMessage::Request(request))
+            }
+            JsonRpcMessage::Notification(notification) => {
+                self.budget.take(Instant::now());
+                let notification = self.notified(notification.notification)?;
+                Some(JsonRpcMessage::notification(notification))
+            }
+        }
+    }
+
+    /// A response that was not asked for counts as a flood.
+    fn answered(&mut self, id: &RequestId) {
+        if !self.traffic.remove(id) {
+            self.budget.take(Instant::now());
+        }
+    }
+
+    /// Handles a notification, or returns it for the SDK.
+    fn notified(&self, notification: ServerNotification) -> Option<ServerNotification> {
+        let traffic = &self.traffic;
+        match notification {
+            ServerNotification::ProgressNotification(progress) => {
+                traffic.progress(&progress.params)
+            }
+            ServerNotification::ToolListChangedNotification(_) => {
+                traffic.notify(|notices| notices.tools_changed = true);
+            }
+            ServerNotification::PromptListChangedNotification(_) => {
+                traffic.notify(|notices| notices.prompts_changed = true);
+            }
+            ServerNotification::ResourceListChangedNotification(_) => {
+                traffic.notify(|notices| notices.resources_changed = true);
+            }
+            ServerNotification::ResourceUpdatedNotification(updated) => {
+                let uri = clean_line(&updated.params.uri, MAX_URI_CHARS);
+                traffic.notify(|notices| notices.push_updated(uri));
+            }
+            ServerNotification::LoggingMessageNotification(log) => {
+                let level = serde_json::to_value(log.params.level).ok();
+                let level = level.as_ref().and_then(Value::as_str).unwrap_or("log").to_owned();
+                let text = match &log.params.data {
+                    Value::String(text) => clean(text, MAX_LOG_CHARS),
+                    data => clean(&data.to_string(), MAX_LOG_CHARS),
+                };
+                traffic.notify(|notices| notices.push_log(LogNotice { level, text }));
+            }
+            // The SDK ends requests and subscriptions by it.
+            cancelled @ ServerNotification::CancelledNotification(_) => return Some(cancelled),
+            _ => {}
+        }
+        None
+    }
+
+    /// Answers the request of an oversized response, or all if it is unknown.
+    fn fail_too_long(&mut self, id: Option<RequestId>) {
+        let ids = id.map_or_else(|| self.traffic.in_flight(), |id| vec![id]);
+        for id in ids {
+            if self.traffic.remove(&id) {
+                let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, TOO_LONG, None);
+                self.ready.push_back(JsonRpcMessage::error(error, Some(id)));
+            }
+        }
+    }
+}
+
+impl Transport<RoleClient> for Guard {
+    type Error = WireError;
+
+    fn name() -> Cow<'static, str> {
+        "tool-mcp".into()
+    }
+
+    fn send(
+        &mut self,
+        mut message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), WireError>> + Send + 'static {
+        if let JsonRpcMessage::Request(request) = &mut message {
+            let slot = request.request.extensions_mut().remove::<Arc<RequestSlot>>();
+            let token = request.request.get_meta().get_progress_token();
+            let slot = slot.unwrap_or_else(RequestSlot::new);
+            self.traffic.add(request.id.clone(), token, slot);
+        }
+        self.wire.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        let ended = self.ended.clone();
+        let message = tokio::select! {
+            biased;
+            () = ended.cancelled() => None,
+            message = self.next() => message,
+        };
+        if message.is_none() {
+            ended.cancel();
+        }
+        message
+    }
+
+    async fn close(&mut self) -> Result<(), WireError> {
+        self.ended.cancel();
+        self.wire.close().await;
+        Ok(())
+    }
+}

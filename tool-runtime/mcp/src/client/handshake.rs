@@ -1,0 +1,270 @@
+//! Establishes a connection: discovery first, then `initialize` on a fresh transport.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitationCapability, FormElicitationCapability,
+    Implementation, ProtocolVersion, RootsCapabilities, SamplingCapability,
+    UrlElicitationCapability,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle_and_ct,
+};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tool_runtime::process::ChildProcess;
+
+use super::error::McpError;
+use super::events::McpEvent;
+use super::guard::Guard;
+use super::handler::Handler;
+use super::link::{Link, ProcessTarget, Target};
+use super::options::Options;
+use super::request_error::{HttpFailure, http_failure, reason};
+use super::session::{Session, SessionInfo};
+use super::text::{clean, clean_line};
+use super::traffic::Traffic;
+use super::wire::Wire;
+use super::wire::stdio::{BoxReader, BoxWriter, Stdio};
+
+/// The number of characters of texts of the handshake that are kept.
+const MAX_CHARS: usize = 1_000;
+
+/// The number of characters of the instructions of a server that are kept.
+const MAX_INSTRUCTIONS_CHARS: usize = 8_000;
+
+/// How long the stream on which a server sends messages of its own may take to open.
+const READY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The number of challenges that one attempt to connect answers.
+const MAX_CHALLENGES: usize = 3;
+
+/// The environment variables that a server receives without being asked for, as official clients
+/// do. Others may hold keys.
+const SAFE_VARIABLES: [&str; 16] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+];
+
+/// Connects within the time limit of the options.
+pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
+    let started = Instant::now();
+    let limit = link.options.connect_timeout;
+    let discover = ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    };
+    // A server that does not answer must leave time for the second attempt.
+    let first = match authorized(link, &discover, started + limit / 2).await {
+        Ok(session) => return Ok(session),
+        Err(Failure::Final(error)) => return Err(error),
+        Err(Failure::Attempt(reason)) => reason,
+    };
+    match authorized(link, &ClientLifecycleMode::Initialize, started + limit).await {
+        Ok(session) => Ok(session),
+        Err(Failure::Final(error)) => Err(error),
+        Err(Failure::Attempt(second)) => {
+            let reason = match first == second {
+                true => first,
+                false => format!("discovery: {first}; initialize: {second}"),
+            };
+            Err(McpError::Connect { server: link.name.clone(), reason })
+        }
+    }
+}
+
+enum Failure {
+    /// Another attempt would fail alike.
+    Final(McpError),
+    Attempt(String),
+}
+
+/// Makes one attempt, again after each challenge that is answered.
+async fn authorized(
+    link: &Link,
+    lifecycle: &ClientLifecycleMode,
+    deadline: Instant,
+) -> Result<Session, Failure> {
+    for _ in 0..MAX_CHALLENGES {
+        match attempt(link, lifecycle.clone(), deadline).await {
+            Err(Failure::Final(McpError::AuthorizationRequired { challenge, server })) => {
+                let answered = link.answer_challenge(challenge.as_deref());
+                if !timeout_at(deadline, answered).await.unwrap_or_default() {
+                    let error = McpError::AuthorizationRequired { challenge, server };
+                    return Err(Failure::Final(error));
+                }
+            }
+            other => return other,
+        }
+    }
+    let (server, challenge) = (link.name.clone(), None);
+    Err(Failure::Final(McpError::AuthorizationRequired { server, challenge }))
+}
+
+async fn attempt(
+    link: &Link,
+    lifecycle: ClientLifecycleMode,
+    deadline: Instant,
+) -> Result<Session, Failure> {
+    let wire = link.open(deadline).await?;
+    let (traffic, ended) = (Arc::<Traffic>::default(), CancellationToken::new());
+    let ready = wire.ready();
+    let guard = Guard::new(wire, Arc::clone(&traffic), ended.clone());
+    let config = ClientConfig::new(capabilities(&link.options), implementation())
+        .with_protocol_version(ProtocolVersion::V_2025_11_25);
+    let handler =
+        Handler { options: Arc::clone(&link.options), config, traffic: Arc::downgrade(&traffic) };
+    let serving =
+        serve_client_with_lifecycle_and_ct(handler, guard, lifecycle, CancellationToken::new());
+    // The largest future of the connection: it must not be part of others.
+    let service = match timeout_at(deadline, Box::pin(serving)).await {
+        Ok(Ok(service)) => service,
+        Ok(Err(error)) => return Err(failure(link, &error)),
+        Err(_) => return Err(Failure::Attempt("timed out".to_owned())),
+    };
+    let Some(info) = service.peer().peer_info() else {
+        return Err(Failure::Attempt("the server did not introduce itself".to_owned()));
+    };
+    let version = info.protocol_version.clone();
+    if !ProtocolVersion::KNOWN_VERSIONS.contains(&version) {
+        let version = clean_line(version.as_str(), 40);
+        return Err(Failure::Attempt(format!("unknown protocol revision `{version}`")));
+    }
+    // Otherwise, a server might lose what it sends during the first call.
+    let _ = timeout(READY_TIMEOUT, ready).await;
+    let text = |text: &String, max| clean(text, max);
+    let info = SessionInfo {
+        revision: version.as_str().to_owned(),
+        has_initialize: version.has_initialize(),
+        capabilities: info.capabilities.clone(),
+        server_name: info.server_info.as_ref().map(|server| text(&server.name, MAX_CHARS)),
+        instructions: info.instructions.as_ref().map(|it| text(it, MAX_INSTRUCTIONS_CHARS)),
+    };
+    Ok(Session::new(link.name.clone(), service, traffic, ended, info))
+}
+
+fn failure(link: &Link, error: &ClientInitializeError) -> Failure {
+    let server = link.name.clone();
+    let transport = match error {
+        ClientInitializeError::TransportError { error, .. } => Some(error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => match fallback.as_ref() {
+            ClientInitializeError::TransportError { error, .. } => Some(error),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some(transport) = transport {
+        if let HttpFailure::Unauthorized(challenge) = http_failure(&*transport.error) {
+            return Failure::Final(McpError::AuthorizationRequired { server, challenge });
+        }
+        return Failure::Attempt(reason(&*transport.error));
+    }
+    Failure::Attempt(clean_line(&error.to_string(), MAX_CHARS))
+}
+
+fn capabilities(options: &Options) -> ClientCapabilities {
+    let mut capabilities = ClientCapabilities::default();
+    if options.elicitation.is_some() {
+        capabilities.elicitation = Some(
+            ElicitationCapability::new()
+                .with_form(FormElicitationCapability::default())
+                .with_url(UrlElicitationCapability::default()),
+        );
+    }
+    if options.sampling.is_some() {
+        capabilities.sampling = Some(SamplingCapability::default());
+    }
+    if !options.roots.is_empty() {
+        capabilities.roots = Some(RootsCapabilities::default());
+    }
+    capabilities
+}
+
+fn implementation() -> Implementation {
+    Implementation::new("tool-mcp", env!("CARGO_PKG_VERSION"))
+}
+
+impl Link {
+    /// Opens a fresh transport.
+    async fn open(&self, deadline: Instant) -> Result<Box<dyn Wire>, Failure> {
+        match &self.target {
+            Target::Process(target) => self.spawn(target),
+            Target::Streams(open) => match timeout_at(deadline, open()).await {
+                Ok(Ok(streams)) => Ok(Box::new(self.stdio(streams, None))),
+                Ok(Err(error)) => Err(Failure::Attempt(clean_line(&error.to_string(), MAX_CHARS))),
+                Err(_) => Err(Failure::Attempt("opening the streams timed out".to_owned())),
+            },
+            #[cfg(feature = "client")]
+            Target::Http { target, connector } => {
+                match timeout_at(deadline, connector.connect(target)).await {
+                    Ok(Ok(wire)) => Ok(wire),
+                    Ok(Err(error)) => Err(Failure::Attempt(reason(&error))),
+                    Err(_) => Err(Failure::Attempt("authorization timed out".to_owned())),
+                }
+            }
+        }
+    }
+
+    fn spawn(&self, target: &ProcessTarget) -> Result<Box<dyn Wire>, Failure> {
+        let mut builder = ChildProcess::builder(&target.program).args(&target.arguments);
+        if !target.inherits_environment {
+            builder = builder.env_clear();
+            for name in SAFE_VARIABLES {
+                if let Some(value) = std::env::var_os(name) {
+                    builder = builder.env(name, value);
+                }
+            }
+        }
+        for (name, value) in &target.environment {
+            builder = builder.env(name, value);
+        }
+        if let Some(folder) = &target.folder {
+            builder = builder.current_dir(folder);
+        }
+        let (events, name) = (self.options.events.clone(), self.name.clone());
+        let builder = builder.on_stderr_line(move |line| {
+            let line = clean_line(line, MAX_CHARS);
+            events.emit(&name, &McpEvent::Stderr { line });
+        });
+        let failed = |error| {
+            let program = target.program.to_string_lossy().into_owned();
+            Failure::Final(McpError::Spawn { server: self.name.clone(), program, error })
+        };
+        let mut child = builder.spawn().map_err(failed)?;
+        let streams = (child.take_stdout(), child.take_stdin());
+        let (Some(stdout), Some(stdin)) = streams else {
+            return Err(failed(std::io::Error::other("the pipes are missing")));
+        };
+        Ok(Box::new(self.stdio((Box::new(stdout), Box::new(stdin)), Some(child))))
+    }
+
+    fn stdio(&self, streams: (BoxReader, BoxWriter), child: Option<ChildProcess>) -> Stdio {
+        let Options { max_message_bytes, send_timeout, .. } = *self.options;
+        Stdio::new(streams, child, max_message_bytes, send_timeout)
+    }
+
+    /// Handles a challenge of the server. Returns whether the refused request can be made again.
+    pub(super) async fn answer_challenge(&self, challenge: Option<&str>) -> bool {
+        #[cfg(feature = "client")]
+        if let (Target::Http { connector, .. }, Some(challenge)) = (&self.target, challenge) {
+            return connector.answer_challenge(challenge).await;
+        }
+        let _ = challenge;
+        false
+    }
+}

@@ -1,0 +1,181 @@
+//! The requests of a server that a call answers, in both revisions of the protocol.
+//!
+//! Before 2026-07-28, a server sends requests of its own while a call is in flight. Since then, it
+//! returns them as the result of the call, and the call is made again with the answers. Such a call
+//! can be suspended until the answer is there.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{ElicitRequestParams, InputRequest, InputRequiredResult, ListRootsResult};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tool_runtime::{ToolContext, ToolError};
+
+use super::elicitation::{Elicitation, ElicitationAnswer, answer_of};
+use super::link::Link;
+use super::traffic::Question;
+
+/// The number of times that a server may ask for input during one call.
+pub(super) const MAX_ROUNDS: u32 = 10;
+
+/// The number of requests of one round.
+const MAX_REQUESTS: usize = 20;
+
+/// The saved state of a call whose server asks for input.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct InputState {
+    round: u32,
+    samples: u32,
+    /// The state of the server, returned as received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request_state: Option<String>,
+    requests: BTreeMap<String, Value>,
+    pub(super) responses: BTreeMap<String, Value>,
+}
+
+/// Answers the requests for one call.
+pub(super) struct InputHandler<'c> {
+    pub(super) link: &'c Link,
+    pub(super) tool: &'c str,
+    pub(super) ctx: &'c ToolContext,
+}
+
+impl InputHandler<'_> {
+    /// Answers a request that arrived while the call is in flight. `samples` counts the earlier
+    /// requests to the model.
+    pub(super) async fn answer(&self, question: Question, samples: u32) {
+        match question {
+            Question::Elicit(params, answer) => {
+                let elicitation = self.elicitation(&params);
+                let answered = self.elicit(elicitation.clone()).await;
+                let cancelled = || elicitation.result(ElicitationAnswer::Cancel);
+                let result = elicitation.result(answered).or_else(|_| cancelled());
+                if let Ok(result) = result {
+                    let _ = answer.send(Ok(result));
+                }
+            }
+            Question::Sample(params, answer) => {
+                if let Some(sampling) = &self.link.options.sampling {
+                    let _ = answer.send(sampling.answer(*params, samples, self.ctx).await);
+                }
+            }
+        }
+    }
+
+    /// Starts a round with what the server asks for, and answers it.
+    ///
+    /// # Errors
+    /// The call is suspended, or the server asks for what the client does not offer.
+    pub(super) async fn required(
+        &self,
+        state: &mut InputState,
+        required: InputRequiredResult,
+    ) -> Result<(), ToolError> {
+        state.round += 1;
+        if state.round > MAX_ROUNDS {
+            return Err(self.failed(&format!("it asked for input more than {MAX_ROUNDS} times")));
+        }
+        let requests = required.input_requests.unwrap_or_default();
+        if requests.len() > MAX_REQUESTS {
+            return Err(self.failed("it asked for too much input"));
+        }
+        state.request_state = required.request_state;
+        state.responses.clear();
+        state.requests.clear();
+        for (key, request) in requests {
+            state.requests.insert(key, serde_json::to_value(request).unwrap_or_default());
+        }
+        self.answer_all(state).await
+    }
+
+    /// Continues a suspended call with the answer to its question.
+    ///
+    /// # Errors
+    /// The call is suspended again, because the answer does not match or another one is needed.
+    pub(super) async fn resumed(
+        &self,
+        state: &mut InputState,
+        answer: Option<&Value>,
+    ) -> Result<(), ToolError> {
+        let open = state.requests.iter().find(|(key, _)| !state.responses.contains_key(*key));
+        if let (Some((key, request)), Some(answer)) = (open, answer)
+            && let Ok(InputRequest::Elicitation(request)) = InputRequest::deserialize(request)
+        {
+            let elicitation = self.elicitation(&request.params);
+            match elicitation.result(answer_of(answer)) {
+                Ok(result) => {
+                    let result = serde_json::to_value(result).unwrap_or_default();
+                    state.responses.insert(key.clone(), result);
+                }
+                Err(mismatch) => {
+                    let question = elicitation.question();
+                    let question = format!("The answer does not match: {mismatch}\n{question}");
+                    return Err(ToolError::suspended(question, &*state));
+                }
+            }
+        }
+        self.answer_all(state).await
+    }
+
+    async fn answer_all(&self, state: &mut InputState) -> Result<(), ToolError> {
+        let open: Vec<_> = state
+            .requests
+            .iter()
+            .filter(|(key, _)| !state.responses.contains_key(*key))
+            .map(|(key, request)| (key.clone(), request.clone()))
+            .collect();
+        for (key, request) in open {
+            let response = self.response(state, &request).await?;
+            state.responses.insert(key, response);
+        }
+        Ok(())
+    }
+
+    async fn response(&self, state: &mut InputState, request: &Value) -> Result<Value, ToolError> {
+        let response = match InputRequest::deserialize(request) {
+            Ok(InputRequest::Elicitation(request)) => {
+                let elicitation = self.elicitation(&request.params);
+                let answer = self.elicit(elicitation.clone()).await;
+                if answer == ElicitationAnswer::Later {
+                    return Err(ToolError::suspended(elicitation.question(), &*state));
+                }
+                let result = elicitation.result(answer).map_err(|mismatch| {
+                    let cause =
+                        format!("the elicitation handler returned a wrong answer: {mismatch}");
+                    self.failed("its question was not answered").with_source(cause)
+                })?;
+                serde_json::to_value(result)
+            }
+            Ok(InputRequest::CreateMessage(request)) => {
+                let Some(sampling) = &self.link.options.sampling else {
+                    return Err(self.failed("it needs a model, which it may not use"));
+                };
+                let result = sampling.answer(request.params, state.samples, self.ctx).await;
+                state.samples += 1;
+                let result = result.map_err(|error| self.failed(&error.message))?;
+                serde_json::to_value(result)
+            }
+            Ok(InputRequest::ListRoots(_)) => {
+                serde_json::to_value(ListRootsResult::new(self.link.options.roots.clone()))
+            }
+            _ => return Err(self.failed("it asked for unknown input")),
+        };
+        Ok(response.unwrap_or_default())
+    }
+
+    fn elicitation(&self, params: &ElicitRequestParams) -> Elicitation {
+        Elicitation::new(&self.link.name, Some(self.tool), params)
+    }
+
+    async fn elicit(&self, elicitation: Elicitation) -> ElicitationAnswer {
+        match &self.link.options.elicitation {
+            Some(handler) => handler.elicit(elicitation).await,
+            None => ElicitationAnswer::Decline,
+        }
+    }
+
+    fn failed(&self, cause: &str) -> ToolError {
+        let server = &self.link.name;
+        ToolError::failed(format!("The MCP server `{server}` did not complete the call: {cause}."))
+    }
+}

@@ -1,0 +1,147 @@
+//! The state that the parts of one connection share.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use tool_runtime::registry::WeakRegistry;
+
+use super::catalog::Catalog;
+use super::error::McpError;
+use super::events::McpEvent;
+use super::options::Options;
+use super::pins::PinStore;
+use super::session::Session;
+use super::status::McpStatus;
+use super::wire::BoxFuture;
+#[cfg(feature = "client")]
+use super::wire::http::{HttpConnector, HttpTarget};
+use super::wire::stdio::{BoxReader, BoxWriter};
+
+/// Opens a pair of streams.
+pub(super) type OpenStreams =
+    dyn Fn() -> BoxFuture<'static, std::io::Result<(BoxReader, BoxWriter)>> + Send + Sync;
+
+/// How a server is reached.
+#[derive(Clone)]
+pub(super) enum Target {
+    Process(ProcessTarget),
+    Streams(Arc<OpenStreams>),
+    #[cfg(feature = "client")]
+    Http {
+        target: HttpTarget,
+        connector: Arc<dyn HttpConnector>,
+    },
+}
+
+/// A program that is a server.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProcessTarget {
+    pub(super) program: OsString,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) inherits_environment: bool,
+    pub(super) folder: Option<PathBuf>,
+}
+
+/// The state of a connection, which its tools, its supervisor and its handle share.
+pub(super) struct Link {
+    pub(super) name: String,
+    pub(super) target: Target,
+    pub(super) options: Arc<Options>,
+    pub(super) registry: WeakRegistry,
+    pub(super) status: watch::Sender<McpStatus>,
+    session: Mutex<Option<Arc<Session>>>,
+    pub(super) catalog: tokio::sync::Mutex<Catalog>,
+    /// Wakes the supervisor to check the connection.
+    pub(super) suspected: Notify,
+    /// Cancelled when the connection is to end for good.
+    pub(super) stopped: CancellationToken,
+    /// Cancelled when the connection has ended for good.
+    pub(super) closed: CancellationToken,
+    pub(super) pins: Arc<dyn PinStore>,
+    subscriptions: Mutex<BTreeSet<String>>,
+    /// Wakes the supervisor to subscribe with other resources.
+    pub(super) resubscribe: Notify,
+}
+
+impl Link {
+    pub(super) fn new(
+        name: String,
+        target: Target,
+        options: Options,
+        pins: Arc<dyn PinStore>,
+        registry: WeakRegistry,
+    ) -> Self {
+        Self {
+            name,
+            target,
+            options: Arc::new(options),
+            registry,
+            status: watch::Sender::new(McpStatus::Connecting),
+            session: Mutex::default(),
+            catalog: tokio::sync::Mutex::default(),
+            suspected: Notify::new(),
+            stopped: CancellationToken::new(),
+            closed: CancellationToken::new(),
+            pins,
+            subscriptions: Mutex::default(),
+            resubscribe: Notify::new(),
+        }
+    }
+
+    /// Returns the connection, unless it is down.
+    pub(super) fn session(&self) -> Option<Arc<Session>> {
+        lock(&self.session).as_ref().filter(|session| !session.has_ended()).cloned()
+    }
+
+    /// Returns the connection.
+    pub(super) fn connected(&self) -> Result<Arc<Session>, McpError> {
+        self.session().ok_or_else(|| McpError::NotConnected { server: self.name.clone() })
+    }
+
+    /// Replaces the connection and returns the previous one.
+    pub(super) fn replace_session(&self, session: Option<Arc<Session>>) -> Option<Arc<Session>> {
+        std::mem::replace(&mut *lock(&self.session), session)
+    }
+
+    /// Returns the URIs of the resources that the program subscribed to.
+    pub(super) fn subscriptions(&self) -> BTreeSet<String> {
+        lock(&self.subscriptions).clone()
+    }
+
+    /// Changes the resources that the program subscribed to. Returns whether that is a change.
+    pub(super) fn set_subscription(&self, uri: &str, is_subscribed: bool) -> bool {
+        let mut subscriptions = lock(&self.subscriptions);
+        match is_subscribed {
+            true => subscriptions.insert(uri.to_owned()),
+            false => subscriptions.remove(uri),
+        }
+    }
+
+    /// Sets the status, and reports that tools became available or unavailable.
+    pub(super) fn set_status(&self, status: McpStatus) {
+        self.status.send_replace(status);
+        if let Some(registry) = self.registry.upgrade() {
+            registry.notify_availability();
+        }
+    }
+
+    pub(super) fn emit(&self, event: &McpEvent) {
+        self.options.events.emit(&self.name, event);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("name", &self.name).finish_non_exhaustive()
+    }
+}

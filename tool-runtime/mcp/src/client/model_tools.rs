@@ -1,0 +1,251 @@
+//! Tools by which a model connects to servers, within an allow-list.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use tool_runtime::registry::WeakRegistry;
+use tool_runtime::{Registry, ToolError, ToolErrorKind, Toolbox as _, Tools, tool};
+
+use super::builder::McpClient;
+use super::connection::McpConnection;
+use super::error::McpError;
+
+/// The number of connections that a model can have at once.
+const MAX_CONNECTIONS: usize = 20;
+
+/// Changes the options of a client.
+type Configure = dyn Fn(McpClient) -> McpClient + Send + Sync;
+
+/// The connections that a model may make, and those that it made.
+///
+/// Nothing is allowed until [`allow_command`](Self::allow_command) or
+/// [`allow_host`](Self::allow_host) is called. Clones share the connections.
+///
+/// ```
+/// use tool_mcp::McpConnections;
+/// use tool_runtime::Registry;
+///
+/// let registry = Registry::new();
+/// let connections = McpConnections::new(&registry)
+///     .allow_command(["npx", "-y", "@modelcontextprotocol/server-everything"])
+///     .allow_host("127.0.0.1:3001");
+/// registry.register_all(tool_mcp::tools(&connections))?;
+/// assert!(registry.snapshot().get("mcp_connect").is_some());
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct McpConnections {
+    registry: WeakRegistry,
+    commands: Vec<Vec<String>>,
+    hosts: Vec<String>,
+    configure: Option<Arc<Configure>>,
+    connections: Arc<Mutex<BTreeMap<String, McpConnection>>>,
+}
+
+/// Returns the tools `mcp_connect`, `mcp_disconnect` and `mcp_list`.
+///
+/// `mcp_connect` needs an approval, and is limited to the allowed commands and hosts.
+///
+/// ```
+/// use tool_mcp::McpConnections;
+/// use tool_runtime::{Permission, Registry};
+///
+/// let registry = Registry::new();
+/// registry.register_all(tool_mcp::tools(&McpConnections::new(&registry)))?;
+/// let tools = registry.snapshot();
+/// assert_eq!(tools.definition("mcp_connect").unwrap().permission, Permission::Ask);
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
+#[must_use]
+pub fn tools(connections: &McpConnections) -> Tools {
+    Tools::new().with_all(ConnectionTools(connections.clone()).into_tools())
+}
+
+impl McpConnections {
+    /// Allows no connection yet. Their tools will be registered in this registry.
+    pub fn new(registry: &Registry) -> Self {
+        Self {
+            registry: registry.downgrade(),
+            commands: Vec::new(),
+            hosts: Vec::new(),
+            configure: None,
+            connections: Arc::default(),
+        }
+    }
+
+    /// Allows command lines that start with these words. A program alone, such as `npx`, allows any
+    /// arguments, and with them any code.
+    pub fn allow_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        self.commands.push(words.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Allows URLs with this host, or this host and port as in `127.0.0.1:3001`. Without a port,
+    /// all ports are allowed. Other hosts than this machine need `https`.
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.hosts.push(host.into().to_ascii_lowercase());
+        self
+    }
+
+    /// Changes the options of each client before it connects, such as its trust or its pins.
+    pub fn configure(
+        mut self,
+        configure: impl Fn(McpClient) -> McpClient + Send + Sync + 'static,
+    ) -> Self {
+        self.configure = Some(Arc::new(configure));
+        self
+    }
+
+    /// Returns the connections that the model made.
+    pub fn connections(&self) -> Vec<McpConnection> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, McpConnection>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a client for an allowed command line.
+    fn command(&self, words: &[String]) -> Result<McpClient, McpError> {
+        let is_allowed = self.commands.iter().any(|allowed| {
+            !allowed.is_empty() && words.get(..allowed.len()) == Some(allowed.as_slice())
+        });
+        match words.split_first() {
+            Some((program, arguments)) if is_allowed => {
+                Ok(McpClient::stdio(program).args(arguments))
+            }
+            _ => Err(McpError::Refused("this command is not on the allow-list".to_owned())),
+        }
+    }
+
+    /// Returns a client for an allowed URL.
+    #[cfg(feature = "client")]
+    fn url(&self, url: &str) -> Result<McpClient, McpError> {
+        let refused = |reason: &str| Err(McpError::Refused(reason.to_owned()));
+        let Ok(parsed) = reqwest::Url::parse(url) else { return refused("the URL is invalid") };
+        let Some(host) = parsed.host_str() else { return refused("the URL has no host") };
+        let port = parsed.port_or_known_default().unwrap_or_default();
+        let with_port = format!("{host}:{port}");
+        if !self.hosts.iter().any(|allowed| *allowed == host || *allowed == with_port) {
+            return refused("this host is not on the allow-list");
+        }
+        let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+        if parsed.scheme() != "https" && !is_local {
+            return refused("other hosts than this machine need https");
+        }
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return refused("the URL contains credentials");
+        }
+        Ok(McpClient::http(url))
+    }
+
+    #[cfg(not(feature = "client"))]
+    fn url(&self, _: &str) -> Result<McpClient, McpError> {
+        Err(McpError::Refused("HTTP is not supported".to_owned()))
+    }
+}
+
+impl fmt::Debug for McpConnections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpConnections")
+            .field("commands", &self.commands)
+            .field("hosts", &self.hosts)
+            .field("connections", &*self.lock())
+            .finish_non_exhaustive()
+    }
+}
+
+struct ConnectionTools(McpConnections);
+
+/// A connection as the model sees it.
+#[derive(Serialize)]
+struct ConnectionState {
+    name: String,
+    status: String,
+    tools: Vec<String>,
+}
+
+async fn state(connection: &McpConnection) -> ConnectionState {
+    ConnectionState {
+        name: connection.name().to_owned(),
+        status: connection.status().to_string(),
+        tools: connection.tools().await.registered,
+    }
+}
+
+fn error(error: &McpError) -> ToolError {
+    let kind = match error {
+        McpError::Refused(_) => ToolErrorKind::Denied,
+        McpError::InvalidOptions(_) | McpError::NameTaken { .. } | McpError::Registry { .. } => {
+            ToolErrorKind::Validation
+        }
+        _ => ToolErrorKind::Failed,
+    };
+    ToolError::new(kind, error.to_string())
+}
+
+#[tool]
+impl ConnectionTools {
+    /// Connects to an MCP server and adds its tools, named `NAME__tool`. Send either a command or a
+    /// URL.
+    #[tool(effect = "external", permission = "ask")]
+    async fn mcp_connect(
+        &self,
+        /// Name of the connection: letters, digits, `-` and `_`.
+        name: String,
+        /// Program and arguments of a server on standard input and output.
+        command: Option<Vec<String>>,
+        /// Address of a server on HTTP.
+        url: Option<String>,
+    ) -> Result<ConnectionState, ToolError> {
+        let connections = &self.0;
+        let client = match (command, url) {
+            (Some(words), None) => connections.command(&words),
+            (None, Some(url)) => connections.url(&url),
+            _ => return Err(ToolError::validation("Send either `command` or `url`.")),
+        };
+        let client = client.map_err(|refused| error(&refused))?;
+        if connections.lock().len() >= MAX_CONNECTIONS {
+            return Err(ToolError::failed("Too many connections: disconnect one first."));
+        }
+        let Some(registry) = connections.registry.upgrade() else {
+            return Err(ToolError::new(ToolErrorKind::Unavailable, "The registry is gone."));
+        };
+        let client = match &connections.configure {
+            Some(configure) => configure(client),
+            None => client,
+        };
+        let connected = Box::pin(client.connect(name, &registry)).await;
+        let connection = connected.map_err(|failed| error(&failed))?;
+        connections.lock().insert(connection.name().to_owned(), connection.clone());
+        Ok(state(&connection).await)
+    }
+
+    /// Ends a connection to an MCP server and removes its tools.
+    #[tool(effect = "write")]
+    async fn mcp_disconnect(
+        &self,
+        /// Name of the connection.
+        name: String,
+    ) -> Result<String, ToolError> {
+        let removed = self.0.lock().remove(&name);
+        let Some(connection) = removed else {
+            return Err(ToolError::validation("`name` is no connection: call `mcp_list`."));
+        };
+        connection.disconnect().await;
+        Ok(format!("{name} is disconnected."))
+    }
+
+    /// Lists the connections to MCP servers, with their tools.
+    #[tool(effect = "read")]
+    async fn mcp_list(&self) -> Vec<ConnectionState> {
+        let mut states = Vec::new();
+        for connection in self.0.connections() {
+            states.push(state(&connection).await);
+        }
+        states
+    }
+}

@@ -1,0 +1,131 @@
+//! Requests of a server to a model of the program.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CreateMessageRequestParams, CreateMessageResult, ErrorCode, ErrorData, Role, SamplingMessage,
+    SamplingMessageContentBlock,
+};
+use tool_runtime::message::{Audio, strip_invisible};
+use tool_runtime::{
+    ChatModel, ChatOptions, ChatRequest, ContentPart, EffectRecord, FinishReason, Image, Message,
+    ToolContext,
+};
+
+/// Lets a server use a model of the program, within limits.
+///
+/// The tokens count towards the budget of the run whose call the server answers. A request outside
+/// of a call is refused, and so are tools.
+///
+/// ```
+/// use tool_mcp::{McpClient, Sampling};
+/// use tool_runtime::ScriptedModel;
+///
+/// let model = ScriptedModel::default();
+/// let client = McpClient::stdio("my-server").sampling(Sampling::new(model).requests(3));
+/// # let _ = client;
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct Sampling {
+    model: Arc<dyn ChatModel>,
+    max_requests: u32,
+    max_tokens: u32,
+}
+
+impl Sampling {
+    /// Lets a server use this model: 5 requests for each call, each of at most 4,096 tokens.
+    pub fn new(model: impl ChatModel + 'static) -> Self {
+        Self { model: Arc::new(model), max_requests: 5, max_tokens: 4_096 }
+    }
+
+    /// Sets the maximum number of requests for each call.
+    pub fn requests(mut self, count: u32) -> Self {
+        self.max_requests = count;
+        self
+    }
+
+    /// Sets the maximum number of tokens of a reply.
+    pub fn max_tokens(mut self, tokens: u32) -> Self {
+        self.max_tokens = tokens;
+        self
+    }
+
+    /// Answers a request of a server for a call, which has made `earlier` requests.
+    pub(super) async fn answer(
+        &self,
+        params: CreateMessageRequestParams,
+        earlier: u32,
+        ctx: &ToolContext,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if earlier >= self.max_requests {
+            let limit = self.max_requests;
+            return Err(refused(format!("sampling limit of {limit} requests exceeded")));
+        }
+        if params.tools.as_ref().is_some_and(|tools| !tools.is_empty()) {
+            return Err(refused("sampling with tools is not supported".into()));
+        }
+        let mut messages = Vec::new();
+        if let Some(prompt) = &params.system_prompt {
+            messages.push(Message::system(strip_invisible(prompt)));
+        }
+        for message in params.messages {
+            messages.push(chat_message(message)?);
+        }
+        let max_tokens = params.max_tokens.min(self.max_tokens);
+        let mut options = ChatOptions::default().max_tokens(max_tokens);
+        options.temperature = params.temperature.map(f64::from);
+        let reply = self.model.reply(ChatRequest::new(&messages).options(&options)).await;
+        let reply = reply.map_err(|_| refused("the model is not available".into()))?;
+        if let Some(usage) = reply.usage {
+            ctx.record(EffectRecord::TokensSpent { usage, cost: None });
+        }
+        let text = SamplingMessageContentBlock::text(reply.to_text());
+        let mut result =
+            CreateMessageResult::new(SamplingMessage::new(Role::Assistant, text), "model".into());
+        result.stop_reason = Some(match reply.finish_reason {
+            FinishReason::Length => CreateMessageResult::STOP_REASON_END_MAX_TOKEN.to_owned(),
+            _ => CreateMessageResult::STOP_REASON_END_TURN.to_owned(),
+        });
+        Ok(result)
+    }
+}
+
+fn chat_message(message: SamplingMessage) -> Result<Message, ErrorData> {
+    let mut parts = Vec::new();
+    for block in message.content.into_vec() {
+        parts.push(match block {
+            SamplingMessageContentBlock::Text(text) => {
+                ContentPart::text(strip_invisible(&text.text))
+            }
+            SamplingMessageContentBlock::Image(image) => {
+                Image { media_type: image.mime_type, base64: image.data }.into()
+            }
+            SamplingMessageContentBlock::Audio(audio) => {
+                Audio::new(audio.mime_type, audio.data).into()
+            }
+            _ => return Err(refused("sampling with tools is not supported".into())),
+        });
+    }
+    Ok(match message.role {
+        Role::Assistant => {
+            let text: Vec<_> = parts.iter().map(|part| part.plain_text().into_owned()).collect();
+            Message::assistant(text.join("\n"))
+        }
+        _ => Message::User { parts },
+    })
+}
+
+fn refused(message: String) -> ErrorData {
+    ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
+}
+
+impl fmt::Debug for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sampling")
+            .field("max_requests", &self.max_requests)
+            .field("max_tokens", &self.max_tokens)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! One established connection: requests with deadlines.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientRequest, GetExtensions as _,
+    ServerCapabilities, ServerResult,
+};
+use rmcp::service::{
+    Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
+};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::error::McpError;
+use super::handler::Handler;
+use super::request_error;
+use super::traffic::{RequestSlot, Traffic};
+
+/// How long a cancellation may take to be sent.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the end of a connection may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection after the handshake. Dropping it ends the connection.
+pub(super) struct Session {
+    server: String,
+    peer: Peer<RoleClient>,
+    service: Mutex<Option<RunningService<RoleClient, Handler>>>,
+    traffic: Arc<Traffic>,
+    ended: CancellationToken,
+    pub(super) info: SessionInfo,
+}
+
+/// The results of the handshake.
+#[derive(Clone, Debug)]
+pub(super) struct SessionInfo {
+    pub(super) revision: String,
+    /// Whether the revision has a handshake, and with it notifications without a subscription.
+    pub(super) has_initialize: bool,
+    pub(super) capabilities: ServerCapabilities,
+    pub(super) server_name: Option<String>,
+    pub(super) instructions: Option<String>,
+}
+
+/// The reason why a request has no result.
+#[derive(Debug)]
+pub(super) enum RequestError {
+    Service(ServiceError),
+    /// The connection ended while the request was in flight.
+    Lost,
+    TimedOut,
+}
+
+/// A request in flight. Dropping it cancels the request.
+pub(super) struct PendingRequest {
+    handle: RequestHandle<RoleClient>,
+    traffic: Arc<Traffic>,
+    ended: CancellationToken,
+    is_done: bool,
+}
+
+impl Session {
+    pub(super) fn new(
+        server: String,
+        service: RunningService<RoleClient, Handler>,
+        traffic: Arc<Traffic>,
+        ended: CancellationToken,
+        info: SessionInfo,
+    ) -> Self {
+        let peer = service.peer().clone();
+        Self { server, peer, service: Mutex::new(Some(service)), traffic, ended, info }
+    }
+
+    /// Sends a request. What arrives for it is put into `slot`.
+    pub(super) async fn start(
+        &self,
+        mut request: ClientRequest,
+        slot: Arc<RequestSlot>,
+        deadline: Instant,
+    ) -> Result<PendingRequest, RequestError> {
+        request.extensions_mut().insert(slot);
+        let sending = self.peer.send_request_with_option(request, PeerRequestOptions::no_options());
+        let handle = tokio::select! {
+            result = timeout_at(deadline, sending) => result.map_err(|_| RequestError::TimedOut)?,
+            () = self.ended.cancelled() => return Err(RequestError::Lost),
+        };
+        let handle = handle.map_err(RequestError::Service)?;
+        let (traffic, ended) = (Arc::clone(&self.traffic), self.ended.clone());
+        Ok(PendingRequest { handle, traffic, ended, is_done: false })
+    }
+
+    /// Sends a request and waits for its result.
+    pub(super) async fn request(
+        &self,
+        request: ClientRequest,
+        operation: &'static str,
+        deadline: Instant,
+    ) -> Result<ServerResult, McpError> {
+        let started = Instant::now();
+        let result = async {
+            let mut pending = self.start(request, RequestSlot::new(), deadline).await?;
+            tokio::select! {
+                result = pending.result() => result,
+                () = sleep_until(deadline) => Err(RequestError::TimedOut),
+            }
+        };
+        let limit = deadline.saturating_duration_since(started);
+        result
+            .await
+            .map_err(|error| request_error::mcp_error(&self.server, operation, limit, error))
+    }
+
+    pub(super) fn invalid_answer(&self, operation: &'static str, reason: String) -> McpError {
+        McpError::InvalidAnswer { server: self.server.clone(), operation, reason }
+    }
+
+    pub(super) fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Waits until the connection has ended.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    /// Ends the connection and waits for a few seconds until the server has ended.
+    pub(super) async fn close(&self) {
+        self.ended.cancel();
+        let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut service) = service {
+            let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
+}
+
+impl PendingRequest {
+    /// Waits for the result. The future can be dropped and created again.
+    pub(super) async fn result(&mut self) -> Result<ServerResult, RequestError> {
+        let answered = tokio::select! {
+            biased;
+            answered = &mut self.handle.rx => answered,
+            () = self.ended.cancelled() => Ok(Err(ServiceError::TransportClosed)),
+        };
+        self.is_done = true;
+        match answered {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(ServiceError::TransportClosed)) | Err(_) => Err(RequestError::Lost),
+            Ok(Err(error)) => Err(RequestError::Service(error)),
+        }
+    }
+}
+
+impl Drop for PendingRequest {
+    fn drop(&mut self) {
+        self.traffic.remove(&self.handle.id);
+        let Ok(runtime) = Handle::try_current() else { return };
+        if self.is_done || self.ended.is_cancelled() {
+            return;
+        }
+        let reason = Some("the client gave the request up".to_owned());
+        let params = CancelledNotificationParam::new(Some(self.handle.id.clone()), reason);
+        let notification = CancelledNotification::new(params);
+        let peer = self.handle.peer.clone();
+        runtime.spawn(async move {
+            let _ = timeout(CANCEL_TIMEOUT, peer.send_notification(notification.into())).await;
+        });
+    }
+}

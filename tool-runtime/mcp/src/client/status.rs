@@ -1,0 +1,45 @@
+/// The state of a connection to an MCP server.
+///
+/// ```
+/// use tool_mcp::McpStatus;
+///
+/// let lost = McpStatus::Down { reason: "the server ended".into() };
+/// assert!(!lost.is_connected());
+/// assert_eq!(lost.to_string(), "down: the server ended");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum McpStatus {
+    /// The first handshake is in progress.
+    Connecting,
+    /// The tools can be called.
+    Connected {
+        /// The negotiated revision of the protocol, such as `2025-11-25`.
+        revision: String,
+    },
+    /// The connection was lost. It is established again in the background.
+    Down {
+        /// The last error.
+        reason: String,
+    },
+    /// The connection has ended for good.
+    Disconnected,
+}
+
+impl McpStatus {
+    /// Returns `true` if the tools can be called.
+    pub fn is_connected(&self) -> bool {
+        matches!(self, Self::Connected { .. })
+    }
+}
+
+impl std::fmt::Display for McpStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Connecting => f.write_str("connecting"),
+            Self::Connected { revision } => write!(f, "connected ({revision})"),
+            Self::Down { reason } => write!(f, "down: {reason}"),
+            Self::Disconnected => f.write_str("disconnected"),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Text from a server: without invisible characters, and of bounded length.
+
+use serde_json::Value;
+use tool_runtime::Untrusted;
+use tool_runtime::message::strip_invisible;
+
+/// Stands for the rest of a truncated text.
+const ELLIPSIS: char = '…';
+
+/// Returns a text without invisible characters, truncated to a number of characters.
+pub(super) fn clean(text: &str, max_chars: usize) -> String {
+    // Cut first: the text may be large.
+    let cut: String = text.chars().take(max_chars.saturating_mul(2)).collect();
+    let stripped = strip_invisible(&cut);
+    match stripped.char_indices().nth(max_chars) {
+        Some((end, _)) => {
+            let mut cut = stripped.get(..end).unwrap_or_default().to_owned();
+            cut.push(ELLIPSIS);
+            cut
+        }
+        None if cut.len() < text.len() => format!("{stripped}{ELLIPSIS}"),
+        None => stripped.into_owned(),
+    }
+}
+
+/// Returns a text as [`clean`] does, on one line.
+pub(super) fn clean_line(text: &str, max_chars: usize) -> String {
+    clean(text, max_chars).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a text of a server between the marks of untrusted text.
+pub(super) fn marked(server: &str, text: &str) -> String {
+    Untrusted::new(source(server), text).to_string()
+}
+
+/// Returns the name of a server as the source of untrusted text.
+pub(super) fn source(server: &str) -> String {
+    format!("MCP server {server}")
+}
+
+/// Removes invisible characters from the texts of a schema that only describe. Those that are part
+/// of an argument stay, so that the definition is refused.
+pub(super) fn clean_schema(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(clean_schema),
+        Value::Object(members) => {
+            for (name, value) in members.iter_mut() {
+                match (name.as_str(), value) {
+                    ("description" | "title" | "$comment", Value::String(text)) => {
+                        *text = strip_invisible(text).into_owned();
+                    }
+                    (_, value) => clean_schema(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn text_is_stripped_and_truncated() {
+        assert_eq!(clean("a\u{202e}b\u{e0041}c\u{1b}[1m", 100), "abc[1m");
+        assert_eq!(clean("abcdef", 3), "abc…");
+        assert_eq!(clean(&format!("a{}", "\u{200b}".repeat(100)), 3), "a…");
+        assert_eq!(clean_line("a\nb\t c", 100), "a b c");
+    }
+
+    #[test]
+    fn only_describing_texts_of_a_schema_are_stripped() {
+        let mut schema = json!({
+            "description": "a\u{200b}b",
+            "properties": { "x": { "title": "\u{202e}T", "const": "\u{202e}" } },
+        });
+        clean_schema(&mut schema);
+        let expected = json!({
+            "description": "ab",
+            "properties": { "x": { "title": "T", "const": "\u{202e}" } },
+        });
+        assert_eq!(schema, expected);
+    }
+}

@@ -1,0 +1,211 @@
+//! The traffic of a connection: requests in flight with their progress, and notifications.
+//!
+//! The SDK gives each notification a separate task, so their order is lost. The guard puts them
+//! here instead, in the order in which they arrived. Everything is bounded.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ErrorData,
+    ProgressNotificationParam, ProgressToken, RequestId,
+};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tool_runtime::event::Progress;
+
+use super::text::clean_line;
+
+/// The number of progress notifications that may wait for one call.
+const MAX_PROGRESS: usize = 1_024;
+
+/// The number of requests of the server that may wait for one call.
+const MAX_QUESTIONS: usize = 8;
+
+/// The number of log messages, and of changed resources, that may wait.
+const MAX_NOTICES: usize = 256;
+
+/// The number of characters of a progress message that are kept.
+const MAX_PROGRESS_CHARS: usize = 500;
+
+/// A request of the server that the call it belongs to answers.
+pub(super) enum Question {
+    Elicit(Box<ElicitRequestParams>, oneshot::Sender<Result<ElicitResult, ErrorData>>),
+    Sample(
+        Box<CreateMessageRequestParams>,
+        oneshot::Sender<Result<CreateMessageResult, ErrorData>>,
+    ),
+}
+
+/// The messages that arrive for one request before its response.
+pub(super) struct RequestSlot {
+    progress: Mutex<VecDeque<Progress>>,
+    has_progress: Notify,
+    /// `None` if the request answers no questions.
+    questions: Option<mpsc::Sender<Question>>,
+}
+
+impl RequestSlot {
+    /// Creates the slot of a request that ignores what arrives for it.
+    pub(super) fn new() -> Arc<Self> {
+        Self::with(None)
+    }
+
+    /// Creates the slot of a call, which answers questions.
+    pub(super) fn of_call() -> (Arc<Self>, mpsc::Receiver<Question>) {
+        let (sender, receiver) = mpsc::channel(MAX_QUESTIONS);
+        (Self::with(Some(sender)), receiver)
+    }
+
+    fn with(questions: Option<mpsc::Sender<Question>>) -> Arc<Self> {
+        Arc::new(Self { progress: Mutex::default(), has_progress: Notify::new(), questions })
+    }
+
+    /// Waits until there is progress.
+    pub(super) async fn progressed(&self) {
+        self.has_progress.notified().await;
+    }
+
+    /// Takes the progress so far, in order.
+    pub(super) fn take_progress(&self) -> VecDeque<Progress> {
+        std::mem::take(&mut *lock(&self.progress))
+    }
+
+    fn push_progress(&self, progress: Progress) {
+        let mut waiting = lock(&self.progress);
+        if waiting.len() >= MAX_PROGRESS {
+            waiting.pop_front();
+        }
+        waiting.push_back(progress);
+        drop(waiting);
+        self.has_progress.notify_one();
+    }
+}
+
+/// Notifications that belong to no request. Several changes of a list count as one.
+#[derive(Debug, Default)]
+pub(super) struct Notices {
+    pub(super) tools_changed: bool,
+    pub(super) prompts_changed: bool,
+    pub(super) resources_changed: bool,
+    pub(super) updated_resources: BTreeSet<String>,
+    pub(super) logs: VecDeque<LogNotice>,
+    pub(super) dropped: u64,
+}
+
+/// A log message of the server.
+#[derive(Debug)]
+pub(super) struct LogNotice {
+    pub(super) level: String,
+    pub(super) text: String,
+}
+
+impl Notices {
+    pub(super) fn push_log(&mut self, log: LogNotice) {
+        if self.logs.len() >= MAX_NOTICES {
+            self.logs.pop_front();
+            self.dropped += 1;
+        }
+        self.logs.push_back(log);
+    }
+
+    pub(super) fn push_updated(&mut self, uri: String) {
+        match self.updated_resources.len() < MAX_NOTICES {
+            true => drop(self.updated_resources.insert(uri)),
+            false => self.dropped += 1,
+        }
+    }
+}
+
+/// The traffic of one connection.
+#[derive(Default)]
+pub(super) struct Traffic {
+    routes: Mutex<Routes>,
+    notices: Mutex<Notices>,
+    has_notices: Notify,
+}
+
+#[derive(Default)]
+struct Routes {
+    by_id: HashMap<RequestId, Route>,
+    by_token: HashMap<ProgressToken, RequestId>,
+    count: u64,
+}
+
+struct Route {
+    number: u64,
+    slot: Arc<RequestSlot>,
+    token: Option<ProgressToken>,
+}
+
+impl Traffic {
+    /// Records a request that is being sent.
+    pub(super) fn add(&self, id: RequestId, token: Option<ProgressToken>, slot: Arc<RequestSlot>) {
+        let mut routes = lock(&self.routes);
+        routes.count += 1;
+        let number = routes.count;
+        if let Some(token) = &token {
+            routes.by_token.insert(token.clone(), id.clone());
+        }
+        routes.by_id.insert(id, Route { number, slot, token });
+    }
+
+    /// Removes a request that has been answered or given up. Returns whether it was in flight.
+    pub(super) fn remove(&self, id: &RequestId) -> bool {
+        let mut routes = lock(&self.routes);
+        let Some(route) = routes.by_id.remove(id) else { return false };
+        if let Some(token) = &route.token {
+            routes.by_token.remove(token);
+        }
+        true
+    }
+
+    /// Returns the ids of all requests in flight.
+    pub(super) fn in_flight(&self) -> Vec<RequestId> {
+        lock(&self.routes).by_id.keys().cloned().collect()
+    }
+
+    /// Passes progress to its request.
+    pub(super) fn progress(&self, params: &ProgressNotificationParam) {
+        let slot = {
+            let routes = lock(&self.routes);
+            let id = routes.by_token.get(&params.progress_token);
+            id.and_then(|id| routes.by_id.get(id)).map(|route| Arc::clone(&route.slot))
+        };
+        let Some(slot) = slot else { return };
+        let message = params.message.as_deref();
+        slot.push_progress(Progress {
+            done: params.progress,
+            total: params.total,
+            message: message.map(|text| clean_line(text, MAX_PROGRESS_CHARS)),
+        });
+    }
+
+    /// Returns where the questions for a request go, or those for the newest call if the request is
+    /// unknown.
+    pub(super) fn questions(&self, of: Option<&RequestId>) -> Option<mpsc::Sender<Question>> {
+        let routes = lock(&self.routes);
+        match of {
+            Some(id) => routes.by_id.get(id)?.slot.questions.clone(),
+            None => {
+                let calls = routes.by_id.values().filter(|route| route.slot.questions.is_some());
+                calls.max_by_key(|route| route.number)?.slot.questions.clone()
+            }
+        }
+    }
+
+    /// Changes the notices that wait, and wakes their reader.
+    pub(super) fn notify(&self, change: impl FnOnce(&mut Notices)) {
+        change(&mut lock(&self.notices));
+        self.has_notices.notify_one();
+    }
+
+    /// Waits for notices and takes them.
+    pub(super) async fn next_notices(&self) -> Notices {
+        self.has_notices.notified().await;
+        std::mem::take(&mut *lock(&self.notices))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,177 @@
+//! The trust of the program in a server.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use rmcp::model::ToolAnnotations;
+use tool_runtime::{Effect, Permission, ToolDefinition};
+
+/// Relaxes or tightens what the client assumes about the tools of a server.
+///
+/// Without it, a tool has the effect [`External`](Effect::External) and is not idempotent, whatever
+/// the server declares: annotations come from the server, so they only make the client stricter.
+/// [`McpClient::trust`](crate::McpClient::trust) applies to all tools of a server,
+/// [`trust_tool`](crate::McpClient::trust_tool) to one. What is set for a tool takes precedence.
+///
+/// ```
+/// use tool_mcp::{McpClient, Trust};
+/// use tool_runtime::{Effect, Permission};
+///
+/// let client = McpClient::http("http://127.0.0.1:3001/mcp")
+///     .trust(Trust::new().effect(Effect::Read))
+///     .trust_tool("delete_page", Trust::new().permission(Permission::Ask));
+/// # let _ = client;
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
+pub struct Trust {
+    effect: Option<Effect>,
+    idempotent: Option<bool>,
+    retries: Option<u32>,
+    permission: Option<Permission>,
+    timeout: Option<Duration>,
+    unmarked: Option<bool>,
+}
+
+impl Trust {
+    /// Creates a value that changes nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the side effect of the tools.
+    ///
+    /// If it is set for a whole server, a tool that declares `readOnlyHint: false` or
+    /// `destructiveHint: true` is still [`External`](Effect::External).
+    pub fn effect(mut self, effect: Effect) -> Self {
+        self.effect = Some(effect);
+        self
+    }
+
+    /// Declares that a repeated call with the same arguments has no further effect, so that a call
+    /// whose connection was lost can be made again.
+    ///
+    /// If it is set for a whole server, it does not apply to a tool that declares
+    /// `idempotentHint: false`.
+    pub fn idempotent(mut self) -> Self {
+        self.idempotent = Some(true);
+        self
+    }
+
+    /// Sets how often the dispatcher retries an idempotent tool after a transient failure.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = Some(retries);
+        self
+    }
+
+    /// Sets whether calls are allowed, need an approval or are denied.
+    pub fn permission(mut self, permission: Permission) -> Self {
+        self.permission = Some(permission);
+        self
+    }
+
+    /// Sets the time limit of a call. Default: that of the
+    /// [client](crate::McpClient::call_timeout).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Passes the texts of results and descriptions to the model without the marks of
+    /// [untrusted](tool_runtime::Untrusted) text. Invisible characters are removed nevertheless.
+    pub fn unmarked_text(mut self) -> Self {
+        self.unmarked = Some(true);
+        self
+    }
+}
+
+/// The trust in a server and in single tools of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TrustPolicy {
+    pub(super) server: Trust,
+    pub(super) tools: HashMap<String, Trust>,
+}
+
+impl TrustPolicy {
+    /// Returns whether the texts of a tool are marked as untrusted.
+    pub(super) fn marks_text(&self, tool: &str) -> bool {
+        let of_tool = self.tools.get(tool).and_then(|trust| trust.unmarked);
+        !of_tool.or(self.server.unmarked).unwrap_or_default()
+    }
+
+    /// Sets what the program and the annotations decide about a tool.
+    pub(super) fn apply(
+        &self,
+        definition: ToolDefinition,
+        annotations: Option<&ToolAnnotations>,
+        call_timeout: Duration,
+    ) -> ToolDefinition {
+        let default = Trust::default();
+        let tool = self.tools.get(&definition.name).unwrap_or(&default);
+        let has_effects = annotations.is_some_and(|hints| {
+            hints.read_only_hint == Some(false) || hints.destructive_hint == Some(true)
+        });
+        let repeats_effects = annotations.is_some_and(|hints| hints.idempotent_hint == Some(false));
+        let of_server = self.server.effect.filter(|_| !has_effects);
+        let effect = tool.effect.or(of_server).unwrap_or_default();
+        let of_server = self.server.idempotent.filter(|_| !repeats_effects);
+        let idempotent = tool.idempotent.or(of_server).unwrap_or_default();
+        let retries = tool.retries.or(self.server.retries).filter(|_| idempotent);
+        let timeout = tool.timeout.or(self.server.timeout).unwrap_or(call_timeout);
+        let permission = tool.permission.or(self.server.permission).unwrap_or_default();
+
+        let mut definition = definition.effect(effect).timeout(timeout);
+        definition.idempotent = idempotent;
+        definition.retries = retries.unwrap_or_default();
+        definition.permission = permission;
+        definition
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn applied(policy: &TrustPolicy, annotations: &ToolAnnotations) -> (Effect, bool, Permission) {
+        let definition = ToolDefinition::new("find", "Finds.", json!({ "type": "object" }));
+        let minute = Duration::from_secs(60);
+        let applied = policy.apply(definition, Some(annotations), minute);
+        assert_eq!(applied.timeout, Some(minute));
+        (applied.effect, applied.idempotent, applied.permission)
+    }
+
+    #[test]
+    fn annotations_only_make_a_tool_stricter() {
+        let nice = ToolAnnotations::new().read_only(true).idempotent(true).destructive(false);
+        let nasty = ToolAnnotations::new().read_only(false).idempotent(false);
+        let none = ToolAnnotations::new();
+        let strict = (Effect::External, false, Permission::Allow);
+        let default = TrustPolicy::default();
+        for annotations in [&nice, &nasty, &none] {
+            assert_eq!(applied(&default, annotations), strict);
+        }
+        let server = Trust::new().effect(Effect::Read).idempotent().permission(Permission::Ask);
+        let mut policy = TrustPolicy { server, tools: HashMap::new() };
+        assert_eq!(applied(&policy, &none), (Effect::Read, true, Permission::Ask));
+        assert_eq!(applied(&policy, &nasty), (Effect::External, false, Permission::Ask));
+        let tool = Trust::new().effect(Effect::Write).permission(Permission::Deny);
+        policy.tools.insert("find".into(), tool);
+        assert_eq!(applied(&policy, &nasty), (Effect::Write, false, Permission::Deny));
+    }
+
+    #[test]
+    fn retries_need_an_idempotent_tool() {
+        let definition = || ToolDefinition::new("find", "Finds.", json!({ "type": "object" }));
+        let minute = Duration::from_secs(60);
+        for (trust, retries) in
+            [(Trust::new().retries(3), 0), (Trust::new().idempotent().retries(3), 3)]
+        {
+            let policy = TrustPolicy { server: trust, tools: HashMap::new() };
+            let applied = policy.apply(definition(), None, minute);
+            assert_eq!(applied.retries, retries);
+            assert!(applied.validate().is_ok());
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Streamable HTTP, by the transport of the SDK.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::Transport as _;
+use rmcp::transport::common::client_side_sse::SseRetryPolicy;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+};
+use tokio::time::timeout;
+
+use super::watched_client::{StreamState, WatchedClient};
+use super::{BoxFuture, Received, Wire, WireError};
+
+/// The number of requests that may be in flight at once on one connection.
+const MAX_CONCURRENT_REQUESTS: usize = 64;
+
+/// How long a reply or a cancellation may take to be accepted.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the end of a session may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The address of a server and what is sent with each request.
+#[derive(Clone)]
+pub(crate) struct HttpTarget {
+    pub(crate) url: Arc<str>,
+    pub(crate) bearer: Option<Arc<str>>,
+    pub(crate) headers: HashMap<HeaderName, HeaderValue>,
+    pub(crate) max_message_bytes: usize,
+}
+
+/// Creates the connections to a server, with its authorization.
+pub(crate) trait HttpConnector: Send + Sync {
+    /// Creates a connection. Nothing is sent yet.
+    fn connect(&self, target: &HttpTarget) -> BoxFuture<'_, Result<Box<dyn Wire>, WireError>>;
+
+    /// Handles the challenge of a response with the status 401 or 403. Returns whether the refused
+    /// request can be made again.
+    fn answer_challenge(&self, challenge: &str) -> BoxFuture<'_, bool> {
+        let _ = challenge;
+        Box::pin(async { false })
+    }
+}
+
+/// Sends requests without authorization of its own.
+pub(crate) struct Unauthorized(reqwest::Client);
+
+impl Unauthorized {
+    pub(crate) fn new() -> Result<Self, reqwest::Error> {
+        Ok(Self(http_client()?))
+    }
+}
+
+impl HttpConnector for Unauthorized {
+    fn connect(&self, target: &HttpTarget) -> BoxFuture<'_, Result<Box<dyn Wire>, WireError>> {
+        let wire = wire(self.0.clone(), target);
+        Box::pin(async move { Ok(wire) })
+    }
+}
+
+/// Returns the client that all connections use: a redirect could send a token elsewhere.
+pub(crate) fn http_client() -> Result<reqwest::Client, reqwest::Error> {
+    let redirects = reqwest::redirect::Policy::none();
+    let connect_timeout = Duration::from_secs(10);
+    reqwest::Client::builder()
+        .redirect(redirects)
+        .referer(false)
+        .connect_timeout(connect_timeout)
+        .build()
+}
+
+/// Creates a connection with this HTTP client of the SDK.
+pub(crate) fn wire<C: StreamableHttpClient + Sync>(
+    client: C,
+    target: &HttpTarget,
+) -> Box<dyn Wire> {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(Arc::clone(&target.url))
+        .max_concurrent_requests(MAX_CONCURRENT_REQUESTS)
+        .control_request_timeout(CONTROL_TIMEOUT)
+        .max_sse_event_size(target.max_message_bytes)
+        .max_json_response_size(target.max_message_bytes)
+        .custom_headers(target.headers.clone());
+    config.retry_config = Arc::new(StreamRetries);
+    if let Some(bearer) = &target.bearer {
+        config = config.auth_header(&**bearer);
+    }
+    let stream = StreamState::default();
+    let client = WatchedClient { client, stream: stream.clone() };
+    let transport = Some(StreamableHttpClientTransport::with_client(client, config));
+    Box::new(Http { transport, stream })
+}
+
+/// How often a stream of events is opened again, with growing delays.
+#[derive(Debug)]
+struct StreamRetries;
+
+impl SseRetryPolicy for StreamRetries {
+    fn retry(&self, current_times: usize) -> Option<Duration> {
+        let doublings = u32::try_from(current_times).ok().filter(|times| *times < 8)?;
+        Some(Duration::from_millis(500) * 2_u32.pow(doublings))
+    }
+}
+
+/// Carries messages over HTTP.
+struct Http<C: StreamableHttpClient> {
+    /// `None` after the end.
+    transport: Option<StreamableHttpClientTransport<C>>,
+    stream: StreamState,
+}
+
+impl<C: StreamableHttpClient + Sync> Wire for Http<C> {
+    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), WireError>> {
+        let Some(transport) = &mut self.transport else {
+            return Box::pin(async { Err(WireError::Closed) });
+        };
+        let sending = transport.send(message);
+        Box::pin(async move { sending.await.map_err(|error| WireError::Http(Box::new(error))) })
+    }
+
+    fn receive(&mut self) -> BoxFuture<'_, Option<Received>> {
+        Box::pin(async {
+            let message = self.transport.as_mut()?.receive().await?;
+            Some(Received::Message(Box::new(message)))
+        })
+    }
+
+    fn ready(&self) -> BoxFuture<'static, ()> {
+        Box::pin(self.stream.clone().ready())
+    }
+
+    fn close(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(mut transport) = self.transport.take() {
+                let _ = timeout(CLOSE_TIMEOUT, transport.close()).await;
+            }
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! Lines of bounded size from a stream of bytes.
+
+use std::io;
+
+use rmcp::model::RequestId;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::message_id::{id_at_start, response_id};
+
+/// The number of bytes at the beginning and the end of an oversized line that are kept.
+const KEPT_BYTES: usize = 256;
+
+/// How many times the size limit of a line is read before the stream is given up.
+const MAX_SKIPPED_LIMITS: usize = 8;
+
+/// The next line of a stream.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Line {
+    Complete(Vec<u8>),
+    /// A line above the limit, and the request that it answers.
+    TooLong(Option<RequestId>),
+}
+
+/// Reads lines of at most `limit` bytes, and skips longer ones.
+pub(crate) struct BoundedLines<R> {
+    reader: R,
+    limit: usize,
+    buffer: Vec<u8>,
+    /// The bytes of `buffer` that were read but not consumed.
+    unread: std::ops::Range<usize>,
+    line: Vec<u8>,
+    skipping: Option<Skipped>,
+    is_at_end: bool,
+}
+
+/// The line that is being skipped.
+struct Skipped {
+    bytes: usize,
+    tail: Vec<u8>,
+    is_reported: bool,
+}
+
+impl<R: AsyncRead + Unpin> BoundedLines<R> {
+    pub(crate) fn new(reader: R, limit: usize) -> Self {
+        let buffer = vec![0; 32 << 10];
+        let line = Vec::new();
+        Self { reader, limit, buffer, unread: 0..0, line, skipping: None, is_at_end: false }
+    }
+
+    /// Returns the next line, or `None` at the end. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// The stream can't be read, or a line never ends.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            while !self.unread.is_empty() {
+                if let Some(line) = self.consume()? {
+                    return Ok(Some(line));
+                }
+            }
+            if self.is_at_end {
+                return Ok(None);
+            }
+            let count = self.reader.read(&mut self.buffer).await?;
+            self.unread = 0..count;
+            self.is_at_end = count == 0;
+            if self.is_at_end && self.skipping.is_none() && !self.line.is_empty() {
+                return Ok(Some(Line::Complete(std::mem::take(&mut self.line))));
+            }
+        }
+    }
+
+    /// Moves unread bytes into the line, up to its end.
+    fn consume(&mut self) -> io::Result<Option<Line>> {
+        let unread = self.buffer.get(self.unread.clone()).unwrap_or_default();
+        let end = unread.iter().position(|byte| *byte == b'\n');
+        let piece = unread.get(..end.unwrap_or(unread.len())).unwrap_or_default();
+        self.unread.start += piece.len() + usize::from(end.is_some());
+        if let Some(skipped) = &mut self.skipping {
+            skipped.add(piece);
+            if skipped.bytes > self.limit.saturating_mul(MAX_SKIPPED_LIMITS) {
+                return Err(io::Error::other("line never ends"));
+            }
+            if end.is_none() {
+                return Ok(None);
+            }
+            let line = (!skipped.is_reported)
+                .then(|| Line::TooLong(response_id(&self.line, &skipped.tail)));
+            self.line = Vec::new();
+            self.skipping = None;
+            return Ok(line);
+        }
+        self.line.extend_from_slice(piece);
+        if self.line.len() > self.limit {
+            let id = id_at_start(&String::from_utf8_lossy(
+                self.line.get(..KEPT_BYTES).unwrap_or(&self.line),
+            ));
+            let mut skipped = Skipped { bytes: 0, tail: Vec::new(), is_reported: id.is_some() };
+            skipped.add(&self.line);
+            self.line = self.line.get(..KEPT_BYTES).unwrap_or_default().to_vec();
+            if end.is_some() {
+                let id = id.or_else(|| response_id(&self.line, &skipped.tail));
+                self.line = Vec::new();
+                return Ok(Some(Line::TooLong(id)));
+            }
+            self.skipping = Some(skipped);
+            return Ok(id.map(|id| Line::TooLong(Some(id))));
+        }
+        Ok(end.map(|_| Line::Complete(std::mem::take(&mut self.line))))
+    }
+}
+
+impl Skipped {
+    fn add(&mut self, piece: &[u8]) {
+        self.bytes += piece.len();
+        self.tail.extend_from_slice(
+            piece.get(piece.len().saturating_sub(KEPT_BYTES)..).unwrap_or(piece),
+        );
+        let surplus = self.tail.len().saturating_sub(KEPT_BYTES);
+        self.tail.drain(..surplus);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(text: &str, limit: usize) -> Vec<Line> {
+        let mut lines = BoundedLines::new(text.as_bytes(), limit);
+        let mut found = Vec::new();
+        while let Ok(Some(line)) = lines.next().await {
+            found.push(line);
+        }
+        found
+    }
+
+    fn complete(text: &str) -> Line {
+        Line::Complete(text.as_bytes().to_vec())
+    }
+
+    #[tokio::test]
+    async fn oversized_line_is_reported_once_and_the_next_ones_are_read() {
+        let long = format!("{{\"id\":5,\"result\":\"{}\"}}", "a".repeat(100_000));
+        let late = format!("{{\"result\":\"{}\",\"id\":6}}", "a".repeat(100_000));
+        let text = format!("one\n{long}\ntwo\n{late}\n\nlast");
+        let id = |n| Line::TooLong(Some(RequestId::Number(n)));
+        let expected =
+            [complete("one"), id(5), complete("two"), id(6), complete(""), complete("last")];
+        assert_eq!(lines(&text, 50_000).await, expected);
+        assert_eq!(lines(&text, 20_000).await, expected);
+    }
+
+    #[tokio::test]
+    async fn endless_line_ends_the_stream() {
+        let text = "a".repeat(1_000_000);
+        assert_eq!(lines(&text, 1_000).await, []);
+    }
+}

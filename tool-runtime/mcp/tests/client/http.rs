@@ -1,0 +1,192 @@
+//! Servers on HTTP: status codes at every step, sessions, headers.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::routing::any;
+use serde_json::{Value, json};
+use tool_mcp::{McpClient, McpConnection, McpError};
+use tool_runtime::{Registry, ToolErrorKind};
+
+use crate::server::{Action, answer, call, handshake, text, tool};
+
+/// Answers a message with a status, headers and a body.
+type Reply = (u16, Vec<(&'static str, &'static str)>, String);
+
+/// A server whose answers a function makes.
+struct HttpServer {
+    url: String,
+    headers: Arc<Mutex<Vec<HeaderMap>>>,
+}
+
+async fn serve(reply: impl Fn(&Value) -> Reply + Clone + Send + Sync + 'static) -> HttpServer {
+    let headers = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&headers);
+    let handler = move |request: Request| {
+        let (reply, recorded) = (reply.clone(), Arc::clone(&recorded));
+        async move {
+            let (parts, body) = request.into_parts();
+            if parts.method != "POST" {
+                return respond((405, Vec::new(), String::new()));
+            }
+            recorded.lock().unwrap().push(parts.headers);
+            let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+            let message: Value = serde_json::from_slice(&bytes).unwrap();
+            respond(reply(&message))
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let app = Router::new().route("/mcp", any(handler));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    HttpServer { url, headers }
+}
+
+fn respond((status, headers, body): Reply) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    for (name, value) in headers {
+        response.headers_mut().insert(name, value.parse().unwrap());
+    }
+    response
+}
+
+fn json_reply(actions: Vec<Action>) -> Reply {
+    let Some(Action::Send(message)) = actions.into_iter().next() else {
+        return (202, Vec::new(), String::new());
+    };
+    (200, vec![("content-type", "application/json")], message.to_string())
+}
+
+/// Answers as a server with the tool `go`, whose calls `on_call` answers.
+fn good(message: &Value, is_modern: bool, on_call: impl Fn(&Value) -> Reply) -> Reply {
+    match message["method"].as_str() {
+        // Stays open in a real server.
+        Some("subscriptions/listen") => (405, Vec::new(), String::new()),
+        Some("tools/list") => {
+            let list = json!({ "resultType": "complete", "tools": [tool("go")], "ttlMs": 0, "cacheScope": "private" });
+            json_reply(answer(message, list))
+        }
+        Some("tools/call") => on_call(message),
+        _ => json_reply(handshake(message, is_modern).unwrap_or_default()),
+    }
+}
+
+async fn connect(client: McpClient) -> Result<(Registry, McpConnection), McpError> {
+    let registry = Registry::new();
+    let connection = client.connect("s", &registry).await?;
+    Ok((registry, connection))
+}
+
+#[tokio::test]
+async fn both_revisions_are_spoken_over_http() {
+    for is_modern in [true, false] {
+        let server = serve(move |message| {
+            good(message, is_modern, |call| json_reply(text(call, "over http")))
+        })
+        .await;
+        let client = McpClient::http(&server.url).bearer("secret").header("x-tenant", "7");
+        assert!(!format!("{client:?}").contains("secret"));
+        let (registry, _) = connect(client).await.unwrap();
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(execution.result.text.contains("over http"), "{}", execution.result.text);
+        for headers in server.headers.lock().unwrap().iter() {
+            assert_eq!(headers["authorization"], "Bearer secret");
+            assert_eq!(headers["x-tenant"], "7");
+        }
+    }
+}
+
+#[tokio::test]
+async fn refused_discovery_of_any_kind_falls_back_to_a_fresh_handshake() {
+    let html = "<html>Bad gateway</html>";
+    let replies: [Reply; 8] = [
+        (503, Vec::new(), String::new()),
+        (500, Vec::new(), html.into()),
+        (502, vec![("content-type", "text/html")], html.into()),
+        (404, Vec::new(), "not found".into()),
+        (400, vec![("content-type", "application/json")], "{}".into()),
+        (200, vec![("content-type", "application/json")], "{}".into()),
+        (200, vec![("content-type", "text/html")], html.into()),
+        (200, vec![("content-type", "text/event-stream")], "data: junk\n\n".into()),
+    ];
+    for refused in replies {
+        let status = refused.0;
+        let server = serve(move |message| match message["method"] == "server/discover" {
+            true => refused.clone(),
+            false => good(message, false, |call| json_reply(text(call, "ok"))),
+        })
+        .await;
+        let client = McpClient::http(&server.url).connect_timeout(Duration::from_secs(4));
+        let (registry, connection) = connect(client).await.unwrap();
+        assert_eq!(connection.status().to_string(), "connected (2025-11-25)", "{status}");
+        assert!(call(&registry, "s__go", "{}").await.result.error.is_none());
+    }
+}
+
+#[tokio::test]
+async fn one_failed_call_keeps_the_tools() {
+    let kinds = [
+        (503, ToolErrorKind::Transient),
+        (429, ToolErrorKind::Transient),
+        (500, ToolErrorKind::Indeterminate),
+        (401, ToolErrorKind::Denied),
+        (403, ToolErrorKind::Denied),
+    ];
+    let server = serve(|message| {
+        good(message, true, |call| match call["params"]["arguments"]["status"].as_u64() {
+            Some(status) => {
+                let status = u16::try_from(status).unwrap();
+                (status, vec![("retry-after", "7")], "sorry".into())
+            }
+            None => json_reply(text(call, "fine")),
+        })
+    })
+    .await;
+    let (registry, connection) = connect(McpClient::http(&server.url)).await.unwrap();
+    for (status, kind) in kinds {
+        let arguments = json!({ "status": status }).to_string();
+        let execution = call(&registry, "s__go", &arguments).await;
+        assert_eq!(execution.result.error.as_deref(), Some(kind.code()), "{status}");
+        assert!(connection.status().is_connected(), "{status}");
+        assert!(call(&registry, "s__go", "{}").await.result.text.contains("fine"));
+    }
+}
+
+#[tokio::test]
+async fn challenge_is_reported_without_a_second_attempt() {
+    let server = serve(|_| {
+        let challenge = ("www-authenticate", "Bearer resource_metadata=\"https://x\"");
+        (401, vec![challenge], String::new())
+    })
+    .await;
+    let error = connect(McpClient::http(&server.url)).await.unwrap_err();
+    let McpError::AuthorizationRequired { challenge, .. } = error else { panic!("{error}") };
+    assert_eq!(challenge.as_deref(), Some("Bearer resource_metadata=\"https://x\""));
+    assert_eq!(server.headers.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn redirect_does_not_receive_the_token() {
+    let other = serve(|message| good(message, true, |call| json_reply(text(call, "stolen")))).await;
+    let location: &'static str = other.url.clone().leak();
+    let server = serve(move |_| (307, vec![("location", location)], String::new())).await;
+    assert!(connect(McpClient::http(&server.url).bearer("secret")).await.is_err());
+    assert!(other.headers.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn oversized_body_fails_its_call() {
+    let server =
+        serve(|message| good(message, true, |call| json_reply(text(call, &"x".repeat(50_000)))))
+            .await;
+    let client = McpClient::http(&server.url).max_message_bytes(20_000);
+    let (registry, connection) = connect(client).await.unwrap();
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.error.is_some());
+    assert!(connection.status().is_connected());
+}

@@ -1,0 +1,265 @@
+//! Requests of a server during a call: elicitation, sampling, roots.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_mcp::{
+    ElicitLater, Elicitation, ElicitationAnswer, ElicitationHandler, McpClient, Sampling,
+};
+use tool_runtime::agent::Paused;
+use tool_runtime::{
+    Agent, ChatReply, EffectRecord, ScriptedModel, StopReason, ToolErrorKind, Usage, async_trait,
+};
+
+use crate::server::{Action, Server, answer, call, connect, error, text, wait_until, with_go};
+
+fn form() -> Value {
+    json!({
+        "method": "elicitation/create",
+        "params": {
+            "mode": "form", "message": "Which se\u{430}t?",
+            "requestedSchema": {
+                "type": "object",
+                "properties": { "seat": { "type": "string", "enum": ["window", "aisle"] } },
+                "required": ["seat"],
+            },
+        },
+    })
+}
+
+/// A server of the revision 2026-07-28 whose tool asks for a seat.
+fn asking_client(server: &Server) -> McpClient {
+    server.simple(with_go(true, |call| {
+        let answer_of = &call["params"]["inputResponses"]["seat"];
+        if answer_of.is_null() {
+            return answer(
+                call,
+                json!({
+                    "resultType": "input_required", "requestState": "sealed",
+                    "inputRequests": { "seat": form() },
+                }),
+            );
+        }
+        if call["params"]["requestState"] != "sealed" {
+            return error(call, -32602, "wrong state");
+        }
+        text(call, &format!("{}: {}", answer_of["action"], answer_of["content"]["seat"]))
+    }))
+}
+
+struct Answers(Mutex<Vec<Elicitation>>, ElicitationAnswer);
+
+#[async_trait]
+impl ElicitationHandler for Answers {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+        self.0.lock().unwrap().push(request);
+        self.1.clone()
+    }
+}
+
+fn answers(answer: ElicitationAnswer) -> Arc<Answers> {
+    Arc::new(Answers(Mutex::default(), answer))
+}
+
+#[tokio::test]
+async fn handler_answers_in_both_revisions() {
+    let accept = ElicitationAnswer::Accept(json!({ "seat": "aisle" }));
+    for (answer, expected) in [
+        (accept, r#""accept": "aisle""#),
+        (ElicitationAnswer::Decline, r#""decline": null"#),
+        (ElicitationAnswer::Cancel, r#""cancel": null"#),
+    ] {
+        let handler = answers(answer);
+        let client = asking_client(&Server::default()).elicitation(Arc::clone(&handler));
+        let (registry, _) = connect(client).await;
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(execution.result.text.contains(expected), "{}", execution.result.text);
+        let question = handler.0.lock().unwrap().remove(0);
+        assert_eq!((question.server.as_str(), question.tool.as_deref()), ("s", Some("go")));
+        assert_eq!(question.message, "Which se<U+0430>t?");
+
+        let (server, pending) = (Server::default(), Arc::new(Mutex::new(Value::Null)));
+        let client = server.simple({
+            let mut other = with_go(false, {
+                let pending = Arc::clone(&pending);
+                move |call| {
+                    *pending.lock().unwrap() = call.clone();
+                    let mut question = form();
+                    question["jsonrpc"] = "2.0".into();
+                    question["id"] = 77.into();
+                    vec![Action::Send(question)]
+                }
+            });
+            move |message| match message["id"] == 77 {
+                true => {
+                    let result = &message["result"];
+                    let reply = format!("{}: {}", result["action"], result["content"]["seat"]);
+                    text(&pending.lock().unwrap().clone(), &reply)
+                }
+                false => other(message),
+            }
+        });
+        let (registry, _) = connect(client.elicitation(Arc::clone(&handler))).await;
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(execution.result.text.contains(expected), "{}", execution.result.text);
+    }
+}
+
+#[tokio::test]
+async fn answer_that_does_not_match_is_not_sent() {
+    let server = Server::default();
+    let wrong = answers(ElicitationAnswer::Accept(json!({ "seat": "roof" })));
+    let (registry, _) = connect(asking_client(&server).elicitation(wrong)).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
+    assert_eq!(server.received("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn question_pauses_a_run_that_another_process_resumes() {
+    let model = || {
+        ScriptedModel::new([ChatReply::default().call("s__go", "{}"), ChatReply::text("Booked.")])
+    };
+    let (registry, _) = connect(asking_client(&Server::default()).elicitation(ElicitLater)).await;
+    let stopped = Agent::new(model(), registry).run("Book a seat.").await.unwrap_err();
+    let StopReason::AwaitingApproval(paused) = stopped.reason else { panic!() };
+    let saved = serde_json::to_string(&paused).unwrap();
+
+    // Another process: a new connection, and the run from its saved state.
+    let (registry, _) = connect(asking_client(&Server::default()).elicitation(ElicitLater)).await;
+    let mut paused: Paused = serde_json::from_str(&saved).unwrap();
+    let pending = &paused.pending()[0];
+    let question = pending.question().unwrap().into_owned();
+    assert!(question.contains("MCP server `s` asks: Which"), "{question}");
+    let id = pending.call.id.clone();
+    paused.answer(&id, json!({ "seat": "roof" }), "Ada").unwrap();
+    let model = ScriptedModel::new([ChatReply::text("Booked.")]);
+    let agent = Agent::new(model, registry);
+    let stopped = agent.resume(paused).finish().await.unwrap_err();
+    let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
+    let question = paused.pending()[0].question().unwrap().into_owned();
+    assert!(question.starts_with("The answer does not match"), "{question}");
+    paused.answer(&id, json!({ "seat": "aisle" }), "Ada").unwrap();
+    let answer = agent.resume(*paused).finish().await.unwrap();
+    assert_eq!(answer.text, "Booked.");
+}
+
+#[tokio::test]
+async fn endless_questions_end() {
+    let server = Server::default();
+    let client = server.simple(with_go(true, |call| {
+        answer(call, json!({ "resultType": "input_required", "inputRequests": { "seat": form() } }))
+    }));
+    let (registry, _) = connect(client.elicitation(answers(ElicitationAnswer::Decline))).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.text.contains("more than 10 times"), "{}", execution.result.text);
+    assert_eq!(server.received("tools/call").len(), 11);
+}
+
+/// A server that asks the model `count` times before it answers a call.
+fn sampling_client(server: &Server, count: usize) -> McpClient {
+    let pending = Arc::new(Mutex::new((Value::Null, Vec::new())));
+    let ask = |id: usize| {
+        Action::Send(json!({
+            "jsonrpc": "2.0", "id": 1_000 + id, "method": "sampling/createMessage",
+            "params": {
+                "maxTokens": 100_000, "systemPrompt": "Be short.",
+                "messages": [{ "role": "user", "content": { "type": "text", "text": "Hi?" } }],
+            },
+        }))
+    };
+    let mut other = with_go(false, {
+        let pending = Arc::clone(&pending);
+        move |call| {
+            pending.lock().unwrap().0 = call.clone();
+            vec![ask(0)]
+        }
+    });
+    server.simple(move |message| {
+        if message.get("method").is_some() {
+            return other(message);
+        }
+        let mut pending = pending.lock().unwrap();
+        let reply = message["result"]["content"]["text"].as_str();
+        let reply = reply.or(message["error"]["message"].as_str()).unwrap_or("?").to_owned();
+        pending.1.push(reply);
+        match pending.1.len() < count {
+            true => vec![ask(pending.1.len())],
+            false => text(&pending.0, &pending.1.join("; ")),
+        }
+    })
+}
+
+#[tokio::test]
+async fn sampling_is_off_by_default_and_limited() {
+    let (registry, _) = connect(sampling_client(&Server::default(), 1)).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.text.contains("sampling is off"), "{}", execution.result.text);
+
+    let reply = || ChatReply::text("Hello.").usage(Usage::new(10, 2));
+    let model = ScriptedModel::new([reply(), reply()]);
+    let sampling = Sampling::new(model).requests(2).max_tokens(50);
+    let client = sampling_client(&Server::default(), 4).sampling(sampling);
+    let (registry, _) = connect(client).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    let text = &execution.result.text;
+    assert!(text.contains("Hello.; Hello.; sampling limit of 2 requests exceeded"), "{text}");
+    let tokens = execution.effects.iter().filter_map(|effect| match effect {
+        EffectRecord::TokensSpent { usage, .. } => Some(usage.input + usage.output),
+        _ => None,
+    });
+    assert_eq!(tokens.sum::<u64>(), 24, "the run pays");
+}
+
+#[tokio::test]
+async fn request_outside_of_a_call_is_refused() {
+    let server = Server::default();
+    let client = server.simple(with_go(false, |call| text(call, "ok")));
+    let sampling = Sampling::new(ScriptedModel::default());
+    let (_registry, _) = connect(client.sampling(sampling).elicitation(ElicitLater)).await;
+    let mut question = form();
+    question["jsonrpc"] = "2.0".into();
+    question["id"] = 5.into();
+    server.send(Action::Send(question));
+    wait_until(|| !server.answers().is_empty()).await;
+    assert!(server.answers()[0]["error"]["message"].as_str().unwrap().contains("no call"));
+}
+
+#[tokio::test]
+async fn roots_are_those_of_the_program() {
+    let server = Server::default();
+    let client = server.simple(with_go(true, |call| {
+        let roots = &call["params"]["inputResponses"]["r"]["roots"];
+        if roots.is_null() {
+            return answer(
+                call,
+                json!({
+                    "resultType": "input_required",
+                    "inputRequests": { "r": { "method": "roots/list" } },
+                }),
+            );
+        }
+        text(call, &roots.to_string())
+    }));
+    let (registry, _) = connect(client.root("file:///srv", "srv")).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.text.contains("file:///srv"), "{}", execution.result.text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn question_ends_with_its_call() {
+    struct Never;
+
+    #[async_trait]
+    impl ElicitationHandler for Never {
+        async fn elicit(&self, _: Elicitation) -> ElicitationAnswer {
+            std::future::pending().await
+        }
+    }
+
+    let client = asking_client(&Server::default()).elicitation(Never);
+    let (registry, _) = connect(client.call_timeout(Duration::from_secs(5))).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Timeout.code()));
+}

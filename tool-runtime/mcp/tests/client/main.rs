@@ -1,0 +1,22 @@
+//! Tests of the client against scripted servers in this process, and against programs.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::or_fun_call,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test stops at the first failure"
+)]
+
+mod calls;
+mod connections;
+mod hostile;
+mod http;
+mod input;
+mod lists;
+mod model_tools;
+mod processes;
+mod server;
+mod trust;

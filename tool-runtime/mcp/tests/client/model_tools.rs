@@ -1,0 +1,95 @@
+//! The tools by which a model connects to servers.
+
+use serde_json::{Value, json};
+use tool_mcp::McpConnections;
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
+use tool_runtime::{
+    Dispatcher, Policy, Registry, ToolCall, ToolErrorKind, ToolExecution, async_trait,
+};
+
+use crate::server::names;
+
+struct Yes;
+
+#[async_trait]
+impl Approver for Yes {
+    async fn approve(&self, _: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
+        Approval::Once
+    }
+}
+
+async fn use_tool(dispatcher: &Dispatcher, name: &str, arguments: Value) -> ToolExecution {
+    let call = ToolCall::new("1", name, arguments.to_string());
+    dispatcher.dispatch(vec![call]).await.remove(0)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn model_connects_lists_and_disconnects_within_the_allow_list() {
+    const SERVER: &str = r#"while read -r line; do
+        id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+        case $line in
+        *'"initialize"'*) r='"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}' ;;
+        *'"tools/list"'*) r='"tools":[{"name":"go","description":"Goes.","inputSchema":{"type":"object"}}]' ;;
+        *) continue ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,"result":{%s}}\n' "$id" "$r"
+    done"#;
+    let registry = Registry::new();
+    let connections = McpConnections::new(&registry)
+        .allow_command(["sh", "-c", SERVER])
+        .configure(|client| client.connect_timeout(std::time::Duration::from_secs(2)));
+    registry.register_all(tool_mcp::tools(&connections)).unwrap();
+    let dispatcher = Dispatcher::new(registry.clone());
+    let connect = json!({ "name": "shell", "command": ["sh", "-c", SERVER] });
+    let denied = use_tool(&dispatcher, "mcp_connect", connect.clone()).await;
+    assert_eq!(denied.result.error.as_deref(), Some(ToolErrorKind::Denied.code()), "no approver");
+
+    let dispatcher = dispatcher.policy(Policy::default().approver(Yes));
+    let connected = use_tool(&dispatcher, "mcp_connect", connect).await;
+    assert!(connected.result.text.contains("shell__go"), "{}", connected.result.text);
+    assert!(names(&registry).contains(&"shell__go".to_owned()));
+    let listed = use_tool(&dispatcher, "mcp_list", json!({})).await.result.text;
+    assert!(listed.contains("connected (2025-11-25)"), "{listed}");
+    use_tool(&dispatcher, "mcp_disconnect", json!({ "name": "shell" })).await;
+    assert!(!names(&registry).contains(&"shell__go".to_owned()));
+    assert_eq!(use_tool(&dispatcher, "mcp_list", json!({})).await.result.text, "[]");
+}
+
+#[tokio::test]
+async fn what_is_not_on_the_allow_list_is_denied() {
+    let registry = Registry::new();
+    let connections = McpConnections::new(&registry)
+        .allow_command(["npx", "-y", "good"])
+        .allow_host("127.0.0.1:3001")
+        .allow_host("mcp.example");
+    registry.register_all(tool_mcp::tools(&connections)).unwrap();
+    let policy = Policy::default().approver(Yes);
+    let dispatcher = Dispatcher::new(registry).policy(policy);
+    for request in [
+        json!({ "command": ["sh", "-c", "true"] }),
+        json!({ "command": ["npx", "-y", "evil"] }),
+        json!({ "command": ["npx"] }),
+        json!({ "command": [] }),
+        json!({ "url": "http://127.0.0.1:3002/mcp" }),
+        json!({ "url": "http://mcp.example/mcp" }),
+        json!({ "url": "https://mcp.example.evil/mcp" }),
+        json!({ "url": "https://user:key@mcp.example/mcp" }),
+        json!({ "url": "https://evil/?mcp.example" }),
+        json!({ "url": "file:///mcp.example" }),
+    ] {
+        let mut arguments = request.clone();
+        arguments["name"] = "x".into();
+        let execution = use_tool(&dispatcher, "mcp_connect", arguments).await;
+        assert_eq!(
+            execution.result.error.as_deref(),
+            Some(ToolErrorKind::Denied.code()),
+            "{request}: {}",
+            execution.result.text
+        );
+    }
+    let ambiguous =
+        json!({ "name": "x", "url": "https://mcp.example", "command": ["npx", "-y", "good"] });
+    let execution = use_tool(&dispatcher, "mcp_connect", ambiguous).await;
+    assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Validation.code()));
+}

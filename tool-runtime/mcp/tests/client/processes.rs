@@ -1,0 +1,140 @@
+//! Servers that are programs: their environment, their end, what they leave behind.
+#![cfg(unix)]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tool_mcp::{McpClient, McpError, McpEvent};
+use tool_runtime::Registry;
+
+use crate::server::{call, connect};
+
+/// A server in shell: `$1` runs before it reads, and each call runs `$2`.
+const SCRIPT: &str = r#"
+eval "$1"
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+    case $line in
+    *'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+    *'"initialize"'*) reply '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) reply '{"tools":[{"name":"go","description":"Goes.","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) eval "$2" ;;
+    esac
+done
+eval "$3"
+"#;
+
+fn shell(start: &str, on_call: &str, at_end: &str) -> McpClient {
+    McpClient::stdio("sh").args(["-c", SCRIPT, "sh", start, on_call, at_end])
+}
+
+fn text_reply(expression: &str) -> String {
+    format!(r#"reply "{{\"content\":[{{\"type\":\"text\",\"text\":\"{expression}\"}}]}}""#)
+}
+
+/// Waits until a process is gone, or a zombie.
+fn is_alive(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    status.is_ok_and(|status| !status.contains(") Z "))
+}
+
+async fn ends(pid: u32) {
+    let ended = async {
+        while is_alive(pid) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), ended).await.expect("the process ends");
+}
+
+fn number(text: &str) -> u32 {
+    let digits = text.split(|c: char| !c.is_ascii_digit());
+    digits.filter_map(|digits| digits.parse().ok()).next().unwrap()
+}
+
+#[tokio::test]
+async fn environment_holds_no_keys_unless_they_are_passed() {
+    // Cargo sets this one for tests.
+    let show =
+        text_reply("manifest=$CARGO_MANIFEST_DIR given=$GIVEN folder=$PWD path=${PATH:+set}");
+    let client = shell("", &show, "").env("GIVEN", "yes").current_dir("/");
+    let (registry, connection) = connect(client).await;
+    let text = call(&registry, "s__go", "{}").await.result.text;
+    assert!(text.contains("manifest= given=yes folder=/ path=set"), "{text}");
+    connection.disconnect().await;
+    let (registry, _) = connect(shell("", &show, "").inherit_env()).await;
+    let text = call(&registry, "s__go", "{}").await.result.text;
+    assert!(text.contains("manifest=/"), "{text}");
+}
+
+#[tokio::test]
+async fn process_and_its_children_end_with_the_connection() {
+    // Ignores the end of its input and SIGTERM, and starts a child that holds its output.
+    let start = "trap '' TERM; sleep 1000 & child=$!";
+    let client = shell(start, &text_reply("$child"), "while :; do sleep 1; done");
+    let (registry, connection) = connect(client).await;
+    let child = number(&marked(&call(&registry, "s__go", "{}").await.result.text));
+    assert!(is_alive(child));
+    connection.disconnect().await;
+    ends(child).await;
+}
+
+fn marked(text: &str) -> String {
+    text.lines().nth(2).unwrap_or(text).to_owned()
+}
+
+#[tokio::test]
+async fn dead_process_is_noticed_though_a_child_holds_its_output() {
+    let client = shell("sleep 1000 & child=$!", "kill -9 $$", "");
+    let (registry, connection) = connect(client).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert_eq!(execution.result.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert!(connection.connected().await.is_connected());
+    connection.disconnect().await;
+}
+
+#[tokio::test]
+async fn dropped_connect_future_ends_the_process() {
+    let file = std::env::temp_dir().join(format!("tool-mcp-pid-{}", std::process::id()));
+    let start = format!("echo $$ > {}; exec sleep 1000", file.display());
+    let registry = Registry::new();
+    let connecting = shell(&start, "", "").connect("s", &registry);
+    let written = async {
+        loop {
+            match std::fs::read_to_string(&file) {
+                Ok(pid) if pid.ends_with('\n') => return number(&pid),
+                _ => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let pid = tokio::select! {
+        _ = connecting => unreachable!("the server never answers"),
+        pid = written => pid,
+    };
+    ends(pid).await;
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[tokio::test]
+async fn standard_error_is_reported_line_by_line() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&lines);
+    let client = shell("printf 'one\\033[2J\\ntwo\\n' >&2", &text_reply("ok"), "").on_event(
+        move |_, event| {
+            if let McpEvent::Stderr { line } = event {
+                recorded.lock().unwrap().push(line.clone());
+            }
+        },
+    );
+    let (_registry, connection) = connect(client).await;
+    connection.disconnect().await;
+    assert_eq!(*lines.lock().unwrap(), ["one[2J", "two"]);
+}
+
+#[tokio::test]
+async fn missing_program_is_an_error_at_once() {
+    let registry = Registry::new();
+    let error = McpClient::stdio("no-such-program-here").connect("s", &registry).await.unwrap_err();
+    assert!(matches!(error, McpError::Spawn { .. }), "{error}");
+}

@@ -1,0 +1,99 @@
+//! The client that the official conformance suite runs, with one configuration for all scenarios.
+//!
+//! The suite passes the URL of its server as the last argument, the scenario in
+//! `MCP_CONFORMANCE_SCENARIO`, and further data as JSON in `MCP_CONFORMANCE_CONTEXT`. The client
+//! needs no `MCP_CONFORMANCE_PROTOCOL_VERSION`: it finds out which revision the server speaks.
+
+use std::error::Error;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind, McpClient};
+use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait};
+
+/// The scenarios whose servers answer no calls.
+const WITHOUT_CALLS: [&str; 2] = ["initialize", "json-schema-ref-no-deref"];
+
+/// The suite kills a client after 30 seconds.
+const LIMIT: Duration = Duration::from_secs(25);
+
+/// Connects, lists the tools, and calls those that the suite names, or all.
+pub(crate) async fn run(url: &str) -> Result<(), Box<dyn Error>> {
+    tokio::time::timeout(LIMIT, play(url)).await?
+}
+
+async fn play(url: &str) -> Result<(), Box<dyn Error>> {
+    let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+
+    let registry = Registry::new();
+    let client = McpClient::http(url)
+        .connect_timeout(Duration::from_secs(10))
+        .call_timeout(Duration::from_secs(10))
+        .elicitation(FormFiller);
+    let connection = client.connect("suite", &registry).await?;
+
+    let mut calls = Vec::new();
+    if let Some(named) = context["toolCalls"].as_array() {
+        for call in named {
+            let name = call["name"].as_str().unwrap_or_default();
+            calls.push((format!("suite__{name}"), call["arguments"].clone()));
+        }
+    } else if !WITHOUT_CALLS.contains(&scenario.as_str()) {
+        for entry in registry.snapshot().entries() {
+            let schema = entry.definition().parameters.as_value();
+            calls.push((entry.name().to_owned(), sample(schema)));
+        }
+    }
+    let dispatcher = Dispatcher::new(registry);
+    for (number, (name, arguments)) in calls.into_iter().enumerate() {
+        let arguments = if arguments.is_null() { json!({}) } else { arguments };
+        let call = ToolCall::new(number.to_string(), name, arguments.to_string());
+        for execution in dispatcher.dispatch(vec![call]).await {
+            eprintln!("{}: {}", execution.call.name, execution.result.text);
+        }
+    }
+    connection.disconnect().await;
+    Ok(())
+}
+
+/// Fills in forms with their defaults, and with samples where those are missing.
+struct FormFiller;
+
+#[async_trait]
+impl ElicitationHandler for FormFiller {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+        match &request.kind {
+            ElicitationKind::Form { schema } => {
+                let mut content = sample(schema.as_value());
+                let defaults = request.defaults().unwrap_or_default();
+                for (name, value) in defaults.as_object().into_iter().flatten() {
+                    content[name] = value.clone();
+                }
+                ElicitationAnswer::Accept(content)
+            }
+            _ => ElicitationAnswer::Accept(json!({})),
+        }
+    }
+}
+
+/// Returns an object with a value for each required member.
+fn sample(schema: &Value) -> Value {
+    let mut object = Map::new();
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    for name in required {
+        let member = &schema["properties"][name];
+        let value = match member["type"].as_str() {
+            _ if member["enum"].is_array() => member["enum"][0].clone(),
+            Some("number") => json!(1.5),
+            Some("integer") => json!(1),
+            Some("boolean") => json!(true),
+            Some("array") => json!([]),
+            Some("object") => sample(member),
+            _ => json!("test"),
+        };
+        object.insert(name.to_owned(), value);
+    }
+    Value::Object(object)
+}

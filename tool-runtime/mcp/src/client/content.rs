@@ -81,10 +81,7 @@ impl ResultReader {
     /// Returns the text of the server, without invisible characters, marked as untrusted.
     pub(super) fn mark(&self, text: &str) -> String {
         let text = strip_invisible(text);
-        match self.marks_text {
-            true => marked(&self.server, &text),
-            false => text.into_owned(),
-        }
+        if self.marks_text { marked(&self.server, &text) } else { text.into_owned() }
     }
 
     /// Creates the error that the server reported in its result.

@@ -57,9 +57,10 @@ fn common_lines(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
     let at = |lengths: &[u32], i: usize, j: usize| lengths.get(i * width + j).copied().unwrap_or(0);
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
-            let length = match old.get(i) == new.get(j) {
-                true => at(&lengths, i + 1, j + 1) + 1,
-                false => at(&lengths, i + 1, j).max(at(&lengths, i, j + 1)),
+            let length = if old.get(i) == new.get(j) {
+                at(&lengths, i + 1, j + 1) + 1
+            } else {
+                at(&lengths, i + 1, j).max(at(&lengths, i, j + 1))
             };
             if let Some(cell) = lengths.get_mut(i * width + j) {
                 *cell = length;

@@ -79,9 +79,10 @@ pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
         Ok(session) => Ok(session),
         Err(Failure::Final(error)) => Err(error),
         Err(Failure::Attempt(second)) => {
-            let reason = match first == second {
-                true => first,
-                false => format!("discovery: {first}; initialize: {second}"),
+            let reason = if first == second {
+                first
+            } else {
+                format!("discovery: {first}; initialize: {second}")
             };
             Err(McpError::Connect { server: link.name.clone(), reason })
         }

@@ -117,10 +117,7 @@ impl Link {
     /// Changes the resources that the program subscribed to. Returns whether that is a change.
     pub(super) fn set_subscription(&self, uri: &str, is_subscribed: bool) -> bool {
         let mut subscriptions = lock(&self.subscriptions);
-        match is_subscribed {
-            true => subscriptions.insert(uri.to_owned()),
-            false => subscriptions.remove(uri),
-        }
+        if is_subscribed { subscriptions.insert(uri.to_owned()) } else { subscriptions.remove(uri) }
     }
 
     /// Sets the status, and reports that tools became available or unavailable.

@@ -151,12 +151,11 @@ fn send_error(server: &str, error: &(dyn Error + 'static), is_retry_safe: bool) 
 
 /// Returns the error of a call that may or may not have run.
 fn maybe_ran(is_retry_safe: bool, cause: &str) -> ToolError {
-    match is_retry_safe {
-        true => ToolError::transient(format!("{cause}. Call it again if you need the result.")),
-        false => {
-            let text = format!("{cause}; it may have had effects.");
-            ToolError::new(ToolErrorKind::Indeterminate, text)
-        }
+    if is_retry_safe {
+        ToolError::transient(format!("{cause}. Call it again if you need the result."))
+    } else {
+        let text = format!("{cause}; it may have had effects.");
+        ToolError::new(ToolErrorKind::Indeterminate, text)
     }
 }
 

@@ -255,15 +255,12 @@ impl McpConnection {
     async fn set_subscription(&self, uri: String, is_subscribed: bool) -> Result<(), McpError> {
         let (session, _) = self.request_on()?;
         if session.info.has_initialize {
-            let (operation, request): (_, ClientRequest) = match is_subscribed {
-                true => {
-                    let params = SubscribeRequestParams::new(uri.clone());
-                    ("resources/subscribe", SubscribeRequest::new(params).into())
-                }
-                false => {
-                    let params = UnsubscribeRequestParams::new(uri.clone());
-                    ("resources/unsubscribe", UnsubscribeRequest::new(params).into())
-                }
+            let (operation, request): (_, ClientRequest) = if is_subscribed {
+                let params = SubscribeRequestParams::new(uri.clone());
+                ("resources/subscribe", SubscribeRequest::new(params).into())
+            } else {
+                let params = UnsubscribeRequestParams::new(uri.clone());
+                ("resources/unsubscribe", UnsubscribeRequest::new(params).into())
             };
             self.request(operation, request).await?;
         }

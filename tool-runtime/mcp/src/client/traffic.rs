@@ -109,9 +109,10 @@ impl Notices {
     }
 
     pub(super) fn push_updated(&mut self, uri: String) {
-        match self.updated_resources.len() < MAX_NOTICES {
-            true => drop(self.updated_resources.insert(uri)),
-            false => self.dropped += 1,
+        if self.updated_resources.len() < MAX_NOTICES {
+            drop(self.updated_resources.insert(uri))
+        } else {
+            self.dropped += 1
         }
     }
 }

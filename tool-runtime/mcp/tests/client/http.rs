@@ -116,9 +116,12 @@ async fn refused_discovery_of_any_kind_falls_back_to_a_fresh_handshake() {
     ];
     for refused in replies {
         let status = refused.0;
-        let server = serve(move |message| match message["method"] == "server/discover" {
-            true => refused.clone(),
-            false => good(message, false, |call| json_reply(text(call, "ok"))),
+        let server = serve(move |message| {
+            if message["method"] == "server/discover" {
+                refused.clone()
+            } else {
+                good(message, false, |call| json_reply(text(call, "ok")))
+            }
         })
         .await;
         let client = McpClient::http(&server.url).connect_timeout(Duration::from_secs(4));

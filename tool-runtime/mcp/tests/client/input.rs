@@ -91,13 +91,14 @@ async fn handler_answers_in_both_revisions() {
                     vec![Action::Send(question)]
                 }
             });
-            move |message| match message["id"] == 77 {
-                true => {
+            move |message| {
+                if message["id"] == 77 {
                     let result = &message["result"];
                     let reply = format!("{}: {}", result["action"], result["content"]["seat"]);
                     text(&pending.lock().unwrap().clone(), &reply)
+                } else {
+                    other(message)
                 }
-                false => other(message),
             }
         });
         let (registry, _) = connect(client.elicitation(Arc::clone(&handler))).await;
@@ -184,9 +185,10 @@ fn sampling_client(server: &Server, count: usize) -> McpClient {
         let reply = message["result"]["content"]["text"].as_str();
         let reply = reply.or(message["error"]["message"].as_str()).unwrap_or("?").to_owned();
         pending.1.push(reply);
-        match pending.1.len() < count {
-            true => vec![ask(pending.1.len())],
-            false => text(&pending.0, &pending.1.join("; ")),
+        if pending.1.len() < count {
+            vec![ask(pending.1.len())]
+        } else {
+            text(&pending.0, &pending.1.join("; "))
         }
     })
 }

@@ -165,12 +165,11 @@ async fn changed_list_is_replaced_without_a_gap_in_both_revisions() {
         wait_until(|| !is_modern || !server.received("subscriptions/listen").is_empty()).await;
         let mut changes = registry.changes();
         shelf.set(&["b", "c"]);
-        let params = match is_modern {
-            false => json!({}),
-            true => {
-                let id = &server.received("subscriptions/listen")[0]["id"];
-                json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id } })
-            }
+        let params = if !is_modern {
+            json!({})
+        } else {
+            let id = &server.received("subscriptions/listen")[0]["id"];
+            json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id } })
         };
         server.send(notification("notifications/tools/list_changed", params));
         let tools = changes.changed().await.unwrap();

@@ -319,9 +319,10 @@ impl Scanner {
         let start = self.at;
         match found {
             Match::Calls { calls, end } => {
-                let end = match calls.is_empty() {
-                    true => start + end,
-                    false => wrapper::skip_end_tags(text, start + end, is_complete)?,
+                let end = if calls.is_empty() {
+                    start + end
+                } else {
+                    wrapper::skip_end_tags(text, start + end, is_complete)?
                 };
                 let end = match trailing::skip_end_tokens(text, end, is_complete)? {
                     at if text.get(end..at).is_some_and(|passed| passed.trim().is_empty()) => end,

@@ -67,7 +67,8 @@ fn summaries_stand_alone() {
 
 /// The sources of the crates that users import.
 pub(crate) fn crates() -> impl Iterator<Item = (PathBuf, String)> {
-    ["tool-runtime/src", "tool-runtime/json/src"].into_iter().flat_map(sources)
+    let folders = ["tool-runtime/src", "tool-runtime/json/src", "tool-runtime/mcp/src"];
+    folders.into_iter().flat_map(sources)
 }
 
 #[test]

@@ -37,10 +37,11 @@ const ENTRY_POINTS: [(&str, &[&str]); 18] = [
 ];
 
 /// Examples that are compiled and not run: the type of a method, the item or page, and the reason.
-const COMPILED_ONLY: [(&str, &str, &str); 10] = [
+const COMPILED_ONLY: [(&str, &str, &str); 13] = [
     ("", "Anthropic", "needs a network"),
     ("", "Client", "needs a network"),
     ("", "Gemini", "needs a network"),
+    ("", "McpServer", "needs standard input"),
     ("", "Mistral", "needs a network"),
     ("", "Ollama", "needs a network"),
     ("", "OpenAi", "needs a network"),
@@ -48,6 +49,8 @@ const COMPILED_ONLY: [(&str, &str, &str); 10] = [
     ("", "providers.md", "needs a network"),
     ("Cassette", "record", "needs a network"),
     ("Client", "from_env", "needs a key and a network"),
+    ("McpServer", "router", "needs a network"),
+    ("McpServer", "serve_stdio", "needs standard input"),
 ];
 
 /// Returns the names that the crate exports at its root, or that the table of its docs links to.

@@ -59,7 +59,7 @@ fn banned() -> Regex {
 fn prose(path: &Path, text: &str) -> Vec<Prose> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("rs") => {
-            let is_library = ["tool-runtime/src", "tool-runtime/json/src"]
+            let is_library = ["tool-runtime/src", "tool-runtime/json/src", "tool-runtime/mcp/src"]
                 .iter()
                 .any(|folder| path.starts_with(root().join(folder)));
             let is_macro = path.starts_with(root().join("tool-macros/src"));

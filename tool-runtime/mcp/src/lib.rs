@@ -3,6 +3,8 @@
 //!
 //! - Feature `client`: `McpClient` connects to a server by stdio or HTTP and registers its tools.
 //! - Feature `server`: `McpServer` serves a dispatcher by stdio or HTTP.
+//!
+//! The [guide] has one page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client-stdio")]
@@ -11,4 +13,11 @@ mod client;
 #[cfg(feature = "client-stdio")]
 pub use client::*;
 #[cfg(feature = "server-stdio")]
-mod server;
+mod content;
+#[path = "docs/guide.rs"]
+pub mod guide;
+#[cfg(feature = "server-stdio")]
+pub mod server;
+
+#[cfg(feature = "server-stdio")]
+pub use server::McpServer;

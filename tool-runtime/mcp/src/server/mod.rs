@@ -1,1 +1,290 @@
 //! The server: a dispatcher behind MCP.
+//!
+//! [`McpServer`] serves the tools of a dispatcher, and [`Resources`], [`Prompts`] and completions
+//! beside them, to clients of the revisions 2025-11-25 and 2026-07-28.
+//!
+//! Every call passes the whole dispatcher: its arguments are repaired and validated, the policy
+//! applies, and observers receive its events. A tool finds the client behind a call as
+//! [`McpRequest`] among its extensions.
+
+// The path of a request:
+//
+// - `stream.rs` with `transport.rs`, or `http/`, receives it.
+// - `handler.rs` has a method for each kind of request; `session.rs` holds what belongs to one
+//   connection, and `shared.rs` what belongs to the server.
+// - `call/` runs tools, `get_prompt.rs` and `prompts.rs` render prompts, `resources/` reads.
+// - `request.rs` is what tools see of the client; `outbox.rs` sends what comes before the answer;
+//   `input/` are questions to the client.
+// - `notifications.rs` reports changes; `tasks.rs` runs long calls.
+
+mod access;
+mod call;
+mod completion;
+mod definitions;
+mod error;
+mod errors;
+mod get_prompt;
+mod handler;
+#[cfg(feature = "server")]
+mod http;
+mod input;
+mod into_dispatcher;
+mod level;
+mod limits;
+mod notifications;
+mod outbox;
+mod page;
+mod prompts;
+mod request;
+mod resources;
+mod session;
+mod shared;
+mod stream;
+mod tasks;
+mod transport;
+
+use std::fmt;
+use std::sync::Arc;
+
+use rmcp::model::Implementation;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+use tool_runtime::{CancellationToken, Dispatcher, RegistryError};
+
+pub use access::Access;
+pub use completion::{Completed, CompletionRequest};
+pub use error::ServeError;
+#[cfg(feature = "server")]
+pub use http::{Authenticator, Denied};
+pub use input::{
+    Elicitation, ElicitationReply, InputRequests, InputResponses, Sampling, SamplingReply,
+};
+pub use into_dispatcher::IntoDispatcher;
+pub use level::LogLevel;
+pub use limits::Limits;
+pub use prompts::{Prompt, PromptMessage, PromptRequest, Prompts};
+pub use request::McpRequest;
+pub use resources::{ResourceRequest, ResourceTemplate, Resources};
+pub use tasks::Tasks;
+
+use call::seal::Seals;
+use completion::Completer;
+use shared::Shared;
+use tasks::TaskStore;
+
+/// Serves tools, resources and prompts to MCP clients.
+///
+/// ```no_run
+/// use tool_mcp::McpServer;
+/// use tool_runtime::{tool, tools};
+///
+/// /// Returns the weather of a city.
+/// #[tool(effect = "read")]
+/// async fn forecast(city: String) -> String {
+///     format!("{city}: 4 degrees, rain")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_mcp::server::ServeError> {
+/// McpServer::new(tools![forecast]).name("weather").serve_stdio().await
+/// # }
+/// ```
+#[must_use = "a server does nothing until it serves"]
+pub struct McpServer {
+    dispatcher: Result<Dispatcher, RegistryError>,
+    info: Implementation,
+    instructions: Option<String>,
+    resources: Option<Resources>,
+    prompts: Option<Prompts>,
+    completer: Option<Completer>,
+    tasks: Option<Tasks>,
+    limits: Limits,
+    seal_key: Option<[u8; 32]>,
+    cancellation: CancellationToken,
+    #[cfg(feature = "server")]
+    http: http::HttpSettings,
+}
+
+impl McpServer {
+    /// Creates a server of tools, of a registry, or of a dispatcher with its policy.
+    ///
+    /// Invalid tools are reported when the server starts to serve.
+    pub fn new(tools: impl IntoDispatcher) -> Self {
+        Self {
+            dispatcher: tools.into_dispatcher(),
+            info: Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+            instructions: None,
+            resources: None,
+            prompts: None,
+            completer: None,
+            tasks: None,
+            limits: Limits::default(),
+            seal_key: None,
+            cancellation: CancellationToken::new(),
+            #[cfg(feature = "server")]
+            http: http::HttpSettings::default(),
+        }
+    }
+
+    /// Sets the name by which clients know the server. Default: `tool-mcp`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.info.name = name.into();
+        self
+    }
+
+    /// Sets the version of the server.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.info.version = version.into();
+        self
+    }
+
+    /// Sets the instructions that clients may give to their model.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Sets the resources that clients can read.
+    pub fn resources(mut self, resources: Resources) -> Self {
+        self.resources = Some(resources);
+        self
+    }
+
+    /// Sets the prompts that clients can use.
+    pub fn prompts(mut self, prompts: Prompts) -> Self {
+        self.prompts = Some(prompts);
+        self
+    }
+
+    /// Sets the function that completes arguments of prompts and variables of templates. Clients
+    /// receive at most 100 of its values.
+    pub fn completion<F, R>(mut self, complete: F) -> Self
+    where
+        F: Fn(CompletionRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.completer = Some(Arc::new(move |request| Box::pin(complete(request))));
+        self
+    }
+
+    /// Sets the tools whose calls run as tasks. Default: none.
+    pub fn tasks(mut self, tasks: Tasks) -> Self {
+        self.tasks = Some(tasks);
+        self
+    }
+
+    /// Sets the limits of what clients can make the server hold and wait for.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the key that seals the state of calls that wait for the client.
+    ///
+    /// By default the key is random, so a call can only continue in the process in which it
+    /// started. Processes behind one address need the same key, and it must be secret.
+    pub fn seal_key(mut self, key: [u8; 32]) -> Self {
+        self.seal_key = Some(key);
+        self
+    }
+
+    /// Sets the token that stops the server. Calls in flight get a moment to end; after that they
+    /// are cancelled.
+    pub fn cancellation(mut self, token: CancellationToken) -> Self {
+        self.cancellation = token;
+        self
+    }
+
+    /// Serves one client on standard input and output, until it closes the input or the server is
+    /// [cancelled](Self::cancellation).
+    ///
+    /// Nothing but the protocol may be written to standard output meanwhile: log to standard error.
+    ///
+    /// # Errors
+    /// The tools are invalid, or the client does not start by the rules of the protocol.
+    ///
+    /// # Panics
+    /// Panics outside a tokio runtime with I/O.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the server stops and its calls are cancelled.
+    ///
+    /// ```no_run
+    /// use tool_mcp::McpServer;
+    /// use tool_runtime::tools;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_mcp::server::ServeError> {
+    /// McpServer::new(tools![]).serve_stdio().await
+    /// # }
+    /// ```
+    pub async fn serve_stdio(self) -> Result<(), ServeError> {
+        let (reader, writer) = rmcp::transport::stdio_pipes();
+        self.serve(reader, writer).await
+    }
+
+    /// Serves one client on a stream, such as a socket, until it closes the stream or the server is
+    /// [cancelled](Self::cancellation).
+    ///
+    /// # Errors
+    /// The tools are invalid, or the client does not start by the rules of the protocol.
+    ///
+    /// # Panics
+    /// Panics outside a tokio runtime.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the server stops and its calls are cancelled.
+    ///
+    /// ```
+    /// use tool_mcp::McpServer;
+    /// use tool_runtime::tools;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_mcp::server::ServeError> {
+    /// let (client, server) = tokio::io::duplex(4096);
+    /// drop(client);
+    /// let (reader, writer) = tokio::io::split(server);
+    /// McpServer::new(tools![]).serve(reader, writer).await
+    /// # }
+    /// ```
+    pub async fn serve(
+        self,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<(), ServeError> {
+        let shared = Arc::new(self.into_shared()?);
+        stream::serve(shared, Box::new(reader), Box::new(writer)).await
+    }
+
+    fn into_shared(self) -> Result<Shared, ServeError> {
+        let seals = match self.seal_key {
+            Some(key) => Seals::with_key(&key),
+            None => Seals::random().map_err(|error| ServeError::Key(Box::new(error)))?,
+        };
+        let mut config = shared::config(&self);
+        config.server_info = self.info;
+        config.instructions = self.instructions;
+        Ok(Shared {
+            config,
+            dispatcher: self.dispatcher,
+            resources: self.resources.unwrap_or_default(),
+            prompts: self.prompts.unwrap_or_default(),
+            completer: self.completer,
+            tasks: self.tasks.map(TaskStore::new),
+            requests: Semaphore::new(self.limits.requests),
+            limits: self.limits,
+            seals,
+            cancellation: self.cancellation,
+        })
+    }
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("name", &self.info.name)
+            .field("version", &self.info.version)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

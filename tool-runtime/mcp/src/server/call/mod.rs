@@ -1,0 +1,102 @@
+//! Tool calls: from `tools/call` to the dispatcher and back.
+//!
+//! 1. `mod.rs` finds the tool and gives the call a new id, because ids of MCP requests repeat.
+//! 2. `run.rs` dispatches it, with `observer.rs` watching for progress and approvals.
+//! 3. If the call is pending, `pending.rs` converts the approval or question into questions to the
+//!    client. Either the client is asked at once, or `seal.rs` seals the state of the call and the
+//!    client sends it back with the answers.
+//! 4. `outbox.rs` in the folder above sends what comes before the answer.
+
+mod observer;
+mod pending;
+mod resume;
+mod run;
+pub(crate) mod seal;
+
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use tool_runtime::dispatch::RunInfo;
+use tool_runtime::event::RunId;
+use tool_runtime::registry::Entry;
+use tool_runtime::{Dispatcher, Registry, ToolCall};
+
+use super::errors::unknown;
+use super::session::Session;
+use super::{Access, McpRequest, Shared};
+use resume::Resume;
+pub(crate) use run::{Invocation, ask, input_required};
+use seal::Sealed;
+
+/// Answers `tools/call`.
+pub(crate) async fn call_tool(
+    session: &Session,
+    params: CallToolRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let request = session.request(context);
+    let invocation = prepare(&session.shared, params, request)?;
+    match session.shared.tasks.as_ref() {
+        Some(tasks) if tasks.applies_to(&invocation)? => tasks.start(invocation),
+        _ => invocation.respond(&session.shared.seals).await,
+    }
+}
+
+fn prepare(
+    shared: &Shared,
+    params: CallToolRequestParams,
+    request: McpRequest,
+) -> Result<Invocation, ErrorData> {
+    let access = request.access();
+    let dispatcher = match access.and_then(|access| access.dispatcher.clone()) {
+        Some(dispatcher) => dispatcher,
+        None => shared.dispatcher()?.clone(),
+    };
+    let tools = registry(shared, access)?.snapshot();
+    let Some(definition) = tools.entry(&params.name).map(Entry::shared_definition).cloned() else {
+        return Err(unknown("tool", &params.name));
+    };
+    let arguments = Value::Object(params.arguments.unwrap_or_default());
+    let binding = seal::binding(request.principal(), &params.name, &arguments);
+    let sealed: Option<Sealed> =
+        params.request_state.map(|state| shared.seals.open(&state, &binding)).transpose()?;
+    let id = match &sealed {
+        Some(sealed) => sealed.call.clone(),
+        None => RunId::random().to_string().into(),
+    };
+    let resume = match sealed {
+        Some(sealed) => sealed.resume(&definition, params.input_responses.unwrap_or_default()),
+        None => Resume::default(),
+    };
+    let run_info = run_info(&request);
+    let call = ToolCall::new(id, params.name.into_owned(), arguments);
+    Ok(Invocation { dispatcher, tools, definition, call, request, run_info, resume, binding })
+}
+
+/// Returns the tools that the caller may use.
+pub(crate) fn registry(shared: &Shared, access: Option<&Access>) -> Result<Registry, ErrorData> {
+    let view = access.and_then(|access| access.registry.as_ref());
+    let dispatcher = access.and_then(|access| access.dispatcher.as_ref());
+    match view.or_else(|| dispatcher.map(Dispatcher::registry)) {
+        Some(registry) => Ok(registry.clone()),
+        None => Ok(shared.dispatcher()?.registry().clone()),
+    }
+}
+
+/// Collects what the caller and the request say about themselves.
+fn run_info(request: &McpRequest) -> Option<Arc<RunInfo>> {
+    let mut info = RunInfo::default();
+    if let Some(access) = request.access() {
+        info.metadata.clone_from(&access.metadata);
+        info = info.metadata("principal", access.principal());
+    }
+    for key in ["traceparent", "tracestate", "baggage"] {
+        if let Some(Value::String(value)) = request.meta().get(key) {
+            info = info.metadata(key, value.as_str());
+        }
+    }
+    (!info.metadata.is_empty()).then(|| Arc::new(info))
+}

@@ -1,0 +1,40 @@
+use std::sync::{Mutex, PoisonError};
+
+use tool_runtime::event::{Observer, ToolEvent};
+use tool_runtime::message::visible;
+use tool_runtime::{CallId, Event};
+
+use super::super::McpRequest;
+
+/// Watches one call: forwards its progress, and keeps the arguments that an approver is shown.
+pub(super) struct CallObserver {
+    call: CallId,
+    request: McpRequest,
+    approval: Mutex<Option<String>>,
+}
+
+impl CallObserver {
+    pub(super) fn new(call: CallId, request: McpRequest) -> Self {
+        Self { call, request, approval: Mutex::default() }
+    }
+
+    /// Returns the redacted arguments that await approval.
+    pub(super) fn arguments_to_approve(&self) -> Option<String> {
+        self.approval.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Observer for CallObserver {
+    fn observe(&self, event: &Event) {
+        match event.tool_event() {
+            Some(ToolEvent::Progress { call, progress }) if *call == self.call => {
+                self.request.progress(progress);
+            }
+            Some(ToolEvent::ApprovalRequested { call, json, .. }) if *call == self.call => {
+                let arguments = visible(json).into_owned();
+                *self.approval.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The handler that the SDK calls, with one method for each request of the protocol.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
+    GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::{ErrorData, ServerHandler};
+
+use super::access::access;
+use super::call::{call_tool, registry};
+use super::completion::complete;
+use super::errors::resource_not_found;
+use super::get_prompt::get_prompt;
+use super::notifications::{accepted, listen, watch_session};
+use super::outbox::delivering;
+use super::page::page;
+use super::session::Session;
+use super::tasks::TaskStore;
+use super::{LogLevel, Shared, definitions};
+
+/// Serves one session.
+#[derive(Debug)]
+pub(crate) struct Handler(Session);
+
+impl Handler {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self(Session::new(shared))
+    }
+
+    fn tasks(&self) -> Result<&TaskStore, ErrorData> {
+        let unsupported = || ErrorData::invalid_request("this server has no tasks", None);
+        self.0.shared.tasks.as_ref().ok_or_else(unsupported)
+    }
+}
+
+type Page = Option<PaginatedRequestParams>;
+type Context = RequestContext<RoleServer>;
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        self.0.shared.config.clone()
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = self.0.shared.dispatcher().ok()?.registry().snapshot();
+        tools.definition(name).map(definitions::tool)
+    }
+
+    async fn list_tools(&self, params: Page, cx: Context) -> Result<ListToolsResult, ErrorData> {
+        let access = access(&cx.extensions);
+        let dispatcher = access.and_then(|access| access.dispatcher.as_ref());
+        let dispatcher = dispatcher.map_or_else(|| self.0.shared.dispatcher(), Ok)?;
+        let tools = registry(&self.0.shared, access)?.snapshot();
+        let offered = dispatcher.offered_tools(&tools).into_iter();
+        let (tools, next_cursor) = page(offered, params, |tool| &tool.name);
+        let tools = tools.into_iter().map(definitions::tool).collect();
+        Ok(ListToolsResult { next_cursor, ..ListToolsResult::with_all_items(tools) })
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        cx: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let _permit = self.0.shared.admit()?;
+        call_tool(&self.0, params, cx).await
+    }
+
+    async fn list_prompts(&self, params: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.0.shared.prompts.list();
+        let (prompts, next_cursor) = page(prompts.into_iter(), params, |prompt| &prompt.name);
+        Ok(ListPromptsResult { next_cursor, ..ListPromptsResult::with_all_items(prompts) })
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        cx: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let _permit = self.0.shared.admit()?;
+        get_prompt(&self.0, params, cx).await
+    }
+
+    async fn list_resources(
+        &self,
+        params: Page,
+        _: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.0.shared.resources.list();
+        let (resources, next_cursor) = page(resources.into_iter(), params, |it| &it.uri);
+        Ok(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        params: Page,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.0.shared.resources.list_templates();
+        let (templates, next_cursor) = page(templates.into_iter(), params, |it| &it.uri_template);
+        let all = ListResourceTemplatesResult::with_all_items(templates);
+        Ok(ListResourceTemplatesResult { next_cursor, ..all })
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        cx: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let _permit = self.0.shared.admit()?;
+        let request = self.0.request(cx);
+        let reading = self.0.shared.resources.get(params.uri, request.clone());
+        delivering(&request, &request.link(), reading).await.map(Into::into)
+    }
+
+    async fn subscribe(&self, params: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        if !self.0.shared.resources.contains(&params.uri) {
+            return Err(resource_not_found(&params.uri));
+        }
+        self.0.subscribe(params.uri)
+    }
+
+    async fn unsubscribe(
+        &self,
+        params: UnsubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        self.0.unsubscribe(&params.uri);
+        Ok(())
+    }
+
+    async fn complete(
+        &self,
+        params: CompleteRequestParams,
+        cx: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        let _permit = self.0.shared.admit()?;
+        let Some(completer) = &self.0.shared.completer else {
+            return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
+        };
+        Ok(complete(completer, params, self.0.request(cx)).await)
+    }
+
+    #[expect(deprecated, reason = "clients of 2025-11-25 use it")]
+    async fn set_level(
+        &self,
+        params: rmcp::model::SetLevelRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        self.0.set_level(LogLevel::from(params.level));
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        watch_session(&self.0, &context);
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let _permit = self.0.shared.admit()?;
+        listen(&self.0, context).await
+    }
+
+    async fn get_task(
+        &self,
+        params: GetTaskParams,
+        cx: Context,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks()?.get(&params.task_id, self.0.request(cx).principal())
+    }
+
+    async fn update_task(&self, params: UpdateTaskParams, cx: Context) -> Result<(), ErrorData> {
+        let request = self.0.request(cx);
+        self.tasks()?.update(&params.task_id, params.input_responses, request.principal())
+    }
+
+    async fn cancel_task(&self, params: CancelTaskParams, cx: Context) -> Result<(), ErrorData> {
+        self.tasks()?.cancel(&params.task_id, self.0.request(cx).principal())
+    }
+}

@@ -1,0 +1,87 @@
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use tool_runtime::async_trait;
+
+use super::super::Access;
+
+/// Decides who sends an HTTP request, and what of the server the sender may use.
+///
+/// Any `Fn(&Parts) -> Result<Access, Denied>` is an authenticator. Implement the trait under
+/// `#[async_trait]`, which `tool_runtime` re-exports, if the decision needs I/O.
+///
+/// ```
+/// use axum::http::request::Parts;
+/// use tool_mcp::McpServer;
+/// use tool_mcp::server::{Access, Denied};
+/// use tool_runtime::tools;
+///
+/// fn authenticate(request: &Parts) -> Result<Access, Denied> {
+///     let header = request.headers.get("authorization").and_then(|value| value.to_str().ok());
+///     match header.and_then(|header| header.strip_prefix("Bearer ")) {
+///         Some("a secret of Ada") => Ok(Access::new("Ada")),
+///         _ => Err(Denied::unauthorized("Bearer")),
+///     }
+/// }
+///
+/// let server = McpServer::new(tools![]).authenticate(authenticate);
+/// # let _ = server;
+/// ```
+#[async_trait]
+pub trait Authenticator: Send + Sync {
+    /// Returns the access of the sender of a request.
+    ///
+    /// # Errors
+    /// The sender is unknown, or may not use the server.
+    async fn authenticate(&self, request: &Parts) -> Result<Access, Denied>;
+}
+
+#[async_trait]
+impl<F: Fn(&Parts) -> Result<Access, Denied> + Send + Sync> Authenticator for F {
+    async fn authenticate(&self, request: &Parts) -> Result<Access, Denied> {
+        self(request)
+    }
+}
+
+/// The refusal of an HTTP request.
+///
+/// ```
+/// use tool_mcp::server::Denied;
+///
+/// let metadata = "https://example.org/.well-known/oauth-protected-resource";
+/// let denied = Denied::unauthorized(format!("Bearer resource_metadata=\"{metadata}\""));
+/// # let _ = denied;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    status: StatusCode,
+    challenge: Option<String>,
+}
+
+impl Denied {
+    /// Refuses a request without valid credentials (401). The challenge, the value of
+    /// `WWW-Authenticate`, tells the client how to get some.
+    pub fn unauthorized(challenge: impl Into<String>) -> Self {
+        Self { status: StatusCode::UNAUTHORIZED, challenge: Some(challenge.into()) }
+    }
+
+    /// Refuses a request whose sender is known and may not do this (403).
+    pub fn forbidden() -> Self {
+        Self { status: StatusCode::FORBIDDEN, challenge: None }
+    }
+
+    /// Sets the challenge, such as one that names missing scopes.
+    #[must_use]
+    pub fn challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.challenge = Some(challenge.into());
+        self
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        if let Some(Ok(value)) = self.challenge.map(HeaderValue::try_from) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+        response
+    }
+}

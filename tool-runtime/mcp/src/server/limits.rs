@@ -1,0 +1,87 @@
+use std::time::Duration;
+
+/// The limits of what clients can make a server hold and wait for.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_mcp::server::Limits;
+///
+/// let limits = Limits::default().requests(64).sessions(100).idle(Duration::from_secs(60));
+/// # let _ = limits;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub(crate) message_bytes: usize,
+    pub(crate) requests: usize,
+    pub(crate) sessions: usize,
+    pub(crate) idle: Duration,
+    pub(crate) send: Duration,
+    pub(crate) answer: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 4 << 20,
+            requests: 256,
+            sessions: 512,
+            idle: Duration::from_secs(300),
+            send: Duration::from_secs(30),
+            answer: Duration::from_secs(600),
+        }
+    }
+}
+
+impl Limits {
+    /// Sets the maximum size of a message of a client, in bytes. Default: 4 MiB.
+    ///
+    /// On a stream, a longer line is skipped. Over HTTP, the response is 413.
+    #[must_use]
+    pub fn message_bytes(mut self, bytes: usize) -> Self {
+        self.message_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum number of requests that run at the same time: those of one connection on a
+    /// stream, all together over HTTP. Default: 256.
+    ///
+    /// Further requests are answered with an error. Open event streams count as requests.
+    #[must_use]
+    pub fn requests(mut self, count: usize) -> Self {
+        self.requests = count;
+        self
+    }
+
+    /// Sets the maximum number of HTTP sessions. Default: 512.
+    ///
+    /// Clients of the revision 2026-07-28 need no session.
+    #[must_use]
+    pub fn sessions(mut self, count: usize) -> Self {
+        self.sessions = count;
+        self
+    }
+
+    /// Sets the time after which an HTTP session without any message ends. Default: 5 minutes.
+    #[must_use]
+    pub fn idle(mut self, time: Duration) -> Self {
+        self.idle = time;
+        self
+    }
+
+    /// Sets the time in which a client must read a message, and send the body of an HTTP request.
+    /// Default: 30 seconds.
+    ///
+    /// A connection whose client does not read is closed.
+    #[must_use]
+    pub fn send_timeout(mut self, time: Duration) -> Self {
+        self.send = time;
+        self
+    }
+
+    /// Sets the time in which a client must answer a question of a tool. Default: 10 minutes.
+    #[must_use]
+    pub fn answer_timeout(mut self, time: Duration) -> Self {
+        self.answer = time;
+        self
+    }
+}

@@ -1,0 +1,257 @@
+//! Long calls as tasks, by the extension `io.modelcontextprotocol/tasks`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolResponse, ClientCapabilities, CreateTaskResult, GetTaskResult, InputResponses,
+};
+use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
+use tokio::time::{sleep, timeout};
+use tool_runtime::CancellationToken;
+
+use super::call::Invocation;
+use super::errors::busy;
+use super::outbox::Link;
+use super::session::lock;
+
+/// The time that a cancelled call has to end.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The tools whose calls run as tasks, and the limits of these.
+///
+/// A client that supports the extension `io.modelcontextprotocol/tasks` receives the id of the task
+/// at once and polls its state. A task belongs to the principal that started it, and ends with the
+/// process.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_mcp::McpServer;
+/// use tool_mcp::server::Tasks;
+/// use tool_runtime::{tool, tools};
+///
+/// /// Renders a video.
+/// #[tool]
+/// async fn render(scene: String) -> String {
+///     format!("{scene}.mp4")
+/// }
+///
+/// let tasks = Tasks::new().tools(["render"]).lifetime(Duration::from_secs(3600)).limit(50);
+/// let server = McpServer::new(tools![render]).tasks(tasks);
+/// # let _ = server;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tasks {
+    tools: BTreeSet<String>,
+    required: BTreeSet<String>,
+    after_input: BTreeSet<String>,
+    lifetime: Duration,
+    limit: usize,
+    principal_limit: usize,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tasks {
+    /// Creates settings without tools.
+    pub fn new() -> Self {
+        Self {
+            tools: BTreeSet::new(),
+            required: BTreeSet::new(),
+            after_input: BTreeSet::new(),
+            lifetime: Duration::from_secs(300),
+            limit: 1000,
+            principal_limit: 100,
+        }
+    }
+
+    /// Adds tools whose calls run as tasks if the client supports it.
+    #[must_use]
+    pub fn tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.tools.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds tools whose calls run as tasks, and are refused if the client does not support it.
+    #[must_use]
+    pub fn required_tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.required.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds tools that [ask](super::InputRequests) before they start: their calls become tasks once
+    /// the client has answered. They are refused if the client does not support tasks.
+    #[must_use]
+    pub fn tools_after_input<N: Into<String>>(
+        mut self,
+        names: impl IntoIterator<Item = N>,
+    ) -> Self {
+        self.after_input.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the time that a call has, and the time that its result is kept. Default: 5 minutes.
+    #[must_use]
+    pub fn lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// Sets the maximum number of tasks, including finished ones whose result is kept. Default:
+    /// 1000.
+    #[must_use]
+    pub fn limit(mut self, count: usize) -> Self {
+        self.limit = count;
+        self
+    }
+
+    /// Sets the maximum number of tasks of one principal. Default: 100.
+    #[must_use]
+    pub fn principal_limit(mut self, count: usize) -> Self {
+        self.principal_limit = count;
+        self
+    }
+}
+
+type Owners = HashMap<String, Option<String>>;
+
+/// The tasks of a server.
+pub(crate) struct TaskStore {
+    settings: Tasks,
+    manager: TaskManager,
+    /// The principal of each task.
+    owners: Arc<Mutex<Owners>>,
+}
+
+impl TaskStore {
+    pub(crate) fn new(settings: Tasks) -> Self {
+        Self { settings, manager: TaskManager::new(), owners: Arc::default() }
+    }
+
+    /// Whether a call runs as a task.
+    ///
+    /// # Errors
+    /// It must, and the client does not support tasks.
+    pub(crate) fn applies_to(&self, call: &Invocation) -> Result<bool, ErrorData> {
+        let Tasks { tools, required, after_input, .. } = &self.settings;
+        let is_in = |names: &BTreeSet<String>| names.iter().any(|it| call.definition.has_name(it));
+        let asks_first = is_in(after_input);
+        let must = asks_first || is_in(required);
+        if !must && !is_in(tools) {
+            return Ok(false);
+        }
+        match call.request.capabilities().supports_tasks() {
+            true => Ok(!asks_first || call.is_resumed()),
+            false if must => {
+                let required = ClientCapabilities::builder().enable_tasks().build();
+                Err(ErrorData::missing_required_client_capability(required))
+            }
+            false => Ok(false),
+        }
+    }
+
+    /// Starts a call as a task.
+    ///
+    /// # Errors
+    /// There are too many tasks.
+    pub(crate) fn start(&self, call: Invocation) -> Result<CallToolResponse, ErrorData> {
+        let Tasks { lifetime, limit, principal_limit, .. } = self.settings;
+        let principal = call.request.principal().map(str::to_owned);
+        let mut owners = lock(&self.owners);
+        let count = owners.values().filter(|owner| **owner == principal).count();
+        if owners.len() >= limit || count >= principal_limit {
+            return Err(busy("too many tasks"));
+        }
+        let milliseconds = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
+        let options = TaskOptions::new().with_ttl_ms(milliseconds);
+        let task = self.manager.spawn(options, |context| Box::pin(run(call, context)));
+        owners.insert(task.task_id.clone(), principal);
+        drop(owners);
+        let forgotten = forget(Arc::downgrade(&self.owners), task.task_id.clone());
+        // The manager keeps a task for its lifetime and the result for another one.
+        let manager = self.manager.clone();
+        tokio::spawn(async move {
+            sleep(lifetime.saturating_mul(2)).await;
+            forgotten();
+            manager.running_task_count();
+        });
+        Ok(CreateTaskResult::new(task).into())
+    }
+
+    pub(crate) fn get(
+        &self,
+        id: &str,
+        principal: Option<&str>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let task = self.manager.get_task(self.known_id(id, principal))?;
+        Ok(GetTaskResult::new(task))
+    }
+
+    pub(crate) fn update(
+        &self,
+        id: &str,
+        answers: InputResponses,
+        principal: Option<&str>,
+    ) -> Result<(), ErrorData> {
+        self.manager.update_task(self.known_id(id, principal), answers)
+    }
+
+    pub(crate) fn cancel(&self, id: &str, principal: Option<&str>) -> Result<(), ErrorData> {
+        self.manager.cancel_task(self.known_id(id, principal))
+    }
+
+    /// Returns the id if the task belongs to the principal, and otherwise an id that is unknown.
+    fn known_id<'i>(&self, id: &'i str, principal: Option<&str>) -> &'i str {
+        match lock(&self.owners).get(id) {
+            Some(owner) if owner.as_deref() == principal => id,
+            _ => "",
+        }
+    }
+}
+
+fn forget(owners: Weak<Mutex<Owners>>, id: String) -> impl FnOnce() {
+    move || {
+        if let Some(owners) = owners.upgrade() {
+            lock(&owners).remove(&id);
+        }
+    }
+}
+
+async fn run(
+    mut call: Invocation,
+    task: TaskContext,
+) -> Result<rmcp::model::CallToolResult, TaskExit> {
+    let cancellation = CancellationToken::new();
+    call.request = call.request.of_task(cancellation.clone());
+    let link = Link::Task(task.clone());
+    let running = call.complete(&link);
+    tokio::pin!(running);
+    tokio::select! {
+        result = &mut running => result.map_err(TaskExit::Error),
+        () = task.cancelled() => {
+            cancellation.cancel();
+            // Lets the call record its end.
+            let _ = timeout(CANCEL_TIMEOUT, running).await;
+            Err(TaskExit::Cancelled)
+        }
+    }
+}
+
+impl Drop for TaskStore {
+    fn drop(&mut self) {
+        self.manager.shutdown();
+    }
+}
+
+impl fmt::Debug for TaskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskStore").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

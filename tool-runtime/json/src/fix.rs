@@ -24,8 +24,8 @@ use super::{
 pub enum FixKind {
     /// Removed a byte order mark (U+FEFF) at the start of the text.
     Bom,
-    /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like, and `\n`,
-    /// `\r` and `\t` that are written as escapes between tokens.
+    /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like, and
+    /// `\n`, `\r` and `\t` that are written as escapes between tokens.
     #[serde(rename = "blank")]
     Whitespace,
     /// Removed backticks or tildes around the value, with or without a language word.
@@ -40,8 +40,8 @@ pub enum FixKind {
     Prose,
     /// Removed a repetition of the same value.
     Repeat,
-    /// Removed a level of escaping around the value's text: `{\"city\": \"Oslo\"}`, or the same with
-    /// `&quot;`.
+    /// Removed a level of escaping around the value's text: `{\"city\": \"Oslo\"}`, or the same
+    /// with `&quot;`.
     Escaped,
     /// Decoded a string that holds the value's text, because the schema allows no string.
     ///

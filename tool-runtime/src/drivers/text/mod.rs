@@ -33,15 +33,15 @@
 //!   start of a line the end tag may be missing. Inside a line it has to be there, and a line that
 //!   only mentions both tags is text. A closing tag without an opening tag ends reasoning that the
 //!   prompt began: all text before it is reasoning.
-//! - **Quotations hold no calls**, and stay in the text with all tags inside them: text in quotation
-//!   marks, inline code, Markdown quotations, list items, rows of tables, blocks that are indented
-//!   by four columns after an empty line, comments, and `<code>`, `<pre>` and `<example>`.
+//! - **Quotations hold no calls**, and stay in the text with all tags inside them: text in
+//!   quotation marks, inline code, Markdown quotations, list items, rows of tables, blocks that are
+//!   indented by four columns after an empty line, comments, and `<code>`, `<pre>` and `<example>`.
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
 //!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
 //!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
 //!   `s`. The rule for missing end tags is the same.
-//! - **Fences are examples.** The exception is a fence, or inline code that is alone on its line, if
-//!   it is the whole message or ends it, perhaps after a lead-in, and holds nothing but calls.
+//! - **Fences are examples.** The exception is a fence, or inline code that is alone on its line,
+//!   if it is the whole message or ends it, perhaps after a lead-in, and holds nothing but calls.
 //! - **The sentence before a call may announce an example**: "You could call it like this:". Then a
 //!   call that no marker announces is text, and the arguments of any other call count as truncated,
 //!   so that only tools with effect `none` or `read` run. The same holds for a call that no marker
@@ -56,9 +56,9 @@
 //!   [the repair settings of the tool](crate::Repair) decide. A tool with effect `write` or
 //!   `external` never runs on truncated arguments. If a format writes arguments one by one, only
 //!   the end tag of the call proves that they are complete. Calls before a truncated one are kept.
-//! - **An argument ends at the start tag of the next argument** if its own end tag is missing or has
-//!   another name, which is removed. If an end tag with the name of the argument precedes the right
-//!   one, as in `All well.</body>`, the arguments count as truncated.
+//! - **An argument ends at the start tag of the next argument** if its own end tag is missing or
+//!   has another name, which is removed. If an end tag with the name of the argument precedes the
+//!   right one, as in `All well.</body>`, the arguments count as truncated.
 //! - **An argument may contain markup**: if arguments are plain text between tags, a call that
 //!   begins and ends inside an argument is part of it. If end tags are left over after a call, and
 //!   no call begins before them, the end of its arguments is ambiguous: the call counts as

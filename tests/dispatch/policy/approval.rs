@@ -1,6 +1,8 @@
 //! Approvals and permissions of calls.
 
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions};
+use tool_runtime::dispatch::{
+    Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions, Previewer,
+};
 use tool_runtime::event::Origin;
 use tool_runtime::{Permission, Policy, RunContext, async_trait};
 
@@ -252,4 +254,46 @@ async fn predicate_can_not_lift_a_denial() {
     let execution = dispatcher.dispatch(vec![call]).await.remove(0);
     assert_eq!(execution.result.text, "`denied_pure` is not allowed here.");
     assert!(!execution.did_run());
+}
+
+/// Describes payments of at least this amount, and panics for others.
+struct Describes(u64);
+
+#[async_trait]
+impl Previewer for Describes {
+    async fn preview(&self, request: &ApprovalRequest) -> Option<String> {
+        let amount = request.arguments["amount"].as_u64()?;
+        assert!(amount >= self.0, "too little");
+        (amount < 100).then(|| format!("{} of {}: \u{202e}k3y-0f-th3-h0us3", amount, self.0))
+    }
+}
+
+/// Denies every call with its preview as the reason.
+struct DeniesWithPreview;
+
+#[async_trait]
+impl Approver for DeniesWithPreview {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
+        Approval::Deny(format!("{:?}", request.preview))
+    }
+}
+
+#[tokio::test]
+async fn first_preview_is_shown_without_secrets() {
+    let policy = Policy::new()
+        .approver(DeniesWithPreview)
+        .previewer(Describes(50))
+        .previewer(Describes(5))
+        .secrets(["k3y-0f-th3-h0us3"]);
+    let dispatcher = dispatcher(tools![pay]).policy(policy);
+    let executions = dispatcher.dispatch(payments(&["7", "60", "100", "1"])).await;
+    let previews = [
+        r#"Some("7 of 5: <U+202E>[redacted]")"#,
+        r#"Some("60 of 50: <U+202E>[redacted]")"#,
+        "None",
+        // Previewers that panic have no text.
+        "None",
+    ];
+    let expected = previews.map(|preview| format!("`pay` was not approved: {preview}"));
+    assert_eq!(texts(&executions), expected);
 }

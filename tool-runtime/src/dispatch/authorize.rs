@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::approve::ApprovalRequest;
+use super::approval_request::ApprovalRequest;
 use super::call_context::CallContext;
 use super::context::BatchContext;
 use super::policy::{check_capabilities, not_allowed};
@@ -44,6 +44,7 @@ pub(super) async fn authorize(
         json: call.arguments().clone(),
         tool: Arc::clone(call.entry.shared_definition()),
         provider: call.entry.provider().map(ToOwned::to_owned),
+        preview: None,
         redactor: call.batch.scope.redactor.clone(),
     };
     // The predicates examine no call that is denied already, even if its arguments are known.

@@ -23,6 +23,7 @@
 
 mod abort;
 mod admission;
+mod approval_request;
 mod approve;
 mod attempt;
 mod attempt_hook;
@@ -44,6 +45,7 @@ mod limiter;
 mod memo;
 mod plan;
 mod policy;
+mod preview;
 mod rate;
 mod record;
 mod redaction;
@@ -62,13 +64,15 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 
 pub use abort::{BatchAborted, OnBlock, OnFailure};
-pub use approve::{ApprovalRequest, Approver, AskLater};
+pub use approval_request::ApprovalRequest;
+pub use approve::{Approver, AskLater};
 pub use attempt_hook::{Attempt, AttemptAction, AttemptHook};
 pub use circuits::Breakers;
 pub use concurrency::Concurrency;
 pub use intercept::{InterceptAction, InterceptContext, Interceptor};
 pub use invoke::invoke;
 pub use policy::{Breaker, IntoStrings, Permissions, Policy};
+pub use preview::Previewer;
 pub use rate::RateLimits;
 
 pub use crate::tool::{

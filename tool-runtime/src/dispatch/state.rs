@@ -57,7 +57,9 @@ impl Default for DispatchState {
 impl DispatchState {
     /// Replaces the policy; all of its counters start at zero.
     pub(super) fn set_policy(&mut self, policy: Policy) {
-        self.approvals = policy.approver.clone().map(Approvals::new).unwrap_or_default();
+        let previewers = || policy.previewers.clone();
+        let approver = policy.approver.clone();
+        self.approvals = approver.map(|it| Approvals::new(it, previewers())).unwrap_or_default();
         let limits = policy.concurrency.clone();
         self.concurrency = limits.map(ConcurrencyLimits::new).unwrap_or_default();
         self.rates = policy.rate_limits.clone().map(RateLimiters::new).unwrap_or_default();

@@ -5,8 +5,10 @@ use std::time::Duration;
 use super::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
 use crate::dispatch::attempt_hook::AttemptHooks;
 use crate::dispatch::intercept::Interceptors;
+use crate::dispatch::preview::Previewers;
 use crate::dispatch::{
-    Approver, AttemptHook, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, RateLimits,
+    Approver, AttemptHook, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, Previewer,
+    RateLimits,
 };
 use crate::tool::ToolDefinition;
 
@@ -53,6 +55,7 @@ use crate::tool::ToolDefinition;
 pub struct Policy {
     pub(in crate::dispatch) permissions: Permissions,
     pub(in crate::dispatch) approver: Option<Arc<dyn Approver>>,
+    pub(in crate::dispatch) previewers: Previewers,
     pub(in crate::dispatch) interceptors: Interceptors,
     pub(in crate::dispatch) attempt_hooks: AttemptHooks,
     pub(in crate::dispatch) granted: Granted,
@@ -85,6 +88,7 @@ impl Policy {
         Self {
             permissions: Permissions::default(),
             approver: None,
+            previewers: Previewers::default(),
             interceptors: Interceptors::default(),
             attempt_hooks: AttemptHooks::default(),
             granted: Granted::default(),
@@ -117,6 +121,15 @@ impl Policy {
     #[doc(alias = "approval")]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Adds a previewer, which shows the approver what calls would do.
+    ///
+    /// The first previewer that has a text for a call describes it.
+    #[must_use]
+    pub fn previewer(mut self, previewer: impl Previewer + 'static) -> Self {
+        self.previewers.add(Arc::new(previewer));
         self
     }
 
@@ -310,6 +323,7 @@ impl fmt::Debug for Policy {
         f.debug_struct("Policy")
             .field("permissions", &self.permissions)
             .field("has_approver", &self.approver.is_some())
+            .field("previewers", &self.previewers)
             .field("interceptors", &self.interceptors)
             .field("attempt_hooks", &self.attempt_hooks)
             .field("granted", &self.granted)

@@ -49,7 +49,9 @@ async fn leak(
     let reserialized = serde_json::to_string(&json).unwrap();
     ctx.progress(Progress { message: Some(all.clone()), ..Progress::default() });
     let renamed = FileOp::Rename { to: format!("{key}/{word}") };
-    ctx.record(FileChange::new(format!("notes/{word}/{key}"), renamed).digest(key));
+    let diff = format!("-{word}\n+{key}\n");
+    ctx.record(FileChange::new(format!("notes/{word}/{key}"), renamed).digest(key).diff(diff));
+    assert!(!ctx.redact(&all).contains(&word), "{all}");
     ctx.record(ProcessStart::new(format!("sign {word} {key}")));
     ctx.record(NetworkRequest::new("GET", format!("https://h/{word}?a={key}")));
     ctx.record(EffectRecord::other(

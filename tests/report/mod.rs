@@ -218,7 +218,7 @@ async fn run_data_never_becomes_markup() {
     /// Returns, records or fails with its argument.
     #[tool(effect = "read")]
     async fn echo(text: String, ctx: &ToolContext) -> Result<String, ToolError> {
-        ctx.record(FileChange::new(text.clone(), FileOp::Write));
+        ctx.record(FileChange::new(text.clone(), FileOp::Write).diff(text.clone()));
         if ctx.attempt() == 1 { Err(ToolError::failed(text)) } else { Ok(text) }
     }
 

@@ -173,12 +173,13 @@ impl Redactor {
     fn redact_effect(&self, effect: &mut EffectRecord) {
         match effect {
             EffectRecord::FileChanged(change) => {
-                let FileChange { path, op, bytes_before: _, bytes_after: _, digest } = change;
+                let FileChange { path, op, bytes_before: _, bytes_after: _, digest, diff } = change;
                 self.redact(path);
                 if let FileOp::Rename { to } = op {
                     self.redact(to);
                 }
                 self.redact_option(digest);
+                self.redact_option(diff);
             }
             EffectRecord::ProcessStarted(ProcessStart { command, pid: _, background: _ }) => {
                 self.redact(command);

@@ -58,6 +58,11 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
     if !execution.effects.is_empty() {
         let cells = execution.effects.iter().map(effect).collect();
         row.table("Effects", vec!["Kind", "Details"], cells);
+        let diffs = execution.effects.iter().filter_map(|effect| match effect {
+            EffectRecord::FileChanged(change) => change.diff.as_deref(),
+            _ => None,
+        });
+        diffs.for_each(|diff| row.text("Diff", diff, Form::Plain));
     }
 }
 
@@ -175,7 +180,7 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
 }
 
 fn file_change(change: &FileChange) -> (&'static str, String) {
-    let FileChange { path, op, bytes_before, bytes_after, digest } = change;
+    let FileChange { path, op, bytes_before, bytes_after, digest, diff: _ } = change;
     let (kind, target) = match op {
         FileOp::Create => ("file created", path.clone()),
         FileOp::Write => ("file written", path.clone()),

@@ -30,6 +30,9 @@ pub struct FileChange {
     /// colon, and the digest, such as `sha256:9f86d0…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The unified diff of the change, if it is known. A long one may be shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// The kind of change that a tool made to a file.
@@ -64,7 +67,14 @@ pub enum FileOp {
 impl FileChange {
     /// Creates the record of a change to the file at `path`.
     pub fn new(path: impl Into<String>, op: FileOp) -> Self {
-        Self { path: path.into(), op, bytes_before: None, bytes_after: None, digest: None }
+        Self {
+            path: path.into(),
+            op,
+            bytes_before: None,
+            bytes_after: None,
+            digest: None,
+            diff: None,
+        }
     }
 
     /// Sets the size of the file before the change, in bytes.
@@ -85,6 +95,13 @@ impl FileChange {
     #[must_use]
     pub fn digest(mut self, digest: impl Into<String>) -> Self {
         self.digest = Some(digest.into());
+        self
+    }
+
+    /// Sets the unified [diff](Self::diff) of the change.
+    #[must_use]
+    pub fn diff(mut self, diff: impl Into<String>) -> Self {
+        self.diff = Some(diff.into());
         self
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
 
-use super::files::{files, relative, root, sources};
+use super::files::{LIBRARIES, files, relative, root, sources};
 use super::items::{Item, items, module_docs, summary};
 
 /// The most lines of the README.
@@ -67,8 +67,7 @@ fn summaries_stand_alone() {
 
 /// The sources of the crates that users import.
 pub(crate) fn crates() -> impl Iterator<Item = (PathBuf, String)> {
-    let folders = ["tool-runtime/src", "tool-runtime/json/src", "tool-runtime/mcp/src"];
-    folders.into_iter().flat_map(sources)
+    LIBRARIES.into_iter().flat_map(sources)
 }
 
 #[test]
@@ -161,7 +160,8 @@ fn readme_mentions_every_feature() {
 #[test]
 fn guide_pages_start_with_an_example_and_end_with_limits_and_links() {
     let mut pages = 0;
-    for (path, text) in files("tool-runtime/src/docs/guide", &["md"]) {
+    let folders = ["tool-runtime/src/docs/guide", "tool-runtime/toolbox/src/docs"];
+    for (path, text) in folders.into_iter().flat_map(|folder| files(folder, &["md"])) {
         if path.ends_with("index.md") {
             continue;
         }

@@ -30,7 +30,7 @@ const ENTRY_POINTS: [(&str, &[&str]); 18] = [
     ("SessionLocks", &["new", "try_lock"]),
     ("Steering", &["new"]),
     ("TextStream", &["new", "push", "finish"]),
-    ("ToolContext", &["get", "require", "spawn", "progress", "record"]),
+    ("ToolContext", &["get", "require", "spawn", "progress", "record", "redact"]),
     ("ToolError", &["validation", "transient", "retry_after"]),
     ("Turn", &["new", "next"]),
     ("Window", &["new"]),
@@ -147,7 +147,8 @@ fn examples_run_unless_listed() {
             }
         }
     }
-    for (path, text) in files("tool-runtime/src/docs", &["md"]) {
+    let pages = ["tool-runtime/src/docs", "tool-runtime/toolbox/src/docs"];
+    for (path, text) in pages.into_iter().flat_map(|folder| files(folder, &["md"])) {
         let page = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         for attributes in text.lines().filter_map(|line| line.strip_prefix("```")) {
             check("", page, attributes, relative(&path));

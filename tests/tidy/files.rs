@@ -3,6 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The sources of the crates that users import.
+pub(crate) const LIBRARIES: [&str; 4] = [
+    "tool-runtime/src",
+    "tool-runtime/json/src",
+    "tool-runtime/mcp/src",
+    "tool-runtime/toolbox/src",
+];
+
 /// Returns the root folder of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace").to_owned()

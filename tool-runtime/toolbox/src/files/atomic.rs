@@ -1,0 +1,221 @@
+//! Changes of single files: atomic, and never of another version than the expected one.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, Stat, fchmod, fchown, fstat, openat, renameat_with,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use super::path::RelativePath;
+use super::root::{FileError, Root, check_regular};
+use super::state::FileState;
+use super::version::{MAX_CONTENT, Version};
+
+/// The reason why a change was not made.
+#[derive(Debug)]
+pub(super) enum ChangeError {
+    /// The file is not in the expected version, or exists although it should not.
+    Conflict,
+    File(FileError),
+    Io(io::Error),
+}
+
+impl From<Errno> for ChangeError {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::EXIST | Errno::NOENT => Self::Conflict,
+            error => Self::File(error.into()),
+        }
+    }
+}
+
+/// Reads a file; `None` if there is none.
+pub(super) fn load(
+    root: &Root,
+    path: &RelativePath,
+) -> Result<Option<(FileState, Stat)>, ChangeError> {
+    match root.file(path) {
+        Ok((file, stat)) => Ok(Some((read_state(file, &stat)?, stat))),
+        Err(FileError::System(Errno::NOENT)) => Ok(None),
+        Err(error) => Err(ChangeError::File(error)),
+    }
+}
+
+fn read_state(file: File, stat: &Stat) -> Result<FileState, ChangeError> {
+    let mut bytes = Vec::new();
+    file.take(MAX_CONTENT + 1).read_to_end(&mut bytes).map_err(ChangeError::Io)?;
+    Ok(FileState::of_file((bytes.len() as u64 <= MAX_CONTENT).then_some(bytes), stat))
+}
+
+/// Creates a file, and the folders above it.
+pub(super) fn create(
+    root: &Root,
+    path: &RelativePath,
+    bytes: &[u8],
+    mode: Option<u32>,
+) -> Result<FileState, ChangeError> {
+    let (folder, name) = path.split();
+    let folder = match root.create_folder(&folder) {
+        Err(error) => return Err(ChangeError::File(error.into())),
+        Ok(folder) => folder,
+    };
+    let temporary = Temporary::create(&folder, bytes)?;
+    if let Some(mode) = mode {
+        fchmod(&temporary.file, Mode::from_raw_mode(mode))?;
+    }
+    let stat = fstat(&temporary.file)?;
+    temporary.file.sync_all().map_err(ChangeError::Io)?;
+    rename_to_new(&folder, &temporary.name, &folder, name)?;
+    temporary.keep();
+    Ok(FileState::of_content(bytes, stat.st_mode & 0o777))
+}
+
+/// Replaces the content of a file that is in this version. Its permissions are kept.
+pub(super) fn replace(
+    root: &Root,
+    path: &RelativePath,
+    bytes: &[u8],
+    (state, stat): &(FileState, Stat),
+) -> Result<FileState, ChangeError> {
+    let (folder, name) = path.split();
+    let folder = root.folder(&folder)?;
+    let temporary = Temporary::create(&folder, bytes)?;
+    let new = fstat(&temporary.file)?;
+    if (new.st_uid, new.st_gid) != (stat.st_uid, stat.st_gid) {
+        let (owner, group) = (stat.st_uid, stat.st_gid);
+        let (owner, group) = (rustix::fs::Uid::from_raw(owner), rustix::fs::Gid::from_raw(group));
+        // Only root may give files away: for others, the file becomes theirs.
+        let _ = fchown(&temporary.file, Some(owner), Some(group));
+    }
+    fchmod(&temporary.file, Mode::from_raw_mode(state.mode))?;
+    temporary.file.sync_all().map_err(ChangeError::Io)?;
+    match renameat_with(&folder, &temporary.name, &folder, name, RenameFlags::EXCHANGE) {
+        Ok(()) => {
+            // The temporary name has what was replaced: no change can be lost in between.
+            let replaced = version_of_entry(&folder, &temporary.name);
+            if replaced != Some(state.version) {
+                put_back(&folder, name, &temporary.name, replaced, Version::of_content(bytes))?;
+                return Err(ChangeError::Conflict);
+            }
+        }
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            if version_of_entry(&folder, name) != Some(state.version) {
+                return Err(ChangeError::Conflict);
+            }
+            rustix::fs::renameat(&folder, &temporary.name, &folder, name)?;
+            temporary.keep();
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(FileState::of_content(bytes, state.mode))
+}
+
+/// Reverses an exchange that brought out another version than the expected one.
+///
+/// If another program has replaced the file again in the meantime, the reversal brings out that
+/// version, which is then put back in the same way.
+fn put_back(
+    folder: &OwnedFd,
+    name: &str,
+    temporary: &str,
+    mut replaced: Option<Version>,
+    new: Version,
+) -> Result<(), Errno> {
+    let mut placed = Some(new);
+    loop {
+        renameat_with(folder, temporary, folder, name, RenameFlags::EXCHANGE)?;
+        let brought_out = version_of_entry(folder, temporary);
+        if brought_out == placed {
+            return Ok(());
+        }
+        placed = std::mem::replace(&mut replaced, brought_out);
+    }
+}
+
+/// Removes a file that is in this version.
+pub(super) fn remove(
+    root: &Root,
+    path: &RelativePath,
+    expected: Version,
+) -> Result<(), ChangeError> {
+    let (folder, name) = path.split();
+    let folder = root.folder(&folder)?;
+    if version_of_entry(&folder, name) != Some(expected) {
+        return Err(ChangeError::Conflict);
+    }
+    Ok(unlinkat(&folder, name, AtFlags::empty())?)
+}
+
+/// Moves a file to a path where nothing is, and creates the folders above it.
+pub(super) fn rename(
+    root: &Root,
+    from: &RelativePath,
+    to: &RelativePath,
+) -> Result<(), ChangeError> {
+    let ((from_folder, from_name), (to_folder, to_name)) = (from.split(), to.split());
+    let from_folder = root.folder(&from_folder)?;
+    let to_folder = match root.create_folder(&to_folder) {
+        Err(error) => return Err(ChangeError::File(error.into())),
+        Ok(folder) => folder,
+    };
+    Ok(rename_to_new(&from_folder, from_name, &to_folder, to_name)?)
+}
+
+fn rename_to_new(from: &OwnedFd, name: &str, to: &OwnedFd, new_name: &str) -> Result<(), Errno> {
+    match renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            match rustix::fs::statat(to, new_name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => rustix::fs::renameat(from, name, to, new_name),
+                Ok(_) => Err(Errno::EXIST),
+                Err(error) => Err(error),
+            }
+        }
+        result => result,
+    }
+}
+
+/// Returns the version of an entry; `None` if it is no regular file.
+fn version_of_entry(folder: &OwnedFd, name: &str) -> Option<Version> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(folder, name, flags, Mode::empty()).ok()?;
+    let stat = fstat(&file).ok()?;
+    check_regular(&stat).ok()?;
+    Some(read_state(File::from(file), &stat).ok()?.version)
+}
+
+/// A new file beside the one that it becomes, which is removed when it is dropped.
+struct Temporary<'f> {
+    folder: &'f OwnedFd,
+    name: String,
+    file: File,
+    is_permanent: bool,
+}
+
+impl<'f> Temporary<'f> {
+    fn create(folder: &'f OwnedFd, bytes: &[u8]) -> Result<Self, ChangeError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let name = format!(".tool-{:016x}.tmp", fastrand::u64(..));
+        let file = openat(folder.as_fd(), &name, flags, Mode::from_raw_mode(0o666))
+            .map_err(|error| ChangeError::File(error.into()))?;
+        let mut temporary = Self { folder, name, file: File::from(file), is_permanent: false };
+        temporary.file.write_all(bytes).map_err(ChangeError::Io)?;
+        Ok(temporary)
+    }
+
+    /// Leaves the file, which has another name now.
+    fn keep(mut self) {
+        self.is_permanent = true;
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_permanent {
+            let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}

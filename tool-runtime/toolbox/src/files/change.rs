@@ -1,0 +1,172 @@
+//! The changes that tools make: checked against what the run has read, recorded, and reversible.
+
+use std::sync::{Mutex, PoisonError};
+
+use tool_runtime::event::{FileChange, FileOp};
+use tool_runtime::{ToolContext, ToolError, ToolErrorKind};
+
+use super::atomic::{self, ChangeError, load};
+use super::diff::{file_diff, first_lines};
+use super::error::{io_error, path_error};
+use super::journal::{Change, Journal, net_states};
+use super::path::RelativePath;
+use super::root::{FileError, Root};
+use super::state::FileState;
+use super::version::Versions;
+
+/// The most bytes of a diff in the record of a change.
+const MAX_DIFF_LEN: usize = 32 * 1024;
+
+/// A workspace: its folder, the versions that runs know, and the changes that tools made.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    pub(super) root: Root,
+    pub(super) versions: Versions,
+    pub(super) journal: Journal,
+    /// Held while files are changed, so that the changes of parallel calls have an order.
+    pub(super) change_lock: Mutex<()>,
+}
+
+impl Workspace {
+    /// Creates a file or replaces its content. `edit` returns the new content.
+    pub(super) fn write(
+        &self,
+        path: &RelativePath,
+        ctx: &ToolContext,
+        edit: impl FnOnce(Option<&FileState>) -> Result<Vec<u8>, ToolError>,
+    ) -> Result<(), ToolError> {
+        let _guard = self.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error| change_error(path, error);
+        let current = load(&self.root, path).map_err(failed)?;
+        let state = current.as_ref().map(|(state, _)| state);
+        self.check_known(path, ctx, state)?;
+        let bytes = edit(state)?;
+        let after = match &current {
+            Some(current) => atomic::replace(&self.root, path, &bytes, current),
+            None => atomic::create(&self.root, path, &bytes, None),
+        };
+        let after = after.map_err(failed)?;
+        let before = current.map(|(state, _)| state);
+        let op = if before.is_some() { FileOp::Write } else { FileOp::Create };
+        let change = Change::Content { path: path.clone(), before, after: Some(after) };
+        self.record(FileChange::new(path.as_str(), op), change, ctx);
+        Ok(())
+    }
+
+    /// Removes a file.
+    pub(super) fn delete(&self, path: &RelativePath, ctx: &ToolContext) -> Result<(), ToolError> {
+        let _guard = self.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.existing(path, ctx)?;
+        atomic::remove(&self.root, path, before.version)
+            .map_err(|error| change_error(path, error))?;
+        let change = Change::Content { path: path.clone(), before: Some(before), after: None };
+        self.record(FileChange::new(path.as_str(), FileOp::Delete), change, ctx);
+        Ok(())
+    }
+
+    /// Moves a file to a path where nothing is.
+    pub(super) fn rename(
+        &self,
+        from: &RelativePath,
+        to: &RelativePath,
+        ctx: &ToolContext,
+    ) -> Result<(), ToolError> {
+        let _guard = self.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.existing(from, ctx)?;
+        match self.root.stat(to) {
+            Ok(_) => {
+                let text =
+                    format!("`{to}` exists already: delete it first, or choose another path.");
+                return Err(ToolError::new(ToolErrorKind::Failed, text));
+            }
+            Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(path_error(to, error)),
+        }
+        atomic::rename(&self.root, from, to).map_err(|error| change_error(to, error))?;
+        let op = FileOp::Rename { to: to.as_str().to_owned() };
+        let change = Change::Rename { from: from.clone(), to: to.clone(), state };
+        self.record(FileChange::new(from.as_str(), op), change, ctx);
+        Ok(())
+    }
+
+    /// Returns the state of a file that exists and is in the version that the run knows.
+    fn existing(&self, path: &RelativePath, ctx: &ToolContext) -> Result<FileState, ToolError> {
+        let current = load(&self.root, path).map_err(|error| change_error(path, error))?;
+        let state = current.map(|(state, _)| state);
+        self.check_known(path, ctx, state.as_ref())?;
+        state.ok_or_else(|| path_error(path, rustix::io::Errno::NOENT))
+    }
+
+    /// Refuses to change a file that others have changed since the run has read it.
+    fn check_known(
+        &self,
+        path: &RelativePath,
+        ctx: &ToolContext,
+        state: Option<&FileState>,
+    ) -> Result<(), ToolError> {
+        let known = self.versions.known(ctx.run_id(), path);
+        let is_current = known.is_none_or(|known| state.is_some_and(|it| it.version == known));
+        if is_current { Ok(()) } else { Err(changed_since(path)) }
+    }
+
+    /// Records a change that was made: for undoing it, as an effect, and as what the run knows.
+    fn record(&self, mut record: FileChange, change: Change, ctx: &ToolContext) {
+        let change = redacted(change, &|text| ctx.redact(text));
+        for (path, before, after) in change.states() {
+            self.versions.record(ctx.run_id(), path, after.map(|state| state.version));
+            if let Some(before) = before {
+                record = record.bytes_before(before.len);
+            }
+            if let Some(after) = after {
+                record = record.bytes_after(after.len);
+                record.digest = after.version.digest();
+            }
+        }
+        if let Change::Content { path, before, after } = &change
+            && let Some(diff) = file_diff(path.as_str(), before.as_ref(), after.as_ref())
+        {
+            record = record.diff(first_lines(diff, MAX_DIFF_LEN));
+        }
+        ctx.record(record);
+        self.journal.add((ctx.run_id(), ctx.turn()), ctx.call_id().clone(), change);
+    }
+}
+
+/// Replaces the secrets in the texts that diffs show.
+fn redacted(change: Change, redact: &impl Fn(&str) -> String) -> Change {
+    match change {
+        Change::Content { path, before, after } => Change::Content {
+            path,
+            before: before.map(|state| state.redact(redact)),
+            after: after.map(|state| state.redact(redact)),
+        },
+        Change::Rename { from, to, state } => {
+            Change::Rename { from, to, state: state.redact(redact) }
+        }
+    }
+}
+
+/// Returns the diff of a change that has not been made.
+pub(super) fn preview(change: &Change) -> Option<String> {
+    let states = net_states([change]);
+    let diffs = states.iter().map(|(path, (old, new))| file_diff(path.as_str(), *old, *new));
+    diffs.collect::<Option<Vec<_>>>().map(|diffs| diffs.concat())
+}
+
+fn changed_since(path: &RelativePath) -> ToolError {
+    let text = format!("`{path}` has changed since you read it: read it again.");
+    ToolError::new(ToolErrorKind::Failed, text)
+}
+
+/// Returns the error of a change that was not made.
+pub(super) fn change_error(path: &RelativePath, error: ChangeError) -> ToolError {
+    match error {
+        ChangeError::Conflict => changed_since(path),
+        ChangeError::File(FileError::System(rustix::io::Errno::NOTDIR)) => {
+            let text = format!("`{path}` leads through a file.");
+            ToolError::new(ToolErrorKind::Failed, text)
+        }
+        ChangeError::File(error) => path_error(path, error),
+        ChangeError::Io(error) => io_error(path, error),
+    }
+}

@@ -1,0 +1,135 @@
+//! Exact replacements in a text.
+
+use tool_runtime::args;
+
+use super::nearest::nearest_lines;
+
+/// The most occurrences whose lines an error lists.
+const MAX_LISTED: usize = 5;
+
+/// A replacement of a text that occurs once, or of all its occurrences.
+#[args]
+#[derive(Clone, Debug)]
+pub(super) struct Edit {
+    /// The exact text to replace, with its whitespace and without line numbers.
+    pub(super) old: String,
+    /// The text in its place.
+    pub(super) new: String,
+    /// Whether to replace all occurrences. Otherwise the text must occur exactly once.
+    #[serde(default)]
+    pub(super) all: bool,
+}
+
+/// An edited text.
+#[derive(Debug, PartialEq)]
+pub(super) struct Edited {
+    pub(super) text: String,
+    /// The number of replacements.
+    pub(super) count: usize,
+}
+
+/// Applies edits one after the other, each to the result of those before it.
+///
+/// Returns the reason, for the model, if one of them can't be applied.
+pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<Edited, String> {
+    let has_crlf = text.contains("\r\n") && text.split("\r\n").all(|line| !line.contains('\n'));
+    let mut edited = Edited { text: text.to_owned(), count: 0 };
+    for (index, edit) in edits.iter().enumerate() {
+        let name = format!("edits[{index}].old");
+        let normalize = |text: &str| match has_crlf {
+            true => text.replace("\r\n", "\n").replace('\n', "\r\n"),
+            false => text.to_owned(),
+        };
+        let (old, new) = (normalize(&edit.old), normalize(&edit.new));
+        if old.is_empty() {
+            return Err(format!("`{name}` is empty: send the text to replace."));
+        }
+        if old == new {
+            return Err(format!("`{name}` and `new` are the same: the edit changes nothing."));
+        }
+        let positions: Vec<_> = edited.text.match_indices(&old).map(|(at, _)| at).collect();
+        match positions.len() {
+            0 => return Err(format!("`{name}` does not occur. {}", nearest(&edited.text, &old))),
+            1 => {}
+            _ if edit.all => {}
+            count => {
+                let text = &edited.text;
+                let lines = positions.iter().take(MAX_LISTED).map(|at| line_of(text, *at));
+                let lines = lines.map(|line| line.to_string()).collect::<Vec<_>>().join(", ");
+                let more = if count > MAX_LISTED { ", …" } else { "" };
+                return Err(format!(
+                    "`{name}` occurs {count} times, in lines {lines}{more}: send more of the text \
+                     around it, or set `all`."
+                ));
+            }
+        }
+        edited.count += positions.len();
+        edited.text = edited.text.replace(&old, &new);
+    }
+    Ok(edited)
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.get(..at).map_or(1, |head| head.matches('\n').count() + 1)
+}
+
+fn nearest(text: &str, old: &str) -> String {
+    let Some(nearest) = nearest_lines(text, old) else {
+        return "Nothing similar was found: read the file again.".to_owned();
+    };
+    let hint = if nearest.differs_in_whitespace { " It differs only in whitespace." } else { "" };
+    format!("The nearest text:\n{}\n{hint}", nearest.numbered).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, apply};
+
+    fn edit(old: &str, new: &str) -> Edit {
+        Edit { old: old.into(), new: new.into(), all: false }
+    }
+
+    #[test]
+    fn edits_apply_to_the_result_of_earlier_edits() {
+        let edited = apply("a b", &[edit("a", "c"), edit("c b", "d")]).unwrap();
+        assert_eq!((edited.text.as_str(), edited.count), ("d", 2));
+    }
+
+    #[test]
+    fn all_occurrences_are_replaced_on_request() {
+        let edited = apply("x x x", &[Edit { all: true, ..edit("x", "xx") }]).unwrap();
+        assert_eq!((edited.text.as_str(), edited.count), ("xx xx xx", 3));
+    }
+
+    #[test]
+    fn line_breaks_follow_the_file() {
+        let edited = apply("a\r\nb\r\nc\r\n", &[edit("a\nb", "a\nx\nb")]).unwrap();
+        assert_eq!(edited.text, "a\r\nx\r\nb\r\nc\r\n");
+    }
+
+    #[test]
+    fn ambiguous_edit_lists_its_lines() {
+        let error = apply("x\ny\nx\n", &[edit("y", "z"), edit("x", "w")]).unwrap_err();
+        assert!(error.starts_with("`edits[1].old` occurs 2 times, in lines 1, 3:"), "{error}");
+    }
+
+    #[test]
+    fn missing_text_is_answered_by_the_nearest() {
+        let text = "fn main() {\n    let total = sum(&items);\n    print(total);\n}\n";
+        let error = apply(text, &[edit("let total = sum(items);", "")]).unwrap_err();
+        assert!(error.contains("2\t    let total = sum(&items);"), "{error}");
+        let error = apply(text, &[edit("let total = sum(&items);\n  print(total);", "")]);
+        let error = error.unwrap_err();
+        assert!(error.ends_with("It differs only in whitespace."), "{error}");
+        let error = apply(text, &[edit("zebra", "")]).unwrap_err();
+        assert!(error.ends_with("Nothing similar was found: read the file again."), "{error}");
+    }
+
+    #[test]
+    fn edits_without_effect_are_refused() {
+        for (old, new, expected) in [("", "a", "is empty"), ("a", "a", "changes nothing")] {
+            let error = apply("a", &[edit(old, new)]).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

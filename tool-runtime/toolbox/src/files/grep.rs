@@ -1,0 +1,279 @@
+//! The tool `grep`: the lines of files that match a regular expression.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use ignore::types::{Types, TypesBuilder};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
+
+use super::list::{PathPattern, unreadable_note};
+use super::output::Rows;
+use super::path::RelativePath;
+use super::root::{FileError, Root};
+use super::walk::Walk;
+
+/// The default number of matches that are listed.
+const DEFAULT_LIMIT: usize = 100;
+
+/// The most bytes of a line of the result.
+const MAX_LINE_LEN: usize = 300;
+
+/// The longest line that is searched, in bytes.
+const MAX_HEAP: usize = 16 * 1024 * 1024;
+
+/// A line that matches, or one near it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct GrepLine {
+    /// The path of the file within the workspace.
+    path: String,
+    /// The number of the line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Whether the line only surrounds a match.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    context: bool,
+    /// The number of matching lines, if only files are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<u64>,
+}
+
+impl From<&GrepLine> for Row {
+    fn from(line: &GrepLine) -> Self {
+        Self::new()
+            .with("path", line.path.clone())
+            .with("line", line.line)
+            .with("text", line.text.clone())
+            .with("context", line.context.then_some(true))
+            .with("matches", line.matches)
+    }
+}
+
+/// What is searched for, and where.
+pub(super) struct Search<'s> {
+    pub(super) pattern: &'s str,
+    pub(super) folder: RelativePath,
+    pub(super) glob: Option<String>,
+    pub(super) file_type: Option<String>,
+    pub(super) is_literal: bool,
+    pub(super) ignores_case: bool,
+    pub(super) lists_files: bool,
+    pub(super) includes_all: bool,
+    pub(super) context: usize,
+    pub(super) limit: Option<usize>,
+}
+
+/// The matches of one file: at most as many as are listed.
+struct FileMatches {
+    lines: Vec<GrepLine>,
+    listed: usize,
+}
+
+/// The matches of the first files.
+#[derive(Default)]
+struct Matches {
+    files: BTreeMap<RelativePath, FileMatches>,
+    listed: usize,
+}
+
+impl Matches {
+    fn add(&mut self, path: &RelativePath, matches: FileMatches, limit: usize) {
+        self.listed += matches.listed;
+        self.files.insert(path.clone(), matches);
+        while let Some(last) = self.files.last_entry()
+            && self.listed - last.get().listed >= limit
+        {
+            self.listed -= last.remove().listed;
+        }
+    }
+}
+
+impl Search<'_> {
+    pub(super) fn run(
+        &self,
+        root: &Root,
+        format: OutputFormat,
+        cancellation: CancellationToken,
+    ) -> Result<Rows<GrepLine>, ToolError> {
+        let matcher = self.matcher()?;
+        let types = self.types()?;
+        let glob = self.glob.as_deref().map(|glob| PathPattern::parse("glob", glob, &self.folder));
+        let glob = glob.transpose()?;
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        let (matches, total) = (Mutex::new(Matches::default()), AtomicU64::new(0));
+        let unsearched = AtomicU64::new(0);
+        let visitor = || {
+            let mut searcher = self.searcher();
+            let (matcher, types, glob) = (&matcher, &types, &glob);
+            let (matches, total, unsearched) = (&matches, &total, &unsearched);
+            move |path: &RelativePath| {
+                let is_searched = glob.as_ref().is_none_or(|glob| glob.matches(path))
+                    && !types.matched(path.as_str(), false).is_ignore();
+                if !is_searched {
+                    return;
+                }
+                let mut sink =
+                    Lines { search: self, path, matcher, limit, lines: vec![], count: 0 };
+                let result = root
+                    .listed_file(path)
+                    .map_err(io_error)
+                    .and_then(|(file, _)| searcher.search_file(matcher, &file, &mut sink));
+                if result.is_err() {
+                    unsearched.fetch_add(1, Ordering::Relaxed);
+                }
+                if let Some(found) = sink.finish(total) {
+                    matches.lock().unwrap_or_else(PoisonError::into_inner).add(path, found, limit);
+                }
+            }
+        };
+        let unreadable = match root.file(&self.folder) {
+            // A single file is searched whatever its name is.
+            Ok(_) => {
+                visitor()(&self.folder);
+                0
+            }
+            Err(_) => {
+                let walk = Walk { root, includes_all: self.includes_all, cancellation };
+                walk.run(&self.folder, visitor)?
+            }
+        };
+        let matches = matches.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let lines = first_matches(matches, limit);
+        let total = total.into_inner() + lines.iter().filter(|line| line.context).count() as u64;
+        let advice = "send a narrower `pattern`, `path`, `glob` or `type`, or a larger `limit`";
+        let unsearched = unsearched.into_inner();
+        Ok(Rows::new(format, lines, total, advice)?
+            .note(unreadable_note(unreadable))
+            .note((unsearched > 0).then(|| format!("[{unsearched} files can't be searched]"))))
+    }
+
+    fn matcher(&self) -> Result<RegexMatcher, ToolError> {
+        RegexMatcherBuilder::new()
+            .case_insensitive(self.ignores_case)
+            .fixed_strings(self.is_literal)
+            .line_terminator(Some(b'\n'))
+            .build(self.pattern)
+            .map_err(|error| {
+                ToolError::validation(format!(
+                    "`pattern` is not a valid regular expression: {error}. Set `literal` to \
+                     search for the text itself."
+                ))
+            })
+    }
+
+    fn types(&self) -> Result<Types, ToolError> {
+        let mut types = TypesBuilder::new();
+        types.add_defaults();
+        if let Some(name) = &self.file_type {
+            types.select(name);
+        }
+        types.build().map_err(|_| {
+            let name = self.file_type.as_deref().unwrap_or_default();
+            let text = format!("`type` {name} is unknown: send a type of ripgrep, such as `rust`.");
+            ToolError::validation(text)
+        })
+    }
+
+    fn searcher(&self) -> Searcher {
+        SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .before_context(self.context)
+            .after_context(self.context)
+            .heap_limit(Some(MAX_HEAP))
+            .line_number(!self.lists_files)
+            .build()
+    }
+}
+
+fn io_error(error: FileError) -> io::Error {
+    match error {
+        FileError::System(errno) => errno.into(),
+        _ => io::ErrorKind::InvalidInput.into(),
+    }
+}
+
+/// Returns the lines up to the last match that is listed, with the lines around it.
+fn first_matches(matches: Matches, limit: usize) -> Vec<GrepLine> {
+    let mut listed = 0;
+    let lines = matches.files.into_values().flat_map(|file| file.lines);
+    let lines = lines.take_while(|line| {
+        listed += usize::from(!line.context);
+        listed <= limit
+    });
+    lines.collect()
+}
+
+/// Collects the lines of one file.
+struct Lines<'l> {
+    search: &'l Search<'l>,
+    path: &'l RelativePath,
+    matcher: &'l RegexMatcher,
+    limit: usize,
+    lines: Vec<GrepLine>,
+    /// The number of matching lines.
+    count: u64,
+}
+
+impl Lines<'_> {
+    fn add(&mut self, number: Option<u64>, bytes: &[u8], context: bool) {
+        let text = self.excerpt(bytes);
+        let path = self.path.as_str().to_owned();
+        self.lines.push(GrepLine { path, line: number, text: Some(text), context, matches: None });
+    }
+
+    /// Returns a line, or the part of a long line around its first match.
+    fn excerpt(&self, bytes: &[u8]) -> String {
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() <= MAX_LINE_LEN {
+            return String::from_utf8_lossy(line).into_owned();
+        }
+        let start = self.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
+        let start = start.saturating_sub(MAX_LINE_LEN / 3).min(line.len() - MAX_LINE_LEN);
+        let excerpt = line.get(start..start + MAX_LINE_LEN).unwrap_or_default();
+        let text = String::from_utf8_lossy(excerpt);
+        // The ends may lie within characters.
+        format!("…{}…", text.trim_matches(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn finish(mut self, total: &AtomicU64) -> Option<FileMatches> {
+        if self.count == 0 {
+            return None;
+        }
+        if self.search.lists_files {
+            let (path, matches) = (self.path.as_str().to_owned(), Some(self.count));
+            self.lines.push(GrepLine { path, line: None, text: None, context: false, matches });
+            self.count = 1;
+        }
+        total.fetch_add(self.count, Ordering::Relaxed);
+        let listed = self.lines.iter().filter(|line| !line.context).count();
+        Some(FileMatches { lines: self.lines, listed })
+    }
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.count += 1;
+        if !self.search.lists_files && self.count <= self.limit as u64 {
+            self.add(found.line_number(), found.bytes(), false);
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> Result<bool, io::Error> {
+        if !self.search.lists_files && self.count <= self.limit as u64 {
+            self.add(line.line_number(), line.bytes(), true);
+        }
+        Ok(true)
+    }
+}

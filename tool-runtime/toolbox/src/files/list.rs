@@ -1,0 +1,159 @@
+//! The tools `file_list` and `glob`: the entries of a folder, and the files whose path matches.
+
+use std::sync::{Mutex, PoisonError};
+
+use globset::{GlobBuilder, GlobMatcher};
+use rustix::fs::FileType;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
+
+use super::error::path_error;
+use super::first::First;
+use super::output::Rows;
+use super::path::RelativePath;
+use super::root::Root;
+use super::walk::Walk;
+
+/// The most rows of a list.
+const MAX_ROWS: usize = 1000;
+
+/// The most entries that are read for a list.
+const MAX_ENTRIES: u64 = 200_000;
+
+/// An entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub(super) struct Entry {
+    /// The path within the workspace.
+    path: String,
+    /// `file`, `folder`, `link` or `other`.
+    r#type: &'static str,
+    /// The size of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+}
+
+impl From<&Entry> for Row {
+    fn from(entry: &Entry) -> Self {
+        Self::new()
+            .with("path", entry.path.clone())
+            .with("type", entry.r#type)
+            .with("bytes", entry.bytes)
+    }
+}
+
+/// Lists a folder, and the folders in it down to `depth` levels.
+pub(super) fn list(
+    root: &Root,
+    folder: &RelativePath,
+    depth: u8,
+    format: OutputFormat,
+) -> Result<Rows<Entry>, ToolError> {
+    let mut entries = First::new(MAX_ROWS);
+    let mut folders = vec![(folder.clone(), depth)];
+    let (mut count, mut unreadable) = (0, 0_u64);
+    while let Some((parent, depth)) = folders.pop() {
+        let names = match root.entries(&parent) {
+            Ok(names) => names,
+            Err(error) if parent == *folder => return Err(path_error(folder, error)),
+            Err(_) => {
+                unreadable += 1;
+                continue;
+            }
+        };
+        for (name, file_type) in names {
+            let path = parent.join(&name);
+            let (r#type, bytes) = match file_type {
+                FileType::RegularFile => {
+                    let len = root.stat(&path).ok().and_then(|stat| stat.st_size.try_into().ok());
+                    ("file", len)
+                }
+                FileType::Directory => ("folder", None),
+                FileType::Symlink => ("link", None),
+                _ => ("other", None),
+            };
+            if file_type == FileType::Directory && depth > 1 && count < MAX_ENTRIES {
+                folders.push((path.clone(), depth - 1));
+            }
+            entries.add(Entry { path: path.into_string(), r#type, bytes });
+            count += 1;
+        }
+    }
+    let (entries, total) = entries.into_sorted();
+    let advice = "list one of the folders, or call `glob` with a pattern";
+    Ok(Rows::new(format, entries, total, advice)?.note(unreadable_note(unreadable)))
+}
+
+/// A file whose path matches a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub(super) struct MatchingFile {
+    /// The path within the workspace.
+    path: String,
+}
+
+impl From<&MatchingFile> for Row {
+    fn from(file: &MatchingFile) -> Self {
+        Self::new().with("path", file.path.clone())
+    }
+}
+
+/// A pattern of paths below a folder. Without a `/`, it matches names in any folder.
+pub(super) struct PathPattern {
+    matcher: GlobMatcher,
+    matches_names: bool,
+    /// The length of the folder's path and the `/` after it.
+    prefix_len: usize,
+}
+
+impl PathPattern {
+    pub(super) fn parse(
+        argument: &str,
+        text: &str,
+        folder: &RelativePath,
+    ) -> Result<Self, ToolError> {
+        let glob = GlobBuilder::new(text.trim_start_matches("./").trim_start_matches('/'))
+            .literal_separator(true)
+            .build()
+            .map_err(|error| {
+                ToolError::validation(format!("`{argument}` is not a valid pattern: {error}."))
+            })?;
+        let prefix_len = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
+        let matches_names = !text.contains('/');
+        Ok(Self { matcher: glob.compile_matcher(), matches_names, prefix_len })
+    }
+
+    pub(super) fn matches(&self, path: &RelativePath) -> bool {
+        let below = path.as_str().get(self.prefix_len..).unwrap_or_default();
+        let name = below.rsplit('/').next().unwrap_or_default();
+        self.matcher.is_match(if self.matches_names { name } else { below })
+    }
+}
+
+/// Lists the files below a folder whose path matches a pattern.
+pub(super) fn glob(
+    root: &Root,
+    folder: &RelativePath,
+    pattern: &str,
+    includes_all: bool,
+    (format, cancellation): (OutputFormat, CancellationToken),
+) -> Result<Rows<MatchingFile>, ToolError> {
+    let pattern = PathPattern::parse("pattern", pattern, folder)?;
+    let files = Mutex::new(First::new(MAX_ROWS));
+    let unreadable = Walk { root, includes_all, cancellation }.run(folder, || {
+        |path: &RelativePath| {
+            if pattern.matches(path) {
+                let file = MatchingFile { path: path.as_str().to_owned() };
+                files.lock().unwrap_or_else(PoisonError::into_inner).add(file);
+            }
+        }
+    })?;
+    let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (files, total) = files.into_sorted();
+    let advice = "send a narrower `pattern` or `path`";
+    Ok(Rows::new(format, files, total, advice)?.note(unreadable_note(unreadable)))
+}
+
+/// Returns the note about folders that could not be read.
+pub(super) fn unreadable_note(count: u64) -> Option<String> {
+    (count > 0).then(|| format!("[{count} folders can't be read]"))
+}

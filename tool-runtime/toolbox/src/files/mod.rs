@@ -1,0 +1,129 @@
+//! Tools on the files of one folder, confined to it by the kernel.
+//!
+//! # The path of a call
+//! 1. `path.rs`: the argument becomes a relative path without `..`.
+//! 2. `root.rs`: the kernel resolves the path below the open folder of the workspace, and refuses
+//!    links, other mounts and everything but regular files and folders.
+//! 3. A tool reads: `read.rs` (with `content.rs` and `lines.rs`), `list.rs`, `grep.rs`; the latter
+//!    two by `walk.rs`.
+//! 4. Or it changes a file: `change.rs` compares the file with what the run has read
+//!    (`version.rs`), `edit.rs` computes the new content, `atomic.rs` replaces the file, and
+//!    `journal.rs` keeps both contents.
+//! 5. `recorder.rs` makes patches of the journal by `diff.rs`, and `undo.rs` reverts a turn.
+//!
+//! # Invariants
+//! - Nothing outside of the folder is read, listed or changed, whatever the arguments are and
+//!   whatever is exchanged for a link meanwhile.
+//! - A file is replaced as a whole or not at all, and never in a version that the run does not
+//!   know.
+//! - Each change is recorded as an effect of its call.
+
+mod atomic;
+mod change;
+mod content;
+mod diff;
+mod edit;
+mod error;
+mod first;
+mod grep;
+mod journal;
+mod lines;
+mod list;
+mod nearest;
+mod output;
+mod path;
+mod preview;
+mod read;
+mod recorder;
+mod root;
+mod state;
+mod tools;
+mod undo;
+mod version;
+mod walk;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::{fmt, io};
+
+pub use error::OpenError;
+pub use recorder::{DiffRecorder, Patch};
+pub use undo::UndoError;
+
+use change::Workspace;
+use journal::Journal;
+use root::Root;
+use version::Versions;
+
+/// Tools on the files of one folder: the workspace.
+///
+/// | tool | what it does |
+/// |---|---|
+/// | `file_read` | reads lines of a text file, or an image |
+/// | `file_list` | lists the entries of a folder |
+/// | `glob` | lists the files whose path matches a pattern |
+/// | `grep` | lists the lines that match a regular expression |
+/// | `file_write` | creates a file, or replaces its content |
+/// | `file_edit` | replaces exact texts in a file |
+/// | `file_move` | moves or renames a file |
+/// | `file_delete` | deletes a file |
+///
+/// The first four only read. The others ask for an approval, unless the policy
+/// [allows](tool_runtime::dispatch::Permissions::tool) them. Clones share the workspace: pass one
+/// to `tools!`, and keep another to show or undo changes.
+///
+/// ```
+/// use tool_runtime::{Dispatcher, Registry, ToolCall, tools};
+/// use tool_toolbox::Files;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("workspace-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// std::fs::write(folder.join("notes.txt"), "buy milk\n")?;
+/// let files = Files::open(&folder)?;
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![..files.clone()])?);
+/// let call = ToolCall::new("1", "file_read", r#"{"path": "notes.txt"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// assert_eq!(executions[0].result.text, "1\tbuy milk");
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Files(Arc<Workspace>);
+
+impl Files {
+    /// Opens a folder as a workspace. Links in the path of the folder itself are followed.
+    ///
+    /// The folder stays the same if it is renamed or another one takes its path.
+    ///
+    /// # Errors
+    /// Returns an error if the folder can't be opened, or if the kernel can't confine paths: that
+    /// takes Linux 5.6 and the system call `openat2`, which old container runtimes forbid.
+    ///
+    /// ```
+    /// use tool_toolbox::Files;
+    ///
+    /// let files = Files::open(std::env::temp_dir())?;
+    /// # drop(files);
+    /// # Ok::<(), tool_toolbox::OpenError>(())
+    /// ```
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let folder = folder.as_ref();
+        let root = Root::open(folder)
+            .map_err(|error: io::Error| OpenError { folder: folder.to_owned(), source: error })?;
+        Ok(Self(Arc::new(Workspace {
+            root,
+            versions: Versions::default(),
+            journal: Journal::default(),
+            change_lock: Mutex::default(),
+        })))
+    }
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Files").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! The tool `file_read`: numbered lines of a text, or an image.
+
+use std::io::{BufReader, Cursor, Read, Seek};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use encoding_rs::{Encoding, UTF_8};
+use encoding_rs_io::DecodeReaderBytesBuilder;
+use tool_runtime::{Image, ToolError, ToolErrorKind, ToolOutput};
+
+use super::content::{Content, HEAD_LEN, is_utf16};
+use super::error::{io_error, path_error};
+use super::lines::{Columns, read_line, skip_lines};
+use super::path::RelativePath;
+use super::root::Root;
+use super::version::{MAX_CONTENT, Version};
+
+/// The most lines of a result, and the default.
+const MAX_LINES: u64 = 2000;
+
+/// The most characters of a line.
+const MAX_LINE_LEN: usize = 2000;
+
+/// The most bytes of a result, less than what a policy passes on to the model by default.
+const MAX_BYTES: usize = 60_000;
+
+/// The largest image that is sent, in bytes.
+const MAX_IMAGE_LEN: u64 = 5 * 1024 * 1024;
+
+/// The lines of a file to read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LineRange {
+    /// The number of the first line, from 1.
+    pub(super) offset: u64,
+    pub(super) limit: Option<u64>,
+    /// The number of the first character of each line, from 1.
+    pub(super) column: u64,
+}
+
+/// Reads a file, in constant memory.
+pub(super) fn read(
+    root: &Root,
+    path: &RelativePath,
+    range: LineRange,
+) -> Result<(ToolOutput, Version), ToolError> {
+    let (mut file, stat) = root.file(path).map_err(|error| path_error(path, error))?;
+    let len = u64::try_from(stat.st_size).unwrap_or_default();
+    let failed = |error| io_error(path, error);
+    let mut bytes = Vec::new();
+    file.by_ref().take(MAX_CONTENT + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 <= MAX_CONTENT {
+        let version = Version::of_content(&bytes);
+        let output = match Content::detect(&bytes, true) {
+            Content::Image(media_type) => image(path, &bytes, media_type)?,
+            Content::Binary => return Err(binary(path, bytes.len() as u64)),
+            Content::Text(encoding) => text(path, Cursor::new(&bytes), encoding, range)?,
+        };
+        return Ok((output, version));
+    }
+    bytes.truncate(HEAD_LEN);
+    bytes.shrink_to_fit();
+    match Content::detect(&bytes, false) {
+        Content::Text(encoding) => {
+            file.rewind().map_err(failed)?;
+            Ok((text(path, file, encoding, range)?, Version::of_large_file(&stat)))
+        }
+        Content::Image(_) | Content::Binary => Err(binary(path, len)),
+    }
+}
+
+fn binary(path: &RelativePath, len: u64) -> ToolError {
+    let text = format!("`{path}` is a binary file of {len} bytes, not text.");
+    ToolError::new(ToolErrorKind::Failed, text)
+}
+
+fn image(
+    path: &RelativePath,
+    bytes: &[u8],
+    media_type: &'static str,
+) -> Result<ToolOutput, ToolError> {
+    let len = bytes.len() as u64;
+    if len > MAX_IMAGE_LEN {
+        let text =
+            format!("`{path}` is an image of {len} bytes; at most {MAX_IMAGE_LEN} are sent.");
+        return Err(ToolError::new(ToolErrorKind::Failed, text));
+    }
+    let image = Image { media_type: media_type.into(), base64: STANDARD.encode(bytes) };
+    Ok(ToolOutput::text(format!("{path}: {media_type}, {len} bytes")).with_image(image))
+}
+
+fn text(
+    path: &RelativePath,
+    source: impl Read,
+    encoding: &'static Encoding,
+    range: LineRange,
+) -> Result<ToolOutput, ToolError> {
+    let failed = |error| io_error(path, error);
+    let mut decoder = DecodeReaderBytesBuilder::new();
+    // A byte order mark is detected and removed. UTF-8 is passed through.
+    decoder.strip_bom(true).utf8_passthru(true);
+    if encoding != UTF_8 && !is_utf16(encoding) {
+        decoder.encoding(Some(encoding));
+    }
+    let mut reader = BufReader::with_capacity(HEAD_LEN, decoder.build(source));
+    let skipped = skip_lines(&mut reader, range.offset.saturating_sub(1)).map_err(failed)?;
+    let columns = Columns { skipped: range.column.saturating_sub(1), limit: MAX_LINE_LEN };
+    let limit = range.limit.unwrap_or(MAX_LINES).min(MAX_LINES);
+    let (mut output, mut number, mut is_crlf) = (String::new(), skipped, false);
+    let mut notes = Vec::new();
+    while let Some(line) = read_line(&mut reader, columns).map_err(failed)? {
+        if number - skipped >= limit || output.len() > MAX_BYTES {
+            let next = number + 1;
+            notes.push(format!("more lines follow: continue with `offset` {next}"));
+            break;
+        }
+        number += 1;
+        is_crlf |= line.is_crlf;
+        output.push_str(&format!("{number}\t{}\n", line.text));
+        if line.omitted > 0 {
+            let next = columns.skipped + MAX_LINE_LEN as u64 + 1;
+            notes.push(format!(
+                "line {number} has {} more characters: continue with `offset` {number}, \
+                 `limit` 1 and `column` {next}",
+                line.omitted
+            ));
+        }
+    }
+    if output.is_empty() {
+        if skipped > 0 || range.offset > 1 {
+            let text = format!("`{path}` has {skipped} lines: `offset` is {}.", range.offset);
+            return Err(ToolError::new(ToolErrorKind::Failed, text));
+        }
+        notes.push("the file is empty".to_owned());
+    }
+    if encoding != UTF_8 {
+        notes.push(format!("decoded from {}", encoding.name()));
+    }
+    if is_crlf {
+        notes.push("lines end with CRLF".to_owned());
+    }
+    for note in notes {
+        output.push_str(&format!("[{note}]\n"));
+    }
+    output.pop();
+    Ok(ToolOutput::text(output))
+}

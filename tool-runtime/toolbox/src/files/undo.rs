@@ -1,0 +1,160 @@
+//! Undoes the changes of a turn.
+
+use std::fmt;
+use std::sync::PoisonError;
+
+use tool_runtime::event::RunId;
+
+use super::Files;
+use super::atomic::{self, ChangeError, load};
+use super::change::{Workspace, change_error};
+use super::journal::{Change, JournalEntry, net_states};
+use super::path::RelativePath;
+use super::state::FileState;
+
+/// The error of undoing a turn.
+///
+/// ```
+/// use tool_runtime::event::RunId;
+/// use tool_toolbox::Files;
+///
+/// let files = Files::open(std::env::temp_dir()).unwrap();
+/// let error = files.undo(RunId::random(), 1).unwrap_err();
+/// assert!(error.to_string().starts_with("turn can't be undone: no changes of turn 1 of run "));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UndoError {
+    /// The turn changed no file.
+    NoChanges {
+        /// The id of the run.
+        run: RunId,
+        /// The number of the turn.
+        turn: u32,
+    },
+    /// The contents before the turn are no longer kept, since later changes took their place, or
+    /// were never kept, since the file was too large.
+    ContentsDropped {
+        /// The id of the run.
+        run: RunId,
+        /// The number of the turn.
+        turn: u32,
+    },
+    /// Files have changed since the turn, by a later turn or by others. Nothing was undone.
+    Changed {
+        /// The paths of the files.
+        paths: Vec<String>,
+    },
+    /// A file can't be restored. Later changes of the turn than this one were undone.
+    Failed {
+        /// The path of the file.
+        path: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl fmt::Display for UndoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("turn can't be undone: ")?;
+        match self {
+            Self::NoChanges { run, turn } => write!(f, "no changes of turn {turn} of run {run}"),
+            Self::ContentsDropped { run, turn } => {
+                write!(f, "contents before turn {turn} of run {run} are not kept")
+            }
+            Self::Changed { paths } => write!(f, "changed since: {}", paths.join(", ")),
+            Self::Failed { path, reason } => write!(f, "{path}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for UndoError {}
+
+impl Files {
+    /// Restores the files that a turn changed, and returns their paths.
+    ///
+    /// Outside of a run, all changes belong to turn 0 of the run 0. Of several turns, undo the
+    /// latest first. Folders that were created remain. Blocks the thread while files are written.
+    ///
+    /// A model that has read the files learns that they have changed when it edits them.
+    ///
+    /// # Errors
+    /// Returns an error, and changes nothing, if the turn changed nothing, if contents are no
+    /// longer kept (64 MiB are, over all turns), or if a file has changed since.
+    pub fn undo(&self, run: RunId, turn: u32) -> Result<Vec<String>, UndoError> {
+        let workspace = &self.0;
+        let _guard = workspace.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = workspace
+            .journal
+            .of_turn((run, turn))
+            .ok_or(UndoError::ContentsDropped { run, turn })?;
+        if entries.is_empty() {
+            return Err(UndoError::NoChanges { run, turn });
+        }
+        if !entries.iter().all(has_contents) {
+            return Err(UndoError::ContentsDropped { run, turn });
+        }
+        let states = net_states(entries.iter().map(|entry| &entry.change));
+        let changed = states.iter().filter(|(path, (_, last))| !workspace.is_in_state(path, *last));
+        let paths: Vec<_> = changed.map(|(path, _)| path.as_str().to_owned()).collect();
+        if !paths.is_empty() {
+            return Err(UndoError::Changed { paths });
+        }
+        for entry in entries.iter().rev() {
+            workspace.revert(&entry.change)?;
+            workspace.journal.remove(entry.number);
+        }
+        Ok(states.keys().map(|path| path.as_str().to_owned()).collect())
+    }
+}
+
+/// Whether the content before the change is known.
+fn has_contents(entry: &JournalEntry) -> bool {
+    match &entry.change {
+        Change::Content { before, .. } => before.as_ref().is_none_or(|it| it.bytes.is_some()),
+        Change::Rename { .. } => true,
+    }
+}
+
+impl Workspace {
+    fn is_in_state(&self, path: &RelativePath, state: Option<&FileState>) -> bool {
+        load(&self.root, path).is_ok_and(|current| {
+            current.map(|(current, _)| current.version) == state.map(|state| state.version)
+        })
+    }
+
+    fn revert(&self, change: &Change) -> Result<(), UndoError> {
+        let (path, result) = match change {
+            Change::Rename { from, to, .. } => (from, atomic::rename(&self.root, to, from)),
+            Change::Content { path, before, after } => {
+                (path, self.restore(path, before.as_ref(), after.as_ref()))
+            }
+        };
+        result.map_err(|error| UndoError::Failed {
+            path: path.as_str().to_owned(),
+            reason: change_error(path, error).text().to_owned(),
+        })
+    }
+
+    fn restore(
+        &self,
+        path: &RelativePath,
+        before: Option<&FileState>,
+        after: Option<&FileState>,
+    ) -> Result<(), ChangeError> {
+        let content = before.and_then(|state| Some((state.bytes.as_deref()?, state.mode)));
+        match (content, after) {
+            (None, None) => Ok(()),
+            (None, Some(after)) => atomic::remove(&self.root, path, after.version),
+            (Some((bytes, mode)), None) => {
+                atomic::create(&self.root, path, bytes, Some(mode)).map(drop)
+            }
+            (Some((bytes, _)), Some(after)) => match load(&self.root, path)? {
+                Some(current) if current.0.version == after.version => {
+                    atomic::replace(&self.root, path, bytes, &current).map(drop)
+                }
+                _ => Err(ChangeError::Conflict),
+            },
+        }
+    }
+}

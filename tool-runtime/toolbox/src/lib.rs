@@ -1,0 +1,19 @@
+//! Tools that most agents need, built on the public API of [`tool_runtime`].
+//!
+//! Each part is a value whose methods are tools, and is behind a feature:
+//!
+//! | feature | item | tools |
+//! |---|---|---|
+//! | `files` | `Files` | read, search and change the files of one folder (Linux) |
+//!
+//! The [guide] has a page for each task.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(all(feature = "files", target_os = "linux"))]
+mod files;
+#[cfg(any(doc, doctest))]
+#[path = "docs/guide.rs"]
+pub mod guide;
+
+#[cfg(all(feature = "files", target_os = "linux"))]
+pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};

@@ -1,0 +1,253 @@
+//! The tools that change files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use serde_json::{Value, json};
+use tool_runtime::event::{EffectRecord, FileChange, FileOp, Recorder};
+use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};
+
+use super::fixture::{ApprovesAll, Fixture};
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({ "path": path, "edits": [{ "old": old, "new": new }] })
+}
+
+#[tokio::test]
+async fn files_are_written_edited_moved_and_deleted() {
+    let fixture = Fixture::new();
+    let arguments = json!({ "path": "a/b/new.txt", "content": "one\n" });
+    let text = fixture.text("file_write", arguments).await;
+    assert_eq!(text, "Created a/b/new.txt (4 bytes).");
+    let text = fixture.text("file_edit", edit("a/b/new.txt", "one", "two")).await;
+    assert_eq!(text, "Edited a/b/new.txt: 1 replacement.");
+    let arguments = json!({ "path": "a/b/new.txt", "to": "c/moved.txt" });
+    let text = fixture.text("file_move", arguments).await;
+    assert_eq!(text, "Moved a/b/new.txt to c/moved.txt.");
+    assert_eq!(fixture.read("c/moved.txt"), "two\n");
+    assert_eq!(
+        fixture.text("file_delete", json!({ "path": "c/moved.txt" })).await,
+        "Deleted c/moved.txt."
+    );
+    assert!(!fixture.path("c/moved.txt").exists());
+}
+
+#[tokio::test]
+async fn changes_are_recorded_as_effects() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    let digest = "sha256:27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a";
+    let diff = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+    let execution = fixture.call("file_edit", edit("a.txt", "one", "two")).await;
+    let change = FileChange::new("a.txt", FileOp::Write).bytes_before(4).bytes_after(4);
+    assert_eq!(execution.effects, [change.digest(digest).diff(diff).into()]);
+    let execution = fixture.call("file_move", json!({ "path": "a.txt", "to": "b.txt" })).await;
+    let [EffectRecord::FileChanged(change)] = &execution.effects[..] else { panic!() };
+    assert_eq!(
+        (change.path.as_str(), &change.op),
+        ("a.txt", &FileOp::Rename { to: "b.txt".into() })
+    );
+    let execution = fixture.call("file_delete", json!({ "path": "b.txt" })).await;
+    let [EffectRecord::FileChanged(change)] = &execution.effects[..] else { panic!() };
+    assert_eq!(
+        (&change.op, change.bytes_before, change.bytes_after),
+        (&FileOp::Delete, Some(4), None)
+    );
+    let execution = fixture.call("file_edit", edit("b.txt", "one", "two")).await;
+    assert_eq!(execution.effects, []);
+}
+
+#[tokio::test]
+async fn edits_of_a_call_are_applied_together_or_not_at_all() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one two two\n");
+    let edits = json!([{ "old": "one", "new": "1" }, { "old": "two", "new": "2" }]);
+    let error = fixture.error("file_edit", json!({ "path": "a.txt", "edits": edits })).await;
+    assert!(
+        error.starts_with("`a.txt`: `edits[1].old` occurs 2 times, in lines 1, 1: "),
+        "{error}"
+    );
+    assert_eq!(fixture.read("a.txt"), "one two two\n");
+    let edits = json!([{ "old": "one", "new": "1" }, { "old": "two", "new": "2", "all": true }]);
+    let text = fixture.text("file_edit", json!({ "path": "a.txt", "edits": edits })).await;
+    assert_eq!(
+        (text.as_str(), fixture.read("a.txt").as_str()),
+        ("Edited a.txt: 3 replacements.", "1 2 2\n")
+    );
+}
+
+#[tokio::test]
+async fn replaced_file_keeps_its_permissions_and_its_other_names() {
+    let fixture = Fixture::new();
+    for mode in [0o600, 0o644, 0o755, 0o640, 0o444] {
+        let name = format!("script-{mode:o}.sh");
+        let path = fixture.path(&name);
+        fixture.write(&name, "one\n");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        fs::hard_link(&path, fixture.folder.join("link")).unwrap();
+        let before = fs::metadata(&path).unwrap();
+        fixture.text("file_write", json!({ "path": name, "content": "two\n" })).await;
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!((after.mode(), after.uid()), (before.mode(), before.uid()));
+        // A name outside of the workspace has the content of before.
+        assert_eq!(fs::read_to_string(fixture.folder.join("link")).unwrap(), "one\n");
+        fs::remove_file(fixture.folder.join("link")).unwrap();
+        fs::remove_file(path).unwrap();
+    }
+    assert_eq!(fs::read_dir(fixture.path("")).unwrap().count(), 0, "no temporary file remains");
+}
+
+#[tokio::test]
+async fn content_that_is_no_text_is_not_edited() {
+    let fixture = Fixture::new();
+    fixture.write("latin", b"Troms\xF8");
+    let error = fixture.error("file_edit", edit("latin", "Troms", "Bod")).await;
+    assert_eq!(error, "`latin` is not UTF-8 text, so it can't be edited.");
+    let error = fixture.error("file_edit", edit("missing", "a", "b")).await;
+    assert_eq!(error, "`missing` does not exist: create it by `file_write`.");
+    fixture.write("taken", "");
+    let error = fixture.error("file_move", json!({ "path": "latin", "to": "taken" })).await;
+    assert_eq!(error, "`taken` exists already: delete it first, or choose another path.");
+    let error = fixture.error("file_delete", json!({ "path": "." })).await;
+    assert_eq!(error, "`path` is empty: send the path of a file.");
+}
+
+#[tokio::test]
+async fn file_that_changed_since_it_was_read_is_not_changed() {
+    let fixture = Fixture::new();
+    for (tool, arguments) in [
+        ("file_write", json!({ "path": "a.txt", "content": "mine\n" })),
+        ("file_edit", edit("a.txt", "theirs", "mine")),
+        ("file_delete", json!({ "path": "a.txt" })),
+        ("file_move", json!({ "path": "a.txt", "to": "b.txt" })),
+    ] {
+        fixture.write("a.txt", "one\n");
+        fixture.text("file_read", json!({ "path": "a.txt", "limit": 1 })).await;
+        fixture.write("a.txt", "theirs\n");
+        let error = fixture.error(tool, arguments.clone()).await;
+        assert_eq!(error, "`a.txt` has changed since you read it: read it again.", "{tool}");
+        assert_eq!(fixture.read("a.txt"), "theirs\n", "{tool}");
+        // The refused call has evicted the memoized text.
+        let text = fixture.text("file_read", json!({ "path": "a.txt", "limit": 1 })).await;
+        assert_eq!(text, "1\ttheirs", "{tool}");
+        fixture.text(tool, arguments).await;
+    }
+    fixture.write("gone.txt", "");
+    fixture.text("file_read", json!({ "path": "gone.txt" })).await;
+    fs::remove_file(fixture.path("gone.txt")).unwrap();
+    let arguments = json!({ "path": "gone.txt", "content": "" });
+    let error = fixture.error("file_write", arguments).await;
+    assert_eq!(error, "`gone.txt` has changed since you read it: read it again.");
+}
+
+#[tokio::test]
+async fn versions_belong_to_a_run() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    let read = || ChatReply::default().call("file_read", r#"{"path": "a.txt"}"#);
+    let write =
+        || ChatReply::default().call("file_write", r#"{"path": "a.txt", "content": "mine\n"}"#);
+    let recorder = Recorder::new(1000);
+    let model = ScriptedModel::new([
+        read(),
+        ChatReply::text("It says one."),
+        write(),
+        ChatReply::text("Done."),
+    ]);
+    let agent = Agent::new(model, tools![..fixture.files.clone()])
+        .policy(Policy::new().approver(ApprovesAll))
+        .observer(recorder.clone());
+    agent.run("What does it say?").await.unwrap();
+    fixture.write("a.txt", "theirs\n");
+    agent.run("Overwrite it, whatever it says.").await.unwrap();
+    assert_eq!(fixture.read("a.txt"), "mine\n");
+    assert!(recorder.executions().iter().all(|it| it.is_success()));
+}
+
+/// Another program replaces the file all the time. If it sees its content replaced by that of a
+/// call that succeeded, then that call has read it.
+#[tokio::test]
+async fn parallel_change_is_never_overwritten() {
+    let fixture = Fixture::new();
+    fixture.write("counter", "0");
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let (path, spare) = (fixture.path("counter"), fixture.folder.join("spare"));
+    let other = {
+        let is_stopped = Arc::clone(&is_stopped);
+        thread::spawn(move || {
+            let mut replaced = Vec::new();
+            for number in 0.. {
+                if is_stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+                let external = format!("theirs {number}");
+                fs::write(&spare, &external).unwrap();
+                fs::rename(&spare, &path).unwrap();
+                // Waits for a call every other time, and is ahead of it otherwise.
+                for _ in 0..if number % 2 == 0 { 10_000 } else { number % 50 } {
+                    let content = fs::read_to_string(&path).unwrap();
+                    if content != external {
+                        replaced.push((external, content));
+                        break;
+                    }
+                }
+            }
+            replaced
+        })
+    };
+    let mut written = BTreeMap::new();
+    let mut refused = 0;
+    for round in 0..1000 {
+        let text = fixture.text("file_read", json!({ "path": "counter" })).await;
+        let content = format!("mine {round}");
+        let arguments = json!({ "path": "counter", "content": content });
+        let execution = fixture.call("file_write", arguments).await;
+        if execution.is_success() {
+            written.insert(content, text.trim_start_matches("1\t").to_owned());
+        } else {
+            let text = execution.result.text;
+            assert!(text.contains("has changed since"), "{text}");
+            refused += 1;
+        }
+    }
+    is_stopped.store(true, Ordering::Relaxed);
+    let replaced = other.join().unwrap();
+    let mut checked = 0;
+    for (external, replacement) in replaced {
+        // Several calls may have replaced the content of each other before it was seen.
+        let mut read = written.get(&replacement);
+        while let Some(earlier) = read.and_then(|content| written.get(content)) {
+            read = Some(earlier);
+        }
+        if let Some(read) = read {
+            assert_eq!(*read, external, "{replacement}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 10 && refused > 10, "{checked} checked, {refused} refused");
+    let names: Vec<_> = fs::read_dir(fixture.path("")).unwrap().collect();
+    assert_eq!(names.len(), 1, "no temporary file remains");
+}
+
+#[tokio::test]
+async fn run_reads_the_edited_text() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    let model = ScriptedModel::new([
+        ChatReply::default().call("file_read", r#"{"path": "a.txt"}"#),
+        ChatReply::default().call("file_edit", edit("a.txt", "one", "two").to_string()),
+        ChatReply::default().call("file_read", r#"{"path": "a.txt"}"#),
+        ChatReply::text("Done."),
+    ]);
+    let recorder = Recorder::new(1000);
+    let agent = Agent::new(model, tools![..fixture.files.clone()])
+        .policy(Policy::new().approver(ApprovesAll))
+        .observer(recorder.clone());
+    agent.run("Replace one by two.").await.unwrap();
+    let texts: Vec<_> = recorder.executions().into_iter().map(|it| it.result.text).collect();
+    assert_eq!(texts, ["1\tone", "Edited a.txt: 1 replacement.", "1\ttwo"]);
+}

@@ -1,0 +1,174 @@
+//! The tools `file_list`, `glob` and `grep`.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tool_runtime::tools;
+
+use super::fixture::Fixture;
+
+fn sources() -> Fixture {
+    let fixture = Fixture::new();
+    for (path, content) in [
+        ("Cargo.toml", "[package]\nname = \"demo\"\n"),
+        ("src/lib.rs", "mod deep;\n\npub fn total() -> u32 {\n    deep::sum()\n}\n"),
+        ("src/deep/mod.rs", "pub fn sum() -> u32 {\n    7\n}\n"),
+        ("src/notes.md", "The SUM of all parts.\n"),
+        ("target/out.rs", "fn sum() {}\n"),
+        (".hidden.rs", "fn sum() {}\n"),
+        (".gitignore", "/target\n*.log\n!keep.log\n"),
+        ("run.log", "sum\n"),
+        ("keep.log", "sum\n"),
+        ("src/.ignore", "*.tmp\n"),
+        ("src/a.tmp", "sum\n"),
+        ("a.tmp", "sum\n"),
+        ("binary", "sum\0sum\n"),
+    ] {
+        fixture.write(path, content);
+    }
+    fixture
+}
+
+#[tokio::test]
+async fn folder_is_listed_by_levels() {
+    let fixture = sources();
+    let list = fixture.text("file_list", json!({ "path": "src" })).await;
+    let expected = "path: src/.ignore | type: file | bytes: 6\n\
+                    path: src/a.tmp | type: file | bytes: 4\n\
+                    path: src/deep | type: folder\n\
+                    path: src/lib.rs | type: file | bytes: 53\n\
+                    path: src/notes.md | type: file | bytes: 22";
+    assert_eq!(list, expected);
+    let arguments = json!({ "path": "src", "depth": 2, "output": "json" });
+    let json: Value = serde_json::from_str(&fixture.text("file_list", arguments).await).unwrap();
+    assert_eq!(json[3], json!({ "path": "src/deep/mod.rs", "type": "file", "bytes": 30 }));
+}
+
+#[tokio::test]
+async fn patterns_match_names_or_paths() {
+    let fixture = sources();
+    for (arguments, expected) in [
+        (json!({ "pattern": "*.rs" }), &["src/deep/mod.rs", "src/lib.rs"][..]),
+        (json!({ "pattern": "src/*.rs" }), &["src/lib.rs"]),
+        (json!({ "pattern": "/src/**" }), &["src/deep/mod.rs", "src/lib.rs", "src/notes.md"]),
+        (json!({ "pattern": "*.rs", "path": "src/deep" }), &["src/deep/mod.rs"]),
+        (json!({ "pattern": "deep/*", "path": "src" }), &["src/deep/mod.rs"]),
+        (json!({ "pattern": "*.{log,tmp}" }), &["a.tmp", "keep.log"]),
+        (json!({ "pattern": "*.tmp", "path": "src" }), &[]),
+        (json!({ "pattern": "*.log", "all": true }), &["keep.log", "run.log"]),
+        (json!({ "pattern": ".hidden*", "all": true }), &[".hidden.rs"]),
+    ] {
+        let execution = fixture.call("glob", arguments.clone()).await;
+        let rows = execution.structured_value().unwrap();
+        let paths: Vec<_> =
+            rows.as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+        assert_eq!(paths, expected, "{arguments}");
+    }
+    let error = fixture.error("glob", json!({ "pattern": "[" })).await;
+    assert!(error.starts_with("`pattern` is not a valid pattern: "), "{error}");
+}
+
+#[tokio::test]
+async fn matches_are_listed_with_context_and_filters() {
+    let fixture = sources();
+    for (arguments, expected) in [
+        (
+            json!({ "pattern": "fn \\w+", "type": "rust" }),
+            "path: src/deep/mod.rs | line: 1 | text: pub fn sum() -> u32 {\n\
+             path: src/lib.rs | line: 3 | text: pub fn total() -> u32 {",
+        ),
+        (
+            json!({ "pattern": "7", "context": 1 }),
+            "path: src/deep/mod.rs | line: 1 | text: pub fn sum() -> u32 { | context: true\n\
+             path: src/deep/mod.rs | line: 2 | text: \"    7\"\n\
+             path: src/deep/mod.rs | line: 3 | text: } | context: true",
+        ),
+        (
+            json!({ "pattern": "sum", "ignore_case": true, "glob": "*.md" }),
+            "path: src/notes.md | line: 1 | text: The SUM of all parts.",
+        ),
+        (
+            json!({ "pattern": "()", "literal": true, "files_only": true }),
+            "path: src/deep/mod.rs | matches: 1\npath: src/lib.rs | matches: 2",
+        ),
+        (
+            json!({ "pattern": "sum", "path": "src/lib.rs" }),
+            "path: src/lib.rs | line: 4 | text: \"    deep::sum()\"",
+        ),
+        (json!({ "pattern": "no such text" }), "no results"),
+    ] {
+        assert_eq!(fixture.text("grep", arguments.clone()).await, expected, "{arguments}");
+    }
+    let json = fixture.text("grep", json!({ "pattern": "7", "output": "json" })).await;
+    assert_eq!(json, r#"[{"path":"src/deep/mod.rs","line":2,"text":"    7"}]"#);
+    for (arguments, expected) in [
+        (json!({ "pattern": "(" }), "`pattern` is not a valid regular expression: "),
+        (json!({ "pattern": "a", "type": "no" }), "`type` no is unknown: "),
+    ] {
+        let error = fixture.error("grep", arguments).await;
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn lists_are_cut_in_order_and_say_so() {
+    let fixture = Fixture::new();
+    for file in 0..300 {
+        fixture.write(&format!("{file:03}.txt"), "match\nother\nmatch\n");
+    }
+    let text = fixture.text("grep", json!({ "pattern": "match", "limit": 5 })).await;
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines[4], "path: 002.txt | line: 1 | text: match");
+    assert!(lines[5].starts_with("[595 of 600 are omitted: "), "{text}");
+    fixture.write("wide.txt", format!("{}needle{}", "x".repeat(9000), "y".repeat(9000)));
+    let text = fixture.text("grep", json!({ "pattern": "needle" })).await;
+    assert!(text.contains("needle") && text.len() < 500, "{text}");
+}
+
+#[tokio::test]
+async fn output_of_lists_has_the_schema_of_its_json() {
+    let fixture = sources();
+    let registry = tool_runtime::Registry::try_from(tools![..fixture.files.clone()]).unwrap();
+    for (tool, arguments) in [
+        ("file_list", json!({})),
+        ("glob", json!({ "pattern": "*" })),
+        ("grep", json!({ "pattern": "sum", "context": 1 })),
+        ("grep", json!({ "pattern": "sum", "files_only": true })),
+    ] {
+        let definition = registry.snapshot().definition(tool).unwrap().clone();
+        let schema = definition.output.expect("a schema");
+        for output in ["json", "labeled"] {
+            let mut arguments = arguments.clone();
+            arguments["output"] = output.into();
+            let value = fixture.call(tool, arguments).await.structured_value().unwrap();
+            assert!(!value.as_array().unwrap().is_empty());
+            assert!(schema.check(&value).is_empty(), "{tool} {output}: {value}");
+        }
+    }
+}
+
+/// Compares with ripgrep, if it is installed.
+#[tokio::test]
+async fn results_equal_those_of_ripgrep() {
+    let fixture = sources();
+    fixture.write("src/deep/.gitignore", "*.gen\n!a.gen\n/only\nsub/\n");
+    for path in
+        ["src/deep/b.gen", "src/deep/a.gen", "src/deep/only", "src/deep/x/only", "src/deep/sub/a"]
+    {
+        fixture.write(path, "sum\n");
+    }
+    let Ok(ripgrep) = Command::new("rg")
+        .args(["--files", "--no-require-git", "--no-ignore-parent", "--no-ignore-global"])
+        .current_dir(fixture.path(""))
+        .output()
+    else {
+        return;
+    };
+    let expected: BTreeSet<_> =
+        String::from_utf8(ripgrep.stdout).unwrap().lines().map(str::to_owned).collect();
+    let value = fixture.call("glob", json!({ "pattern": "*" })).await.structured_value().unwrap();
+    let rows = value.as_array().unwrap().iter();
+    let paths: BTreeSet<_> = rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(paths, expected);
+}

@@ -1,0 +1,90 @@
+//! Undoing the changes of a turn.
+
+use std::fs;
+
+use serde_json::json;
+use tool_runtime::event::RunId;
+use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};
+use tool_toolbox::{DiffRecorder, UndoError};
+
+use super::fixture::{ApprovesAll, Fixture};
+
+#[tokio::test]
+async fn turns_are_undone_from_the_last() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    let recorder = DiffRecorder::new(&fixture.files);
+    let write = |content: &str| {
+        let arguments = json!({ "path": "a.txt", "content": content });
+        ChatReply::default().call("file_write", arguments.to_string())
+    };
+    let model = ScriptedModel::new([
+        write("two\n").call("file_write", r#"{"path": "b.txt", "content": "new\n"}"#),
+        write("three\n"),
+        ChatReply::text("Done."),
+    ]);
+    let agent = Agent::new(model, tools![..fixture.files.clone()])
+        .policy(Policy::new().approver(ApprovesAll))
+        .observer(recorder.clone());
+    agent.run("Edit.").await.unwrap();
+    let (run, _) = recorder.turns()[0];
+    let error = fixture.files.undo(run, 1).unwrap_err();
+    assert_eq!(error.to_string(), "turn can't be undone: changed since: a.txt");
+    assert_eq!(fixture.read("b.txt"), "new\n", "nothing was undone");
+    assert_eq!(fixture.files.undo(run, 2).unwrap(), ["a.txt"]);
+    assert_eq!(fixture.read("a.txt"), "two\n");
+    assert_eq!(fixture.files.undo(run, 1).unwrap(), ["a.txt", "b.txt"]);
+    assert_eq!(fixture.read("a.txt"), "one\n");
+    assert!(!fixture.path("b.txt").exists());
+    assert!(matches!(fixture.files.undo(run, 1), Err(UndoError::NoChanges { turn: 1, .. })));
+}
+
+#[tokio::test]
+async fn change_of_others_is_not_undone() {
+    let fixture = Fixture::new();
+    fixture.text("file_write", json!({ "path": "a.txt", "content": "mine\n" })).await;
+    fixture.write("a.txt", "theirs\n");
+    let error = fixture.files.undo(RunId::default(), 0).unwrap_err();
+    assert!(matches!(error, UndoError::Changed { paths } if paths == ["a.txt"]));
+    assert_eq!(fixture.read("a.txt"), "theirs\n");
+}
+
+#[tokio::test]
+async fn large_file_is_moved_back_but_not_restored() {
+    let fixture = Fixture::new();
+    fixture.write("large", vec![b'x'; 9 * 1024 * 1024]);
+    fixture.text("file_move", json!({ "path": "large", "to": "moved" })).await;
+    assert_eq!(fixture.files.undo(RunId::default(), 0).unwrap(), ["large", "moved"]);
+    assert!(fixture.path("large").exists() && !fixture.path("moved").exists());
+    fixture.text("file_delete", json!({ "path": "large" })).await;
+    assert!(matches!(
+        fixture.files.undo(RunId::default(), 0),
+        Err(UndoError::ContentsDropped { turn: 0, .. })
+    ));
+}
+
+#[tokio::test]
+async fn deleted_file_is_restored_with_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let fixture = Fixture::new();
+    fixture.write("dir/run.sh", "#!/bin/sh\n");
+    let mode = fs::Permissions::from_mode(0o751);
+    fs::set_permissions(fixture.path("dir/run.sh"), mode).unwrap();
+    fixture.text("file_delete", json!({ "path": "dir/run.sh" })).await;
+    fs::remove_dir(fixture.path("dir")).unwrap();
+    fixture.files.undo(RunId::default(), 0).unwrap();
+    let mode = fs::metadata(fixture.path("dir/run.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o751);
+}
+
+#[tokio::test]
+async fn model_reads_again_after_an_undo() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    fixture.text("file_write", json!({ "path": "a.txt", "content": "two\n" })).await;
+    fixture.files.undo(RunId::default(), 0).unwrap();
+    let arguments = json!({ "path": "a.txt", "content": "three\n" });
+    let error = fixture.error("file_write", arguments).await;
+    assert_eq!(error, "`a.txt` has changed since you read it: read it again.");
+}

@@ -1,0 +1,110 @@
+//! Workspace tools: reads, searches and changes the files of a folder, one call at a time.
+//!
+//! Run it with `cargo run --example workspace --features toolbox -- FOLDER --call NAME JSON`, such
+//! as `-- . --call grep '{"pattern": "fn main"}'`. It needs no key and no network, and prints the
+//! execution of the call as one JSON object.
+//!
+//! | option | meaning |
+//! |---|---|
+//! | `--call NAME JSON` | runs this call |
+//! | `--session` | runs the calls of further lines `NAME JSON` of the standard input |
+//! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff |
+
+use std::error::Error;
+use std::io::{self, BufRead, IsTerminal};
+
+use tokio::task::spawn_blocking;
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
+use tool_toolbox::Files;
+
+const USAGE: &str = "usage: workspace FOLDER [--call NAME JSON] [--session] [--yes]";
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
+    let files = Files::open(&options.folder)?;
+    let approver = Terminal { approves_all: options.approves_all, asks: !options.is_session };
+    let policy = Policy::new().approver(approver).previewer(files.clone());
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![..files])?).policy(policy);
+    let mut count = 0;
+    let mut call = |name: &str, json: &str| {
+        count += 1;
+        ToolCall::new(format!("call_{count}"), name, json)
+    };
+    if let Some((name, json)) = &options.call {
+        run(&dispatcher, call(name, json)).await?;
+    }
+    if options.is_session {
+        for line in io::stdin().lock().lines() {
+            let line = line?;
+            if let Some((name, json)) = line.trim().split_once(char::is_whitespace) {
+                run(&dispatcher, call(name, json)).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs a call, and prints its execution.
+async fn run(dispatcher: &Dispatcher, call: ToolCall) -> Result<(), Box<dyn Error>> {
+    for execution in dispatcher.dispatch(vec![call]).await {
+        println!("{}", serde_json::to_string(&execution)?);
+    }
+    Ok(())
+}
+
+/// The arguments of the program.
+#[derive(Default)]
+struct Options {
+    folder: String,
+    call: Option<(String, String)>,
+    is_session: bool,
+    approves_all: bool,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
+        let mut options = Self { folder: arguments.next()?, ..Self::default() };
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--call" => options.call = Some((arguments.next()?, arguments.next()?)),
+                "--session" => options.is_session = true,
+                "--yes" => options.approves_all = true,
+                _ => return None,
+            }
+        }
+        (options.call.is_some() || options.is_session).then_some(options)
+    }
+}
+
+/// Asks the person at the terminal, if there is one.
+struct Terminal {
+    approves_all: bool,
+    asks: bool,
+}
+
+#[async_trait]
+impl Approver for Terminal {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
+        if self.approves_all {
+            return Approval::Once;
+        }
+        let arguments = request.redacted_arguments_json();
+        let question = request.preview.clone().unwrap_or(arguments);
+        eprint!("{}\n{question}\n", request.tool.name);
+        if !self.asks || !io::stdin().is_terminal() {
+            return Approval::Deny("there is no terminal to ask; `--yes` approves".into());
+        }
+        eprint!("[y/n] ");
+        let answer = spawn_blocking(|| io::stdin().lines().next()).await;
+        match answer {
+            Ok(Some(Ok(answer))) if answer.trim() == "y" => Approval::Once,
+            _ => Approval::Deny("the terminal answered no".into()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        "terminal"
+    }
+}

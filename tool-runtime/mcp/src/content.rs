@@ -8,10 +8,8 @@ use tool_runtime::{ContentPart, Image, ToolExecution};
 /// declares a schema of its output, which then is sent as structured content, too.
 pub(crate) fn call_result(mut execution: ToolExecution, has_schema: bool) -> CallToolResult {
     let is_structured = has_schema || execution.result.structured.is_some();
-    let structured = match execution.is_success() && is_structured {
-        true => execution.structured_value(),
-        false => None,
-    };
+    let structured =
+        if execution.is_success() && is_structured { execution.structured_value() } else { None };
     let is_error = !execution.is_success();
     let text = std::mem::take(&mut execution.result.text);
     let parts = std::mem::take(&mut execution.result.parts);

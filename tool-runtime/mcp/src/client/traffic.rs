@@ -110,9 +110,9 @@ impl Notices {
 
     pub(super) fn push_updated(&mut self, uri: String) {
         if self.updated_resources.len() < MAX_NOTICES {
-            drop(self.updated_resources.insert(uri))
+            self.updated_resources.insert(uri);
         } else {
-            self.dropped += 1
+            self.dropped += 1;
         }
     }
 }

@@ -55,10 +55,7 @@ impl Changes {
                 }
             };
             tokio::select! {
-                is_change = tools => match is_change {
-                    true => return Change::Tools,
-                    false => self.tools = None,
-                },
+                is_change = tools => if is_change { return Change::Tools } else { self.tools = None },
                 Ok(()) = self.prompts.changed() => return Change::Prompts,
                 change = self.resources.recv() => match change {
                     Ok(ResourceChange::List) => return Change::Resources,

@@ -201,9 +201,10 @@ impl McpRequest {
             ));
         }
         let answer = self.0.outbox.ask(input.clone()).await?;
-        match input.accepts(&answer) {
-            true => Ok(answer),
-            false => Err(ToolError::failed("The answer of the client does not fit the question.")),
+        if input.accepts(&answer) {
+            Ok(answer)
+        } else {
+            Err(ToolError::failed("The answer of the client does not fit the question."))
         }
     }
 

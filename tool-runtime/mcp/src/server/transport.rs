@@ -124,9 +124,10 @@ impl Transport<RoleServer> for StreamTransport {
         async move {
             let _unsent = unsent;
             let not_read = || io::Error::new(io::ErrorKind::TimedOut, "the client does not read");
-            let result = match is_full {
-                true => Err(not_read()),
-                false => timeout(send_timeout, sending).await.unwrap_or_else(|_| Err(not_read())),
+            let result = if is_full {
+                Err(not_read())
+            } else {
+                timeout(send_timeout, sending).await.unwrap_or_else(|_| Err(not_read()))
             };
             if result.is_err() {
                 closed.cancel();

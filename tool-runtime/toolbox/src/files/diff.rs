@@ -39,9 +39,8 @@ pub(super) fn file_diff(
     if old != new {
         // A tab ends a name with spaces, as git writes it.
         let end = |name: &str| if name.contains(' ') { "\t" } else { "" };
-        let name = |name: &str, exists: bool| match exists {
-            true => format!("{name}{}", end(name)),
-            false => "/dev/null".to_owned(),
+        let name = |name: &str, exists: bool| {
+            if exists { format!("{name}{}", end(name)) } else { "/dev/null".to_owned() }
         };
         let (old_name, new_name) =
             (name(&old_name, before.is_some()), name(&new_name, after.is_some()));

@@ -36,9 +36,12 @@ pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<Edited, String> {
     let mut edited = Edited { text: text.to_owned(), count: 0 };
     for (index, edit) in edits.iter().enumerate() {
         let name = format!("edits[{index}].old");
-        let normalize = |text: &str| match has_crlf {
-            true => text.replace("\r\n", "\n").replace('\n', "\r\n"),
-            false => text.to_owned(),
+        let normalize = |text: &str| {
+            if has_crlf {
+                text.replace("\r\n", "\n").replace('\n', "\r\n")
+            } else {
+                text.to_owned()
+            }
         };
         let (old, new) = (normalize(&edit.old), normalize(&edit.new));
         if old.is_empty() {

@@ -100,9 +100,10 @@ impl Reason {
                     Some(_) => false,
                     None => return Outcome::Unanswered,
                 };
-                let approval = match is_approved {
-                    true => Approval::Once,
-                    false => Approval::Deny("the user declined".to_owned()),
+                let approval = if is_approved {
+                    Approval::Once
+                } else {
+                    Approval::Deny("the user declined".to_owned())
                 };
                 let decision =
                     Decision::new(call.clone(), definition, arguments, approval, answered_by);

@@ -174,10 +174,8 @@ impl HttpServer {
         let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT.into_response())?;
         let body = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE.into_response())?;
         let starts = session.is_none() && parts.method == Method::POST && is_initialize(&body);
-        let starting = match starts {
-            true => Some(self.sessions.reserve().await.ok_or_else(busy)?),
-            false => None,
-        };
+        let starting =
+            if starts { Some(self.sessions.reserve().await.ok_or_else(busy)?) } else { None };
         if let Some(access) = access {
             parts.extensions.insert(access);
         }

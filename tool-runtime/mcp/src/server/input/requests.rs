@@ -79,9 +79,10 @@ impl InputRequests {
             Err(error) => return ToolError::from(error),
         };
         let questions: Vec<&str> = self.0.values().filter_map(Input::text).collect();
-        let text = match questions.is_empty() {
-            true => "The client has to provide input.".to_owned(),
-            false => questions.join("\n"),
+        let text = if questions.is_empty() {
+            "The client has to provide input.".to_owned()
+        } else {
+            questions.join("\n")
         };
         let suspended = Suspended { mcp_input_requests: self.clone(), state };
         ToolError::suspended(text, &suspended).with_source(InputRequired(suspended))

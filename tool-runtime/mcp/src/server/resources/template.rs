@@ -100,9 +100,10 @@ impl Pattern {
         let mut found = BTreeMap::new();
         for (index, variable) in self.variables.iter().enumerate() {
             let is_last = index + 1 == self.variables.len();
-            let value = match is_last {
-                true => rest.strip_suffix(variable.suffix.as_str())?,
-                false => rest.split_once(variable.suffix.as_str())?.0,
+            let value = if is_last {
+                rest.strip_suffix(variable.suffix.as_str())?
+            } else {
+                rest.split_once(variable.suffix.as_str())?.0
             };
             let is_valid = variable.has_slashes || !value.contains('/');
             if value.is_empty() || !is_valid {

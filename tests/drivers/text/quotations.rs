@@ -43,7 +43,7 @@ fn calls() -> Vec<(String, String)> {
     cases.chain(HAND_WRITTEN.map(|(name, call)| (name.into(), call.into()))).collect()
 }
 
-/// Calls with an inner tag that would be a call of its own.
+/// Calls with an inner tag that would be a call without the outer one.
 const HAND_WRITTEN: [(&str, &str); 4] = [
     (
         "tags in one line",

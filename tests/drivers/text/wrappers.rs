@@ -16,8 +16,8 @@ fn tags_around_calls_are_removed_with_them() {
     for file in files() {
         let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
         let case = Case::all(&file).swap_remove(0);
-        let alone = extract(&case.text, &lookup);
-        if WITHOUT_MARKER.contains(&name.as_str()) || alone.calls.is_empty() {
+        let unwrapped = extract(&case.text, &lookup);
+        if WITHOUT_MARKER.contains(&name.as_str()) || unwrapped.calls.is_empty() {
             continue;
         }
         for tag in ["tool_calls", "function_calls", "tools"] {
@@ -27,8 +27,8 @@ fn tags_around_calls_are_removed_with_them() {
                 format!("{}\n</{tag}>", case.text.trim_end()),
             ] {
                 let parsed = extract(&text, &lookup);
-                assert_eq!(parsed.calls, alone.calls, "{name}: {text}");
-                assert_eq!(parsed.text, alone.text, "{name}: {text}");
+                assert_eq!(parsed.calls, unwrapped.calls, "{name}: {text}");
+                assert_eq!(parsed.text, unwrapped.text, "{name}: {text}");
                 let pieces = text.split_inclusive(['>', ' ']);
                 let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
                 assert_eq!(difference, None, "{name}");

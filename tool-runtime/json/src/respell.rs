@@ -83,8 +83,8 @@ fn html(text: &str) -> Option<Respelling> {
     while let Some(at) = rest.find('&') {
         let (before, reference) = rest.split_at_checked(at)?;
         json.push_str(before);
-        let known = REFERENCES.iter().find(|(name, _)| reference.starts_with(name));
-        let (name, character) = known.unwrap_or(&("&", "&"));
+        // An ampersand that is not escaped shows that the text is not escaped throughout.
+        let (name, character) = REFERENCES.iter().find(|(name, _)| reference.starts_with(name))?;
         json.push_str(character);
         rest = reference.get(name.len()..)?;
     }

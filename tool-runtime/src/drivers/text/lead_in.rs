@@ -59,9 +59,9 @@ const DESCRIPTION: [&str; 8] =
 /// The meaning of the sentence before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeadIn {
-    /// There is none, or it announces a call.
+    /// No sentence precedes the call, or it announces a call.
     Call,
-    /// It announces a call or describes one.
+    /// The sentence announces a call or describes one.
     Doubtful,
     Example,
 }

@@ -1,8 +1,8 @@
 //! Tracks whether a position in a text is quoted.
 //!
 //! Inline code, quotation marks, Markdown quotations, list items, rows of tables and indented
-//! blocks quote a call. Tags and comments that do so are a format of their own
-//! (`formats/aside.rs`), and fences have their rules in `fence.rs`.
+//! blocks quote a call. Tags and comments that do so are the format `aside`,
+//! and fences have their rules in `fence.rs`.
 
 use memchr::memrchr;
 

@@ -50,7 +50,7 @@ impl Format for Aside {
         let marker =
             markers.filter(|marker| input.text.starts_with(marker)).max().ok_or(NoMatch::Text)?;
         if marker == COMMENT {
-            return until(COMMENT_END, input);
+            return match_until(COMMENT_END, input);
         }
         let after = input.text.get(marker.len()..).unwrap_or_default();
         // The tag may be in the plural.
@@ -61,11 +61,12 @@ impl Format for Aside {
             _ => return Err(NoMatch::Text),
         }
         let end_marker = format!("</{}{plural}>", marker.trim_start_matches('<'));
-        until(&end_marker, input)
+        match_until(&end_marker, input)
     }
 }
 
-fn until(end_marker: &str, input: Input<'_>) -> Result<Match, NoMatch> {
+/// Returns the text up to and including its end marker.
+fn match_until(end_marker: &str, input: Input<'_>) -> Result<Match, NoMatch> {
     match memmem::find(input.text.as_bytes(), end_marker.as_bytes()) {
         Some(at) => Ok(Match::Text { end: at + end_marker.len() }),
         None if !input.is_complete => Err(NoMatch::Incomplete),

@@ -22,7 +22,7 @@ const MESSAGE: &str = "<|message|>";
 const ENDS: &[&str] = &["<|end|>", "<|call|>", "<|return|>"];
 const BEGINS: &[&str] = &["<|start|>", "<|channel|>"];
 
-/// What remains of the parts of a reply without their special tokens.
+/// The words that begin the parts of a reply once its special tokens are removed.
 const ANALYSIS: &str = "analysis";
 const PLAIN_FINAL: &str = "assistantfinal";
 const PLAIN_COMMENTARY: &str = "assistantcommentary to=functions.";

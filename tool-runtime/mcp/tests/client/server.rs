@@ -110,6 +110,7 @@ impl Server {
 }
 
 /// Answers a request.
+#[expect(clippy::needless_pass_by_value, reason = "callers build the value in place")]
 pub(crate) fn answer(request: &Value, result: Value) -> Vec<Action> {
     vec![Action::Send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }))]
 }
@@ -121,6 +122,7 @@ pub(crate) fn error(request: &Value, code: i64, message: &str) -> Vec<Action> {
 }
 
 /// Creates a notification.
+#[expect(clippy::needless_pass_by_value, reason = "callers build the value in place")]
 pub(crate) fn notification(method: &str, params: Value) -> Action {
     Action::Send(json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }

@@ -43,8 +43,7 @@ use super::wire::stdio::{BoxReader, BoxWriter};
 /// ```
 ///
 /// # Trust
-/// A server is untrusted: see [`Trust`], [`pins`](Self::pins) and the guide page on
-/// [trust](crate::guide::trust).
+/// A server is untrusted: see [`Trust`] and [`pins`](Self::pins).
 #[derive(Clone)]
 #[must_use = "the client does nothing until `connect` is called"]
 pub struct McpClient {

@@ -18,6 +18,7 @@ use super::wire::WireError;
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// The cause of a request that failed in the transport.
+#[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only HTTP tells these apart"))]
 pub(super) enum HttpFailure {
     /// The server refused the request, with its challenge if it sent one.
     Unauthorized(Option<String>),

@@ -1,5 +1,13 @@
 //! The guide: one page for each task.
 
+#[cfg(feature = "client")]
+#[doc = include_str!("guide/client.md")]
+pub mod client {}
+
+#[cfg(feature = "client")]
+#[doc = include_str!("guide/trust.md")]
+pub mod trust {}
+
 #[cfg(feature = "server")]
 #[doc = include_str!("guide/server.md")]
 pub mod server {}

@@ -188,8 +188,8 @@ async fn notifications_reach_the_steering_as_untrusted_and_bounded() {
     server.send(notification("notifications/resources/updated", updated));
     wait_until(|| steering.len() == 2).await;
     assert_eq!(*events.lock().unwrap(), ["warning: disk full"]);
-    for _ in 0..20_000 {
-        server.send(log(&"x".repeat(5_000)));
+    for _ in 0..12_000 {
+        server.send(log(&"x".repeat(500)));
     }
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(steering.len() <= 100);

@@ -3,6 +3,7 @@
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
     clippy::or_fun_call,
     clippy::panic,
     clippy::string_slice,
@@ -18,5 +19,6 @@ mod input;
 mod lists;
 mod model_tools;
 mod processes;
+mod resources;
 mod server;
 mod trust;

@@ -1,0 +1,117 @@
+//! Resources, prompts and completion, for the program and for a model.
+
+use serde_json::{Value, json};
+use tool_mcp::McpError;
+use tool_runtime::message::ResourceData;
+
+use crate::server::{
+    Action, Server, answer, call, connect, error, handshake, names, notification, wait_until,
+};
+
+fn script(message: &Value) -> Vec<Action> {
+    if let Some(actions) = handshake(message, false) {
+        return actions;
+    }
+    let params = &message["params"];
+    match message["method"].as_str() {
+        Some("tools/list") => answer(message, json!({ "tools": [] })),
+        Some("resources/list") if params["cursor"].is_null() => answer(
+            message,
+            json!({
+                "resources": [{ "uri": "file:///a", "name": "a", "description": "First\u{202e}." }, 5],
+                "nextCursor": "2",
+            }),
+        ),
+        Some("resources/list") => {
+            answer(message, json!({ "resources": [{ "uri": "file:///b", "name": "b" }] }))
+        }
+        Some("resources/read") if params["uri"] == "file:///a" => answer(
+            message,
+            json!({
+                "contents": [
+                    { "uri": "file:///a", "mimeType": "text/plain", "text": "Hello" },
+                    { "uri": "file:///a", "blob": "aGk=" },
+                ],
+            }),
+        ),
+        Some("resources/read") => error(message, -32002, "no such resource"),
+        Some("resources/templates/list") => answer(
+            message,
+            json!({
+                "resourceTemplates": [{ "uriTemplate": "file:///{path}", "name": "files" }],
+            }),
+        ),
+        Some("prompts/list") => answer(message, json!({ "prompts": [{ "name": "review" }] })),
+        Some("prompts/get") => {
+            let text = format!("Review {}", params["arguments"]["code"]);
+            let content = json!({ "type": "text", "text": text });
+            answer(message, json!({ "messages": [{ "role": "user", "content": content }] }))
+        }
+        Some("completion/complete") => {
+            let value = params["argument"]["value"].as_str().unwrap();
+            let values = [format!("{value}a"), format!("{value}b")];
+            answer(message, json!({ "completion": { "values": values } }))
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn resources_prompts_and_completion_are_requested() {
+    let server = Server::default();
+    let (_registry, connection) = connect(server.simple(script)).await;
+    let resources = connection.resources().await.unwrap();
+    let uris: Vec<_> = resources.iter().map(|resource| resource.uri.as_str()).collect();
+    assert_eq!(uris, ["file:///a", "file:///b"]);
+    let contents = connection.read_resource("file:///a").await.unwrap();
+    assert_eq!(contents[0].data, ResourceData::Text("Hello".into()));
+    assert_eq!(contents[1].data, ResourceData::Base64("aGk=".into()));
+    let failed = connection.read_resource("file:///x").await.unwrap_err();
+    assert!(matches!(failed, McpError::Rpc { code: -32002, .. }), "{failed}");
+    assert_eq!(connection.resource_templates().await.unwrap()[0].uri_template, "file:///{path}");
+    assert_eq!(connection.prompts().await.unwrap()[0].name, "review");
+    let messages = connection.prompt("review", [("code", "x")]).await.unwrap();
+    assert_eq!(messages[0].text(), "Review \"x\"");
+    let values = connection.complete_prompt("review", "code", "x").await.unwrap();
+    assert_eq!(values, ["xa", "xb"]);
+    let values = connection.complete_resource("file:///{path}", "path", "y").await.unwrap();
+    assert_eq!(values, ["ya", "yb"]);
+}
+
+#[tokio::test]
+async fn model_reads_resources_as_untrusted_text() {
+    let (registry, _) = connect(Server::default().simple(script).resource_tools()).await;
+    assert_eq!(names(&registry), ["s__list_resources", "s__read_resource"]);
+    let list = call(&registry, "s__list_resources", "{}").await.result.text;
+    assert!(list.contains("file:///a: First.\nfile:///b: b"), "{list}");
+    let read = call(&registry, "s__read_resource", r#"{"uri": "file:///a"}"#).await;
+    let text = read.result.parts[0].plain_text().into_owned();
+    assert!(text.contains("<untrusted source=\"MCP server s\">\nHello"), "{text}");
+    let failed = call(&registry, "s__read_resource", r#"{"uri": "file:///x"}"#).await;
+    assert!(failed.result.text.contains("no such resource"), "{}", failed.result.text);
+}
+
+#[tokio::test]
+async fn subscription_is_requested_in_the_way_of_the_revision() {
+    for is_modern in [false, true] {
+        let server = Server::default();
+        let client = server.simple(move |message| match handshake(message, is_modern) {
+            Some(actions) => actions,
+            None if message["method"] == "tools/list" => answer(message, json!({ "tools": [] })),
+            None => Vec::new(),
+        });
+        let (_registry, connection) = connect(client).await;
+        connection.subscribe("file:///a").await.unwrap();
+        if is_modern {
+            let has_uri = |request: &Value| {
+                request["params"]["notifications"]["resourceSubscriptions"] == json!(["file:///a"])
+            };
+            wait_until(|| server.received("subscriptions/listen").iter().any(has_uri)).await;
+        } else {
+            let params = &server.received("resources/subscribe")[0]["params"];
+            assert_eq!(params["uri"], "file:///a");
+        }
+        let updated = json!({ "uri": "file:///a" });
+        server.send(notification("notifications/resources/updated", updated));
+    }
+}

@@ -43,7 +43,7 @@ pub struct ApprovalRequest {
     pub tool: Arc<ToolDefinition>,
     /// The provider of the tool, if it has one.
     pub provider: Option<String>,
-    /// What the call would do, by a [`Previewer`](super::Previewer) of the policy, to show to a
+    /// The preview of the call by a [`Previewer`](super::Previewer) of the policy, to show to a
     /// person. Secrets are redacted, and deceptive characters are made
     /// [visible](crate::message::visible).
     pub preview: Option<String>,

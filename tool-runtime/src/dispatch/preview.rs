@@ -27,7 +27,8 @@ use crate::message::visible;
 /// #[async_trait]
 /// impl Previewer for Sizes {
 ///     async fn preview(&self, request: &ApprovalRequest) -> Option<String> {
-///         let path = request.arguments["path"].as_str().filter(|_| request.tool.name == "delete")?;
+///         let is_delete = request.tool.name == "delete";
+///         let path = request.arguments["path"].as_str().filter(|_| is_delete)?;
 ///         Some(format!("{path} has {} bytes", std::fs::metadata(path).map_or(0, |it| it.len())))
 ///     }
 /// }

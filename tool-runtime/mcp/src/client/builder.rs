@@ -252,6 +252,18 @@ impl McpClient {
     ///
     /// # Cancellation
     /// Dropping the future ends the connection.
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), tool_mcp::McpError> {
+    /// use tool_mcp::McpClient;
+    /// use tool_runtime::Registry;
+    ///
+    /// let registry = Registry::new();
+    /// let docs = McpClient::http("http://127.0.0.1:3001/mcp").connect("docs", &registry).await?;
+    /// println!("{:?}", docs.tools().await.registered);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn connect(
         self,
         name: impl Into<String>,

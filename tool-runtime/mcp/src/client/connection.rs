@@ -75,6 +75,13 @@ impl McpConnection {
     }
 
     /// Returns which tools are registered, and why others are not.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// println!("{:?}", docs.tools().await.registered);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn tools(&self) -> ToolsReport {
         self.link.catalog.lock().await.report.clone()
     }
@@ -86,6 +93,13 @@ impl McpConnection {
     /// # Errors
     /// The connection is down, or the server does not return a valid list in time. Then the
     /// previous tools stay registered.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// println!("{:?}", docs.refresh().await?.registered);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn refresh(&self) -> Result<ToolsReport, McpError> {
         let session = self.link.connected()?;
         self.link.refresh(&session).await?;
@@ -128,6 +142,13 @@ impl McpConnection {
     ///
     /// # Cancellation
     /// Dropping the future does not stop the end of the connection.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// docs.disconnect().await;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn disconnect(&self) {
         self.link.stopped.cancel();
         self.link.closed.cancelled().await;

@@ -73,7 +73,7 @@ pub enum ElicitationKind {
     },
     /// A visit to a web page. Show the address, and open it only if the user agrees.
     Url {
-        /// The address.
+        /// The address that the user should open.
         url: String,
     },
 }
@@ -92,7 +92,7 @@ pub enum ElicitationKind {
 pub enum ElicitationAnswer {
     /// The user agrees, with the content of the form. The content of a URL is ignored.
     Accept(Value),
-    /// The user declines.
+    /// The user declines the request.
     Decline,
     /// The user made no choice.
     Cancel,
@@ -121,7 +121,7 @@ pub enum ElicitationAnswer {
 /// ```
 #[async_trait]
 pub trait ElicitationHandler: Send + Sync {
-    /// Answers a question.
+    /// Answers a question of a server.
     async fn elicit(&self, request: Elicitation) -> ElicitationAnswer;
 }
 

@@ -38,7 +38,7 @@ pub enum McpError {
     Spawn {
         /// The name of the connection.
         server: String,
-        /// The program.
+        /// The program that could not be started.
         program: String,
         /// The error of the system.
         error: std::io::Error,
@@ -66,7 +66,7 @@ pub enum McpError {
         server: String,
         /// The request, such as `tools/list`.
         operation: &'static str,
-        /// The time limit.
+        /// The time limit that was exceeded.
         limit: Duration,
     },
     /// The connection is down.
@@ -80,7 +80,7 @@ pub enum McpError {
     ConnectionLost {
         /// The name of the connection.
         server: String,
-        /// The request.
+        /// The method of the request.
         operation: &'static str,
     },
     /// The server answered with an error.
@@ -88,7 +88,7 @@ pub enum McpError {
     Rpc {
         /// The name of the connection.
         server: String,
-        /// The request.
+        /// The method of the request.
         operation: &'static str,
         /// The JSON-RPC error code.
         code: i32,
@@ -100,9 +100,9 @@ pub enum McpError {
     InvalidAnswer {
         /// The name of the connection.
         server: String,
-        /// The request.
+        /// The method of the request.
         operation: &'static str,
-        /// The violation.
+        /// The violation of the protocol.
         reason: String,
     },
     /// The transport failed to deliver the request.
@@ -110,7 +110,7 @@ pub enum McpError {
     Transport {
         /// The name of the connection.
         server: String,
-        /// The request.
+        /// The method of the request.
         operation: &'static str,
         /// The error of the transport.
         reason: String,

@@ -20,7 +20,7 @@ use super::pins::DefinitionChange;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum McpEvent {
-    /// The handshake succeeded.
+    /// The handshake with the server succeeded.
     Connected {
         /// The negotiated revision of the protocol, such as `2025-11-25`.
         revision: String,

@@ -13,7 +13,7 @@ use super::pins::{PinStore, Pins};
 /// A change is written to a second file, which then replaces the first. Several processes should
 /// not write to one file at once: the last one wins.
 ///
-/// ```no_run
+/// ```
 /// use tool_mcp::{McpClient, PinFile};
 ///
 /// let client = McpClient::stdio("my-server").pins(PinFile::new("mcp-pins.json"));

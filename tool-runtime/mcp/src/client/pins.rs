@@ -62,7 +62,7 @@ pub struct DefinitionChange {
     /// The difference from the pinned definition, line by line, for a person. Deceptive characters
     /// are [visible](tool_runtime::message::visible).
     pub diff: String,
-    /// The new definition.
+    /// The new definition of the tool.
     pub new: PinnedDefinition,
 }
 
@@ -81,7 +81,7 @@ pub enum ChangeKind {
     Changed,
     /// The definition of a tool that is gone appeared under a new name.
     Renamed {
-        /// The previous name.
+        /// The previous name of the tool.
         from: String,
     },
     /// The tool is new, and the client

@@ -146,6 +146,15 @@ impl McpConnection {
     ///
     /// # Errors
     /// The connection is down, or the server does not return a valid list.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// for template in docs.resource_templates().await? {
+    ///     println!("{}", template.uri_template);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn resource_templates(&self) -> Result<Vec<McpResourceTemplate>, McpError> {
         self.list(ListKind::Templates).await
     }
@@ -154,14 +163,31 @@ impl McpConnection {
     ///
     /// # Errors
     /// The connection is down, or the server does not return a valid list.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// for prompt in docs.prompts().await? {
+    ///     println!("{}", prompt.name);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn prompts(&self) -> Result<Vec<McpPrompt>, McpError> {
         self.list(ListKind::Prompts).await
     }
 
-    /// Reads a resource. Its content is untrusted.
+    /// Reads a resource of the server. Its content is untrusted.
     ///
     /// # Errors
     /// The connection is down, or the server does not return the resource.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// let contents = docs.read_resource("file:///notes.md").await?;
+    /// println!("{} parts", contents.len());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn read_resource(
         &self,
         uri: impl Into<String>,
@@ -212,6 +238,14 @@ impl McpConnection {
     ///
     /// # Errors
     /// The connection is down, or the server does not return suggestions.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// let languages = docs.complete_prompt("review", "language", "ru").await?;
+    /// println!("{languages:?}");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn complete_prompt(
         &self,
         prompt: impl Into<String>,
@@ -225,6 +259,14 @@ impl McpConnection {
     ///
     /// # Errors
     /// The connection is down, or the server does not return suggestions.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// let paths = docs.complete_resource("file:///{path}", "path", "no").await?;
+    /// println!("{paths:?}");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn complete_resource(
         &self,
         uri_template: impl Into<String>,
@@ -240,6 +282,13 @@ impl McpConnection {
     ///
     /// # Errors
     /// The connection is down, or the server refuses the subscription.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// docs.subscribe("file:///notes.md").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<(), McpError> {
         self.set_subscription(uri.into(), true).await
     }
@@ -248,6 +297,13 @@ impl McpConnection {
     ///
     /// # Errors
     /// The connection is down, or the server refuses.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// docs.unsubscribe("file:///notes.md").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn unsubscribe(&self, uri: impl Into<String>) -> Result<(), McpError> {
         self.set_subscription(uri.into(), false).await
     }

@@ -19,7 +19,7 @@ pub enum McpStatus {
     },
     /// The connection was lost. It is established again in the background.
     Down {
-        /// The last error.
+        /// The error of the last attempt.
         reason: String,
     },
     /// The connection has ended for good.

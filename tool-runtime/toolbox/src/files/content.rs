@@ -1,4 +1,4 @@
-//! What a file contains, by its first bytes: an image, other binary data, or text in an encoding.
+//! Detects the content of a file by its first bytes: an image, other binary data, or encoded text.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};

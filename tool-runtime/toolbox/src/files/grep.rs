@@ -57,7 +57,7 @@ impl From<&GrepLine> for Row {
     }
 }
 
-/// What is searched for, and where.
+/// A pattern and the files to search for it.
 pub(super) struct Search<'s> {
     pub(super) pattern: &'s str,
     pub(super) folder: RelativePath,
@@ -240,7 +240,7 @@ impl Lines<'_> {
         let start = start.saturating_sub(MAX_LINE_LEN / 3).min(line.len() - MAX_LINE_LEN);
         let excerpt = line.get(start..start + MAX_LINE_LEN).unwrap_or_default();
         let text = String::from_utf8_lossy(excerpt);
-        // The ends may lie within characters.
+        // The excerpt may start or end inside a character.
         format!("…{}…", text.trim_matches(char::REPLACEMENT_CHARACTER))
     }
 

@@ -49,7 +49,7 @@ pub enum UndoError {
     Failed {
         /// The path of the file.
         path: String,
-        /// The reason.
+        /// The reason why it was not restored.
         reason: String,
     },
 }

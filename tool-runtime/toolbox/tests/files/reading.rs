@@ -125,9 +125,9 @@ async fn read_large_file(bytes: u64) {
     let text = fixture.text("file_read", json!({ "path": "wide.log" })).await;
     let characters = bytes / 1024 * 1024 - 2000;
     assert!(text.contains(&format!("line 1 has {characters} more characters")), "{text}");
-    let grown = peak_memory() - before;
-    assert!(grown < 48 * 1024, "{grown} KiB for {bytes} bytes");
-    println!("{bytes} bytes: {grown} KiB");
+    let memory_growth = peak_memory() - before;
+    assert!(memory_growth < 48 * 1024, "{memory_growth} KiB for {bytes} bytes");
+    println!("{bytes} bytes: {memory_growth} KiB");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use tool_runtime::{Dispatcher, Registry};
 
 /// The caller of a request and what it may use.
 ///
-/// An [authentication hook](crate::McpServer::authenticate) returns it. Sessions, saved states and
+/// The authentication hook of a router returns it. Sessions, saved states and
 /// tasks belong to the principal: no other principal can use them.
 ///
 /// ```

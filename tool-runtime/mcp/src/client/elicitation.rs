@@ -110,10 +110,10 @@ pub enum ElicitationAnswer {
 /// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler};
 /// use tool_runtime::async_trait;
 ///
-/// struct Nobody;
+/// struct DeclineAll;
 ///
 /// #[async_trait]
-/// impl ElicitationHandler for Nobody {
+/// impl ElicitationHandler for DeclineAll {
 ///     async fn elicit(&self, _: Elicitation) -> ElicitationAnswer {
 ///         ElicitationAnswer::Decline
 ///     }

@@ -81,7 +81,7 @@ pub(crate) enum ResourceChange {
 /// use tool_runtime::message::ResourceData;
 ///
 /// async fn read(request: ResourceRequest) -> Result<ResourceData, ToolError> {
-///     let principal = request.request.principal().unwrap_or("nobody");
+///     let principal = request.request.principal().unwrap_or("anonymous");
 ///     Ok(ResourceData::Text(format!("{} for {principal}", request.uri)))
 /// }
 /// ```

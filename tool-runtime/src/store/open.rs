@@ -37,11 +37,13 @@ fn open_file(path: &Path) -> Result<Connection, OpenFailure> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // Before any change, because the file may belong to another program.
     migrate(&mut connection)?;
-    if connection.is_readonly("main")? {
-        // A read-only file has the log that it was written with.
-        return Ok(connection);
+    match enable_wal(&connection) {
+        // A read-only file keeps the log that it was written with.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
+            return Ok(connection);
+        }
+        enabled => enabled?,
     }
-    enable_wal(&connection)?;
     // With a write-ahead log, a level below FULL syncs only now and then: a power failure could
     // undo an acknowledged save.
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -60,7 +62,7 @@ pub(super) fn in_memory() -> Result<Connection, OpenError> {
 /// Enables the write-ahead log (WAL): one sync for each change, and readers do not block writers.
 ///
 /// Enabling it needs exclusive access, for which SQLite does not wait, whatever its timeout.
-fn enable_wal(connection: &Connection) -> Result<(), OpenFailure> {
+fn enable_wal(connection: &Connection) -> rusqlite::Result<()> {
     let start = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
@@ -70,7 +72,7 @@ fn enable_wal(connection: &Connection) -> Result<(), OpenFailure> {
             {
                 sleep(Duration::from_millis(5));
             }
-            result => return Ok(result?),
+            result => return result,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Session store in an SQLite file.
+//! Session store in an SQLite file, and further tables in the same file.
 //!
 //! The store does not interpret conversations: messages are JSON texts in their order, and the
 //! state of the run is an opaque text. The tables are in `schema.rs`. Opening a file runs the
@@ -8,6 +8,8 @@
 //! An altered file is an error and never another conversation: every row has a checksum
 //! (`checksum.rs`, `row.rs`), and a session is missing only if the list of names is complete
 //! (`names.rs`). A read-only file can be read (`read_only.rs`).
+//!
+//! Other parts of a program keep tables of their own in the file (`tables.rs`).
 
 mod checksum;
 mod error;
@@ -17,11 +19,12 @@ mod read_only;
 mod row;
 mod schema;
 mod session_table;
+mod tables;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -29,6 +32,9 @@ use rusqlite::Connection;
 use tokio::task::spawn_blocking;
 
 pub use error::OpenError;
+/// The version of the crate `rusqlite` that this crate uses, for operations on [`SqliteTables`].
+pub use rusqlite;
+pub use tables::{SqliteError, SqliteTables};
 
 use crate::agent::session::{
     SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
@@ -81,6 +87,8 @@ use crate::agent::session::{
 pub struct Sqlite {
     // One connection is enough: SQLite allows one writer at a time, and reading a session is quick.
     connection: Arc<Mutex<Connection>>,
+    /// `None` in memory.
+    path: Option<Arc<Path>>,
     locks: SessionLocks,
 }
 
@@ -113,13 +121,9 @@ impl Sqlite {
     /// # }
     /// ```
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        let path = path.as_ref().to_owned();
-        let opened = spawn_blocking({
-            let path = path.clone();
-            move || open::file(&path)
-        });
-        let stopped = |source| OpenError::Unavailable { path, source: Box::new(source) };
-        Ok(Self::new(opened.await.map_err(stopped)??))
+        let path = path.as_ref();
+        let connection = open_in_background(path.to_owned()).await?;
+        Ok(Self::new(connection, Some(path.into())))
     }
 
     /// Creates a store in memory, which ends with the process; for tests of programs that use a
@@ -142,11 +146,59 @@ impl Sqlite {
     /// # Errors
     /// [`OpenError::Unavailable`] if there is not enough memory.
     pub fn in_memory() -> Result<Self, OpenError> {
-        open::in_memory().map(Self::new)
+        Ok(Self::new(open::in_memory()?, None))
     }
 
-    fn new(connection: Connection) -> Self {
-        Self { connection: Arc::new(Mutex::new(connection)), locks: SessionLocks::new() }
+    fn new(connection: Connection, path: Option<Arc<Path>>) -> Self {
+        Self { connection: Arc::new(Mutex::new(connection)), path, locks: SessionLocks::new() }
+    }
+
+    /// Creates, or opens, tables of another part of the program in this file.
+    ///
+    /// `part` names the part, and `migrations` are the statements that lead from each version of
+    /// its tables to the next. Those that the file does not have yet are run, in one transaction.
+    /// Never change or remove a migration that a program in use has run: append another. The names
+    /// of tables begin with the name of the part, so that they never collide with those of others.
+    ///
+    /// # Errors
+    /// - [`OpenError::UnsupportedVersion`] if the file has more migrations of this part.
+    /// - [`OpenError::Unavailable`] if a migration fails, or if the file can't be written.
+    ///
+    /// ```
+    /// use tool_runtime::store::{OpenError, Sqlite};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// const MIGRATIONS: &[&str] = &[
+    ///     "CREATE TABLE notes (text TEXT NOT NULL) STRICT",
+    ///     "ALTER TABLE notes ADD COLUMN author TEXT",
+    /// ];
+    /// let store = Sqlite::in_memory()?;
+    /// store.tables("notes", MIGRATIONS).await?;
+    ///
+    /// // A program of an earlier version refuses the tables.
+    /// let error = store.tables("notes", &MIGRATIONS[..1]).await.unwrap_err();
+    /// assert!(matches!(error, OpenError::UnsupportedVersion { version: 2, supported: 1, .. }));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn tables(
+        &self,
+        part: &'static str,
+        migrations: &'static [&'static str],
+    ) -> Result<SqliteTables, OpenError> {
+        let (path, connection) = match &self.path {
+            Some(path) => {
+                let connection = open_in_background(path.to_path_buf()).await?;
+                (path.to_path_buf(), Arc::new(Mutex::new(connection)))
+            }
+            None => (PathBuf::from(":memory:"), Arc::clone(&self.connection)),
+        };
+        let open = move || SqliteTables::open(part, migrations, connection);
+        match spawn_blocking(open).await {
+            Ok(opened) => opened.map_err(|failure| failure.at(&path)),
+            Err(source) => Err(OpenError::Unavailable { path, source: Box::new(source) }),
+        }
     }
 
     /// Runs an operation on the blocking pool.
@@ -160,6 +212,15 @@ impl Sqlite {
             move || operation(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
         spawn_blocking(operation).await.map_err(SessionError::unavailable)?
     }
+}
+
+async fn open_in_background(path: PathBuf) -> Result<Connection, OpenError> {
+    let opened = spawn_blocking({
+        let path = path.clone();
+        move || open::file(&path)
+    });
+    let stopped = |source| OpenError::Unavailable { path, source: Box::new(source) };
+    opened.await.map_err(stopped)?
 }
 
 #[async_trait]

@@ -4,4 +4,5 @@
 mod folder;
 pub(super) mod kills;
 mod read_only;
+mod tables;
 mod versions;

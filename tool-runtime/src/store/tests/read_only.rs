@@ -20,14 +20,14 @@ async fn file_that_cannot_be_written_is_read() {
     store.save("ada", SessionWrite::create().messages(0, &messages)).await.unwrap();
     // With the log of another connection, and without one.
     let before = fs::read(&file).unwrap();
-    let with_log = Sqlite::new(read_only::open(&file).unwrap());
+    let with_log = Sqlite::new(read_only::open(&file).unwrap(), None);
     assert_eq!(with_log.load("ada").await.unwrap().unwrap().messages, messages);
     // The last connection writes the log to the file.
     drop(with_log);
     drop(store);
     assert!(fs::read(&file).unwrap() != before);
     let before = fs::read(&file).unwrap();
-    let store = Sqlite::new(read_only::open(&file).unwrap());
+    let store = Sqlite::new(read_only::open(&file).unwrap(), None);
     assert_eq!(store.load("ada").await.unwrap().unwrap().messages, messages);
     assert_eq!(store.load("bob").await.unwrap(), None);
     assert_eq!(store.list(SessionQuery::all()).await.unwrap().len(), 1);
@@ -44,7 +44,7 @@ async fn file_that_cannot_be_written_is_read() {
 async fn earlier_version_that_cannot_be_written_is_read() {
     let folder = Folder::new();
     fs::write(folder.file(), FIRST).unwrap();
-    let store = Sqlite::new(read_only::open(&folder.file()).unwrap());
+    let store = Sqlite::new(read_only::open(&folder.file()).unwrap(), None);
     let migrated = folder.file().with_file_name("migrated.db");
     fs::write(&migrated, FIRST).unwrap();
     let expected = Sqlite::open(&migrated).await.unwrap();

@@ -2,7 +2,7 @@
 //!
 //! [`ChatModel`] is the trait that an agent calls. The clients in the module `providers` implement
 //! it for the APIs of model providers, [`ScriptedModel`] for tests, and you can implement it for a
-//! model of your own.
+//! model of your own. [`Embedder`] is the trait of models that embed texts.
 //!
 //! Nothing in this module depends on a provider.
 
@@ -15,8 +15,10 @@
 // - `names.rs`: `WireNames`, tool names that satisfy the rules of a provider.
 // - `history.rs`: repairs a transcript so that every provider accepts it.
 // - `scripted.rs`: `ScriptedModel`.
+// - `embedding/`: `Embedder` and what belongs to it.
 
 pub(crate) mod delta;
+mod embedding;
 mod error;
 pub(crate) mod history;
 mod names;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use delta::{Delta, DeltaSink};
+pub use embedding::{EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, TestEmbedder};
 pub use error::{ApiError, ApiErrorKind, ModelError};
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};

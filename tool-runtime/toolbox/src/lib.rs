@@ -5,6 +5,7 @@
 //! | feature | item | tools |
 //! |---|---|---|
 //! | `files` | `Files` | read, search and change the files of one folder (Linux) |
+//! | `knowledge` | `Knowledge` | searches documents by words and meaning |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -14,6 +15,8 @@ mod files;
 #[cfg(any(doc, doctest))]
 #[path = "docs/guide.rs"]
 pub mod guide;
+#[cfg(feature = "knowledge")]
+pub mod knowledge;
 
 #[cfg(all(feature = "files", target_os = "linux"))]
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};

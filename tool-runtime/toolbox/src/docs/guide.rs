@@ -12,4 +12,5 @@ macro_rules! pages {
 
 pages! {
     "files": workspace_tools diffs_and_undo;
+    "knowledge": knowledge;
 }

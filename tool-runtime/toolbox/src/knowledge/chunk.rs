@@ -1,0 +1,239 @@
+//! Divides a document into chunks: parts that are found and embedded on their own.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+
+use super::document::DocumentFormat;
+
+/// The most bytes of a chunk: about 400 tokens, which most embedding models read whole.
+const MAX_BYTES: usize = 1_500;
+
+/// Changes whenever the same document is divided otherwise, so that it is indexed again.
+pub(super) const VERSION: &str = "1";
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// The headings above the part, from the outermost, joined by ` > `.
+    pub(super) heading: String,
+    /// The bytes of the part within the text of the document.
+    pub(super) range: Range<usize>,
+}
+
+/// A piece of a document that belongs together, such as a paragraph.
+struct Block {
+    heading: String,
+    range: Range<usize>,
+}
+
+/// Divides a document. The chunks are in order, overlap nowhere, and leave out white space only.
+pub(super) fn chunks(text: &str, format: DocumentFormat) -> Vec<Chunk> {
+    let blocks = match format {
+        DocumentFormat::Markdown => markdown_blocks(text),
+        DocumentFormat::Text => paragraphs(text, |_| true),
+        // A line that is indented continues the item above.
+        DocumentFormat::Code => paragraphs(text, |line| !line.starts_with([' ', '\t', '}', ')'])),
+    };
+    let mut chunks: Vec<Chunk> = Vec::new();
+    for block in blocks {
+        for range in split(text, block.range) {
+            match chunks.last_mut() {
+                Some(last)
+                    if last.heading == block.heading
+                        && range.end - last.range.start <= MAX_BYTES =>
+                {
+                    last.range.end = range.end;
+                }
+                _ => chunks.push(Chunk { heading: block.heading.clone(), range }),
+            }
+        }
+    }
+    chunks
+}
+
+/// Finds the paragraphs of a text: lines up to an empty one, after which a line begins a new one.
+fn paragraphs(text: &str, begins: impl Fn(&str) -> bool) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let (mut start, mut is_after_gap) = (0, true);
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        if line.trim().is_empty() {
+            is_after_gap = true;
+        } else {
+            match blocks.last_mut() {
+                Some(block) if !(is_after_gap && begins(line)) => block.range.end = end,
+                _ => blocks.push(Block { heading: String::new(), range: start..end }),
+            }
+            is_after_gap = false;
+        }
+        start = end;
+    }
+    blocks
+}
+
+/// Finds the outermost blocks of Markdown, with the headings above each.
+fn markdown_blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut headings: Vec<(HeadingLevel, String)> = Vec::new();
+    let (mut depth, mut is_heading) = (0_usize, false);
+    let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
+    for (event, range) in parser.into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 {
+                    if let Tag::Heading { level, .. } = tag {
+                        headings.retain(|(above, _)| *above < level);
+                        headings.push((level, String::new()));
+                        is_heading = true;
+                    } else {
+                        blocks.push(Block { heading: path(&headings), range });
+                    }
+                }
+                depth += 1;
+            }
+            Event::End(_) => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 && is_heading {
+                    is_heading = false;
+                    // The name of the heading is complete now.
+                    blocks.push(Block { heading: path(&headings), range });
+                }
+            }
+            Event::Text(words) | Event::Code(words) if is_heading => {
+                if let Some((_, heading)) = headings.last_mut() {
+                    heading.push_str(&words);
+                }
+            }
+            _ if depth == 0 => blocks.push(Block { heading: path(&headings), range }),
+            _ => {}
+        }
+    }
+    blocks
+}
+
+fn path(headings: &[(HeadingLevel, String)]) -> String {
+    let names: Vec<&str> = headings.iter().map(|(_, name)| name.trim()).collect();
+    names.join(" > ")
+}
+
+/// Trims a range, and splits one that is too long at the best places.
+fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut rest = range;
+    while let Some(found) = text.get(rest.clone()) {
+        let trimmed = found.trim_start();
+        rest.start += found.len() - trimmed.len();
+        if trimmed.trim_end().is_empty() {
+            break;
+        }
+        if trimmed.trim_end().len() <= MAX_BYTES {
+            parts.push(rest.start..rest.start + trimmed.trim_end().len());
+            break;
+        }
+        let end = rest.start + cut(trimmed);
+        let part = text.get(rest.start..end).unwrap_or_default();
+        parts.push(rest.start..rest.start + part.trim_end().len());
+        rest.start = end;
+    }
+    parts
+}
+
+/// Returns where a text that is too long is cut: after a line, a sentence or a word, if one of them
+/// ends in the second half.
+fn cut(text: &str) -> usize {
+    let limit = boundary_before(text, MAX_BYTES);
+    let head = text.get(..limit).unwrap_or_default();
+    let ends = [
+        head.rfind('\n').map(|at| at + 1),
+        [". ", "! ", "? "].iter().filter_map(|end| head.rfind(end)).max().map(|at| at + 2),
+        head.rmatch_indices(char::is_whitespace).next().map(|(at, space)| at + space.len()),
+    ];
+    ends.into_iter().flatten().find(|end| *end > limit / 2).unwrap_or(limit)
+}
+
+/// Returns the last boundary of characters of a text that is at most `at`.
+pub(super) fn boundary_before(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Chunk, DocumentFormat, MAX_BYTES, chunks};
+
+    fn part(text: &str, chunk: &Chunk) -> String {
+        text.get(chunk.range.clone()).unwrap().to_owned()
+    }
+
+    const FORMATS: [DocumentFormat; 3] =
+        [DocumentFormat::Text, DocumentFormat::Markdown, DocumentFormat::Code];
+
+    #[test]
+    fn headings_stay_with_their_parts() {
+        let text = "Before.\n\n# One\n\nFirst.\n\n- a\n- b\n\n## `Two`\n\n```\n# no heading\n```\n\n\
+                    # Three\n\nLast.";
+        let found = chunks(text, DocumentFormat::Markdown);
+        let expected = [
+            ("", "Before."),
+            ("One", "# One\n\nFirst.\n\n- a\n- b"),
+            ("One > Two", "## `Two`\n\n```\n# no heading\n```"),
+            ("Three", "# Three\n\nLast."),
+        ];
+        let found: Vec<_> =
+            found.iter().map(|chunk| (chunk.heading.clone(), part(text, chunk))).collect();
+        let expected = expected.map(|(heading, part)| (heading.to_owned(), part.to_owned()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn items_of_code_stay_together() {
+        let item = |name: &str| {
+            format!("fn {name}() {{\n{}\n    last();\n}}\n\n", "    x();\n".repeat(60))
+        };
+        let items = ["one", "two", "three", "four", "five"].map(item);
+        let text = items.concat();
+        let found = chunks(&text, DocumentFormat::Code);
+        assert_eq!(found.len(), 3);
+        for item in &items {
+            let is_whole = |chunk: &Chunk| part(&text, chunk).contains(item.trim());
+            assert!(found.iter().any(is_whole), "{item}");
+        }
+    }
+
+    #[test]
+    fn texts_without_lines_are_cut_at_any_white_space() {
+        let text = "wörter\u{2003}".repeat(400);
+        for chunk in chunks(&text, DocumentFormat::Text) {
+            let part = part(&text, &chunk);
+            assert!(part.starts_with("wörter") && part.ends_with("wörter"), "{part}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_cover_everything_but_white_space(
+            text in "([a-zé# \n`*-]|\\PC){0,400}",
+            repeat in 1_usize..40,
+        ) {
+            let text = text.repeat(repeat);
+            for format in FORMATS {
+                let mut end = 0;
+                for chunk in chunks(&text, format) {
+                    let range = chunk.range.clone();
+                    prop_assert!(range.len() <= MAX_BYTES && !range.is_empty());
+                    prop_assert!(range.start >= end, "{format:?}");
+                    if format != DocumentFormat::Markdown {
+                        let between = text.get(end..range.start).unwrap();
+                        prop_assert!(between.trim().is_empty());
+                    }
+                    end = range.end;
+                }
+                if format != DocumentFormat::Markdown {
+                    prop_assert!(text.get(end..).unwrap().trim().is_empty());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Documents as programs add them.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+/// Name of the tenant of documents that belong to no tenant.
+pub(super) const NO_TENANT: &str = "";
+
+/// A document to add to a [`Knowledge`](super::Knowledge).
+///
+/// ```
+/// use tool_toolbox::knowledge::{Document, DocumentFormat};
+///
+/// let page = Document::markdown("handbook/leave.md", "# Leave\n\nEveryone has 30 days.")
+///     .tenant("acme")
+///     .metadata("department", "people");
+/// assert_eq!(page.format, DocumentFormat::Markdown);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Document {
+    /// Unique name within the tenant, such as a path or a URL. Search results contain it.
+    pub source: String,
+    /// The tenant that can find the document; empty if there are no tenants.
+    pub tenant: String,
+    /// The content of the document.
+    pub text: String,
+    /// The structure of the content, by which it is divided.
+    pub format: DocumentFormat,
+    /// Values by which searches can filter.
+    pub metadata: Map<String, Value>,
+}
+
+/// The structure of a document.
+///
+/// ```
+/// use tool_toolbox::knowledge::DocumentFormat;
+///
+/// assert_eq!(DocumentFormat::of_path("README.md"), Some(DocumentFormat::Markdown));
+/// assert_eq!(DocumentFormat::of_path("main.rs"), Some(DocumentFormat::Code));
+/// assert_eq!(DocumentFormat::of_path("photo.jpg"), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DocumentFormat {
+    /// Plain text whose paragraphs are separated by empty lines.
+    Text,
+    /// Markdown, whose headings are kept with each part.
+    Markdown,
+    /// Source code, which is divided between its top-level items.
+    Code,
+}
+
+impl DocumentFormat {
+    /// Returns the format that the extension of a file name stands for, if it is a known one.
+    pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
+        let extension = path.as_ref().extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "txt" | "text" | "rst" | "adoc" | "log" | "csv" | "tsv" => Some(Self::Text),
+            "md" | "markdown" | "mdx" => Some(Self::Markdown),
+            "rs" | "py" | "js" | "jsx" | "ts" | "tsx" | "go" | "java" | "kt" | "c" | "h" | "cc"
+            | "cpp" | "hpp" | "cs" | "rb" | "php" | "swift" | "scala" | "sh" | "bash" | "sql"
+            | "toml" | "yaml" | "yml" | "json" | "xml" | "css" | "lua" | "r" | "jl" | "hs"
+            | "ml" | "ex" | "exs" | "erl" | "clj" | "zig" | "dart" | "proto" => Some(Self::Code),
+            _ => None,
+        }
+    }
+}
+
+impl Document {
+    /// Creates a document of plain text.
+    pub fn text(source: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(source, text, DocumentFormat::Text)
+    }
+
+    /// Creates a document of Markdown.
+    pub fn markdown(source: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(source, text, DocumentFormat::Markdown)
+    }
+
+    /// Creates a document of source code.
+    pub fn code(source: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(source, text, DocumentFormat::Code)
+    }
+
+    /// Creates a document of this format.
+    ///
+    /// ```
+    /// use tool_toolbox::knowledge::{Document, DocumentFormat};
+    ///
+    /// let document = Document::new("notes.txt", "Buy milk.", DocumentFormat::Text);
+    /// assert_eq!(document, Document::text("notes.txt", "Buy milk."));
+    /// ```
+    pub fn new(source: impl Into<String>, text: impl Into<String>, format: DocumentFormat) -> Self {
+        Self {
+            source: source.into(),
+            tenant: NO_TENANT.to_owned(),
+            text: text.into(),
+            format,
+            metadata: Map::new(),
+        }
+    }
+
+    /// Sets the tenant that can find the document. Default: none.
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
+        self.tenant = tenant.into();
+        self
+    }
+
+    /// Adds a value by which searches can filter.
+    #[must_use]
+    pub fn metadata(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(name.into(), value.into());
+        self
+    }
+}

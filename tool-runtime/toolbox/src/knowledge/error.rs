@@ -1,0 +1,49 @@
+//! Why documents can't be added or searched.
+
+use std::io;
+use std::path::PathBuf;
+
+use tool_runtime::ModelError;
+
+use super::store::DocumentStoreError;
+
+/// The reason why documents can't be added or searched.
+///
+/// ```
+/// use tool_runtime::store::Sqlite;
+/// use tool_toolbox::knowledge::{Knowledge, KnowledgeError, SqliteDocuments};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+/// let error = knowledge.add_folder("no/such/folder", "").await.unwrap_err();
+/// assert!(matches!(error, KnowledgeError::Folder { .. }));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KnowledgeError {
+    /// The store of documents failed.
+    #[error(transparent)]
+    Store(#[from] DocumentStoreError),
+    /// The embedder refused or failed.
+    #[error("texts can't be embedded: {0}")]
+    Embedder(#[from] ModelError),
+    /// The embedder returned another number of vectors than there are texts.
+    #[error("embedder returned {actual} vectors for {expected} texts")]
+    VectorCount {
+        /// The number of texts.
+        expected: usize,
+        /// The number of vectors.
+        actual: usize,
+    },
+    /// A folder can't be read.
+    #[error("folder {} can't be read: {source}", path.display())]
+    Folder {
+        /// Path of the folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}

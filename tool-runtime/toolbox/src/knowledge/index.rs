@@ -1,0 +1,232 @@
+//! Adding of documents: only what changed is divided, embedded and written.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use tool_runtime::models::{EmbedRequest, Embedder};
+
+use super::Knowledge;
+use super::chunk::{self, chunks};
+use super::document::Document;
+use super::error::KnowledgeError;
+use super::store::{Digest, DocumentRecord, IndexedChunk, IndexedDocument};
+
+/// The number of documents that are written at once.
+const BATCH: usize = 256;
+
+/// The result of [`Knowledge::add`]: whether the document is new.
+///
+/// ```
+/// use tool_runtime::store::Sqlite;
+/// use tool_toolbox::knowledge::{Added, Document, Knowledge, SqliteDocuments};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+/// let note = Document::text("note", "Buy milk.");
+/// assert_eq!(knowledge.add(note.clone()).await?, Added::New);
+/// assert_eq!(knowledge.add(note.clone()).await?, Added::Unchanged);
+/// assert_eq!(knowledge.add(note.metadata("kind", "todo")).await?, Added::Replaced);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Added {
+    /// The document was not stored before.
+    New,
+    /// A document of the same source was replaced.
+    Replaced,
+    /// An equal document was stored already.
+    Unchanged,
+}
+
+/// The result of [`Knowledge::add_all`], in numbers of documents.
+///
+/// ```
+/// use tool_toolbox::knowledge::AddReport;
+///
+/// assert_eq!(AddReport::default().embedded_chunks, 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AddReport {
+    /// Documents that were not stored before.
+    pub new: usize,
+    /// Documents that replaced one of the same source.
+    pub replaced: usize,
+    /// Documents that were stored already.
+    pub unchanged: usize,
+    /// Chunks that were embedded. The vectors of other chunks were stored already.
+    pub embedded_chunks: usize,
+}
+
+impl Knowledge {
+    /// Adds a document, or replaces the one of the same source and tenant.
+    ///
+    /// # Errors
+    /// Returns an error if the store or the embedder fails. The document is then as before.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::{Document, Knowledge, SqliteDocuments};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// knowledge.add(Document::code("main.rs", "fn main() {}")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn add(&self, document: Document) -> Result<Added, KnowledgeError> {
+        let report = self.add_all([document]).await?;
+        Ok(match report {
+            AddReport { new: 1, .. } => Added::New,
+            AddReport { replaced: 1, .. } => Added::Replaced,
+            _ => Added::Unchanged,
+        })
+    }
+
+    /// Adds or replaces many documents. Those that were added before an error stay.
+    ///
+    /// # Errors
+    /// Returns an error if the store or the embedder fails.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::{Document, Knowledge, SqliteDocuments};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// let notes = ["Buy milk.", "Call Ada."].map(|text| Document::text(text, text));
+    /// assert_eq!(knowledge.add_all(notes).await?.new, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn add_all(
+        &self,
+        documents: impl IntoIterator<Item = Document, IntoIter: Send> + Send,
+    ) -> Result<AddReport, KnowledgeError> {
+        let mut report = AddReport::default();
+        let mut documents = documents.into_iter();
+        loop {
+            // A later document of the same source replaces an earlier one.
+            let mut batch: Vec<Document> = Vec::new();
+            for document in documents.by_ref().take(BATCH) {
+                batch.retain(|it| (&it.tenant, &it.source) != (&document.tenant, &document.source));
+                batch.push(document);
+            }
+            if batch.is_empty() {
+                return Ok(report);
+            }
+            self.add_batch(batch, &mut report).await?;
+        }
+    }
+
+    async fn add_batch(
+        &self,
+        batch: Vec<Document>,
+        report: &mut AddReport,
+    ) -> Result<(), KnowledgeError> {
+        let embedder = self.embedder.as_ref().map(Embedder::id).unwrap_or_default();
+        let stored = self.stored_records(&batch).await?;
+        let mut changed = Vec::new();
+        for document in batch {
+            let mut record =
+                DocumentRecord::new(&document.tenant, &document.source, digest_of(&document));
+            record.embedder.clone_from(&embedder);
+            record.metadata.clone_from(&document.metadata);
+            match stored.get(&(document.tenant.clone(), document.source.clone())) {
+                Some(stored) if *stored == record => report.unchanged += 1,
+                Some(_) => {
+                    report.replaced += 1;
+                    changed.push(IndexedDocument::new(record, divide(&document)));
+                }
+                None => {
+                    report.new += 1;
+                    changed.push(IndexedDocument::new(record, divide(&document)));
+                }
+            }
+        }
+        if let Some(embedder) = &self.embedder {
+            report.embedded_chunks += self.embed(embedder.as_ref(), &mut changed).await?;
+        }
+        if !changed.is_empty() {
+            self.store.put(changed).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the stored records of the documents of a batch, by tenant and source.
+    async fn stored_records(
+        &self,
+        batch: &[Document],
+    ) -> Result<HashMap<(String, String), DocumentRecord>, KnowledgeError> {
+        let mut sources: HashMap<&str, Vec<&str>> = HashMap::new();
+        for document in batch {
+            sources.entry(&document.tenant).or_default().push(&document.source);
+        }
+        let mut stored = HashMap::new();
+        for (tenant, sources) in sources {
+            let found = self.store.find(tenant, &sources).await?;
+            let found = found.into_iter().map(|(source, it)| ((tenant.to_owned(), source), it));
+            stored.extend(found);
+        }
+        Ok(stored)
+    }
+
+    /// Sets the vectors of chunks, and returns how many had to be embedded.
+    async fn embed(
+        &self,
+        embedder: &dyn Embedder,
+        documents: &mut [IndexedDocument],
+    ) -> Result<usize, KnowledgeError> {
+        let chunks = || documents.iter().flat_map(|document| &document.chunks);
+        let digests: Vec<Digest> = chunks().map(|chunk| chunk.digest).collect();
+        let mut vectors = self.store.vectors(&embedder.id(), &digests).await?;
+        let mut missing: Vec<(Digest, String)> = chunks()
+            .filter(|chunk| !vectors.contains_key(&chunk.digest))
+            .map(|chunk| (chunk.digest, embedded_text(&chunk.heading, &chunk.text)))
+            .collect();
+        missing.sort_unstable();
+        missing.dedup_by_key(|(digest, _)| *digest);
+        let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
+        if !texts.is_empty() {
+            let embedded = embedder.embed(EmbedRequest::documents(&texts)).await?.vectors;
+            let (expected, actual) = (texts.len(), embedded.len());
+            if expected != actual {
+                return Err(KnowledgeError::VectorCount { expected, actual });
+            }
+            vectors.extend(missing.iter().map(|(digest, _)| *digest).zip(embedded));
+        }
+        for chunk in documents.iter_mut().flat_map(|document| &mut document.chunks) {
+            chunk.vector = vectors.get(&chunk.digest).cloned();
+        }
+        Ok(missing.len())
+    }
+}
+
+fn divide(document: &Document) -> Vec<IndexedChunk> {
+    let parts = chunks(&document.text, document.format).into_iter();
+    let chunk = |part: chunk::Chunk| {
+        let text = document.text.get(part.range.clone())?;
+        let digest = hmac_sha256::Hash::hash(embedded_text(&part.heading, text).as_bytes());
+        let mut chunk = IndexedChunk::new(part.range.start, text, digest);
+        chunk.heading = part.heading;
+        Some(chunk)
+    };
+    parts.filter_map(chunk).collect()
+}
+
+/// Returns the text of which a vector is made: the headings say what a part is about.
+fn embedded_text(heading: &str, text: &str) -> String {
+    if heading.is_empty() { text.to_owned() } else { format!("{heading}\n{text}") }
+}
+
+/// Identifies the content of a document and how it is divided.
+fn digest_of(document: &Document) -> Digest {
+    let format = Value::from(format!("{:?}", document.format));
+    let described = format!("{}\n{format}\n{}", chunk::VERSION, document.text);
+    hmac_sha256::Hash::hash(described.as_bytes())
+}

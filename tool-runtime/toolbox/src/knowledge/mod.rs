@@ -1,0 +1,216 @@
+//! Search in the documents of a program, by words and by meaning.
+//!
+//! # The path of a document
+//! 1. `document.rs`: the program adds a [`Document`], or a folder (`folder.rs`).
+//! 2. `index.rs`: a document that is stored unchanged is left alone. Otherwise `chunk.rs` divides
+//!    it, and the embedder makes the vectors of those chunks that are new.
+//! 3. A [`DocumentStore`] keeps it; `sqlite` is the one in a file.
+//!
+//! # The path of a question
+//! 1. The store ranks chunks by words, and by the vector of the question.
+//! 2. `fusion.rs` merges both rankings.
+//! 3. `passage.rs` returns the best chunks, with the part that answers best.
+
+mod chunk;
+pub mod conformance;
+mod document;
+mod error;
+mod folder;
+mod fusion;
+mod index;
+mod passage;
+mod sqlite;
+mod store;
+mod tools;
+mod words;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tool_runtime::models::{EmbedRequest, Embedder};
+
+pub use document::{Document, DocumentFormat};
+pub use error::KnowledgeError;
+pub use folder::FolderReport;
+pub use fusion::Fusion;
+pub use index::{AddReport, Added};
+pub use passage::Passage;
+pub use sqlite::SqliteDocuments;
+pub use store::{
+    Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedChunk, IndexedDocument,
+    SearchFilter, StoredChunk,
+};
+
+/// The number of chunks that each ranking contributes.
+const RANKED: usize = 100;
+
+/// Documents that a model can search: the tool `knowledge_search`.
+///
+/// Documents are divided into chunks by their structure, and searched by words (BM25). With an
+/// [`embedder`](Self::embedder), they are searched by meaning, too, and both rankings are
+/// [fused](Fusion). It works well without one.
+///
+/// ```
+/// use tool_runtime::store::Sqlite;
+/// use tool_toolbox::knowledge::{Document, Knowledge, SearchFilter, SqliteDocuments};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+/// knowledge.add(Document::markdown("leave.md", "# Leave\n\nEveryone has 30 days.")).await?;
+/// knowledge.add(Document::markdown("travel.md", "# Travel\n\nBook by train.")).await?;
+///
+/// let found = knowledge.search("How many days of leave?", &SearchFilter::default(), 5).await?;
+/// assert_eq!(found[0].source, "leave.md");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Knowledge {
+    store: Arc<dyn DocumentStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+    fusion: Fusion,
+    filter: SearchFilter,
+}
+
+impl Knowledge {
+    /// Creates the knowledge of a store, which is searched by words.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::{Knowledge, SqliteDocuments};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// # drop(knowledge);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn new(store: impl DocumentStore + 'static) -> Self {
+        Self {
+            store: Arc::new(store),
+            embedder: None,
+            fusion: Fusion::default(),
+            filter: SearchFilter::default(),
+        }
+    }
+
+    /// Searches by meaning as well, with the vectors of this embedder.
+    ///
+    /// Documents that were added with another embedder, or with none, are found by words until they
+    /// are added again.
+    #[must_use]
+    pub fn embedder(mut self, embedder: impl Embedder + 'static) -> Self {
+        self.embedder = Some(Arc::new(embedder));
+        self
+    }
+
+    /// Sets how the rankings by words and by meaning become one.
+    #[must_use]
+    pub fn fusion(mut self, fusion: Fusion) -> Self {
+        self.fusion = fusion;
+        self
+    }
+
+    /// Sets which documents the tool `knowledge_search` finds. Default: those without a tenant.
+    ///
+    /// A model can't widen the filter.
+    #[must_use]
+    pub fn filter(mut self, filter: SearchFilter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Returns the passages that answer a question best, best first.
+    ///
+    /// # Errors
+    /// Returns an error if the store or the embedder fails.
+    ///
+    /// ```
+    /// use tool_runtime::models::TestEmbedder;
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::{Document, Knowledge, SearchFilter, SqliteDocuments};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = SqliteDocuments::open(&Sqlite::in_memory()?).await?;
+    /// let knowledge = Knowledge::new(store).embedder(TestEmbedder::new(64));
+    /// let note = Document::text("note", "Buy milk.").tenant("ada").metadata("kind", "note");
+    /// knowledge.add(note).await?;
+    ///
+    /// let ada = SearchFilter::tenant("ada");
+    /// assert_eq!(knowledge.search("milk", &ada, 5).await?.len(), 1);
+    /// let mails = ada.metadata("kind", "mail");
+    /// assert!(knowledge.search("milk", &mails, 5).await?.is_empty());
+    /// assert!(knowledge.search("milk", &SearchFilter::tenant("bob"), 5).await?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn search(
+        &self,
+        question: &str,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<Vec<Passage>, KnowledgeError> {
+        if question.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let ranked = RANKED.max(limit);
+        let words = self.store.search_words(question, filter, ranked).await?;
+        let vectors = match &self.embedder {
+            Some(embedder) if self.fusion.vectors > 0.0 => {
+                let embeddings = embedder.embed(EmbedRequest::queries(&[question])).await?;
+                let vector = embeddings.vectors.into_iter().next().unwrap_or_default();
+                self.store.search_vectors(&embedder.id(), &vector, filter, ranked).await?
+            }
+            _ => Vec::new(),
+        };
+        let mut best = self.fusion.merge(&words, &vectors);
+        best.truncate(limit);
+        let ids: Vec<i64> = best.iter().map(|(id, _)| *id).collect();
+        let chunks = self.store.chunks(&ids).await?;
+        let scored = |chunk: StoredChunk| {
+            let score = best.iter().find(|(id, _)| *id == chunk.id).map_or(0.0, |(_, it)| *it);
+            Passage::new(chunk, score, question)
+        };
+        Ok(chunks.into_iter().map(scored).collect())
+    }
+
+    /// Removes documents of a tenant by their sources, and returns how many there were.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::{Document, Knowledge, SqliteDocuments};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// knowledge.add(Document::text("note", "Buy milk.")).await?;
+    /// assert_eq!(knowledge.remove("", &["note", "other"]).await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn remove(&self, tenant: &str, sources: &[&str]) -> Result<usize, KnowledgeError> {
+        Ok(self.store.remove(tenant, sources).await?)
+    }
+
+    /// Returns the store, for instance to list what it contains.
+    pub fn store(&self) -> &Arc<dyn DocumentStore> {
+        &self.store
+    }
+}
+
+impl fmt::Debug for Knowledge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Knowledge")
+            .field("store", &self.store)
+            .field("embedder", &self.embedder.as_ref().map(Embedder::id))
+            .field("fusion", &self.fusion)
+            .field("filter", &self.filter)
+            .finish()
+    }
+}

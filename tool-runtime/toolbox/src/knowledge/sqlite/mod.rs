@@ -1,0 +1,152 @@
+//! Store of documents in an SQLite file.
+//!
+//! Words are found by the index FTS5 of SQLite, which ranks them by BM25. It holds stems
+//! (`words.rs`) and not the texts. Vectors are found in two steps: `codes.rs` compares codes of
+//! few bytes, which lie in blocks (`blocks.rs`), and then the vectors of the closest ones are
+//! compared.
+
+mod blocks;
+mod codes;
+mod read;
+mod schema;
+mod search;
+mod write;
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use tool_runtime::store::{OpenError, Sqlite, SqliteError, SqliteTables};
+
+use super::store::{
+    Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedDocument, SearchFilter,
+    StoredChunk,
+};
+
+/// Documents in the SQLite file of a [store](Sqlite). Clones share one connection.
+///
+/// Searching takes memory for the codes of one block at a time, however many documents there are.
+///
+/// ```
+/// use tool_runtime::store::Sqlite;
+/// use tool_toolbox::knowledge::{Document, Knowledge, SqliteDocuments};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = std::env::temp_dir().join(format!("documents-{}.db", std::process::id()));
+/// let store = Sqlite::open(&path).await?;
+/// let knowledge = Knowledge::new(SqliteDocuments::open(&store).await?);
+/// knowledge.add(Document::text("notes.txt", "Buy milk.")).await?;
+/// # drop((store, knowledge));
+/// # std::fs::remove_file(&path)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct SqliteDocuments(SqliteTables);
+
+impl SqliteDocuments {
+    /// Creates, or opens, the tables of documents in the file of a store.
+    ///
+    /// # Errors
+    /// The errors of [`Sqlite::tables`].
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::SqliteDocuments;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let documents = SqliteDocuments::open(&Sqlite::in_memory()?).await?;
+    /// # drop(documents);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn open(store: &Sqlite) -> Result<Self, OpenError> {
+        Ok(Self(store.tables("knowledge", schema::MIGRATIONS).await?))
+    }
+}
+
+impl From<SqliteError> for DocumentStoreError {
+    fn from(error: SqliteError) -> Self {
+        Self::Unavailable(error.into())
+    }
+}
+
+#[async_trait]
+impl DocumentStore for SqliteDocuments {
+    async fn find(
+        &self,
+        tenant: &str,
+        sources: &[&str],
+    ) -> Result<HashMap<String, DocumentRecord>, DocumentStoreError> {
+        let (tenant, sources) = (tenant.to_owned(), owned(sources));
+        self.0.read(move |it| read::find(it, &tenant, &sources)).await?
+    }
+
+    async fn list(
+        &self,
+        tenant: &str,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRecord>, DocumentStoreError> {
+        let (tenant, prefix) = (tenant.to_owned(), prefix.to_owned());
+        let after = after.map(str::to_owned);
+        self.0.read(move |it| read::list(it, &tenant, &prefix, after.as_deref(), limit)).await?
+    }
+
+    async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError> {
+        Ok(self.0.write(move |it| write::put(it, &documents)).await?)
+    }
+
+    async fn remove(&self, tenant: &str, sources: &[&str]) -> Result<usize, DocumentStoreError> {
+        let (tenant, sources) = (tenant.to_owned(), owned(sources));
+        Ok(self.0.write(move |it| write::remove(it, &tenant, &sources)).await?)
+    }
+
+    async fn vectors(
+        &self,
+        embedder: &str,
+        digests: &[Digest],
+    ) -> Result<HashMap<Digest, Vec<f32>>, DocumentStoreError> {
+        let (embedder, digests) = (embedder.to_owned(), digests.to_owned());
+        Ok(self.0.read(move |it| read::vectors(it, &embedder, &digests)).await?)
+    }
+
+    async fn search_words(
+        &self,
+        query: &str,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<Vec<i64>, DocumentStoreError> {
+        let (query, filter) = (super::words::stems(query), filter.clone());
+        Ok(self.0.read(move |it| search::by_words(it, &query, &filter, limit)).await?)
+    }
+
+    async fn search_vectors(
+        &self,
+        embedder: &str,
+        vector: &[f32],
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<Vec<i64>, DocumentStoreError> {
+        let (embedder, vector, filter) = (embedder.to_owned(), vector.to_owned(), filter.clone());
+        let found =
+            self.0.read(move |it| search::by_vector(it, &embedder, &vector, &filter, limit));
+        Ok(found.await?)
+    }
+
+    async fn chunks(&self, ids: &[i64]) -> Result<Vec<StoredChunk>, DocumentStoreError> {
+        let ids = ids.to_owned();
+        self.0.read(move |it| read::chunks(it, &ids)).await?
+    }
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}
+
+/// Converts a count into the type of a column.
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -45,6 +45,22 @@ pub(super) fn fits_count(rules: &Map<String, Value>, min: &str, max: &str, lengt
         && count(rules, max).is_none_or(|max| length <= max)
 }
 
+/// Returns the inclusive and the exclusive bound of a number.
+///
+/// Before draft 6, an exclusive bound was the inclusive keyword beside `exclusive…: true`. Schemas
+/// of tool servers still use that form.
+pub(super) fn bounds<'s>(
+    rules: &'s Map<String, Value>,
+    inclusive: &str,
+    exclusive: &str,
+) -> [Option<&'s Value>; 2] {
+    let number = |key| rules.get(key).filter(|bound| bound.is_number());
+    match rules.get(exclusive) {
+        Some(Value::Bool(true)) => [None, number(inclusive)],
+        _ => [number(inclusive), number(exclusive)],
+    }
+}
+
 /// Returns the members of a keyword that holds an object.
 pub(super) fn object_at<'s>(
     rules: &'s Map<String, Value>,

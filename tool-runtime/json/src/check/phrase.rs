@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::display::{literal, single_line};
 use super::format_examples::example;
-use super::keywords::{count, names};
+use super::keywords::{bounds, count, names};
 
 /// The number of choices that are listed before "… and N more".
 const MAX_CHOICES: usize = 12;
@@ -18,20 +18,21 @@ pub(super) fn number(rules: &Map<String, Value>) -> String {
         kinds => names(kinds).any(|kind| kind == "integer"),
     };
     let mut words = if is_integer { "an integer" } else { "a number" }.to_owned();
-    let bound = |key| rules.get(key).filter(|bound| bound.is_number());
-    let bounds: Vec<String> = match (bound("minimum"), bound("maximum")) {
+    let [min, above] = bounds(rules, "minimum", "exclusiveMinimum");
+    let [max, below] = bounds(rules, "maximum", "exclusiveMaximum");
+    let inclusive: Vec<String> = match (min, max) {
         (Some(min), Some(max)) => vec![format!("from {min} to {max}")],
         (Some(min), None) => vec![format!("of at least {min}")],
         (None, Some(max)) => vec![format!("of at most {max}")],
         (None, None) => vec![],
     };
-    let above = bound("exclusiveMinimum").map(|bound| format!("above {bound}"));
-    let below = bound("exclusiveMaximum").map(|bound| format!("below {bound}"));
-    let bounds: Vec<_> = bounds.into_iter().chain(above).chain(below).collect();
+    let above = above.map(|bound| format!("above {bound}"));
+    let below = below.map(|bound| format!("below {bound}"));
+    let bounds: Vec<_> = inclusive.into_iter().chain(above).chain(below).collect();
     if !bounds.is_empty() {
         words = format!("{words} {}", bounds.join(" and "));
     }
-    match bound("multipleOf") {
+    match rules.get("multipleOf").filter(|step| step.is_number()) {
         Some(step) => format!("{words} that is a multiple of {step}"),
         None => words,
     }

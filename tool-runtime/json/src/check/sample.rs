@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::array::by_position;
 use super::format_examples::{STRINGS, example};
-use super::keywords::{count, list, names, object_at};
+use super::keywords::{bounds, count, list, names, object_at};
 use super::pointer::resolve;
 
 /// The nesting depth of samples.
@@ -163,16 +163,24 @@ fn strings(rules: &Map<String, Value>) -> Vec<Value> {
 }
 
 fn numbers(rules: &Map<String, Value>) -> Vec<Value> {
-    let bounds = ["minimum", "maximum", "multipleOf"];
-    let mut samples: Vec<_> = bounds.iter().filter_map(|key| rules.get(*key)).cloned().collect();
-    for (key, step) in [("exclusiveMinimum", 1), ("exclusiveMaximum", -1)] {
-        let bound = rules.get(key).and_then(Value::as_i64);
+    let [min, above] = bounds(rules, "minimum", "exclusiveMinimum");
+    let [max, below] = bounds(rules, "maximum", "exclusiveMaximum");
+    let inclusive = [min, max, rules.get("multipleOf")];
+    let mut samples: Vec<_> = inclusive.into_iter().flatten().cloned().collect();
+    for (bound, step) in [(above, 1), (below, -1)] {
+        let bound = bound.and_then(Value::as_i64);
         samples.extend(bound.and_then(|bound| bound.checked_add(step)).map(Value::from));
     }
-    let min = rules.get("minimum").and_then(Value::as_f64).unwrap_or(f64::NEG_INFINITY);
-    let max = rules.get("maximum").and_then(Value::as_f64).unwrap_or(f64::INFINITY);
     let common = [1.0, 2.0, 10.0, 100.0, 0.0].into_iter().zip([1, 2, 10, 100, 0]);
-    let common = common.filter(|(float, _)| (min..=max).contains(float));
+    let is_on = |bound: Option<&Value>, fits: fn(&f64, &f64) -> bool, float: &f64| {
+        bound.and_then(Value::as_f64).is_none_or(|bound| fits(float, &bound))
+    };
+    let common = common.filter(|(float, _)| {
+        is_on(min, f64::ge, float)
+            && is_on(max, f64::le, float)
+            && is_on(above, f64::gt, float)
+            && is_on(below, f64::lt, float)
+    });
     common.map(|(_, number)| Value::from(number)).chain(samples).collect()
 }
 
@@ -188,6 +196,8 @@ mod tests {
             json!({ "type": "string", "minLength": 3 }),
             json!({ "type": ["null", "integer"], "minimum": 7 }),
             json!({ "type": "integer", "exclusiveMaximum": 1, "maximum": 0 }),
+            json!({ "type": "integer", "minimum": 100, "exclusiveMinimum": true }),
+            json!({ "type": "number", "exclusiveMinimum": 1, "exclusiveMaximum": 2.5 }),
             json!({ "enum": ["a", "b"] }),
             json!({ "type": "array", "items": { "type": "boolean" }, "minItems": 3 }),
             json!({ "type": "array", "prefixItems": [{ "const": 1 }, { "type": "string" }] }),

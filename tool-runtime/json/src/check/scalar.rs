@@ -6,21 +6,23 @@ use serde_json::{Map, Number, Value};
 
 use super::exact_number::ExactNumber;
 use super::fault::ViolatedRule;
-use super::keywords::fits_count;
+use super::keywords::{bounds, fits_count};
 use super::validator::Validator;
 
 impl<'s, 'v> Validator<'s, 'v> {
     pub(super) fn number(&mut self, rules: &'s Map<String, Value>, number: &Number) {
         let number = ExactNumber::of(number);
-        let bound = |key| rules.get(key).and_then(ExactNumber::from_value);
-        let against = |key| bound(key).and_then(|bound| number.compare(bound));
-        if against("minimum") == Some(Ordering::Less)
-            || against("maximum") == Some(Ordering::Greater)
-            || matches!(against("exclusiveMinimum"), Some(Ordering::Less | Ordering::Equal))
-            || matches!(against("exclusiveMaximum"), Some(Ordering::Greater | Ordering::Equal))
+        let against = |bound: Option<&Value>| number.compare(ExactNumber::from_value(bound?)?);
+        let [min, above] = bounds(rules, "minimum", "exclusiveMinimum");
+        let [max, below] = bounds(rules, "maximum", "exclusiveMaximum");
+        let step = rules.get("multipleOf").and_then(ExactNumber::from_value);
+        if against(min) == Some(Ordering::Less)
+            || against(max) == Some(Ordering::Greater)
+            || matches!(against(above), Some(Ordering::Less | Ordering::Equal))
+            || matches!(against(below), Some(Ordering::Greater | Ordering::Equal))
         {
             self.fault(ViolatedRule::Range(rules));
-        } else if bound("multipleOf").is_some_and(|step| !number.is_multiple_of(step)) {
+        } else if step.is_some_and(|step| !number.is_multiple_of(step)) {
             self.fault(ViolatedRule::Multiple(rules));
         }
     }

@@ -99,6 +99,16 @@ fn scalar_and_array_mismatches_are_worded() {
             "`x`: expected a number above 0 and below 1.5, got 1.5",
         ),
         (
+            x(json!({"minimum": 0, "exclusiveMinimum": true})),
+            json!({"x": 0}),
+            "`x`: expected a number above 0, got 0",
+        ),
+        (
+            x(json!({"maximum": 5, "exclusiveMaximum": true, "exclusiveMinimum": false})),
+            json!({"x": 5}),
+            "`x`: expected a number below 5, got 5",
+        ),
+        (
             x(json!({"type": "integer", "multipleOf": 5})),
             json!({"x": 7}),
             "`x`: expected an integer that is a multiple of 5, got 7",

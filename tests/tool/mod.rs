@@ -20,6 +20,7 @@ mod error_codes;
 mod extensions;
 mod formats;
 mod hand_written;
+mod malformed_schemas;
 mod nested;
 mod output;
 mod output_format;

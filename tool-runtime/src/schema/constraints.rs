@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::json::__private::{is_supported, resolve};
 
 /// Keywords whose value is one schema.
-const SCHEMA_KEYWORDS: [&str; 11] = [
+pub(super) const SCHEMA_KEYWORDS: [&str; 11] = [
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -21,9 +21,10 @@ const SCHEMA_KEYWORDS: [&str; 11] = [
     "unevaluatedProperties",
 ];
 /// Keywords whose value is a list of schemas (`items` was one before 2020-12).
-const SCHEMA_LIST_KEYWORDS: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
+pub(super) const SCHEMA_LIST_KEYWORDS: [&str; 5] =
+    ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
 /// Keywords whose value maps names to schemas.
-const SCHEMA_MAP_KEYWORDS: [&str; 5] =
+pub(super) const SCHEMA_MAP_KEYWORDS: [&str; 5] =
     ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 /// Rules that no derived decoder enforces, whatever their value.
 const UNENFORCED_KEYWORDS: [&str; 12] = [
@@ -146,7 +147,7 @@ pub(super) fn any<'s>(
 }
 
 /// Returns true if the walk reaches the target from the root in any case.
-fn is_reachable(reference: &str) -> bool {
+pub(super) fn is_reachable(reference: &str) -> bool {
     let definition =
         reference.strip_prefix("#/$defs/").or_else(|| reference.strip_prefix("#/definitions/"));
     reference == "#" || definition.is_some_and(|name| !name.contains('/'))

@@ -11,6 +11,9 @@
 //!    (`dialect/`). `ordered_json.rs` writes members in the order of `required`.
 //! 4. `secret.rs` finds values that the schema marks as secret.
 //!
+//! `malformed.rs` finds keywords with a value of the wrong kind. They are refused when a tool is
+//! registered, because validation ignores them; `pattern.rs` decides which patterns belong to them.
+//!
 //! References are resolved within one document, and follow a schema that moves into another one
 //! (`rebase.rs`); nothing is ever fetched.
 
@@ -20,8 +23,10 @@ mod dialect;
 mod exact_json;
 mod generate;
 mod inline;
+mod malformed;
 mod named_schemas;
 mod ordered_json;
+mod pattern;
 mod rebase;
 mod secret;
 
@@ -41,6 +46,7 @@ pub(crate) use exact_json::{edit_json, has_lossy_numbers};
 #[doc(hidden)]
 pub use generate::Generator;
 pub(crate) use generate::{finish, part_as_root, takes_whole_object};
+pub(crate) use malformed::MalformedKeyword;
 pub(crate) use named_schemas::NamedSchemas;
 pub(crate) use ordered_json::OrderedJson;
 pub(crate) use rebase::rebase;
@@ -220,6 +226,12 @@ impl Schema {
     /// Returns the first reference to a part of the schema that doesn't exist.
     pub(crate) fn dangling_reference(&self) -> Option<&str> {
         constraints::dangling_reference(&self.document)
+    }
+
+    /// Returns the first keyword whose value is not of its kind, which validation would ignore. The
+    /// caller has checked the depth of the schema.
+    pub(crate) fn malformed_keyword(&self) -> Option<MalformedKeyword> {
+        malformed::malformed_keyword(&self.document)
     }
 
     /// Returns true if a value below the root is an object with named members.

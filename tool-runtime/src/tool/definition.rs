@@ -13,7 +13,7 @@ use super::bounds::{
 };
 use super::{Effect, Permission, RateLimit, Repair, RequiredExtension, ToolKind, ToolPreference};
 use crate::message::invisible_character;
-use crate::schema::{Dialect, Schema, SchemaConversion};
+use crate::schema::{Dialect, MalformedKeyword, Schema, SchemaConversion};
 
 pub use self::error::DefinitionError;
 pub use self::fingerprint::{Fingerprint, InvalidFingerprint};
@@ -78,6 +78,9 @@ pub struct ToolDefinition {
     /// The description of the tool for the model.
     pub description: String,
     /// The JSON Schema of the arguments: an object.
+    ///
+    /// Each keyword must have a value of its kind: `"minimum": "0"` is an error when the tool is
+    /// registered. A pattern with look-around, a back-reference or a Unicode class is not enforced.
     pub parameters: Schema,
     /// The JSON Schema of the output, if that is JSON of a known shape.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -351,6 +354,14 @@ impl ToolDefinition {
         if let Some(reference) = self.parameters.dangling_reference() {
             let reference = shortened(reference);
             return Err(DefinitionError::DanglingReference { name: name(), reference });
+        }
+        if let Some(malformed) = self.parameters.malformed_keyword() {
+            let MalformedKeyword { path, value, expected } = malformed;
+            return Err(DefinitionError::MalformedKeyword {
+                name: name(),
+                path: shortened(&path).into(),
+                mismatch: format!("{}, expected {expected}", shortened(&value.to_string())).into(),
+            });
         }
         if parameters.pointer("/properties/").is_some() {
             return Err(DefinitionError::UnnamedArgument { name: name() });

@@ -23,9 +23,12 @@ async fn invalid_tools_are_skipped_and_reported() {
     let mut silent = tool("silent");
     silent.as_object_mut().unwrap().remove("description");
     let bare = json!({ "name": "bare", "inputSchema": {} });
+    let mut malformed = tool("malformed");
+    malformed["inputSchema"]["properties"] = json!({ "a": { "minimum": "0" } });
     let tools = json!([
         tool("good"), { "name": 5 }, { "name": "no_schema" }, tool("not valid"), tool("good"),
         long, bidi, hidden, silent, bare, "text", tool(&"n".repeat(200)), tool("with__separator"),
+        malformed,
     ]);
     let server = Server::default();
     let client = server.simple(with_tools(false, tools, |call| text(call, "ok")));
@@ -35,7 +38,9 @@ async fn invalid_tools_are_skipped_and_reported() {
         ["s__good", "s__long", "s__bidi", "s__silent", "s__bare", "s__with__separator"];
     assert_eq!(report.registered, registered);
     let skipped: Vec<_> = report.skipped.iter().map(|tool| tool.index).collect();
-    assert_eq!(skipped, [1, 2, 3, 4, 7, 10, 11]);
+    assert_eq!(skipped, [1, 2, 3, 4, 7, 10, 11, 13]);
+    let reason = &report.skipped[7].reason;
+    assert!(reason.contains("keyword `properties.a.minimum` is \"0\""), "{reason}");
     assert!(!report.is_truncated);
     let tools = registry.snapshot();
     let entry = tools.entry("s__bidi").unwrap();

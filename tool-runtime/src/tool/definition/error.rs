@@ -133,6 +133,18 @@ pub enum DefinitionError {
         /// The reference as it is written, truncated.
         reference: String,
     },
+    /// A keyword of the schema of the parameters has a value of the wrong kind, which validation
+    /// could not enforce.
+    #[error("parameters of tool `{name}`: keyword `{path}` is {mismatch}")]
+    MalformedKeyword {
+        /// The name of the tool.
+        name: String,
+        /// The path of the keyword, such as `properties.days.minimum`; truncated.
+        path: Box<str>,
+        /// The value of the keyword as JSON, truncated, and the kind of value that it must have:
+        /// `"0", expected a number`.
+        mismatch: Box<str>,
+    },
     /// An argument has no name, such as a parameter that is a pattern.
     #[error(
         "tool `{name}` has an argument without a name: name the parameter, or use an args struct"

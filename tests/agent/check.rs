@@ -98,11 +98,12 @@ fn missing_extension_is_reported_for_each_tool_that_the_policy_allows() {
     let missing =
         |tool| format!("tool `{tool}`: missing extension: runtime::agent::check::Database");
     // Without an approver, the model can't call the tool that asks.
-    assert_eq!(lines(&agent()), [missing("count_orders")]);
+    assert_eq!(lines(&agent())[1..], [missing("count_orders")]);
     let asks = Policy::new().approver(AskLater);
     assert_eq!(lines(&agent().policy(asks)), [missing("cancel_order"), missing("count_orders")]);
     let denies = Permissions::default().tool("count_orders", Permission::Deny);
-    assert!(lines(&agent().policy(Policy::new().permissions(denies))).is_empty());
+    let denies = Policy::new().permissions(denies).approver(AskLater);
+    assert_eq!(lines(&agent().policy(denies)), [missing("cancel_order")]);
 }
 
 #[test]
@@ -164,6 +165,31 @@ fn required_call_of_a_hidden_tool_is_reported_with_any_selector() {
     let offered = || agent(Registry::try_from(tools()).unwrap());
     assert_eq!(lines(&offered()), [""; 0]);
     assert_eq!(lines(&offered().selector(FirstTools(1))), [""; 0]);
+}
+
+#[test]
+fn tool_that_asks_is_reported_without_an_approver() {
+    let agent = || Agent::new(Picky::default(), tools![cancel_order, now]).extension(Database);
+    let asks = || Permissions::default().tool("now", Permission::Ask);
+    let line = |tool| {
+        format!(
+            "tool `{tool}`: missing approver: its permission is `ask`, so every call is refused; \
+             set `Policy::approver`"
+        )
+    };
+    let check = |policy: Policy| lines(&agent().policy(policy));
+    assert_eq!(lines(&agent()), [line("cancel_order")]);
+    assert_eq!(
+        check(Policy::new().permissions(asks())),
+        [line("cancel_order"), line("now")],
+        "the permission of the policy counts, not that of the definition"
+    );
+    assert_eq!(check(Policy::new().permissions(asks()).approver(AskLater)), [""; 0]);
+    // A predicate may allow a call.
+    let allows = Permissions::default().when(|_, _| Some(Permission::Allow));
+    assert_eq!(check(Policy::new().permissions(allows)), [""; 0]);
+    let denies = Permissions::default().tool("cancel_order", Permission::Deny);
+    assert_eq!(check(Policy::new().permissions(denies)), [""; 0]);
 }
 
 /// Tool with any definition.

@@ -20,12 +20,14 @@ impl Agent {
     /// - a model that can't send any request, such as a provider client with a malformed URL
     /// - a tool whose schema the model provider does not accept
     /// - options that the model provider does not accept, such as the choice of an unknown tool
+    /// - a tool that asks for approval, if the [policy](Self::policy) has no
+    ///   [approver](crate::Policy::approver): every call would be refused, so it is never offered
     /// - an [extension](Self::extension) that a tool declares with `extensions(…)` and that the
     ///   agent does not have; undeclared ones are not checked
     ///
-    /// Only the tools that the [policy](Self::policy) lets the model call are checked. If the tools
-    /// can't be registered, the error names the first conflict, and the tools are not checked
-    /// further. A sub-agent is not checked as a part of its caller: check it before
+    /// Otherwise, only the tools that the [policy](Self::policy) lets the model call are checked.
+    /// If the tools can't be registered, the error names the first conflict, and the tools are not
+    /// checked further. A sub-agent is not checked as a part of its caller: check it before
     /// [`into_tool`](Self::into_tool).
     ///
     /// [Hidden](crate::ToolPreference::hidden) tools are never offered. Their schemas are not
@@ -75,6 +77,10 @@ impl Agent {
             Ok(registry) => {
                 let snapshot = registry.snapshot();
                 let tools = config.dispatcher.callable_tools(&snapshot);
+                let undecided = config.dispatcher.undecidable_tools(&snapshot).into_iter();
+                problems.extend(
+                    undecided.map(|tool| CheckProblem::MissingApprover { tool: tool.name.clone() }),
+                );
                 check_extensions(config, &tools, &mut problems);
                 // A model that can't send any request reports the same error for each of them.
                 if !problems.iter().any(|problem| matches!(problem, CheckProblem::Model(_))) {
@@ -243,6 +249,15 @@ pub enum CheckProblem {
     /// that they apply to.
     #[error("options: {0}")]
     Options(#[source] ModelError),
+    /// A tool asks for approval, but the policy has no approver.
+    #[error(
+        "tool `{tool}`: missing approver: its permission is `ask`, so every call is refused; \
+         set `Policy::approver`"
+    )]
+    MissingApprover {
+        /// The name of the tool.
+        tool: String,
+    },
     /// The agent has no value of an extension type that a tool requires.
     #[error("tool `{tool}`: missing extension: {extension}")]
     MissingExtension {

@@ -270,6 +270,12 @@ impl Dispatcher {
         callable.map(Entry::definition).collect()
     }
 
+    /// Returns the tools whose calls are all refused because there is no approver.
+    pub(crate) fn undecidable_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
+        let undecidable = tools.entries().filter(|entry| self.state.lacks_approver(entry));
+        undecidable.map(Entry::definition).collect()
+    }
+
     /// Returns the values that tools find by their types.
     pub(crate) fn registered_extensions(&self) -> &Extensions {
         &self.state.extensions

@@ -72,12 +72,21 @@ impl DispatchState {
     /// that it requires are granted.
     pub(super) fn is_callable(&self, entry: &Entry) -> bool {
         let permissions = &self.policy.permissions;
-        let may_run = match permissions.for_tool(entry) {
-            Permission::Allow => true,
-            Permission::Ask => self.approvals.can_decide(&[]) || permissions.has_predicates(),
-            Permission::Deny => false,
-        };
-        may_run && check_capabilities(entry.definition(), &self.policy.granted).is_ok()
+        let is_denied = permissions.for_tool(entry) == Permission::Deny;
+        !is_denied && !self.lacks_approver(entry) && self.has_capabilities(entry)
+    }
+
+    /// Whether a model could call this tool if there were an approver.
+    pub(super) fn lacks_approver(&self, entry: &Entry) -> bool {
+        let permissions = &self.policy.permissions;
+        permissions.for_tool(entry) == Permission::Ask
+            && !self.approvals.can_decide(&[])
+            && !permissions.has_predicates()
+            && self.has_capabilities(entry)
+    }
+
+    fn has_capabilities(&self, entry: &Entry) -> bool {
+        check_capabilities(entry.definition(), &self.policy.granted).is_ok()
     }
 
     /// Returns the state of a new run: it shares the policy and the counters, and has

@@ -5,8 +5,8 @@ use tool_runtime::dispatch::{AskLater, Permissions};
 use tool_runtime::registry::{AllTools, Selector, SelectorInput};
 use tool_runtime::{
     Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, ModelError, Permission, Policy,
-    Registry, ScriptedModel, ToolChoice, ToolDefinition, ToolPreference, Tools, async_trait, tool,
-    tools,
+    Registry, ScriptedModel, ToolChoice, ToolDefinition, ToolKind, ToolPreference, Tools,
+    async_trait, tool, tools,
 };
 
 struct Database;
@@ -192,11 +192,26 @@ fn tool_that_asks_is_reported_without_an_approver() {
     assert_eq!(check(Policy::new().permissions(denies)), [""; 0]);
 }
 
+#[test]
+fn pattern_that_is_not_enforced_is_reported() {
+    let agent = |kind: ToolKind| {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": { "code": { "type": "string", "pattern": "^(?=R)" } },
+        });
+        let mut definition = ToolDefinition::new("find", "Finds a part.", schema);
+        definition.kind = kind;
+        Agent::new(Picky::default(), Tools::new().with(UncalledTool(definition)))
+    };
+    let expected = "tool `find`: pattern `^(?=R)` is not enforced: look-around, back-references \
+                    and Unicode classes are not supported";
+    assert_eq!(lines(&agent(ToolKind::Function)), [expected]);
+    assert_eq!(lines(&agent(ToolKind::Remote("parts".into()))), [""; 0]);
+}
+
 /// Tool with any definition.
-#[cfg(any(feature = "anthropic", feature = "openai"))]
 struct UncalledTool(ToolDefinition);
 
-#[cfg(any(feature = "anthropic", feature = "openai"))]
 #[async_trait]
 impl tool_runtime::Tool for UncalledTool {
     fn definition(&self) -> &ToolDefinition {

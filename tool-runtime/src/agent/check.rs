@@ -9,7 +9,7 @@ use super::config::AgentConfig;
 use crate::message::Message;
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice};
 use crate::registry::{CallableTools, RegistryError};
-use crate::tool::ToolDefinition;
+use crate::tool::{ToolDefinition, ToolKind};
 
 impl Agent {
     /// Reports what would make the first run fail, without sending a request.
@@ -22,6 +22,8 @@ impl Agent {
     /// - options that the model provider does not accept, such as the choice of an unknown tool
     /// - a tool that asks for approval, if the [policy](Self::policy) has no
     ///   [approver](crate::Policy::approver): every call would be refused, so it is never offered
+    /// - a pattern in a schema that can't be enforced, because it has look-around, a back-reference
+    ///   or a Unicode class; the server of a [remote](crate::ToolKind::Remote) tool enforces it
     /// - an [extension](Self::extension) that a tool declares with `extensions(…)` and that the
     ///   agent does not have; undeclared ones are not checked
     ///
@@ -82,6 +84,7 @@ impl Agent {
                     undecided.map(|tool| CheckProblem::MissingApprover { tool: tool.name.clone() }),
                 );
                 check_extensions(config, &tools, &mut problems);
+                problems.extend(tools.iter().filter_map(|tool| unenforced_pattern(tool)));
                 // A model that can't send any request reports the same error for each of them.
                 if !problems.iter().any(|problem| matches!(problem, CheckProblem::Model(_))) {
                     check_requests(config, &tools, &mut problems);
@@ -113,6 +116,14 @@ fn check_extensions(
             extension: required.type_name(),
         }));
     }
+}
+
+/// Returns the problem of a pattern that is not enforced.
+fn unenforced_pattern(tool: &ToolDefinition) -> Option<CheckProblem> {
+    let is_remote = matches!(tool.kind, ToolKind::Remote(_));
+    let pattern = tool.parameters.unsupported_pattern().filter(|_| !is_remote)?;
+    let (tool, pattern) = (tool.name.clone(), pattern.to_owned());
+    Some(CheckProblem::UnenforcedPattern { tool, pattern })
 }
 
 /// Checks a request for each tool that can be offered; and if these are accepted, one with the
@@ -257,6 +268,17 @@ pub enum CheckProblem {
     MissingApprover {
         /// The name of the tool.
         tool: String,
+    },
+    /// A pattern in the schema of a tool has features that the validator lacks.
+    #[error(
+        "tool `{tool}`: pattern `{pattern}` is not enforced: look-around, back-references and \
+         Unicode classes are not supported"
+    )]
+    UnenforcedPattern {
+        /// The name of the tool.
+        tool: String,
+        /// The pattern as it is written.
+        pattern: String,
     },
     /// The agent has no value of an extension type that a tool requires.
     #[error("tool `{tool}`: missing extension: {extension}")]

@@ -81,6 +81,9 @@ pub struct ToolDefinition {
     ///
     /// Each keyword must have a value of its kind: `"minimum": "0"` is an error when the tool is
     /// registered. A pattern with look-around, a back-reference or a Unicode class is not enforced.
+    /// [`Agent::check`](crate::Agent::check) reports such a pattern, unless the tool is
+    /// [remote](ToolKind::Remote): its server validates the arguments itself. For a function with
+    /// `#[tool]`, such a pattern is an error.
     pub parameters: Schema,
     /// The JSON Schema of the output, if that is JSON of a known shape.
     #[serde(skip_serializing_if = "Option::is_none")]

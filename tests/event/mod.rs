@@ -5,6 +5,7 @@ mod effects;
 mod golden;
 mod json;
 mod observers;
+mod secret_digits;
 mod secrets;
 mod streams;
 mod unregistered;

@@ -130,7 +130,7 @@ async fn run_is_resumed_from_each_state_of_an_earlier_version() {
                 let transcript = stopped.transcript.clone();
                 assert_eq!(
                     paused(stopped).pending()[0].redacted_arguments_json(),
-                    r#"{"pin":"[redacted]","to":"Ada"}"#
+                    r#"{"to":"Ada","pin":"[redacted]"}"#
                 );
                 transcript
             }

@@ -114,7 +114,7 @@ async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
             .limits(Limits::default().repeats(2))
             .observer(recorder.clone());
     let stopped = agent.run("Go").await.unwrap_err();
-    let expected = r#"call repeated 3 times in a row; the last one was not run: open {"code":"[redacted]","door":"north"}"#;
+    let expected = r#"call repeated 3 times in a row; the last one was not run: open {"door":"north","code":"[redacted]"}"#;
     assert_eq!(stopped.reason.to_string(), expected);
     let StopReason::RepeatedCall { call, times } = &stopped.reason else { panic!("{stopped}") };
     assert_eq!((call.name.as_str(), *times), ("open", 3));

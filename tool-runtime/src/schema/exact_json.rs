@@ -1,34 +1,86 @@
-//! Edits JSON without losing the digits of numbers that a [`Value`] can't represent.
+//! Edits JSON without losing the digits of numbers that a [`Value`] can't represent, or the order
+//! of members.
 
 use serde_json::Value;
 
-/// Edits the value of a JSON text. Numbers beyond 64 bits keep all their digits.
+use super::member_order::MemberOrder;
+
+/// The numbers of a JSON text that a [`Value`] can't represent. While the value is edited, each is
+/// a string in it.
+pub(crate) struct ExactNumbers<'j> {
+    /// A text that does not occur in the JSON.
+    mark: String,
+    numbers: Vec<&'j str>,
+}
+
+impl<'j> ExactNumbers<'j> {
+    /// Returns a string that stands for the number.
+    fn add(&mut self, number: &'j str) -> String {
+        self.numbers.push(number);
+        format!("{0}{1}{0}", self.mark, self.numbers.len() - 1)
+    }
+
+    /// Returns the number that this string stands for.
+    fn number(&self, text: &str) -> Option<&'j str> {
+        let index = text.strip_prefix(&self.mark)?.strip_suffix(&self.mark)?;
+        self.numbers.get(index.parse::<usize>().ok()?).copied()
+    }
+
+    /// Returns the number that this string stands for, as the JSON has it and as a [`Value`] prints
+    /// it; any other text unchanged.
+    pub(crate) fn spellings(&self, text: String) -> Vec<String> {
+        let Some(number) = self.number(&text) else { return vec![text] };
+        let printed = serde_json::from_str(number).map(|value: Value| value.to_string());
+        std::iter::once(number.to_owned()).chain(printed).collect()
+    }
+
+    /// Replaces each number in a value for which `replacement` returns a string.
+    pub(crate) fn replace(&self, value: &mut Value, replacement: &impl Fn(&str) -> Option<String>) {
+        match value {
+            Value::String(text) => {
+                if let Some(replaced) = self.number(text).and_then(replacement) {
+                    *text = replaced;
+                }
+            }
+            Value::Array(items) => {
+                items.iter_mut().for_each(|item| self.replace(item, replacement));
+            }
+            Value::Object(members) => {
+                members.values_mut().for_each(|member| self.replace(member, replacement));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// Edits the value of a JSON text. Numbers beyond 64 bits keep all their digits, and members their
+/// order.
 ///
 /// Returns the text unchanged if the edit changes nothing, and `None` if it is not JSON.
-pub(crate) fn edit_json(json: &str, edit: impl FnOnce(&mut Value)) -> Option<String> {
-    // Each number that would lose digits is a string while the value is edited.
-    let mark = unused_mark(json);
-    let mut numbers = Vec::new();
+pub(crate) fn edit_json(
+    json: &str,
+    edit: impl FnOnce(&mut Value, &ExactNumbers<'_>),
+) -> Option<String> {
+    let mut numbers = ExactNumbers { mark: unused_mark(json), numbers: Vec::new() };
     let mut text = String::with_capacity(json.len());
     for token in tokens(json) {
         if is_lossy(token) {
-            text.push_str(&format!("\"{mark}{}{mark}\"", numbers.len()));
-            numbers.push(token);
+            text.push_str(&format!("\"{}\"", numbers.add(token)));
         } else {
             text.push_str(token);
         }
     }
     let before: Value = serde_json::from_str(&text).ok()?;
     let mut after = before.clone();
-    edit(&mut after);
+    edit(&mut after, &numbers);
     if after == before {
         return Some(json.to_owned());
     }
-    let mut text = after.to_string();
-    for (index, number) in numbers.iter().enumerate() {
-        text = text.replace(&format!("\"{mark}{index}{mark}\""), number);
-    }
-    Some(text)
+    let print_scalar = |scalar: &Value| {
+        let number = scalar.as_str().and_then(|text| numbers.number(text));
+        number.map_or_else(|| scalar.to_string(), str::to_owned)
+    };
+    Some(MemberOrder::of(&text)?.print(&after, &print_scalar))
 }
 
 /// Returns whether a [`Value`] of this JSON text has lost digits.
@@ -86,12 +138,16 @@ fn end_of_string(text: &str) -> usize {
 mod tests {
     use serde_json::Value;
 
-    use super::edit_json;
+    use super::{ExactNumbers, edit_json};
 
     #[test]
     fn digits_survive_an_edit_and_the_text_survives_none() {
         for (json, expected) in [
-            (r#"{ "b": 1.50, "a": "x" }"#, r#"{"a":"-","b":1.50}"#),
+            (r#"{ "b": 1.50, "a": "x" }"#, r#"{"b":1.50,"a":"-"}"#),
+            (
+                r#"{"z": [{"y": 1, "x": 2}, {"b": 1, "a": 2}], "a": 1, "c": 2, "a": 3}"#,
+                r#"{"z":[{"y":1,"x":2},{"b":1,"a":2}],"a":"-","c":2}"#,
+            ),
             (
                 r#"{"a": "x", "n": [123456789012345678901234567890, -0.10, 1e400, 7]}"#,
                 r#"{"a":"-","n":[123456789012345678901234567890,-0.10,1e400,7]}"#,
@@ -100,10 +156,10 @@ mod tests {
                 "{\"a\":\"-\",\"b\":\"\u{e000}0\u{e000} 1.50 \\\" 2.50\"}"
             }),
         ] {
-            let edit = |value: &mut Value| value["a"] = "-".into();
+            let edit = |value: &mut Value, _: &ExactNumbers<'_>| value["a"] = "-".into();
             assert_eq!(edit_json(json, edit).as_deref(), Some(expected));
-            assert_eq!(edit_json(json, |_| ()).as_deref(), Some(json));
+            assert_eq!(edit_json(json, |_, _| ()).as_deref(), Some(json));
         }
-        assert_eq!(edit_json("{", |_| ()), None);
+        assert_eq!(edit_json("{", |_, _| ()), None);
     }
 }

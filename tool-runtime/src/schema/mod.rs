@@ -24,6 +24,7 @@ mod exact_json;
 mod generate;
 mod inline;
 mod malformed;
+mod member_order;
 mod named_schemas;
 mod ordered_json;
 mod pattern;

@@ -44,7 +44,7 @@ use serde_json::{Map, Value};
 
 use crate::json;
 use crate::message::{Arguments, ToolCall};
-use crate::schema::{NamedSchemas, Schema};
+use crate::schema::{NamedSchemas, Schema, edit_json};
 use fragments::Fragments;
 use patterns::Secrets;
 pub(crate) use stream::PieceRedactor;
@@ -237,17 +237,34 @@ impl Redactor {
 
     /// Redacts the decoded arguments of a tool.
     pub(crate) fn redact_arguments(&self, tool: &str, arguments: &mut Value) {
-        if let Some(Some(schema)) = self.schema(tool).filter(|_| !self.is_for_nested_agent) {
-            self.replace_marked(&schema, arguments);
+        if let Some(schema) = self.marking_schema(tool) {
+            self.replace_marked(&schema, arguments, |text| vec![text]);
         }
         self.redact_value(arguments);
     }
 
-    /// Redacts the JSON text of decoded arguments. What is not secret keeps all its digits.
+    /// Returns the schema of a tool, if it marks arguments of this agent as secret.
+    fn marking_schema(&self, tool: &str) -> Option<Schema> {
+        self.schema(tool).flatten().filter(|_| !self.is_for_nested_agent)
+    }
+
+    /// Redacts the JSON text of decoded arguments. What is not secret keeps all its digits, and
+    /// members keep their order.
     pub(crate) fn redact_json(&self, tool: &str, json: &str) -> String {
-        let edited = crate::schema::edit_json(json, |value| self.redact_arguments(tool, value));
+        let schema = self.marking_schema(tool);
+        let edited = edit_json(json, |value, numbers| {
+            if let Some(schema) = &schema {
+                self.replace_marked(schema, value, |text| numbers.spellings(text));
+            }
+            numbers.replace(value, &|number| {
+                let mut redacted = number.to_owned();
+                self.redact(&mut redacted);
+                (redacted != number).then_some(redacted)
+            });
+            self.redact_value(value);
+        });
         let mut text = edited.unwrap_or_else(|| Value::from(REDACTED).to_string());
-        // A number that is secret by its value.
+        // A secret that is a part of a number.
         self.redact(&mut text);
         text
     }
@@ -267,7 +284,7 @@ impl Redactor {
         match arguments {
             Arguments::Value(value) if !value.is_string() => {
                 let mut value = Value::clone(value);
-                self.replace_marked(&schema, &mut value);
+                self.replace_marked(&schema, &mut value, |text| vec![text]);
                 Some(Arguments::from(value))
             }
             _ => {
@@ -275,10 +292,16 @@ impl Redactor {
                 let Ok(parsed) = json::parse_as(&text, schema.as_value()) else {
                     return Some(self.redact_unparsable(arguments));
                 };
-                let mut value = parsed.value;
-                let had_secrets = self.replace_marked(&schema, &mut value);
+                let mut had_secrets = false;
+                let edited = edit_json(parsed.json(), |value, numbers| {
+                    had_secrets =
+                        self.replace_marked(&schema, value, |text| numbers.spellings(text));
+                });
+                let Some(edited) = edited else {
+                    return Some(self.redact_unparsable(arguments));
+                };
                 let is_unchanged = parsed.fixes.is_empty() && !had_secrets;
-                (!is_unchanged).then(|| Arguments::from(value.to_string()))
+                (!is_unchanged).then(|| Arguments::from(edited))
             }
         }
     }
@@ -289,16 +312,21 @@ impl Redactor {
         REDACTED.into()
     }
 
-    /// Replaces the marked places of a value and collects their values. Returns whether there were
-    /// any.
-    fn replace_marked(&self, schema: &Schema, value: &mut Value) -> bool {
+    /// Replaces the marked places of a value and collects the spellings of the texts in their
+    /// values. Returns whether there were any.
+    fn replace_marked(
+        &self,
+        schema: &Schema,
+        value: &mut Value,
+        spellings: impl Fn(String) -> Vec<String>,
+    ) -> bool {
         let mut secrets = Vec::new();
         schema.for_each_secret(value, &mut |marked| {
             if *marked != REDACTED {
                 secrets.push(std::mem::replace(marked, REDACTED.into()));
             }
         });
-        let texts = secrets.iter().flat_map(values::texts);
+        let texts = secrets.iter().flat_map(values::texts).flat_map(spellings);
         let texts = texts.filter(|text| text.len() >= MIN_SECRET_LEN && text != REDACTED);
         for text in texts {
             let mut collected = self.collected();

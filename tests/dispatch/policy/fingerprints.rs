@@ -41,13 +41,14 @@ fn pay() -> ToolDefinition {
 }
 
 /// Changes that make another tool of it for the person who approves.
-fn relevant_changes() -> [(&'static str, ToolDefinition); 5] {
+fn relevant_changes() -> [(&'static str, ToolDefinition); 6] {
     let change = |edit: fn(&mut ToolDefinition)| {
         let mut definition = pay();
         edit(&mut definition);
         definition
     };
     [
+        ("title", change(|it| it.title = Some("Refund".into()))),
         ("description", change(|it| it.description = "Pays twice the amount.".into())),
         ("parameters", change(|it| it.parameters = json!({ "type": "object" }).into())),
         ("effect", change(|it| it.effect = Effect::Write)),
@@ -64,7 +65,6 @@ fn fingerprint_covers_what_an_approval_relies_on() {
     }
     let mut same = pay();
     same.name = "give".into();
-    same.title = Some("Pay".into());
     same.timeout = Some(Duration::from_secs(1));
     same.retries = 3;
     same.rate_limit = Some(RateLimit::per_second(1));

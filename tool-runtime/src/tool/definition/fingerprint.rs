@@ -11,9 +11,10 @@ use super::ToolDefinition;
 
 /// A SHA-256 hash of the parts of a definition that an approver relies on.
 ///
-/// The hash covers the description, the parameters, the effect, the required capabilities and the
-/// permission of a tool. It does not depend on the order of members in a schema, and is the same in
-/// every process. It is displayed and serialized as 64 hexadecimal digits.
+/// The hash covers the title, the description, the parameters, the effect, the required
+/// capabilities and the permission of a tool. It does not depend on the order of members in a
+/// schema, and is the same in every process. It is displayed and serialized as 64 hexadecimal
+/// digits.
 ///
 /// ```
 /// use tool_runtime::{Effect, Fingerprint, ToolDefinition};
@@ -53,6 +54,12 @@ impl ToolDefinition {
         requires.dedup();
         for capability in requires {
             add(capability.as_bytes());
+        }
+        // Fingerprints that were stored before the title counted still hold for a tool without one.
+        // No capability contains a control character.
+        if let Some(title) = &self.title {
+            add(b"\0title");
+            add(title.as_bytes());
         }
         Fingerprint(hash.finalize())
     }

@@ -159,7 +159,7 @@ fn event(item: StreamItem) -> Event {
                 Event::default().event("call").data(call.to_string())
             }
             // Three lines of data. In events, secret arguments are redacted.
-            EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, json }) => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, json, .. }) => {
                 let arguments = visible(json);
                 Event::default().event("approval").data(format!("{call}\n{tool}\n{arguments}"))
             }

@@ -132,10 +132,22 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 call: call(),
                 tool: "now".into(),
                 json: r#"{"a": 1}"#.into(),
+                void_decision: None,
             }
             .into(),
             "tool asked",
             json!({"call": "c1", "tool": "now", "arguments": r#"{"a": 1}"#}),
+        ),
+        (
+            ToolEvent::ApprovalRequested {
+                call: call(),
+                tool: "now".into(),
+                json: "{}".into(),
+                void_decision: Some("changed".into()),
+            }
+            .into(),
+            "tool asked",
+            json!({"call": "c1", "tool": "now", "arguments": "{}", "void_decision": "changed"}),
         ),
         (
             ToolEvent::Approved { call: call(), decided_by: "Ada".into() }.into(),

@@ -155,7 +155,21 @@ async fn approval_of_a_replaced_tool_is_void() {
                 assert_eq!(resumed.unwrap().text, "Done.");
                 continue;
             }
-            _ => assert_eq!(paused(resumed.unwrap_err()).pending().len(), 1, "{aspect}"),
+            _ => {
+                let stopped = resumed.unwrap_err();
+                let text = stopped.reason.to_string();
+                let reason = "decision of Ada is void: the definition of `pay` changed";
+                let expected = format!("1 call awaits approval: pay; {reason}");
+                assert_eq!(text, expected, "{aspect}");
+                let saved = serde_json::to_string(&paused(stopped)).unwrap();
+                let restored: Paused = serde_json::from_str(&saved).unwrap();
+                assert_eq!(restored.pending().len(), 1, "{aspect}");
+                assert_eq!(
+                    restored.pending()[0].void_decision.as_deref(),
+                    Some(reason),
+                    "{aspect}"
+                );
+            }
         }
 
         // The first version is back: what was approved is what runs.
@@ -230,8 +244,18 @@ async fn decision_holds_for_the_exact_digits_alone() {
         let mut batch = Batch::from(call());
         batch.decisions =
             vec![Decision::new("1".into(), &pay(), text.as_str(), Approval::Once, "Ada")];
+        recorder.clear();
         let execution = Dispatch::dispatch(&dispatcher, batch).await.remove(0);
         assert_eq!(execution.did_run(), runs, "{text}");
+        let reason = "decision of Ada is void: the arguments of `pay` changed";
+        let expected = (!runs).then(|| reason.to_owned());
+        assert_eq!(execution.void_decision, expected, "{text}");
+        let requests = recorder.events_of_action("tool", "asked");
+        let reasons = requests.iter().filter_map(|event| match event.tool_event()? {
+            ToolEvent::ApprovalRequested { void_decision, .. } => Some(void_decision.clone()),
+            _ => None,
+        });
+        assert_eq!(reasons.collect::<Vec<_>>(), Vec::from_iter(expected.map(Some)), "{text}");
         assert_eq!(execution.result.text.contains(BIG), runs, "{text}");
     }
 }

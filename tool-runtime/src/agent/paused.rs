@@ -156,6 +156,16 @@ impl Paused {
         each.collect()
     }
 
+    /// Returns why earlier decisions do not apply to the pending calls of this run and of nested
+    /// runs.
+    pub(super) fn void_decisions(&self) -> Vec<&str> {
+        let each = self.pending.iter().flat_map(|pending| {
+            let nested = pending.nested_run().map(Self::void_decisions).unwrap_or_default();
+            pending.void_decision.as_deref().into_iter().chain(nested)
+        });
+        each.collect()
+    }
+
     /// Returns the nested run of this pending call, to decide on its calls. Call ids are unique
     /// within one run only.
     pub fn nested_run_mut(&mut self, call: &CallId) -> Option<&mut Self> {

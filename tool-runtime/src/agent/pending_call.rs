@@ -50,6 +50,10 @@ pub struct PendingCall {
     /// The fingerprint of the tool's definition, to which a decision on the call is bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
+    /// Why an earlier decision on the call does not apply to it, such as "decision of Ada is void:
+    /// the definition of `pay` changed". The call then needs a new decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void_decision: Option<String>,
     /// The repaired arguments that the tool would receive, including secrets.
     ///
     /// Numbers that don't fit into 64 bits are rounded; [`arguments_json`](Self::arguments_json)
@@ -110,6 +114,7 @@ impl PendingCall {
             call: execution.call.clone(),
             tool,
             fingerprint,
+            void_decision: execution.void_decision.clone(),
             arguments,
             json,
             redacted,

@@ -261,13 +261,12 @@ fn requester(request: &StopRequest) -> Cow<'_, str> {
 
 fn approval_error(paused: &Paused) -> String {
     let (decisions, answers) = (paused.awaited(false), paused.awaited(true));
-    match (decisions.is_empty(), answers.is_empty()) {
-        (_, true) => awaiting(&decisions, "approval"),
-        (true, false) => awaiting(&answers, "an answer"),
-        (false, false) => {
-            format!("{}; {}", awaiting(&decisions, "approval"), awaiting(&answers, "an answer"))
-        }
-    }
+    let awaited = [(decisions, "approval"), (answers, "an answer")];
+    let awaited = awaited.iter().filter(|(calls, _)| !calls.is_empty());
+    let awaited = awaited.map(|(calls, awaited)| awaiting(calls, awaited));
+    let void = paused.void_decisions();
+    let parts = awaited.chain(void.into_iter().map(|reason| visible(reason).into_owned()));
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns how many calls await this, and of which tools.

@@ -10,7 +10,7 @@ use crate::event::{BlockReason, RunId};
 use crate::guard::{CatchPanic, Panic, catch_panic};
 use crate::tool::{
     Approval, Decision, MAX_PENDING_LEVELS, RunApproval, RunContext, ToolDefinition, ToolError,
-    ToolErrorKind, can_be_pending,
+    ToolErrorKind, can_be_pending, definition_changed,
 };
 use async_trait::async_trait;
 
@@ -218,6 +218,26 @@ impl Approvals {
                 (None, Err((BlockReason::Pending, pending)))
             }
         }
+    }
+
+    /// Returns why an earlier decision on this call, or one for the rest of the run, does not apply
+    /// to it; `None` if there is no such decision.
+    pub(super) fn void_decision(
+        &self,
+        request: &ApprovalRequest,
+        run: RunId,
+        decisions: &[Decision],
+    ) -> Option<String> {
+        let (tool, json) = (&request.tool, request.arguments_json());
+        if let Some(decision) = decisions.iter().rev().find(|it| it.call == request.call.id) {
+            let change = decision.change(tool, json)?;
+            return Some(format!("decision of {} is void: {change}", decision.decided_by));
+        }
+        let name = tool.full_name();
+        let approval = self.lock().get(&run)?.get(name)?.clone();
+        let is_void = approval.fingerprint != Some(tool.fingerprint());
+        let (by, change) = (approval.decided_by, definition_changed(name));
+        is_void.then(|| format!("decision of {by} for the run is void: {change}"))
     }
 
     /// Returns who approved this definition of a tool for the rest of the run.

@@ -76,19 +76,25 @@ async fn decide(
         Permission::Ask if batch.is_resumed(&request.call, entry) => Ok(()),
         Permission::Ask => {
             let id = &request.call.id;
+            let approvals = &batch.state.approvals;
+            let run = ctx.run_context().run_id();
+            let void_decision = approvals.void_decision(request, run, &batch.decisions);
             let on_request = || {
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: id.clone(),
                     tool: request.call.name.clone(),
                     json: request.arguments_json().to_owned(),
+                    void_decision: void_decision.clone(),
                 });
             };
-            let approvals = &batch.state.approvals;
             let decision =
                 approvals.decide(request, ctx.run_context(), &batch.decisions, on_request);
             let (decided_by, decision) = decision.await;
             call.record.decided_by.clone_from(&decided_by);
-            decision.map_err(|blocked| call.record.block(not_deferred(batch, request, blocked)))?;
+            if let Err(blocked) = decision {
+                call.record.void_decision = void_decision;
+                return Err(call.record.block(not_deferred(batch, request, blocked)));
+            }
             if let Some(decided_by) = decided_by {
                 batch.scope.emit(|| ToolEvent::Approved { call: id.clone(), decided_by });
             }

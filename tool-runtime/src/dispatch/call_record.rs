@@ -19,6 +19,8 @@ pub(super) struct CallRecord {
     pub(super) is_cached: bool,
     pub(super) decided_by: Option<String>,
     pub(super) blocked_by: Option<BlockReason>,
+    /// Why an earlier decision on the call does not apply to it.
+    pub(super) void_decision: Option<String>,
     pub(super) has_detached_thread: bool,
     /// Lives while the tool runs, if it may change what other tools read.
     pub(super) write: Option<WriteGuard>,

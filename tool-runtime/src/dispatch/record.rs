@@ -44,6 +44,7 @@ pub(super) fn into_execution(
     execution.is_cached = record.is_cached;
     execution.decided_by = record.decided_by;
     execution.blocked_by = record.blocked_by;
+    execution.void_decision = record.void_decision;
     execution.answered_by = batch.answered_by(&execution);
     execution.has_detached_thread = record.has_detached_thread;
     if let Some(error) = error {

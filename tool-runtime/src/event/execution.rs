@@ -68,6 +68,10 @@ pub struct ToolExecution {
     /// The part of the policy that blocked the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<BlockReason>,
+    /// Why an earlier decision does not apply to the blocked call, such as "decision of Ada is
+    /// void: the definition of `pay` changed".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void_decision: Option<String>,
     /// The name of the person or program that answered the question of the call, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
@@ -169,6 +173,7 @@ impl ToolExecution {
             is_cached: false,
             decided_by: None,
             blocked_by: None,
+            void_decision: None,
             answered_by: None,
             question: None,
             suspended_state: None,

@@ -66,8 +66,9 @@ impl Redactor {
     fn redact_tool_event(&self, event: &mut ToolEvent) {
         match event {
             ToolEvent::Started { call } => self.redact_call(call),
-            ToolEvent::ApprovalRequested { call: _, tool, json } => {
+            ToolEvent::ApprovalRequested { call: _, tool, json, void_decision } => {
                 *json = self.redact_json(tool, json);
+                self.redact_option(void_decision);
                 self.redact(tool);
             }
             ToolEvent::Approved { call: _, decided_by } => self.redact(decided_by),
@@ -93,6 +94,7 @@ impl Redactor {
             modified_call,
             decoded_arguments,
             decided_by,
+            void_decision,
             answered_by,
             // Redacted above.
             result: _,
@@ -121,6 +123,7 @@ impl Redactor {
             *json = self.redact_json(&called_name, json);
         }
         self.redact_option(decided_by);
+        self.redact_option(void_decision);
         self.redact_option(answered_by);
     }
 

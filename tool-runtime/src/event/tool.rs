@@ -59,6 +59,10 @@ pub enum ToolEvent {
         /// To show it to a person, make deceptive characters [visible](crate::message::visible).
         #[serde(rename = "arguments", deserialize_with = "json_text")]
         json: String,
+        /// Why an earlier decision does not apply to the call, such as "decision of Ada is void:
+        /// the definition of `pay` changed".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        void_decision: Option<String>,
     },
     /// The call was approved.
     Approved {

@@ -88,11 +88,27 @@ impl Decision {
 
     /// Returns whether this is a decision on the call of this tool with these arguments.
     pub(crate) fn is_on(&self, call: &CallId, definition: &ToolDefinition, json: &str) -> bool {
-        self.call == *call
-            && self.tool == definition.full_name()
-            && without_whitespace(&self.json) == without_whitespace(json)
-            && self.fingerprint == Some(definition.fingerprint())
+        self.call == *call && self.change(definition, json).is_none()
     }
+
+    /// Returns what this decision on a call is not valid for: the tool, its definition or the
+    /// arguments changed since. `None` if the decision is valid.
+    pub(crate) fn change(&self, definition: &ToolDefinition, json: &str) -> Option<String> {
+        let name = definition.full_name();
+        if self.tool != name {
+            return Some(format!("the call was of `{}` and is of `{name}`", self.tool));
+        }
+        if self.fingerprint != Some(definition.fingerprint()) {
+            return Some(definition_changed(name));
+        }
+        let is_same = without_whitespace(&self.json) == without_whitespace(json);
+        (!is_same).then(|| format!("the arguments of `{name}` changed"))
+    }
+}
+
+/// Returns the reason why a decision on another definition of a tool is void.
+pub(crate) fn definition_changed(name: &str) -> String {
+    format!("the definition of `{name}` changed")
 }
 
 /// A permission for all calls of a tool for the rest of a run.

@@ -50,8 +50,8 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 
-pub(crate) use approval::RunApproval;
 pub use approval::{Approval, Decision};
+pub(crate) use approval::{RunApproval, definition_changed};
 #[cfg(feature = "process")]
 pub use command::{Command, CommandOutput};
 pub use context::ToolContext;

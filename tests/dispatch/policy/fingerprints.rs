@@ -108,11 +108,39 @@ fn definition_is_read_back_as_it_was_written() {
     let least = json!({ "name": "n", "description": "d", "parameters": { "type": "object" } });
     let read: ToolDefinition = serde_json::from_value(least).unwrap();
     assert_eq!(read, ToolDefinition::new("n", "d", json!({ "type": "object" })));
+    let short = json!({
+        "name": "n", "description": "d", "parameters": { "type": "object" },
+        "timeout": "500ms", "rate_limit": "1000/day",
+    });
+    let read: ToolDefinition = serde_json::from_value(short).unwrap();
+    assert_eq!(read.timeout, Some(Duration::from_millis(500)));
+    let day = Duration::from_secs(86_400);
+    assert_eq!(read.rate_limit, Some(RateLimit { times: 1_000, per: day }));
     let reads = json!({
         "name": "n", "description": "d", "parameters": { "type": "object" }, "effect": "read",
     });
     let read: ToolDefinition = serde_json::from_value(reads).unwrap();
     assert_eq!(read.repair, tool_runtime::Repair::Lossy);
+}
+
+#[test]
+fn malformed_duration_or_rate_of_a_definition_is_an_error_that_names_it() {
+    let read = |member: &str, value: Value| {
+        let json = json!({
+            "name": "n", "description": "d", "parameters": { "type": "object" }, member: value,
+        });
+        serde_json::from_value::<ToolDefinition>(json).unwrap_err().to_string()
+    };
+    for text in ["5", "s", "", "0s", "-1s", "1.5s", "5 s", "5d", "99999999999999999999h", "é"] {
+        let error = read("timeout", json!(text));
+        assert!(error.starts_with(&format!("invalid duration {text:?}: expected a")), "{error}");
+    }
+    for text in ["10", "10/", "/min", "0/s", "+1/s", "10/minute", "1.5/s", "4294967296/s"] {
+        let error = read("rate_limit", json!(text));
+        assert!(error.starts_with(&format!("invalid rate {text:?}: expected a")), "{error}");
+    }
+    let error = read("timeout", json!(5));
+    assert!(error.starts_with("expected a text such as \"5s\""), "{error}");
 }
 
 /// A registry whose tool `pay` can be replaced.

@@ -1,5 +1,6 @@
 mod error;
 mod fingerprint;
+mod short_form;
 mod stored;
 
 use std::sync::Arc;
@@ -41,9 +42,16 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// members get the defaults of [`new`](Self::new). An unknown member is an error, because a
 /// misspelled `permission` would otherwise allow calls that it should not.
 ///
+/// `timeout` and `rate_limit` have two forms:
+///
+/// | member | as `#[tool]` reads it | as it is serialized |
+/// |---|---|---|
+/// | `timeout` | `"500ms"`, `"5s"`, `"2m"`, `"1h"` | `{"secs": 5, "nanos": 0}` |
+/// | `rate_limit` | `"2/s"`, `"10/min"`, `"100/h"`, `"1000/day"` | `{"times": 10, "per": {"secs": 60, "nanos": 0}}` |
+///
 /// ```
 /// use std::time::Duration;
-/// use tool_runtime::{Permission, ToolDefinition};
+/// use tool_runtime::{Permission, RateLimit, ToolDefinition};
 ///
 /// let json = r#"{
 ///     "name": "pay",
@@ -52,11 +60,13 @@ const MAX_QUOTED_CHARS: usize = 80;
 ///     "effect": "external",
 ///     "permission": "ask",
 ///     "requires": ["payments"],
-///     "timeout": { "secs": 5, "nanos": 0 }
+///     "timeout": "5s",
+///     "rate_limit": "10/min"
 /// }"#;
 /// let definition: ToolDefinition = serde_json::from_str(json)?;
 /// assert_eq!(definition.permission, Permission::Ask);
 /// assert_eq!(definition.timeout, Some(Duration::from_secs(5)));
+/// assert_eq!(definition.rate_limit, Some(RateLimit::per_minute(10)));
 ///
 /// let misspelled = json.replace("permission", "permissions");
 /// let error = serde_json::from_str::<ToolDefinition>(&misspelled).unwrap_err();

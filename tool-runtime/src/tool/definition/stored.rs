@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::ToolDefinition;
+use super::short_form::{duration, rate};
 use crate::schema::Schema;
 use crate::tool::{Effect, Permission, RateLimit, Repair, ToolKind, ToolPreference};
 
@@ -36,12 +37,54 @@ pub(super) struct StoredDefinition {
     repair: Option<Repair>,
     #[serde(default)]
     retries: u32,
-    rate_limit: Option<RateLimit>,
-    timeout: Option<Duration>,
+    rate_limit: Option<StoredRate>,
+    timeout: Option<StoredDuration>,
     #[serde(default)]
     finds_tools: bool,
     #[serde(default)]
     preference: ToolPreference,
+}
+
+/// A duration as serde writes it, or in its short form.
+#[derive(Deserialize)]
+#[serde(try_from = "WithShortForm<Duration>")]
+struct StoredDuration(Duration);
+
+/// A rate limit as serde writes it, or in its short form.
+#[derive(Deserialize)]
+#[serde(try_from = "WithShortForm<RateLimit>")]
+struct StoredRate(RateLimit);
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a text such as \"5s\" or \"10/min\", or the serialized form"
+)]
+enum WithShortForm<T> {
+    Text(String),
+    Stored(T),
+}
+
+impl TryFrom<WithShortForm<Duration>> for StoredDuration {
+    type Error = String;
+
+    fn try_from(stored: WithShortForm<Duration>) -> Result<Self, String> {
+        Ok(Self(match stored {
+            WithShortForm::Text(text) => duration(&text)?,
+            WithShortForm::Stored(duration) => duration,
+        }))
+    }
+}
+
+impl TryFrom<WithShortForm<RateLimit>> for StoredRate {
+    type Error = String;
+
+    fn try_from(stored: WithShortForm<RateLimit>) -> Result<Self, String> {
+        Ok(Self(match stored {
+            WithShortForm::Text(text) => rate(&text)?,
+            WithShortForm::Stored(rate) => rate,
+        }))
+    }
 }
 
 impl From<StoredDefinition> for ToolDefinition {
@@ -80,8 +123,8 @@ impl From<StoredDefinition> for ToolDefinition {
             requires,
             repair: repair.unwrap_or_else(|| Repair::of_effect(effect)),
             retries,
-            rate_limit,
-            timeout,
+            rate_limit: rate_limit.map(|stored| stored.0),
+            timeout: timeout.map(|stored| stored.0),
             finds_tools,
             preference,
             ..Self::new(name, description, parameters)

@@ -1,5 +1,6 @@
 mod error;
 mod fingerprint;
+mod setters;
 mod short_form;
 mod stored;
 
@@ -220,69 +221,12 @@ impl ToolDefinition {
         Ok(self)
     }
 
-    /// Sets the side effect, and with it the [default level of repairs](Repair::of_effect).
-    #[must_use]
-    pub fn effect(mut self, effect: Effect) -> Self {
-        self.effect = effect;
-        self.repair = Repair::of_effect(effect);
-        self
-    }
-
-    /// Declares that running the tool twice has the same effect as running it once.
-    #[must_use]
-    pub fn idempotent(mut self) -> Self {
-        self.idempotent = true;
-        self
-    }
-
     /// Returns `true` if calls may be repeated after a crash: the tool is idempotent, or its effect
     /// is `none` or `read`.
     ///
     /// The dispatcher is stricter: it retries failed attempts only of idempotent tools.
     pub fn is_retry_safe(&self) -> bool {
         self.idempotent || matches!(self.effect, Effect::None | Effect::Read)
-    }
-
-    /// Declares that a value of the type `T` must be among the extensions of a call.
-    ///
-    /// `Agent::check` reports a missing extension. The tool gets the value from
-    /// [`ToolContext::require`](crate::ToolContext::require).
-    ///
-    /// ```
-    /// use tool_runtime::ToolDefinition;
-    ///
-    /// struct Database;
-    ///
-    /// let schema = serde_json::json!({ "type": "object" });
-    /// let definition = ToolDefinition::new("count_orders", "Counts the orders.", schema)
-    ///     .requires_extension::<Database>();
-    /// assert!(definition.extensions[0].type_name().ends_with("Database"));
-    /// ```
-    #[must_use]
-    pub fn requires_extension<T: Send + Sync + 'static>(mut self) -> Self {
-        self.extensions.push(RequiredExtension::of::<T>());
-        self
-    }
-
-    /// Declares that the tool finds other tools for a model that is not offered all of them.
-    #[must_use]
-    pub fn finds_tools(mut self) -> Self {
-        self.finds_tools = true;
-        self
-    }
-
-    /// Sets whether and how readily the tool is offered.
-    #[must_use]
-    pub fn preference(mut self, preference: ToolPreference) -> Self {
-        self.preference = preference;
-        self
-    }
-
-    /// Sets the time limit of one attempt.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
     }
 
     /// Checks whether model providers would accept this definition.

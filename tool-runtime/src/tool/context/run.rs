@@ -58,6 +58,31 @@ impl ToolContext {
         self.run_context().metadata()
     }
 
+    /// Sets a member of the metadata of the run, such as in a unit test.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolContext, tool};
+    ///
+    /// /// Returns the tenant of the user.
+    /// #[tool(effect = "none")]
+    /// async fn tenant(ctx: &ToolContext) -> String {
+    ///     ctx.metadata().get("tenant").map(ToString::to_string).unwrap_or_default()
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let ctx = ToolContext::default().with_metadata("tenant", "acme");
+    /// assert_eq!(tenant(&ctx).await, "\"acme\"");
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        let mut metadata = self.metadata().clone();
+        metadata.insert(key.into(), value.into());
+        self.set_metadata(metadata);
+        self
+    }
+
     /// Returns the agent, the run and the session that the call belongs to.
     pub fn run_context(&self) -> RunContext<'_> {
         static NO_RUN: LazyLock<Origin> = LazyLock::new(Origin::default);

@@ -20,6 +20,8 @@ use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput}
 /// [`after_call`](Self::after_call) in the reverse order. An interceptor that panics before a call
 /// blocks it, since its check is incomplete; a panic after a call is ignored.
 ///
+/// If the run pauses for a decision on a call, the interceptors run again when the run resumes.
+///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
@@ -117,7 +119,7 @@ pub trait Interceptor: Send + Sync {
 ///         call: &mut ToolCall,
 ///         ctx: &mut InterceptContext<'_>,
 ///     ) -> InterceptAction {
-///         let has_fetched = ctx.run_context().metadata().contains_key("has_fetched");
+///         let has_fetched = ctx.metadata().contains_key("has_fetched");
 ///         match call.name.as_str() {
 ///             "send_mail" if has_fetched => {
 ///                 return InterceptAction::Block("a page was fetched before".into());
@@ -150,6 +152,11 @@ impl InterceptContext<'_> {
     /// the changes of the interceptors before this one.
     pub fn run_context(&self) -> RunContext<'_> {
         self.run.with_metadata(self.changes.metadata.as_ref())
+    }
+
+    /// Returns the metadata of the run, with the changes of the interceptors before this one.
+    pub fn metadata(&self) -> &Map<String, Value> {
+        self.run_context().metadata()
     }
 
     /// Sets a member of the [metadata](RunContext::metadata) of the run; null removes it.

@@ -1,12 +1,12 @@
 //! The startup check of an agent reports every problem that would fail its first run.
 
-use tool_runtime::agent::CheckProblem;
+use tool_runtime::agent::{CheckProblem, Steering};
 use tool_runtime::dispatch::{AskLater, Permissions};
 use tool_runtime::registry::{AllTools, Selector, SelectorInput};
 use tool_runtime::{
     Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, ModelError, Permission, Policy,
-    Registry, ScriptedModel, ToolChoice, ToolDefinition, ToolKind, ToolPreference, Tools,
-    async_trait, tool, tools,
+    Registry, ScriptedModel, ToolChoice, ToolContext, ToolDefinition, ToolError, ToolKind,
+    ToolPreference, Tools, async_trait, tool, tools,
 };
 
 struct Database;
@@ -165,6 +165,24 @@ fn required_call_of_a_hidden_tool_is_reported_with_any_selector() {
     let offered = || agent(Registry::try_from(tools()).unwrap());
     assert_eq!(lines(&offered()), [""; 0]);
     assert_eq!(lines(&offered().selector(FirstTools(1))), [""; 0]);
+}
+
+/// Reminds the run of a text.
+#[tool(effect = "none", extensions(Steering))]
+async fn remind(text: String, ctx: &ToolContext) -> Result<(), ToolError> {
+    ctx.require::<Steering>()?.push_untrusted("reminder", &text);
+    Ok(())
+}
+
+#[tokio::test]
+async fn steering_of_a_tool_is_provided_by_the_queue_of_the_agent() {
+    let agent = || Agent::new(Picky::default(), tools![remind]);
+    let missing = "tool `remind`: missing extension: tool_runtime::agent::steering::Steering";
+    assert_eq!(lines(&agent()), [missing]);
+    assert_eq!(lines(&agent().steering(&Steering::new())), [""; 0]);
+    let error = remind("a".into(), &ToolContext::default()).await.unwrap_err();
+    let cause = error.source().unwrap().to_string();
+    assert!(cause.ends_with("which is not set: add it with `Agent::steering`"), "{cause}");
 }
 
 #[test]

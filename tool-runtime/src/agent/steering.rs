@@ -41,8 +41,10 @@ const MAX_QUEUES: usize = 1_000;
 /// A handle without an address sends to the next run of the agent that makes a request.
 /// [`for_session`](Self::for_session) and [`for_run`](Self::for_run) return a handle that is
 /// addressed to one session or run. Messages that a session has not received when its run ends wait
-/// for its next run. Tools get a handle with [`ctx.get`](crate::ToolContext::get); it is addressed
-/// to the session of their run, or to the run if it has no session.
+/// for its next run. If the agent has a queue, tools get a handle with
+/// [`ctx.get`](crate::ToolContext::get); it is addressed to the session of their run, or to the run
+/// if it has no session. Without a call of [`Agent::steering`](crate::Agent::steering), `ctx.get`
+/// returns `None`.
 ///
 /// A pushed message is text for the model and nothing else. It changes no tool list, no permission
 /// and no approval.

@@ -145,17 +145,24 @@ impl ToolContext {
     fn missing_extension(&self, required: RequiredExtension) -> ToolError {
         let name = self.tool_name();
         let text = format!("`{name}` can't run now. Go on without it.");
+        let type_name = required.type_name();
+        let method = match type_name {
+            // The type belongs to a higher layer.
+            "tool_runtime::agent::steering::Steering" => "`Agent::steering`",
+            _ => "`Agent::extension` or `Dispatcher::extension`",
+        };
         let cause = format!(
-            "tool `{name}` requires the extension `{}`, which is not set: add it with \
-             `Agent::extension` or `Dispatcher::extension`",
-            required.type_name()
+            "tool `{name}` requires the extension `{type_name}`, which is not set: add it with \
+             {method}"
         );
         ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
     }
 
     /// Returns the extension of the type `T`, if there is one.
     ///
-    /// Use [`require`](Self::require) for an extension that the tool can't do without.
+    /// Use [`require`](Self::require) for an extension that the tool can't do without. A
+    /// [`Steering`](crate::agent::Steering) is there only if the program called
+    /// [`Agent::steering`](crate::Agent::steering).
     ///
     /// ```
     /// use tool_runtime::{Extensions, ToolContext};

@@ -121,16 +121,35 @@ struct Queues {
 /// steering.push("Be brief.").unwrap();
 /// let full = steering.push("Use English.").unwrap_err();
 /// assert_eq!(full.to_string(), "steering queue is full: limited to 1 messages and 1000 bytes");
+///
+/// let oversized = Steering::bounded(1, 1_000).push("x".repeat(1_001)).unwrap_err();
+/// let text = "steering message is too long: 1001 bytes, at most 1000";
+/// assert_eq!(oversized.to_string(), text);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("steering queue is full: limited to {max_messages} messages and {max_bytes} bytes")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SteeringFull {
+    /// The size of the message in bytes. A message larger than `max_bytes` never fits.
+    pub message_bytes: usize,
     /// The maximum number of waiting messages.
     pub max_messages: usize,
     /// The maximum size of the waiting messages in bytes.
     pub max_bytes: usize,
 }
+
+impl std::fmt::Display for SteeringFull {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { message_bytes, max_messages, max_bytes } = self;
+        if message_bytes > max_bytes {
+            write!(f, "steering message is too long: {message_bytes} bytes, at most {max_bytes}")
+        } else {
+            let bounds = format_args!("{max_messages} messages and {max_bytes} bytes");
+            write!(f, "steering queue is full: limited to {bounds}")
+        }
+    }
+}
+
+impl std::error::Error for SteeringFull {}
 
 impl Steering {
     /// Creates an empty queue with the default bounds.
@@ -236,16 +255,18 @@ impl Steering {
     /// If the model has already answered, the run continues for one more turn.
     ///
     /// # Errors
-    /// Returns [`SteeringFull`] if messages of the user fill the queue of this address, or if they
-    /// wait for 1,000 other sessions and runs in progress. Untrusted messages are dropped first, to
-    /// make room.
+    /// Returns [`SteeringFull`] if messages of the user fill the queue of this address, if the
+    /// message alone exceeds the queue, or if messages of the user wait for 1,000 other sessions
+    /// and runs in progress. Untrusted messages are dropped first, to make room.
     pub fn push(&self, text: impl Into<String>) -> Result<(), SteeringFull> {
         let mut queues = self.lock();
         let Bounds { max_messages, max_bytes } = queues.bounds;
-        if queues.push(&self.address, None, text.into()) {
+        let text = text.into();
+        let message_bytes = text.len();
+        if queues.push(&self.address, None, text) {
             Ok(())
         } else {
-            Err(SteeringFull { max_messages, max_bytes })
+            Err(SteeringFull { message_bytes, max_messages, max_bytes })
         }
     }
 

@@ -33,6 +33,7 @@ use crate::tool::ToolContext;
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
     note = "the type must also be `Send`; a type of another crate must implement the traits of serde 1 \
             and schemars 1",
+    note = "for a type of chrono or uuid, enable the feature `chrono` or `uuid` of tool-runtime",
     note = "for a value of the program, take `ctx: &ToolContext` and call `ctx.require::<T>()`"
 )]
 pub trait Argument {

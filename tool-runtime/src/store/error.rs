@@ -14,7 +14,9 @@ use rusqlite::ErrorCode;
 /// # async fn main() {
 /// let error = Sqlite::open("/no/such/folder/sessions.db").await.unwrap_err();
 /// assert!(matches!(&error, OpenError::Unavailable { .. }));
-/// assert!(error.to_string().starts_with("session file /no/such/folder/sessions.db can't be"));
+/// let text = "session file /no/such/folder/sessions.db can't be opened: folder /no/such/folder \
+///             does not exist";
+/// assert_eq!(error.to_string(), text);
 /// # }
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -67,9 +69,20 @@ impl OpenFailure {
                 OpenError::UnsupportedVersion { path, version, supported }
             }
             Self::NotASessionFile => OpenError::NotASessionFile { path },
-            Self::Sqlite(error) => OpenError::Unavailable { path, source: error.into() },
+            Self::Sqlite(error) => match missing_folder(&path) {
+                // SQLite only says that it can't open the file.
+                Some(folder) => OpenError::Unavailable { path, source: folder.into() },
+                None => OpenError::Unavailable { path, source: error.into() },
+            },
         }
     }
+}
+
+/// Returns a text that names the folder of a file, if it does not exist.
+fn missing_folder(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    let is_missing = folder.try_exists().is_ok_and(|exists| !exists);
+    is_missing.then(|| format!("folder {} does not exist", folder.display()))
 }
 
 impl From<rusqlite::Error> for OpenFailure {

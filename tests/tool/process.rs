@@ -171,7 +171,7 @@ async fn environment_of_a_command_is_not_recorded() {
     #[tool]
     async fn pull(ctx: &ToolContext) -> Result<String, ToolError> {
         let git = ctx.command("echo").arg("a word").env("TOKEN", "k3y-0f-th3-h0us3");
-        assert_eq!(format!("{git:?}"), r#"Command("echo" "a word")"#);
+        assert_eq!(format!("{git:?}"), r#"Command(echo "a word")"#);
         git.output().await?.into_text()
     }
 
@@ -182,7 +182,7 @@ async fn environment_of_a_command_is_not_recorded() {
     else {
         panic!("{:?}", execution.effects)
     };
-    assert_eq!(started.command, r#""echo" "a word""#);
+    assert_eq!(started.command, r#"echo "a word""#);
     assert_eq!((ended.pid, ended.code, ended.signal), (started.pid, Some(0), None));
     assert!(!serde_json::to_string(&execution).unwrap().contains("k3y"));
 }

@@ -1,5 +1,6 @@
 //! Process groups: the only place that starts, signals and kills processes.
 
+use std::ffi::OsStr;
 use std::io;
 use std::process::ExitStatus;
 
@@ -98,5 +99,34 @@ impl Drop for Group {
 /// Returns the command line without the environment, which may contain keys.
 pub(crate) fn command_line(command: &std::process::Command) -> String {
     let words = [command.get_program()].into_iter().chain(command.get_args());
-    words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// Quotes a word that has other characters than those of plain words and paths.
+fn quoted(word: &OsStr) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    match word.to_str() {
+        Some(word) if !word.is_empty() && word.chars().all(is_plain) => word.to_owned(),
+        _ => format!("{word:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::command_line;
+
+    #[test]
+    fn only_words_with_other_characters_are_quoted() {
+        for (words, expected) in [
+            (&["git", "log", "--format=%H", "src/lib.rs"][..], "git log --format=%H src/lib.rs"),
+            (&["echo", "", "a b", "$HOME", "it's", "é"], r#"echo "" "a b" "$HOME" "it's" "é""#),
+            (&["say", "\"a\"", "b;c", "*"], r#"say "\"a\"" "b;c" "*""#),
+        ] {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]);
+            assert_eq!(command_line(&command), expected);
+        }
+    }
 }

@@ -44,7 +44,7 @@ const NO_ROWS: &str = "no results";
 pub enum OutputFormat {
     /// One line for each row, in which each value follows its name. This is the default.
     #[default]
-    #[serde(rename = "labeled")]
+    #[serde(rename = "labeled", alias = "labelled")]
     Labelled,
     /// A JSON array with an object for each row, whose values keep their types.
     #[serde(rename = "json")]

@@ -380,3 +380,19 @@ async fn run_emits_every_kind_of_event() {
     assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
     assert!(outer[0].execution().unwrap().duration >= Duration::from_millis(50));
 }
+
+#[test]
+fn guide_lists_the_members_of_every_event() {
+    let guide = include_str!("../../tool-runtime/src/docs/guide/observability.md");
+    let table = guide.split_once("### Members of the JSON").unwrap().1;
+    for (kind, name, members) in kinds() {
+        let row = table.lines().find(|line| {
+            let mut cells = line.split('|');
+            cells.nth(1).is_some_and(|events| events.contains(&format!("`{name}`")))
+        });
+        let row = row.unwrap_or_else(|| panic!("no row for {name}: {kind:?}"));
+        for member in members.as_object().unwrap().keys() {
+            assert!(row.contains(&format!("`{member}`")), "{name}: {member}");
+        }
+    }
+}

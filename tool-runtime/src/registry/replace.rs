@@ -34,7 +34,8 @@ impl Registry {
     /// tools that were removed or replaced.
     ///
     /// A snapshot contains either all old tools or all new ones. The call affects all views, like a
-    /// registration. For a list from outside, use
+    /// registration. The old tools' labels are not carried over: give the list its labels with
+    /// [`Tools::labelled`]. For a list from outside, use
     /// [`replace_valid_from`](Self::replace_valid_from), which skips invalid tools.
     ///
     /// # Errors

@@ -81,7 +81,8 @@ impl Registry {
     /// reports the others.
     ///
     /// If a tool of the list is skipped, the provider's old tool of the same name is removed
-    /// nevertheless. The call affects all views.
+    /// nevertheless. The call affects all views. The old tools' labels are not carried over: give
+    /// the list its labels with [`Tools::labelled`].
     ///
     /// # Errors
     /// The name of the provider is invalid. Then nothing is changed.

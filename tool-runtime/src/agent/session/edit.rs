@@ -93,7 +93,8 @@ impl Session {
 
     /// Renames the session, and returns the session of the new name.
     ///
-    /// A prompt that is queued under the old name begins a new conversation of that name.
+    /// This handle keeps the old name. A prompt to it, or one that is queued under the old name,
+    /// begins a new conversation of that name: continue with the session that is returned.
     ///
     /// # Errors
     /// Returns [`NotFound`](SessionError::NotFound) if the session does not exist,

@@ -18,9 +18,9 @@ use crate::tool::Tool;
 ///
 /// let registry = Registry::new();
 /// registry.register_all_from("github", tools![search])?;
-/// let withdrawn = registry.unregister_provider("github");
-/// assert_eq!(withdrawn.len(), 1);
-/// registry.restore(withdrawn)?;
+/// let removed = registry.unregister_provider("github");
+/// assert_eq!(removed.len(), 1);
+/// registry.restore(removed)?;
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone)]
@@ -136,8 +136,8 @@ impl Registry {
     /// # Errors
     /// A tool without a provider has been registered with the name `provider__name` of one of them.
     /// Then nothing is changed.
-    pub fn restore(&self, withdrawn: RemovedTools) -> Result<(), RegistryError> {
-        self.insert(withdrawn.0).map(drop)
+    pub fn restore(&self, removed: RemovedTools) -> Result<(), RegistryError> {
+        self.insert(removed.0).map(drop)
     }
 
     /// Creates a view that contains only the tools of these providers.

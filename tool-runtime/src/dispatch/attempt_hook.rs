@@ -76,7 +76,7 @@ use crate::tool::{
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a hook of attempts",
+    message = "`{Self}` does not implement `AttemptHook`",
     label = "implement `AttemptHook` for a type of your own, under `#[async_trait]`"
 )]
 #[async_trait]

@@ -27,9 +27,9 @@ async fn orders(
     let Orders(all) = ctx.get().ok_or("there is no database")?;
 
     println!("  (call {} of {} for {name})", ctx.call_id(), ctx.tool_name());
-    let topic_filter = containing.unwrap_or_default();
-    let own_notes = all.get(name).into_iter().flatten();
-    Ok(own_notes.filter(|order| order.contains(&topic_filter)).copied().collect())
+    let text = containing.unwrap_or_default();
+    let own_orders = all.get(name).into_iter().flatten();
+    Ok(own_orders.filter(|order| order.contains(&text)).copied().collect())
 }
 
 fn script() -> ScriptedModel {

@@ -82,7 +82,7 @@ use crate::registry::IntoRegistry;
 /// ```
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
 ///
-/// /// Tells how warm it is.
+/// /// Returns the temperature in a city.
 /// #[tool(effect = "read")]
 /// async fn temperature(
 ///     /// City name.

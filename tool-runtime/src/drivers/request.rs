@@ -19,7 +19,7 @@ use crate::tool::ToolDefinition;
 /// use tool_runtime::{ChatRequest, Message, ToolDefinition};
 ///
 /// let schema = serde_json::json!({ "type": "object" });
-/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let now = ToolDefinition::new("now", "Returns the current time.", schema);
 /// let (messages, tools) = ([Message::user("What time is it?")], [&now]);
 /// let request = ChatRequest::new(&messages).tools(&tools);
 ///

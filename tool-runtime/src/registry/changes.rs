@@ -18,7 +18,7 @@ use super::{Entry, Registry, Snapshot};
 /// ```
 /// use tool_runtime::{Registry, tool, tools};
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "noon"
@@ -113,7 +113,7 @@ impl RegistryChanges {
     /// ```
     /// use tool_runtime::{Registry, ToolPreference, tool, tools};
     ///
-    /// /// Tells the time.
+    /// /// Returns the current time.
     /// #[tool(effect = "read")]
     /// async fn now() -> &'static str {
     ///     "noon"

@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// use tool_runtime::registry::DescriptionStore;
 /// use tool_runtime::{Registry, tool, tools};
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "noon"
@@ -56,7 +56,7 @@ pub trait DescriptionStore: Send + Sync {
 /// use tool_runtime::{Registry, tool, tools};
 /// use tool_runtime::registry::MemoryDescriptions;
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "noon"
@@ -65,10 +65,10 @@ pub trait DescriptionStore: Send + Sync {
 /// let descriptions = MemoryDescriptions::default();
 /// let registry = Registry::try_from(tools![now])?.descriptions(descriptions.clone());
 ///
-/// let version = descriptions.set("now", "Tells the time in the user's city. Ask for it first.");
+/// let version = descriptions.set("now", "Returns the time in the user's city. Ask for it first.");
 /// assert_eq!(
 ///     registry.snapshot().definition("now").unwrap().description,
-///     "Tells the time in the user's city. Ask for it first.",
+///     "Returns the time in the user's city. Ask for it first.",
 /// );
 /// assert!(descriptions.remove("now") > version);
 /// # Ok::<(), tool_runtime::RegistryError>(())

@@ -10,7 +10,7 @@ const MAX_MESSAGE_CHARS: usize = 200;
 /// ```
 /// use tool_runtime::{Registry, RegistryError, tool, tools};
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "noon"

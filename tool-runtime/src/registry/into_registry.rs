@@ -6,7 +6,7 @@ use super::{Registry, RegistryError, Tools};
 /// use tool_runtime::schema::Dialect;
 /// use tool_runtime::{Agent, ScriptedModel, tool, tools};
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "noon"

@@ -44,7 +44,7 @@ impl Registry {
     ///     query
     /// }
     ///
-    /// /// Tells the time.
+    /// /// Returns the current time.
     /// #[tool(effect = "read")]
     /// async fn now() -> &'static str {
     ///     "noon"

@@ -165,7 +165,7 @@ impl Registry {
     /// use std::sync::Arc;
     /// use tool_runtime::{Registry, tool, tools};
     ///
-    /// /// Tells the time.
+    /// /// Returns the current time.
     /// #[tool(effect = "read")]
     /// async fn now() -> &'static str {
     ///     "noon"
@@ -270,7 +270,7 @@ impl Registry {
     /// ```
     /// use tool_runtime::{Registry, tool, tools};
     ///
-    /// /// Tells the time.
+    /// /// Returns the current time.
     /// #[tool(effect = "read")]
     /// async fn now() -> &'static str {
     ///     "noon"
@@ -298,7 +298,7 @@ impl Registry {
     /// ```
     /// use tool_runtime::{Effect, Registry, tool, tools};
     ///
-    /// /// Tells the time.
+    /// /// Returns the current time.
     /// #[tool(effect = "read")]
     /// async fn now() -> &'static str {
     ///     "noon"

@@ -16,7 +16,7 @@ use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 /// ```
 /// use tool_runtime::{Registry, tool, tools};
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "noon"

@@ -13,7 +13,7 @@ use crate::tool::function::Function;
 /// ```
 /// use tool_runtime::{Registry, Tools, tool, tools};
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "noon"
@@ -66,7 +66,7 @@ impl Tools {
     /// ```
     /// use tool_runtime::{Tools, tool, tools};
     ///
-    /// /// Tells the time.
+    /// /// Returns the current time.
     /// #[tool(effect = "read")]
     /// async fn now() -> &'static str {
     ///     "noon"
@@ -92,7 +92,7 @@ impl Tools {
     /// ```
     /// use tool_runtime::{Registry, tool, tools};
     ///
-    /// /// Tells the time.
+    /// /// Returns the current time.
     /// #[tool(effect = "read")]
     /// async fn now() -> &'static str {
     ///     "noon"

@@ -57,7 +57,7 @@ use trace::Trace;
 /// use tool_runtime::report::RunReport;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
 ///
-/// /// Tells how warm it is in a city.
+/// /// Returns how warm it is in a city.
 /// #[tool(effect = "read")]
 /// async fn temperature(city: String) -> String {
 ///     format!("4 degrees in {city}")

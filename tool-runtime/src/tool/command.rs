@@ -198,7 +198,7 @@ impl fmt::Debug for Command<'_> {
 /// ```
 /// use tool_runtime::{ToolContext, ToolError, tool};
 ///
-/// /// Tells whether two files are equal.
+/// /// Returns whether two files are equal.
 /// #[tool(effect = "read", cli = "cmp")]
 /// async fn is_equal(ctx: &ToolContext, a: &str, b: &str) -> Result<bool, ToolError> {
 ///     let output = ctx.command("cmp").args(["--silent", a, b]).output().await?;

@@ -33,7 +33,7 @@ const MAX_QUOTED_CHARS: usize = 80;
 /// use tool_runtime::{Effect, ToolDefinition};
 ///
 /// let schema = serde_json::json!({ "type": "object", "properties": {} });
-/// let definition = ToolDefinition::new("now", "Tells the time.", schema).effect(Effect::Read);
+/// let definition = ToolDefinition::new("now", "Returns the time.", schema).effect(Effect::Read);
 /// assert!(definition.validate().is_ok());
 /// ```
 ///

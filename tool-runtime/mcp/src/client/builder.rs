@@ -215,7 +215,7 @@ impl McpClient {
         self
     }
 
-    /// Tells the server about a folder that it may work in, by its `file://` URI.
+    /// Offers the server a folder that it may work in, by its `file://` URI.
     pub fn root(mut self, uri: impl Into<String>, name: impl Into<String>) -> Self {
         let mut root = Root::new(uri);
         root.name = Some(name.into());

@@ -62,7 +62,7 @@ use crate::tool::ToolDefinition;
 /// use tool_runtime::drivers::ReAct;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
 ///
-/// /// Tells how warm it is.
+/// /// Returns the temperature in a city.
 /// #[tool(effect = "read")]
 /// async fn temperature(city: String) -> String {
 ///     format!("4 degrees in {city}")

@@ -18,7 +18,7 @@ use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink, FinishReason};
 /// use tool_runtime::drivers::Text;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
 ///
-/// /// Tells how warm it is.
+/// /// Returns the temperature in a city.
 /// #[tool(effect = "read")]
 /// async fn temperature(city: String) -> String {
 ///     format!("4 degrees in {city}")

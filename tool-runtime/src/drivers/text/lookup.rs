@@ -21,7 +21,7 @@ const INDEX_SEPARATORS: [char; 4] = ['_', ':', '.', '#'];
 /// use tool_runtime::drivers::text::{ToolLookup, extract};
 ///
 /// let schema = serde_json::json!({ "type": "object" });
-/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let now = ToolDefinition::new("now", "Returns the current time.", schema);
 /// let tools = ToolLookup::new(&[&now]);
 ///
 /// let parsed = extract(r#"<tool_call>{"name": "now", "arguments": {}}</tool_call>"#, &tools);
@@ -69,7 +69,7 @@ impl<'d> ToolLookup<'d> {
     /// use tool_runtime::drivers::text::ToolLookup;
     ///
     /// let schema = serde_json::json!({ "type": "object" });
-    /// let time = ToolDefinition::new("get_time", "Tells the time.", schema);
+    /// let time = ToolDefinition::new("get_time", "Returns the current time.", schema);
     /// let tools = ToolLookup::new(&[&time]);
     /// assert!(tools.find("functions.get_time").is_some());
     /// assert!(tools.find("getTime").is_some());
@@ -120,7 +120,7 @@ impl<'d> ToolLookup<'d> {
     /// use tool_runtime::drivers::text::ToolLookup;
     ///
     /// let schema = serde_json::json!({ "type": "object" });
-    /// let time = ToolDefinition::new("get_time", "Tells the time.", schema);
+    /// let time = ToolDefinition::new("get_time", "Returns the current time.", schema);
     /// let tools = ToolLookup::new(&[&time]);
     /// assert!(tools.call("get_time", "{}").is_some());
     /// assert!(tools.call("get_time", "{...}").is_none());

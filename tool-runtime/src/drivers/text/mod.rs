@@ -148,7 +148,7 @@ pub struct ParsedText {
 /// use tool_runtime::drivers::text::{ToolLookup, extract};
 ///
 /// let schema = serde_json::json!({ "type": "object", "properties": { "city": {} } });
-/// let weather = ToolDefinition::new("weather", "Tells the weather.", schema);
+/// let weather = ToolDefinition::new("weather", "Returns the weather.", schema);
 /// let tools = ToolLookup::new(&[&weather]);
 ///
 /// let parsed = extract("[TOOL_CALLS]weather[ARGS]{\"city\": \"Oslo\"}", &tools);

@@ -17,7 +17,7 @@ use crate::message::ToolCall;
 /// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
 ///
 /// let schema = serde_json::json!({ "type": "object" });
-/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let now = ToolDefinition::new("now", "Returns the current time.", schema);
 /// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[&now]));
 /// assert_eq!(stream.push("One moment. <tool").text, "One moment.");
 /// assert_eq!(stream.push("_call>{\"name\": \"now\", \"argum").text, "");

@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn too_many_strict_tools_are_an_error() {
         let tool = || {
-            let tool = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
+            let tool = ToolDefinition::new("now", "Returns the time.", json!({ "type": "object" }));
             tool.for_dialect(Dialect::AnthropicStrict).unwrap()
         };
         let tools: Vec<_> = (0..21).map(|_| tool()).collect();

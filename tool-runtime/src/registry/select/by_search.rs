@@ -37,10 +37,10 @@ use crate::tool::ToolDefinition;
 ///
 /// let schema = || serde_json::json!({ "type": "object", "properties": {} });
 /// let tools = [
-///     ToolDefinition::new("now", "Tells the time.", schema()),
+///     ToolDefinition::new("now", "Returns the current time.", schema()),
 ///     ToolDefinition::new("search_tools", "Finds tools.", schema()).finds_tools(),
 ///     ToolDefinition::new("send_mail", "Sends a message.", schema()),
-///     ToolDefinition::new("weather", "Tells how warm it is in a city.", schema()),
+///     ToolDefinition::new("weather", "Returns how warm it is in a city.", schema()),
 /// ];
 /// let tools: Vec<_> = tools.iter().collect();
 /// let names = |selected: Vec<&ToolDefinition>| -> Vec<_> {

@@ -21,7 +21,7 @@ const STRICT: &str = r#","strict":true"#;
 /// use tool_runtime::registry::definition_bytes;
 ///
 /// let schema = serde_json::json!({ "type": "object" });
-/// assert_eq!(definition_bytes(&ToolDefinition::new("now", "Tells the time.", schema)), 109);
+/// assert_eq!(definition_bytes(&ToolDefinition::new("now", "Returns the time.", schema)), 111);
 /// ```
 pub fn definition_bytes(tool: &ToolDefinition) -> usize {
     let texts = json_bytes(&tool.name) + json_bytes(&tool.description);

@@ -41,7 +41,7 @@ const MAX_ARGUMENTS: usize = 64;
 /// let schema = || serde_json::json!({ "type": "object", "properties": {} });
 /// let tools = [
 ///     ToolDefinition::new("send_mail", "Sends a message to an address.", schema()),
-///     ToolDefinition::new("weather", "Tells how warm it is in a city.", schema()),
+///     ToolDefinition::new("weather", "Returns how warm it is in a city.", schema()),
 /// ];
 /// let index = ToolIndex::new(&tools);
 /// let found = index.search("sending mails", 5);

@@ -54,7 +54,7 @@ const DEFAULT_BYTE_BUDGET: usize = 64 << 10;
 /// use tool_runtime::registry::{AllTools, SelectorInput, Selector};
 ///
 /// let schema = serde_json::json!({ "type": "object" });
-/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let now = ToolDefinition::new("now", "Returns the current time.", schema);
 /// let tools = [&now];
 /// let selection = SelectorInput::new(&tools).user_text("What time is it?");
 /// assert_eq!(AllTools.select(selection), [&now]);
@@ -130,7 +130,7 @@ impl<'a> SelectorInput<'a> {
 ///
 /// let schema = || serde_json::json!({ "type": "object" });
 /// let mail = ToolDefinition::new("mail", "Sends mail.", schema());
-/// let time = ToolDefinition::new("time", "Tells the time.", schema());
+/// let time = ToolDefinition::new("time", "Returns the current time.", schema());
 /// let tools = [&mail, &time];
 /// let selection = SelectorInput::new(&tools).user_text("Send a mail to Ada.");
 /// assert_eq!(Mentioned.select(selection), [&mail]);

@@ -59,7 +59,7 @@ use crate::tool::ToolDefinition;
 ///     "type": "object",
 ///     "properties": { "city": { "type": "string" }, "days": { "type": "integer" } },
 /// });
-/// let weather = ToolDefinition::new("weather", "Tells the weather.", schema);
+/// let weather = ToolDefinition::new("weather", "Returns the weather.", schema);
 /// let tools = ToolLookup::new(&[&weather]);
 /// let formats = Formats::new().with(Bangs);
 ///

@@ -1,7 +1,8 @@
 //! Measures how the search for calls in text grows with the length of hostile texts.
 //!
 //! For each format, the text repeats a call that is cut off or has lost a part. A second table
-//! measures text that the driver holds back until it knows whether it is a call.
+//! measures text that the driver holds back until it knows whether it is a call. Arguments select
+//! formats by name.
 
 #![expect(
     clippy::indexing_slicing,
@@ -13,9 +14,9 @@
 #[path = "../../tests/drivers/text/tools.rs"]
 mod tools;
 
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use serde_json::json;
 use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup, extract};
@@ -26,21 +27,27 @@ const LENS: [usize; 3] = [100_000, 300_000, 1_000_000];
 /// Number of parts into which a call is broken.
 const PARTS: usize = 8;
 /// Delivery of the text: whole, or in pieces of so many bytes.
-const PIECES: [Option<usize>; 3] = [None, Some(16), Some(4_096)];
+const PIECES: [Option<usize>; 4] = [None, Some(1), Some(16), Some(4_096)];
 
 fn main() {
-    held_back();
+    let selected: Vec<_> = env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    if selected.is_empty() {
+        held_back();
+    }
     let tools = tools::all();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/drivers/text/formats");
     let mut files: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     println!(
-        "| format | worst | 1 MB whole, ms | exponent | in pieces of 16 | exponent | of 4,096 | exponent |"
+        "| format | worst | 1 MB whole, ms | exponent | in pieces of 1 | exponent | of 16 | exponent | of 4,096 | exponent |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for file in files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        if !selected.is_empty() && !selected.contains(&name) {
+            continue;
+        }
         let text = fs::read_to_string(&file).unwrap();
         let patterns: Vec<String> = cases(&text).iter().flat_map(|case| broken(case)).collect();
         let mut worst = (Duration::ZERO, String::new());
@@ -93,8 +100,7 @@ fn held_back() {
 
 /// Returns the texts of a file of cases.
 fn cases(text: &str) -> Vec<String> {
-    let limit =
-        std::env::var("GROWTH_CASES").ok().and_then(|limit| limit.parse().ok()).unwrap_or(3);
+    let limit = env::var("GROWTH_CASES").ok().and_then(|limit| limit.parse().ok()).unwrap_or(3);
     let cases = text.split("\n=== ").skip(1).map(|case| case.split_once('\n').unwrap().1);
     let with_calls = cases.filter_map(|case| Some(case.split_once("\n--- calls")?.0.to_owned()));
     with_calls.take(limit).collect()

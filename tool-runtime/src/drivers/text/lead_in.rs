@@ -69,13 +69,14 @@ pub(super) enum LeadIn {
 impl LeadIn {
     /// Returns the lead-in of a call that follows `text`: its last sentence.
     pub(super) fn of(text: &str) -> Self {
+        // The cut comes first: every call of a reply examines the text before it.
         let text = text.trim_end();
-        let line = text.rsplit('\n').next().unwrap_or_default();
-        let mut start = line.len().saturating_sub(MAX_LEN);
-        while !line.is_char_boundary(start) {
+        let mut start = text.len().saturating_sub(MAX_LEN);
+        while !text.is_char_boundary(start) {
             start += 1;
         }
-        let line = line.get(start..).unwrap_or_default().to_lowercase();
+        let end = text.get(start..).unwrap_or_default();
+        let line = end.rsplit('\n').next().unwrap_or_default().to_lowercase();
         let ends = [". ", "! ", "? ", "。"]
             .iter()
             .filter_map(|end| line.rfind(end).map(|at| at + end.len()));

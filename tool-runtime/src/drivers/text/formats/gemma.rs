@@ -75,7 +75,8 @@ impl Format for Gemma {
         loop {
             let end = cursor.at;
             cursor.skip_blanks();
-            if !cursor.is_done()? && cursor.take(&["call:"])? {
+            // Calls without tokens are parsed one by one, so that a stream parses each once.
+            if !self.only_at_end && !cursor.is_done()? && cursor.take(&["call:"])? {
                 match self.call(&mut cursor, tools) {
                     Ok(call) => {
                         calls.push(call);

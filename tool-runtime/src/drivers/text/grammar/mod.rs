@@ -8,6 +8,8 @@ mod members;
 mod named;
 mod python;
 mod raw_value;
+#[cfg(test)]
+mod scan_counter;
 mod search;
 mod tagged;
 mod tags;

@@ -9,6 +9,16 @@ pub(in crate::drivers::text) fn find_first<'w>(
     text: &str,
     words: impl Iterator<Item = &'w str> + Clone,
 ) -> Option<Range<usize>> {
+    let first = find_leftmost(text, words);
+    #[cfg(test)]
+    super::scan_counter::count(first.as_ref().map_or(text.len(), |first| first.end));
+    first
+}
+
+fn find_leftmost<'w>(
+    text: &str,
+    words: impl Iterator<Item = &'w str> + Clone,
+) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut firsts: Vec<u8> = words.clone().filter_map(|word| word.bytes().next()).collect();
     firsts.sort_unstable();

@@ -68,6 +68,11 @@ impl Format for TaggedFormat {
                 Err(no_match) => return Err(no_match),
             }
             end = cursor.at;
+            // The scanner parses the next call, because it limits how often a text is read to its
+            // end.
+            if state.has_unclosed_object {
+                break;
+            }
             cursor.skip_blanks();
             if cursor.is_done()?
                 || !cursor.take_all(self.tags.wrapper_ends)? && !self.has_next_call(&cursor)?
@@ -126,7 +131,7 @@ impl TaggedFormat {
         state: &mut TagState,
         tool: &ToolDefinition,
     ) -> Result<String, NoMatch> {
-        if let Some(object) = self.object(cursor)? {
+        if let Some(object) = self.object(cursor, state)? {
             return Ok(object);
         }
         let mut builder = ArgumentBuilder::new(tool);
@@ -182,7 +187,11 @@ impl TaggedFormat {
     }
 
     /// Parses arguments that the model wrote as a JSON object instead of one tag for each.
-    fn object(&self, cursor: &mut Cursor<'_>) -> Result<Option<String>, NoMatch> {
+    fn object(
+        &self,
+        cursor: &mut Cursor<'_>,
+        state: &mut TagState,
+    ) -> Result<Option<String>, NoMatch> {
         let start = cursor.at;
         cursor.skip_blanks();
         let (mut inner, mut end) = (*cursor, None);
@@ -201,7 +210,10 @@ impl TaggedFormat {
         let object = match value_end(cursor.rest(), 0, cursor.is_complete) {
             Some(end) => cursor.rest().get(..end).unwrap_or_default(),
             None if !cursor.is_complete => return Err(NoMatch::Incomplete),
-            None => text_before_any(cursor.rest(), &ends).trim_end(),
+            None => {
+                state.has_unclosed_object = true;
+                text_before_any(cursor.rest(), &ends).trim_end()
+            }
         };
         cursor.skip(object.len());
         let end_tags = [self.tags.call_ends, end.as_slice()].concat();

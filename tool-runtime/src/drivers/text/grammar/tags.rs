@@ -64,6 +64,8 @@ pub(in crate::drivers::text) struct TagState {
     endless: usize,
     /// True if an argument may continue after the end tag that was taken for its own.
     pub(in crate::drivers::text) is_ambiguous: bool,
+    /// True if the brackets of an object with all arguments are not closed in the whole text.
+    pub(in crate::drivers::text) has_unclosed_object: bool,
 }
 
 /// Candidates for the end of an argument.

@@ -9,6 +9,13 @@ pub(in crate::drivers::text) fn value_end(
     at: usize,
     is_complete: bool,
 ) -> Option<usize> {
+    let end = find_value_end(text, at, is_complete);
+    #[cfg(test)]
+    super::scan_counter::count(end.unwrap_or(text.len()).saturating_sub(at));
+    end
+}
+
+fn find_value_end(text: &str, at: usize, is_complete: bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (at, 0_usize);
     // A quote inside a word, or after one, opens no string.

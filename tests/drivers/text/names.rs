@@ -66,6 +66,9 @@ fn marked_calls_of_unknown_tools_are_calls() {
         r#"<|tool_call>call:remove_file(path="a")<tool_call|>"#,
         r#"<tool_call>{"name": "remove file", "arguments": {"path": "a"}}</tool_call>"#,
         r#"assistantcommentary to=functions.remove_file json{"path": "a"}"#,
+        "to=functions.remove_file json\n{\"path\": \"a\"}",
+        "Action: remove_file\nAction Input: {\"path\": \"a\"}",
+        "**Action:** remove_file\n**Action Input:** {\"path\": \"a\"}",
     ] {
         let parsed = extract(text, &lookup);
         let calls: Vec<_> = parsed.calls.iter().map(ToString::to_string).collect();

@@ -8,7 +8,7 @@ use super::{invariants, lookup, tools};
 /// Quotes a text.
 type Quotation = fn(&str) -> String;
 
-const QUOTATIONS: [(&str, Quotation); 20] = [
+const QUOTATIONS: [(&str, Quotation); 31] = [
     ("double quotes", |call| format!("Write \"{call}\" to do so.")),
     ("single quotes", |call| format!("Write '{call}' to do so.")),
     ("curly quotes", |call| format!("Write “{call}” to do so.")),
@@ -30,6 +30,17 @@ const QUOTATIONS: [(&str, Quotation); 20] = [
     ("code tag", |call| format!("Write <code>{call}</code> to do so.")),
     ("preformatted text", |call| format!("<pre>\n{call}\n</pre>\nShall I?")),
     ("example tag", |call| format!("<example>\n{call}\n</example>\nShall I?")),
+    ("item in HTML", |call| format!("<ul><li>{call}</li></ul>")),
+    ("cell in HTML", |call| format!("<table><tr><td class=\"x\">{call}</td></tr></table>")),
+    ("quotation in HTML", |call| format!("<blockquote>\n{call}\n</blockquote>\nShall I?")),
+    ("keys in HTML", |call| format!("Write <kbd>{call}</kbd> to do so.")),
+    ("field in HTML", |call| format!("<textarea rows=2>{call}</textarea>")),
+    ("script", |call| format!("<script>{call}</script>")),
+    ("line comment", |call| format!("// {}\nfn main() {{}}", in_one_line(call))),
+    ("block comment", |call| format!("/* {} */", in_one_line(call))),
+    ("comment of a template", |call| format!("{{# {} #}}", in_one_line(call))),
+    ("text section", |call| format!("<![CDATA[{}]]>", in_one_line(call))),
+    ("backslash", |call| format!("Write \\{} to do so.", in_one_line(call))),
     ("quotation", |call| format!("{}\n\nwas the answer.", indented(call, "> "))),
 ];
 
@@ -112,6 +123,12 @@ fn calls_beside_quotations_are_calls() {
         format!("Now:\n    {call}"),
         format!("`x` and {call}"),
         format!("<code>x</code> {call}"),
+        format!("<li>x</li> {call}"),
+        format!("<ul><li>x</li></ul>\n{call}"),
+        format!("<answer>{call}</answer>"),
+        format!("<list>{call}</list>"),
+        format!("See https://x.io // {call}"),
+        format!("// so\n{call}"),
     ] {
         assert_eq!(extract(&text, &lookup).calls.len(), 1, "{text}");
     }

@@ -36,3 +36,24 @@ fn tags_around_calls_are_removed_with_them() {
         }
     }
 }
+
+/// What models write after their calls: end-of-turn tokens, and a start tag instead of an end tag.
+#[test]
+fn markup_after_calls_is_removed() {
+    let tools = tools::all();
+    let lookup = lookup(&tools);
+    for text in [
+        "<|tool_call>call:now{}<tool_call|><|tool_response>",
+        "<start_function_call>call:now{}<end_function_call><start_function_response>",
+        "<tool_call>now</tool_call><|observation|>",
+        "<tool_call>now</tool_call>\n<|user|>\n",
+        "<tool_call>{\"name\": \"now\", \"arguments\": {}}<tool_call>",
+        "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>\n<tool_call>\n",
+        "[TOOL_CALLS][{\"name\": \"now\", \"arguments\": {}}][TOOL_CALLS]",
+    ] {
+        let parsed = extract(text, &lookup);
+        assert_eq!((parsed.calls.len(), parsed.text.as_str()), (1, ""), "{text}");
+        let pieces = text.split_inclusive(['>', ' ', '{']);
+        assert_eq!(invariants::streamed_difference(&parsed, pieces, &lookup), None, "{text}");
+    }
+}

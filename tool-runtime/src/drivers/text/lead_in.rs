@@ -26,7 +26,7 @@ const EXAMPLE: [&str; 15] = [
 ];
 /// Words of sentences that end with a colon and announce an example, a form, or a call that others
 /// might make.
-const HYPOTHETICAL: [&str; 21] = [
+const HYPOTHETICAL: [&str; 23] = [
     "example",
     "beispiel",
     "sample",
@@ -34,6 +34,8 @@ const HYPOTHETICAL: [&str; 21] = [
     "template",
     "looks like",
     "look like",
+    "looks so",
+    "look so",
     "hypothetical",
     "you can",
     "you could",
@@ -49,6 +51,21 @@ const HYPOTHETICAL: [&str; 21] = [
     "can be called",
     "would write",
 ];
+/// Words of sentences that end with a colon and quote another text.
+const QUOTED: [&str; 9] = [
+    " wrote",
+    " writes",
+    " said",
+    " says",
+    " contains",
+    " contained",
+    " reads",
+    " quotes",
+    " suggested",
+];
+/// Beginnings of sentences that forbid a call.
+const FORBIDDEN: [&str; 7] =
+    ["never ", "do not ", "don't ", "don’t ", "avoid ", "you must not ", "you should never "];
 /// Words of sentences in which the model announces what it does.
 const ANNOUNCEMENT: [&str; 7] =
     ["i'll ", "i’ll ", "i will ", "let me ", "i am ", "i'm ", "i need "];
@@ -63,6 +80,7 @@ pub(super) enum LeadIn {
     Call,
     /// The sentence announces a call or describes one.
     Doubtful,
+    /// The sentence announces an example or a quoted call, or forbids the call.
     Example,
 }
 
@@ -86,7 +104,9 @@ impl LeadIn {
         let contains = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
         let is_announced = contains(&ANNOUNCEMENT);
         let has_colon = sentence.ends_with([':', '：']);
-        if contains(&EXAMPLE) || has_colon && !is_announced && contains(&HYPOTHETICAL) {
+        let is_forbidden = FORBIDDEN.iter().any(|start| sentence.starts_with(start));
+        let is_hypothetical = has_colon && (contains(&HYPOTHETICAL) || contains(&QUOTED));
+        if contains(&EXAMPLE) || !is_announced && (is_hypothetical || is_forbidden) {
             return Self::Example;
         }
         let is_description = DESCRIPTION.iter().any(|start| sentence.starts_with(start));

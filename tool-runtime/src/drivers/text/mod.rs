@@ -36,16 +36,18 @@
 //! - **Quotations hold no calls**, and stay in the text with all tags inside them: text in
 //!   quotation marks, inline code, Markdown quotations, list items, rows of tables, blocks that are
 //!   indented by four columns after an empty line, comments, and `<code>`, `<pre>` and `<example>`.
+//!   So does an HTML tag such as `<li>` or `<td>`, or a backslash, directly before the call.
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
 //!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
 //!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
 //!   `s`. The rule for missing end tags is the same.
 //! - **Fences are examples.** The exception is a fence, or inline code that is alone on its line,
 //!   if it is the whole message or ends it, perhaps after a lead-in, and holds nothing but calls.
-//! - **The sentence before a call may announce an example**: "You could call it like this:". Then a
-//!   call that no marker announces is text, and the arguments of any other call count as truncated,
-//!   so that only tools with effect `none` or `read` run. The same holds for a call that no marker
-//!   announces after a sentence that may describe one, such as "Here is the call:".
+//! - **The sentence before a call may announce an example, quote or forbid the call**: "You could
+//!   call it like this:", "The user wrote:", "Never write". Then a call that no marker announces is
+//!   text, and the arguments of any other call count as truncated, so that only tools with effect
+//!   `none` or `read` run. The same holds for a call that no marker announces after a sentence that
+//!   may describe one, such as "Here is the call:".
 //! - **Formats that look like ordinary text count only at the end**: bare JSON, a list of Python
 //!   calls and `Action:` lines count if they begin a line and only more of their kind follows.
 //! - **Bare JSON has to be recognizable as a call**, by the name of a tool and its arguments, and

@@ -1,8 +1,8 @@
 //! Tracks whether a position in a text is quoted.
 //!
-//! Inline code, quotation marks, Markdown quotations, list items, rows of tables and indented
-//! blocks quote a call. Tags and comments that do so are the format `aside`,
-//! and fences have their rules in `fence.rs`.
+//! Inline code, quotation marks, Markdown quotations, list items, rows of tables, indented blocks,
+//! comments, a backslash and HTML tags directly before it quote a call. Tags that do so from
+//! afar are the format `aside`, and fences have their rules in `fence.rs`.
 
 use memchr::memrchr;
 
@@ -12,6 +12,31 @@ use super::marker_index::MarkerCandidate;
 const BLOCK_COLUMNS: usize = 4;
 /// The longest number of a list item.
 const MAX_NUMBER_LEN: usize = 3;
+/// The longest tag before a call, with the blanks after it, in bytes.
+const MAX_TAG_LEN: usize = 120;
+/// HTML elements whose content is shown to a reader as an item, a quotation or code.
+const QUOTING_ELEMENTS: [&str; 18] = [
+    "blockquote",
+    "cite",
+    "dd",
+    "details",
+    "dt",
+    "figcaption",
+    "kbd",
+    "li",
+    "q",
+    "samp",
+    "script",
+    "summary",
+    "td",
+    "template",
+    "textarea",
+    "th",
+    "tt",
+    "xmp",
+];
+/// Beginnings of comments, and of sections of text in XML.
+const COMMENTS: [&str; 5] = ["//", "/*", "{#", "{/*", "<![CDATA["];
 
 /// How the position of a call is quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +54,8 @@ pub(super) struct QuoteTracker {
     line_start: usize,
     /// True if markup, which quotes nothing, precedes the position on its line.
     is_after_markup: bool,
+    /// The end of the last markup.
+    markup_end: usize,
     /// The number of backticks that opened inline code on the current line; 0 outside of code.
     open_backticks: usize,
     /// The mark that closes the quotation that was opened on the current line.
@@ -43,11 +70,19 @@ impl QuoteTracker {
         self.advance(text, candidate.at);
         let before = text.get(self.line_start..candidate.at).unwrap_or_default();
         if candidate.at_line_start {
-            let is_quoted = is_indented(before) && self.is_in_block(text);
+            let is_quoted = is_indented(before) && self.is_in_block(text)
+                || ends_with_quoting_tag(
+                    text.get(self.markup_end..candidate.at).unwrap_or_default(),
+                );
             return if is_quoted { Quotation::Certain } else { Quotation::None };
         }
         let is_quoting_line = !self.is_after_markup && quotes_its_line(before.trim_start());
-        if self.open_backticks > 0 || is_quoting_line || before.ends_with(is_opening_mark) {
+        let is_marked = before.ends_with(is_opening_mark) || before.ends_with('\\');
+        if self.open_backticks > 0
+            || is_quoting_line
+            || is_marked
+            || ends_with_quoting_tag(text.get(self.markup_end..candidate.at).unwrap_or_default())
+        {
             return Quotation::Certain;
         }
         self.closing_mark.map_or(Quotation::None, Quotation::Until)
@@ -55,7 +90,8 @@ impl QuoteTracker {
 
     /// Skips markup up to `at`. Markup opens no quotation.
     pub(super) fn skip(&mut self, at: usize) {
-        *self = Self { at, line_start: at, is_after_markup: true, ..Self::default() };
+        *self =
+            Self { at, line_start: at, is_after_markup: true, markup_end: at, ..Self::default() };
     }
 
     /// Skips a quoted call up to `at`, inside the quotation.
@@ -66,8 +102,9 @@ impl QuoteTracker {
     fn advance(&mut self, text: &str, at: usize) {
         let mut skipped = text.get(self.at..at).unwrap_or_default();
         if let Some(end) = memrchr(b'\n', skipped.as_bytes()) {
-            let indented_line = self.indented_line;
-            *self = Self { line_start: self.at + end + 1, indented_line, ..Self::default() };
+            let Self { indented_line, markup_end, .. } = *self;
+            let line_start = self.at + end + 1;
+            *self = Self { line_start, indented_line, markup_end, ..Self::default() };
             skipped = skipped.get(end + 1..).unwrap_or_default();
         }
         self.at = at;
@@ -156,12 +193,27 @@ fn closing_mark(opening_mark: char) -> Option<char> {
     })
 }
 
-/// Returns true if a line that begins with `before` is a quotation, a list item or a row of a
-/// table.
+/// Returns true if `before` ends with the start tag of an element that quotes its content, such as
+/// `<li>`, and blanks.
+fn ends_with_quoting_tag(before: &str) -> bool {
+    let window = before.len().saturating_sub(MAX_TAG_LEN);
+    let window = before.as_bytes().get(window..).unwrap_or_default();
+    let Some(tag) = window.trim_ascii_end().strip_suffix(b">") else { return false };
+    let Some(start) = memrchr(b'<', tag) else { return false };
+    let head = tag.get(start + 1..).unwrap_or_default();
+    let name_len = head.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let (name, attributes) = head.split_at(name_len);
+    let is_tag = attributes.first().is_none_or(u8::is_ascii_whitespace);
+    is_tag && QUOTING_ELEMENTS.iter().any(|element| name.eq_ignore_ascii_case(element.as_bytes()))
+}
+
+/// Returns true if a line that begins with `before` is a quotation, a list item, a row of a table
+/// or a comment.
 fn quotes_its_line(before: &str) -> bool {
     let number = before.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = (1..=MAX_NUMBER_LEN).contains(&(before.len() - number.len()));
     before.starts_with(['>', '|'])
+        || COMMENTS.iter().any(|comment| before.starts_with(comment))
         || ["- ", "* ", "+ ", "• "].iter().any(|bullet| before.starts_with(bullet))
         || is_number && (number.starts_with(". ") || number.starts_with(") "))
 }

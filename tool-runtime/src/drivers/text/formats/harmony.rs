@@ -114,14 +114,22 @@ fn call(
 /// Returns the length of a header that lacks its last special token, up to the object after it.
 fn plain_header_len(input: Input<'_>) -> Result<Option<usize>, NoMatch> {
     let window = input.text.char_indices().take_while(|(at, _)| *at < MAX_LEN);
-    let Some((at, _)) = window.clone().find(|(_, c)| "{\n".contains(*c)) else {
+    let mut is_after_break = false;
+    let mut ends_header = |c: char| {
+        let ends = c == '{' || is_after_break && !c.is_whitespace();
+        is_after_break |= c == '\n';
+        ends
+    };
+    let Some((at, _)) = window.clone().find(|(_, c)| ends_header(*c)) else {
         let may_come = !input.is_complete && input.text.len() < MAX_LEN;
         return if may_come { Err(NoMatch::Incomplete) } else { Ok(None) };
     };
     let header = input.text.get(..at).unwrap_or_default();
     let is_header =
         input.text.get(at..).is_some_and(|rest| rest.starts_with('{')) && !header.contains(MESSAGE);
-    let words = header.split_once("to=functions.").map(|(_, to)| to.split(['<', '>', '|', ' ']));
+    let words = header
+        .split_once("to=functions.")
+        .map(|(_, to)| to.split(['<', '>', '|', ' ', '\n', '\r']));
     let are_words = words.is_some_and(|mut words| {
         let is_name = words.next().is_some_and(|name| !name.is_empty());
         is_name && words.all(|word| ["", "json", "code", "constrain"].contains(&word))

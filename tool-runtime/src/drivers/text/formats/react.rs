@@ -2,12 +2,14 @@
 //! and a fence with `{"action": NAME, "action_input": OBJECT}`, or `Action: NAME({…})` in one line.
 //!
 //! Text after the call, such as an `Observation:` and its conclusions, is invented by the model and
-//! removed with the markup. If the input is no JSON, it is the value of the tool's only argument.
+//! removed with the markup. If the input is no JSON, it is the value of the tool's only argument. A
+//! tool that isn't offered needs the label `Action Input:` and an object.
 //!
 //! Models: any model under a ReAct prompt of LangChain, LlamaIndex, Dify or DB-GPT.
 //!
 //! Source: run-llama/llama_index#12865, dynamiq-ai/dynamiq#506, langchain-ai/langchain#9535.
 
+use super::super::callee::Callee;
 use super::super::grammar::{
     ArgumentBuilder, Cursor, Strictness, find_first, parse_calls, parse_python_call, value_end,
 };
@@ -142,15 +144,21 @@ fn parse_lines(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCa
         Err(_) if cursor.is_complete => return Err(NoMatch::Text),
         name => name?,
     };
-    let tool = tools.find(name.trim_matches([' ', '`', '*', '"', '\r'])).ok_or(NoMatch::Text)?;
+    let callee =
+        tools.callee(name.trim_matches([' ', '`', '*', '"', '\r'])).ok_or(NoMatch::Text)?;
     cursor.skip_blanks();
     if cursor.is_done()? {
         // A tool that takes arguments needs a line with its input.
         return Err(NoMatch::Text);
     }
+    let label_start = cursor.at;
     if !cursor.take(INPUT)? {
         return Err(NoMatch::Text);
     }
+    if !callee.is_offered {
+        return parse_unknown(cursor, &callee, label_start);
+    }
+    let tool = callee.tool;
     let start = cursor.at;
     cursor.skip_blanks();
     if cursor.is_done()? {
@@ -202,6 +210,25 @@ fn parse_lines(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCa
         _ => input.to_owned(),
     };
     tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
+}
+
+/// Parses the input of a tool that isn't offered: an object behind the label of the prompt.
+fn parse_unknown(
+    cursor: &mut Cursor<'_>,
+    callee: &Callee<'_>,
+    label_start: usize,
+) -> Result<ToolCall, NoMatch> {
+    let is_labelled = cursor.since(label_start).contains("Action Input");
+    cursor.skip_blanks();
+    if cursor.is_done()? || !is_labelled || !cursor.rest().starts_with('{') {
+        return Err(NoMatch::Text);
+    }
+    let Some(length) = value_end(cursor.rest(), 0, cursor.is_complete) else {
+        return Err(if cursor.is_complete { NoMatch::Text } else { NoMatch::Incomplete });
+    };
+    let arguments = cursor.rest().get(..length).unwrap_or_default().to_owned();
+    cursor.skip(length);
+    callee.call(arguments).ok_or(NoMatch::Text)
 }
 
 fn single_argument(tool: &ToolDefinition) -> Option<&str> {

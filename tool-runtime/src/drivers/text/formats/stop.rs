@@ -28,6 +28,10 @@ impl Format for EndTokens {
             StartMarker::Anywhere("<|return|>"),
             StartMarker::Anywhere("<|END_OF_TURN_TOKEN|>"),
             StartMarker::Anywhere("<|content_model_end_sampling|>"),
+            StartMarker::Anywhere("<|tool_response>"),
+            StartMarker::Anywhere("<start_function_response>"),
+            StartMarker::Anywhere("<|observation|>"),
+            StartMarker::Anywhere("<|user|>"),
         ]
     }
 

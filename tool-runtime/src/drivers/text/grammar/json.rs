@@ -36,7 +36,8 @@ impl Format for JsonFormat {
     }
 }
 
-/// Returns the end of an empty pair of tags, if one comes next.
+/// Returns the end of an empty pair of tags, if one comes next, or of a start marker that ends the
+/// text.
 fn empty_pair(
     mut cursor: Cursor<'_>,
     start_markers: &[&str],
@@ -47,7 +48,7 @@ fn empty_pair(
         return Ok(None);
     }
     cursor.skip_blanks();
-    Ok((!cursor.is_done()? && cursor.take(ends)?).then_some(cursor.at))
+    Ok((cursor.is_done()? || cursor.take(ends)?).then_some(cursor.at))
 }
 
 /// Returns the texts of start markers.

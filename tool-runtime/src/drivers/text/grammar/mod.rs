@@ -40,7 +40,7 @@ pub(super) const WRAPPERS: [(&str, &str); 5] = [
 ];
 
 /// End-of-turn tokens, which are no part of the text.
-pub(super) const END_TOKENS: [&str; 13] = [
+pub(super) const END_TOKENS: [&str; 17] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|eot|>",
@@ -53,5 +53,9 @@ pub(super) const END_TOKENS: [&str; 13] = [
     "<|return|>",
     "<|END_OF_TURN_TOKEN|>",
     "<|content_model_end_sampling|>",
+    "<|tool_response>",
+    "<start_function_response>",
+    "<|observation|>",
+    "<|user|>",
     "</s>",
 ];

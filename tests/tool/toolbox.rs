@@ -1,6 +1,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tool_runtime::Availability;
+
 use super::*;
 
 struct Shop {
@@ -154,4 +156,47 @@ async fn toolbox_can_be_generic() {
     ask(&tools, "write", r#"{"key": 7, "text": "milk"}"#).await.unwrap();
     assert_eq!(ask(&tools, "all", "{}").await.unwrap(), r#"["7: milk"]"#);
     assert!(ask(&tools, "write", r#"{"key": "x", "text": ""}"#).await.is_err());
+}
+
+struct Printer(bool);
+
+#[tool]
+impl Printer {
+    fn availability(&self) -> Availability {
+        if self.0 { Availability::Available } else { Availability::Unavailable("no paper".into()) }
+    }
+
+    fn closed() -> Availability {
+        Availability::Unavailable("closed".into())
+    }
+
+    /// Prints a text.
+    #[tool(available = Self::availability)]
+    async fn print(&self, text: String) -> String {
+        text
+    }
+
+    /// Copies a text.
+    #[tool(available = Self::closed)]
+    async fn copy(&self, text: String) -> String {
+        text
+    }
+
+    /// Opens the printer.
+    #[tool(available = Self::closed)]
+    async fn open() {}
+}
+
+#[test]
+fn availability_depends_on_the_value_of_the_tools() {
+    for (has_paper, expected) in
+        [(true, Availability::Available), (false, Availability::Unavailable("no paper".into()))]
+    {
+        let tools = Registry::try_from(tools![..Printer(has_paper)]).unwrap().snapshot();
+        let availability = |name| tools.get(name).unwrap().availability();
+        assert_eq!(availability("print"), expected);
+        for name in ["copy", "open"] {
+            assert_eq!(availability(name), Availability::Unavailable("closed".into()));
+        }
+    }
 }

@@ -144,7 +144,7 @@ fn function_value(function: &ToolFn, private: &TokenStream, state: Option<&Ident
         quote!(.secret(#name))
     });
     let rules = function.params.iter().map(|param| rules(param, &attr.runtime));
-    let words = words(attr, private);
+    let words = words(attr, private, state.filter(|_| function.sig.receiver().is_some()));
     let output = output(function, private);
     quote! {{
         use #private::{

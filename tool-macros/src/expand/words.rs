@@ -8,8 +8,8 @@ use syn::spanned::Spanned;
 
 use crate::attr::ToolAttr;
 
-/// Returns the method calls of the words that were given.
-pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
+/// Returns the method calls of the words that were given. `state` is the shared value of a method.
+pub(super) fn words(attr: &ToolAttr, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
     let title = attr.title.as_ref().map(|word| {
         let text = &word.value;
         quote!(.title(#text))
@@ -61,7 +61,12 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
     let available = attr.available.as_ref().map(|word| {
         let path = &word.value;
         let private = attr.runtime.private_at(path.span());
-        quote_spanned!(path.span()=> .available(|| -> #private::Availability { #path() }))
+        match state {
+            Some(state) => quote_spanned!(path.span()=> .available_for(&#state, #path)),
+            None => {
+                quote_spanned!(path.span()=> .available(|| -> #private::Availability { #path() }))
+            }
+        }
     });
     let weight = attr.weight.as_ref().map(|word| {
         let weight = word.value;

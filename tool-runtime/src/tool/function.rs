@@ -1,6 +1,7 @@
 //! The tool that `#[tool]` creates for a function. Generated code calls this module.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,7 +21,7 @@ use crate::schema::{Schema, finish};
 /// A tool that decodes its arguments and calls a function.
 pub struct Function {
     definition: ToolDefinition,
-    available: Option<fn() -> Availability>,
+    available: Option<Box<dyn Fn() -> Availability + Send + Sync>>,
     decoder: Decoder,
 }
 
@@ -214,7 +215,19 @@ impl Function {
     /// Applies `#[tool(available)]`.
     #[must_use]
     pub fn available(mut self, available: fn() -> Availability) -> Self {
-        self.available = Some(available);
+        self.available = Some(Box::new(available));
+        self
+    }
+
+    /// Applies `#[tool(available)]` to a method of a shared value.
+    #[must_use]
+    pub fn available_for<S: Send + Sync + 'static, M>(
+        mut self,
+        value: &Arc<S>,
+        available: impl AvailabilityOf<S, M>,
+    ) -> Self {
+        let value = Arc::clone(value);
+        self.available = Some(Box::new(move || available.availability(&value)));
         self
     }
 
@@ -252,7 +265,30 @@ impl Function {
         {
             return missing;
         }
-        self.available.map_or(Availability::Available, |available| available())
+        self.available.as_ref().map_or(Availability::Available, |available| available())
+    }
+}
+
+/// A function that decides whether the tools of a value can run now: one of the value, or one
+/// without parameters. `M` tells the two implementations apart.
+#[diagnostic::on_unimplemented(
+    message = "`available` takes a `fn(&self) -> Availability` or a `fn() -> Availability`",
+    label = "not such a function"
+)]
+pub trait AvailabilityOf<S, M>: Send + Sync + 'static {
+    /// Returns whether the tools of the value can run now.
+    fn availability(&self, value: &S) -> Availability;
+}
+
+impl<S, F: Fn() -> Availability + Send + Sync + 'static> AvailabilityOf<S, ()> for F {
+    fn availability(&self, _: &S) -> Availability {
+        self()
+    }
+}
+
+impl<S, F: Fn(&S) -> Availability + Send + Sync + 'static> AvailabilityOf<S, (S,)> for F {
+    fn availability(&self, value: &S) -> Availability {
+        self(value)
     }
 }
 

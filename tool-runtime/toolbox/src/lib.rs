@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `files` | `Files` | read, search and change the files of one folder (Linux) |
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
+//! | `web` | `Web` | fetch pages, JSON, images and documents of public hosts |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -17,6 +18,12 @@ mod files;
 pub mod guide;
 #[cfg(feature = "knowledge")]
 pub mod knowledge;
+#[cfg(any(all(feature = "files", target_os = "linux"), feature = "web"))]
+mod image;
+#[cfg(feature = "web")]
+mod web;
 
 #[cfg(all(feature = "files", target_os = "linux"))]
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
+#[cfg(feature = "web")]
+pub use web::{InvalidNetwork, Resolver, Web};

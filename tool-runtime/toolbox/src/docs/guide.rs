@@ -13,4 +13,5 @@ macro_rules! pages {
 pages! {
     "files": workspace_tools diffs_and_undo;
     "knowledge": knowledge;
+    "web": fetching_and_searching;
 }

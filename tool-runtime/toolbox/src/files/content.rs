@@ -3,6 +3,8 @@
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
+use crate::image::image_type;
+
 /// The number of bytes that decide what a large file contains.
 pub(super) const HEAD_LEN: usize = 64 * 1024;
 
@@ -40,17 +42,6 @@ impl Content {
         let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
         detector.feed(head, is_complete);
         Self::Text(detector.guess(None, Utf8Detection::Allow))
-    }
-}
-
-/// Returns the media type of an image that model providers accept.
-fn image_type(head: &[u8]) -> Option<&'static str> {
-    match head {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
-        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
     }
 }
 

@@ -1,0 +1,185 @@
+//! Sends requests hop by hop: each URL is checked, each name resolves to checked addresses only.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tool_runtime::http::{
+    Headers, HttpBody, HttpRequest, ReqwestTransport, Transport, TransportError,
+};
+use tool_runtime::{ToolError, ToolErrorKind};
+use url::Url;
+
+use super::address::AllowedAddresses;
+use super::resolver::{CheckedResolver, RefusedAddress, Resolver, SystemResolver};
+use super::target::redirected;
+
+/// The most redirects that a request follows.
+const MAX_REDIRECTS: usize = 10;
+
+/// The time limit for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The name by which servers know the client.
+const USER_AGENT: &str = concat!("tool-toolbox/", env!("CARGO_PKG_VERSION"));
+
+/// The limits of a request, and the addresses that it may reach.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) allowed: AllowedAddresses,
+    pub(super) resolver: Arc<dyn Resolver>,
+    /// The time limit of a request with its redirects and its body.
+    pub(super) timeout: Duration,
+    /// The most bytes of a body, as it is sent and as it is decoded.
+    pub(super) max_bytes: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allowed: AllowedAddresses::default(),
+            resolver: Arc::new(SystemResolver),
+            timeout: Duration::from_secs(30),
+            max_bytes: 8 * 1024 * 1024,
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("allowed", &self.allowed)
+            .field("timeout", &self.timeout)
+            .field("max_bytes", &self.max_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A separate HTTP client, without proxies, cookies and credentials.
+#[derive(Debug)]
+pub(super) struct Client {
+    transport: ReqwestTransport,
+    pub(super) allowed: Arc<AllowedAddresses>,
+    timeout: Duration,
+    pub(super) max_bytes: usize,
+}
+
+/// A response with its body as it was sent.
+#[derive(Debug)]
+pub(super) struct Response {
+    /// The URL of the last request.
+    pub(super) url: Url,
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    pub(super) body: Vec<u8>,
+    /// Whether the body has more bytes than were read.
+    pub(super) is_truncated: bool,
+}
+
+impl Client {
+    pub(super) fn new(settings: Settings) -> Self {
+        let allowed = Arc::new(settings.allowed);
+        let resolver =
+            CheckedResolver { resolver: settings.resolver, allowed: Arc::clone(&allowed) };
+        let builder = reqwest::Client::builder()
+            .dns_resolver(resolver)
+            .no_proxy()
+            .referer(false)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .user_agent(USER_AGENT)
+            // Bodies are decoded under the limit of their size, whatever other crates turn on.
+            .no_gzip()
+            .no_brotli()
+            .no_deflate()
+            .no_zstd();
+        let transport = ReqwestTransport::from_builder(builder);
+        Self { transport, allowed, timeout: settings.timeout, max_bytes: settings.max_bytes }
+    }
+
+    /// Sends a request and reads the body. `max_redirects` is 0 for requests that change something.
+    async fn exchange(
+        &self,
+        mut url: Url,
+        max_redirects: usize,
+        request: impl Fn(&Url) -> HttpRequest,
+    ) -> Result<Response, ToolError> {
+        for _ in 0..=max_redirects {
+            let request = request(&url)
+                .header("accept", "text/html, text/markdown, application/json, */*;q=0.8")
+                .header("accept-encoding", "gzip, deflate");
+            let response = self.transport.send(&request).await.map_err(transport_error)?;
+            let location = response.headers.get("location");
+            if let (301 | 302 | 303 | 307 | 308, Some(location), true) =
+                (response.status, location, max_redirects > 0)
+            {
+                url = redirected(&url, location, &self.allowed)?;
+                continue;
+            }
+            let (body, is_truncated) = self.read(response.body).await?;
+            let (status, headers) = (response.status, response.headers);
+            return Ok(Response { url, status, headers, body, is_truncated });
+        }
+        Err(ToolError::failed(format!("The server redirects more than {MAX_REDIRECTS} times.")))
+    }
+
+    async fn read(&self, mut body: HttpBody) -> Result<(Vec<u8>, bool), ToolError> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = body.next().await.map_err(transport_error)? {
+            let rest = self.max_bytes - bytes.len();
+            if chunk.len() > rest {
+                bytes.extend(chunk.into_iter().take(rest));
+                return Ok((bytes, true));
+            }
+            bytes.extend(chunk);
+        }
+        Ok((bytes, false))
+    }
+
+    async fn within_timeout<T>(
+        &self,
+        exchange: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        tokio::time::timeout(self.timeout, exchange).await.unwrap_or_else(|_| {
+            let text = format!("The server took more than {:?}.", self.timeout);
+            Err(ToolError::new(ToolErrorKind::Timeout, text))
+        })
+    }
+
+    /// Sends a GET request for a checked URL, and follows redirects.
+    pub(super) async fn get(&self, url: Url) -> Result<Response, ToolError> {
+        let request = |url: &Url| HttpRequest::get(url.as_str());
+        self.within_timeout(self.exchange(url, MAX_REDIRECTS, request)).await
+    }
+}
+
+/// Returns the error of a call whose request had no response.
+fn transport_error(error: TransportError) -> ToolError {
+    let refused = cause::<RefusedAddress>(&error);
+    let (kind, text) = match (&error, refused) {
+        (_, Some(RefusedAddress { range })) => {
+            let text = format!("The host leads to {range}, which may not be contacted.");
+            (ToolErrorKind::Denied, text)
+        }
+        (TransportError::Timeout { .. }, _) => {
+            (ToolErrorKind::Timeout, "The host did not answer in time.".to_owned())
+        }
+        (TransportError::Setup(reason), _) => {
+            (ToolErrorKind::Failed, format!("The request can't be sent: {reason}."))
+        }
+        _ => (ToolErrorKind::Transient, "The host can't be reached.".to_owned()),
+    };
+    ToolError::new(kind, text).with_source(error)
+}
+
+/// Returns the first error of a type among those that caused an error.
+fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        source = error.source();
+    }
+    None
+}

@@ -1,0 +1,67 @@
+//! Sends a request, and converts the response on a separate thread.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tool_runtime::{ToolError, ToolErrorKind, Untrusted};
+use url::Url;
+
+use super::client::{Client, Response};
+use super::content::{Document, convert};
+use super::html::STACK_LEN;
+use super::recent::Fetched;
+
+/// The bytes of the page of an error status that the model receives.
+const MAX_ERROR_LEN: usize = 2_000;
+
+/// Fetches and converts a document.
+pub(super) async fn fetch(client: &Client, url: Url) -> Result<Arc<Fetched>, ToolError> {
+    let response = client.get(url).await?;
+    received(client, response).await
+}
+
+/// Converts a response. An error status is an error.
+pub(super) async fn received(
+    client: &Client,
+    response: Response,
+) -> Result<Arc<Fetched>, ToolError> {
+    let (status, url) = (response.status, response.url.to_string());
+    let retry_after = response.headers.get("retry-after").and_then(|delay| delay.parse().ok());
+    let document = convert_on_thread(response, client.max_bytes).await;
+    if status < 400 {
+        return Ok(Arc::new(Fetched { document: document?, url, status }));
+    }
+    let is_transient = matches!(status, 408 | 425 | 429 | 500 | 502..=504);
+    let kind = if is_transient { ToolErrorKind::Transient } else { ToolErrorKind::Failed };
+    let mut error = ToolError::new(kind, format!("The server answered with status {status}."));
+    if let Some(seconds) = retry_after.filter(|_| is_transient) {
+        error = error.retry_after(std::time::Duration::from_secs(seconds));
+    }
+    let text = document.map(|document| document.text).unwrap_or_default();
+    let excerpt: String = text.trim().chars().take(MAX_ERROR_LEN).collect();
+    if !excerpt.is_empty() {
+        error = error.with_part(Untrusted::new(url, excerpt).to_string());
+    }
+    Err(error)
+}
+
+/// Converts a response on a thread whose stack is large enough for a page of any nesting.
+async fn convert_on_thread(response: Response, max_bytes: usize) -> Result<Document, ToolError> {
+    let (sender, receiver) = oneshot::channel();
+    let failed = |error: io::Error| {
+        ToolError::failed("The content can't be converted now.").with_source(error)
+    };
+    std::thread::Builder::new()
+        .name("html to markdown".to_owned())
+        .stack_size(STACK_LEN)
+        .spawn(move || {
+            // The call may have ended meanwhile.
+            let _ = sender.send(convert(response, max_bytes));
+        })
+        .map_err(failed)?;
+    // The sender is dropped without a document if the converter panics.
+    receiver.await.unwrap_or_else(|_| {
+        Err(ToolError::failed("The content can't be converted: its HTML is not understood."))
+    })
+}

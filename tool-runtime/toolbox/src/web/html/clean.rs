@@ -1,0 +1,113 @@
+//! Prepares a tree for the conversion: without hidden elements, with absolute links, and only if
+//! the result is bounded.
+
+use std::rc::Rc;
+
+use htmd::Node;
+use html5ever::Attribute;
+use html5ever::tendril::StrTendril;
+use markup5ever_rcdom::NodeData;
+use url::Url;
+
+use super::tree::MAX_DEPTH;
+
+/// The most bytes that indentation may add to a page: each line of a nested list or quotation
+/// repeats it.
+const MAX_INDENTATION: usize = 32 * 1024 * 1024;
+
+/// The bytes that one level indents a line by.
+const INDENT_LEN: usize = 4;
+
+/// A node that is to be visited.
+struct Visit {
+    node: Rc<Node>,
+    depth: usize,
+    /// The number of lists and quotations around it.
+    indents: usize,
+}
+
+/// Cleans a tree, and returns the title of the page; `None` if the tree can't be converted within
+/// the limits.
+pub(super) fn clean(document: &Rc<Node>, url: &Url) -> Option<String> {
+    let mut base = None;
+    let mut title = None;
+    let mut indentation = 0_usize;
+    let mut visits = vec![Visit { node: Rc::clone(document), depth: 0, indents: 0 }];
+    while let Some(Visit { node, depth, mut indents }) = visits.pop() {
+        if depth > MAX_DEPTH || indentation > MAX_INDENTATION {
+            return None;
+        }
+        match &node.data {
+            NodeData::Text { contents } => {
+                let lines = contents.borrow().bytes().filter(|byte| *byte == b'\n').count();
+                indentation += (lines + 1) * indents * INDENT_LEN;
+            }
+            NodeData::Element { name, attrs, .. } => {
+                let tag: &str = &name.local;
+                let mut attributes = attrs.borrow_mut();
+                if is_hidden(&attributes) {
+                    node.children.borrow_mut().clear();
+                    attributes.clear();
+                    continue;
+                }
+                match tag {
+                    "title" if title.is_none() => title = Some(text_of(&node)),
+                    "base" if base.is_none() => {
+                        base = value(&attributes, "href").and_then(|href| url.join(href).ok());
+                    }
+                    "ul" | "ol" | "li" | "blockquote" => indents += 1,
+                    "br" | "hr" | "p" | "div" | "tr" => indentation += indents * INDENT_LEN,
+                    _ => {}
+                }
+                resolve_links(&mut attributes, base.as_ref().unwrap_or(url));
+            }
+            _ => {}
+        }
+        // In the order of the page: the base of links precedes them.
+        let children = node.children.borrow();
+        visits.extend(children.iter().rev().map(|child| Visit {
+            node: Rc::clone(child),
+            depth: depth + 1,
+            indents,
+        }));
+    }
+    Some(title.unwrap_or_default())
+}
+
+fn value<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
+    let attribute = attributes.iter().find(|attribute| &*attribute.name.local == name)?;
+    Some(&attribute.value)
+}
+
+/// Whether an element is not shown, as far as its attributes say so.
+fn is_hidden(attributes: &[Attribute]) -> bool {
+    let style = value(attributes, "style").unwrap_or_default();
+    let style: String = style.chars().filter(|c| !c.is_whitespace()).take(1000).collect();
+    let style = style.to_ascii_lowercase();
+    value(attributes, "hidden").is_some()
+        || style.contains("display:none")
+        || style.contains("visibility:hidden")
+}
+
+/// Makes the targets of links and images absolute, and removes those that are not addresses of
+/// pages, such as scripts and embedded data.
+fn resolve_links(attributes: &mut Vec<Attribute>, base: &Url) {
+    attributes.retain_mut(|attribute| {
+        if !matches!(&*attribute.name.local, "href" | "src") {
+            return true;
+        }
+        let Ok(target) = base.join(attribute.value.trim()) else { return false };
+        attribute.value = StrTendril::from(target.as_str());
+        matches!(target.scheme(), "http" | "https" | "mailto")
+    });
+}
+
+fn text_of(node: &Node) -> String {
+    let mut text = String::new();
+    for child in node.children.borrow().iter() {
+        if let NodeData::Text { contents } = &child.data {
+            text.push_str(&contents.borrow());
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
+}

@@ -1,0 +1,53 @@
+//! Converts HTML to Markdown, in bounded time and memory whatever the page contains.
+//!
+//! 1. `tree.rs`: parses the page piece by piece, and stops at a tree that is too deep or too large.
+//! 2. `clean.rs`: removes what a reader does not see, and makes links absolute.
+//! 3. `table.rs`: writes tables without padding; the crate htmd writes everything else.
+//! 4. `plain.rs`: reduces a page that the others refuse to its text.
+
+mod clean;
+mod plain;
+mod table;
+mod tree;
+
+use htmd::HtmlToMarkdown;
+use url::Url;
+
+use clean::clean;
+use plain::plain_text;
+use table::table;
+use tree::parse;
+
+/// Elements whose content is not text for a reader.
+const SKIPPED: [&str; 14] = [
+    "audio", "canvas", "embed", "head", "iframe", "math", "noscript", "object", "script", "style",
+    "svg", "template", "textarea", "video",
+];
+
+/// A page as Markdown.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Page {
+    pub(super) title: Option<String>,
+    pub(super) text: String,
+    /// Whether the structure of the page was dropped, because it is nested too deeply or too large.
+    pub(super) is_plain: bool,
+}
+
+/// Converts a page. It takes a stack of [`STACK_LEN`] bytes.
+pub(super) fn to_markdown(html: &str, url: &Url) -> Page {
+    let Some(document) = parse(html) else {
+        return Page { title: None, text: plain_text(html), is_plain: true };
+    };
+    let Some(title) = clean(&document, url) else {
+        return Page { title: None, text: plain_text(html), is_plain: true };
+    };
+    let converter = HtmlToMarkdown::builder()
+        .skip_tags(SKIPPED.to_vec())
+        .add_handler(vec!["table"], table)
+        .build();
+    let title = Some(title).filter(|title| !title.is_empty());
+    Page { title, text: converter.tree_to_markdown(&document), is_plain: false }
+}
+
+/// The stack that the recursion of htmd needs for a tree of the greatest depth, with a reserve.
+pub(super) const STACK_LEN: usize = 32 * 1024 * 1024;

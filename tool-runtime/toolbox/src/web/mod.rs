@@ -1,0 +1,148 @@
+//! Tools that fetch pages, without a way to hosts that are not public.
+//!
+//! # The path of a request
+//! 1. `target.rs`: the URL is checked, and a host that is an address by `address.rs`.
+//! 2. `client.rs` sends the request. The HTTP client asks `resolver.rs` for the addresses of a
+//!    name, which checks each of them, and connects to one of these.
+//! 3. A redirect is the next request: it begins at the first step.
+//! 4. `content.rs` decides what the body is, after `decode.rs` has decompressed it and `charset.rs`
+//!    decoded its text. `html/` converts pages, `json.rs` indents JSON.
+//! 5. `page.rs` cuts long texts; `recent.rs` keeps the document for the next page.
+//!
+//! # Invariants
+//! - No connection is made to an address that is not allowed, whatever the URL, the resolver and
+//!   the servers say, and whenever they change it.
+//! - No proxy, cookie or credential of the program or the environment takes part in a request.
+//! - Time and memory of a call are bounded, whatever a server sends.
+//! - What a server sends reaches the model between the tags of untrusted text alone.
+
+mod address;
+mod charset;
+mod client;
+mod content;
+mod decode;
+mod fetch;
+mod html;
+mod json;
+mod page;
+mod preview;
+mod recent;
+mod resolver;
+mod target;
+mod tools;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+pub use address::InvalidNetwork;
+pub use resolver::Resolver;
+
+use address::parse_network;
+use client::{Client, Settings};
+use recent::RecentDocuments;
+
+/// Tools that fetch content of the web.
+///
+/// | tool | what it does |
+/// |---|---|
+/// | `http_fetch` | fetches a page as Markdown, JSON, an image, a PDF document or a text |
+///
+/// Only public addresses are contacted, whatever name or redirect leads to another one:
+/// [`allow_net`](Self::allow_net) adds networks. Clones share the connections: pass one to
+/// `tools!`, and another to [`Policy::previewer`](tool_runtime::Policy::previewer).
+///
+/// ```
+/// use tool_runtime::{Dispatcher, Registry, ToolCall, tools};
+/// use tool_toolbox::Web;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![..Web::new()])?);
+/// let call = ToolCall::new("1", "http_fetch", r#"{"url": "http://localhost/admin"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// let text = "The host leads to a loopback address, which may not be contacted.";
+/// assert_eq!(executions[0].result.text, text);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Web {
+    settings: Settings,
+    shared: Arc<Shared>,
+}
+
+/// The connections and documents that clones share.
+#[derive(Debug, Default)]
+struct Shared {
+    client: OnceLock<Arc<Client>>,
+    recent: RecentDocuments,
+}
+
+impl Web {
+    /// Creates tools that contact public addresses only.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Allows the addresses of a network, such as `127.0.0.0/8` or `fd00::/8`, or a single address.
+    ///
+    /// # Errors
+    /// Returns an error if the text is not an address or a network in CIDR notation.
+    ///
+    /// ```
+    /// use tool_toolbox::Web;
+    ///
+    /// let web = Web::new().allow_net("10.20.0.0/16")?.allow_net("::1")?;
+    /// # drop(web);
+    /// # Ok::<(), tool_toolbox::InvalidNetwork>(())
+    /// ```
+    pub fn allow_net(self, cidr: impl AsRef<str>) -> Result<Self, InvalidNetwork> {
+        let text = cidr.as_ref();
+        let network =
+            parse_network(text).ok_or_else(|| InvalidNetwork { text: text.to_owned() })?;
+        Ok(self.with_settings(|settings| settings.allowed.add(network)))
+    }
+
+    /// Replaces the look-up of host names, which is that of the operating system by default.
+    #[must_use]
+    pub fn resolver(self, resolver: impl Resolver + 'static) -> Self {
+        self.with_settings(|settings| settings.resolver = Arc::new(resolver))
+    }
+
+    /// Sets the time limit of a request with its redirects and its body, 30 seconds by default.
+    #[must_use]
+    pub fn timeout(self, limit: Duration) -> Self {
+        self.with_settings(|settings| settings.timeout = limit)
+    }
+
+    /// Sets the most bytes of a body that are read, 8 MiB by default. The limit applies to the body
+    /// as it is sent and as it is decompressed.
+    #[must_use]
+    pub fn max_bytes(self, bytes: usize) -> Self {
+        self.with_settings(|settings| settings.max_bytes = bytes)
+    }
+
+    /// Changes the settings. The value no longer shares the connections of others.
+    fn with_settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self.shared = Arc::default();
+        self
+    }
+
+    fn client(&self) -> Arc<Client> {
+        let client =
+            self.shared.client.get_or_init(|| Arc::new(Client::new(self.settings.clone())));
+        Arc::clone(client)
+    }
+
+    fn recent(&self) -> &RecentDocuments {
+        &self.shared.recent
+    }
+}
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Web").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

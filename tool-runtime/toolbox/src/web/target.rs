@@ -1,0 +1,93 @@
+//! Checks URLs before each request, also those of redirects.
+
+use std::net::IpAddr;
+
+use tool_runtime::{ToolError, ToolErrorKind};
+use url::{Host, Url};
+
+use super::address::AllowedAddresses;
+
+/// The longest URL, in bytes.
+const MAX_URL_LEN: usize = 8 * 1024;
+
+/// Parses and checks the URL of a call.
+pub(super) fn parse(text: &str, allowed: &AllowedAddresses) -> Result<Url, ToolError> {
+    if text.len() > MAX_URL_LEN {
+        let len = text.len();
+        let text = format!("`url` has {len} bytes; at most {MAX_URL_LEN} are accepted.");
+        return Err(ToolError::validation(text));
+    }
+    let mut url = Url::parse(text.trim()).map_err(|error| {
+        ToolError::validation(format!(
+            "`url` is not a valid URL: {error}. Send an absolute one, such as https://example.com/."
+        ))
+    })?;
+    url.set_fragment(None);
+    check(&url, allowed).map_err(|refusal| refusal.into_error("`url`"))?;
+    Ok(url)
+}
+
+/// Resolves the location of a redirect, and checks it.
+pub(super) fn redirected(
+    from: &Url,
+    location: &str,
+    allowed: &AllowedAddresses,
+) -> Result<Url, ToolError> {
+    let invalid = || ToolError::failed("The server redirects to a URL that is not valid.");
+    if location.len() > MAX_URL_LEN {
+        return Err(invalid());
+    }
+    let mut url = from.join(location).map_err(|_| invalid())?;
+    url.set_fragment(None);
+    check(&url, allowed).map_err(|refusal| refusal.into_error("The redirect"))?;
+    Ok(url)
+}
+
+/// The reason why a URL is not requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Scheme,
+    Credentials,
+    Host,
+    /// The address is one of these.
+    Address(&'static str),
+}
+
+impl Refusal {
+    pub(super) fn into_error(self, subject: &str) -> ToolError {
+        let text = match self {
+            Self::Scheme => format!("{subject} must begin with http:// or https://."),
+            Self::Credentials => {
+                format!("{subject} contains a user name or a password; they are not sent.")
+            }
+            Self::Host => format!("{subject} has no host."),
+            Self::Address(range) => {
+                return ToolError::new(
+                    ToolErrorKind::Denied,
+                    format!("{subject} leads to {range}, which may not be contacted."),
+                );
+            }
+        };
+        ToolError::validation(text)
+    }
+}
+
+/// Checks a URL. A host that is an address is checked here, because it never reaches the resolver.
+pub(super) fn check(url: &Url, allowed: &AllowedAddresses) -> Result<(), Refusal> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Refusal::Scheme);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Refusal::Credentials);
+    }
+    let address = match url.host() {
+        None | Some(Host::Domain("" | ".")) => return Err(Refusal::Host),
+        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        Some(Host::Domain(name)) => name.trim_end_matches('.').parse().ok(),
+    };
+    match address.map(|address| allowed.check(address)) {
+        Some(Err(range)) => Err(Refusal::Address(range)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,39 @@
+//! The tools, as a model sees them.
+
+use std::sync::Arc;
+
+use tool_runtime::{ToolContext, ToolError, tool};
+
+use super::Web;
+use super::fetch::fetch;
+use super::page::PageOutput;
+use super::target;
+
+#[tool]
+impl Web {
+    /// Fetches a web page as Markdown, JSON as indented JSON, an image, a PDF document or a text.
+    #[tool(effect = "read", idempotent)]
+    async fn http_fetch(
+        &self,
+        /// Absolute URL.
+        url: &str,
+        /// Position to continue a long text at, from the result of the previous call.
+        #[arg(default = 0)]
+        offset: u64,
+        ctx: &ToolContext,
+    ) -> Result<PageOutput, ToolError> {
+        let client = self.client();
+        let url = target::parse(url, &client.allowed)?;
+        let key = url.to_string();
+        // The next page of a text is one of the same text, even if the server has another by now.
+        let known = if offset > 0 { self.recent().get(ctx.run_id(), &key) } else { None };
+        let fetched = match known {
+            Some(fetched) => fetched,
+            None => fetch(&client, url).await?,
+        };
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let page = PageOutput::new(&fetched.document, &fetched.url, fetched.status, offset)?;
+        self.recent().put(ctx.run_id(), &key, Arc::clone(&fetched));
+        Ok(page)
+    }
+}

@@ -1,0 +1,22 @@
+//! Tests of the tools on the web. All servers are on loopback addresses.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test stops at the first failure"
+)]
+
+mod addresses;
+mod approvals;
+mod content;
+mod fixture;
+mod hostile;
+mod pages;
+mod rebinding;
+mod redirects;
+mod refusals;
+mod server;

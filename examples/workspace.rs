@@ -1,13 +1,15 @@
-//! Workspace tools: reads, searches and changes the files of a folder, one call at a time.
+//! Workspace tools: reads, searches and changes the files of a folder, and fetches pages, one call
+//! at a time.
 //!
 //! Run it with `cargo run --example workspace --features toolbox -- FOLDER --call NAME JSON`, such
-//! as `-- . --call grep '{"pattern": "fn main"}'`. It needs no key and no network, and prints the
-//! execution of the call as one JSON object.
+//! as `-- . --call grep '{"pattern": "fn main"}'`. It needs no key, and prints the execution of
+//! the call as one JSON object.
 //!
 //! | option | meaning |
 //! |---|---|
 //! | `--call NAME JSON` | runs this call |
 //! | `--session` | runs the calls of further lines `NAME JSON` of the standard input |
+//! | `--allow-net CIDR` | lets `http_fetch` contact a network that is not public; repeatable |
 //! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff |
 
 use std::error::Error;
@@ -16,17 +18,19 @@ use std::io::{self, BufRead, IsTerminal};
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
-use tool_toolbox::Files;
+use tool_toolbox::{Files, Web};
 
-const USAGE: &str = "usage: workspace FOLDER [--call NAME JSON] [--session] [--yes]";
+const USAGE: &str =
+    "usage: workspace FOLDER [--call NAME JSON] [--session] [--allow-net CIDR] [--yes]";
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
     let files = Files::open(&options.folder)?;
+    let web = options.allowed_networks.iter().try_fold(Web::new(), Web::allow_net)?;
     let approver = Terminal { approves_all: options.approves_all, asks: !options.is_session };
-    let policy = Policy::new().approver(approver).previewer(files.clone());
-    let dispatcher = Dispatcher::new(Registry::try_from(tools![..files])?).policy(policy);
+    let policy = Policy::new().approver(approver).previewer(files.clone()).previewer(web.clone());
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![..files, ..web])?).policy(policy);
     let mut count = 0;
     let mut call = |name: &str, json: &str| {
         count += 1;
@@ -59,6 +63,7 @@ async fn run(dispatcher: &Dispatcher, call: ToolCall) -> Result<(), Box<dyn Erro
 struct Options {
     folder: String,
     call: Option<(String, String)>,
+    allowed_networks: Vec<String>,
     is_session: bool,
     approves_all: bool,
 }
@@ -69,6 +74,7 @@ impl Options {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--call" => options.call = Some((arguments.next()?, arguments.next()?)),
+                "--allow-net" => options.allowed_networks.push(arguments.next()?),
                 "--session" => options.is_session = true,
                 "--yes" => options.approves_all = true,
                 _ => return None,

@@ -8,14 +8,17 @@ use std::error::Error;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind, McpClient};
+use tool_mcp::{
+    AuthorizationHandler, Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind,
+    McpClient, OAuth,
+};
 use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait};
 
 /// The scenarios whose servers answer no calls.
 const WITHOUT_CALLS: [&str; 2] = ["initialize", "json-schema-ref-no-deref"];
 
 /// The suite kills a client after 30 seconds.
-const LIMIT: Duration = Duration::from_secs(25);
+const LIMIT: Duration = Duration::from_secs(28);
 
 /// Connects, lists the tools, and calls those that the suite names, or all.
 pub(crate) async fn run(url: &str) -> Result<(), Box<dyn Error>> {
@@ -29,9 +32,11 @@ async fn play(url: &str) -> Result<(), Box<dyn Error>> {
 
     let registry = Registry::new();
     let client = McpClient::http(url)
-        .connect_timeout(Duration::from_secs(10))
+        // The suite starts all scenarios at once, so a small machine is slow.
+        .connect_timeout(Duration::from_secs(20))
         .call_timeout(Duration::from_secs(10))
-        .elicitation(FormFiller);
+        .elicitation(FormFiller)
+        .oauth(oauth(&scenario, &context));
     let connection = client.connect("suite", &registry).await?;
 
     let mut calls = Vec::new();
@@ -56,6 +61,40 @@ async fn play(url: &str) -> Result<(), Box<dyn Error>> {
     }
     connection.disconnect().await;
     Ok(())
+}
+
+/// Returns the settings of OAuth with the credentials that the suite passes.
+fn oauth(scenario: &str, context: &Value) -> OAuth {
+    let text = |name: &str| context[name].as_str().unwrap_or_default();
+    let (id, secret) = (text("client_id"), text("client_secret"));
+    if scenario.contains("client-credentials") {
+        return OAuth::client_credentials(id, secret);
+    }
+    let oauth = OAuth::authorization_code(Headless)
+        .client_metadata_url("https://conformance-test.local/client-metadata.json");
+    match id {
+        "" => oauth,
+        id => oauth.client(id).client_secret(secret),
+    }
+}
+
+/// Follows the redirect of the authorization server without a browser.
+struct Headless;
+
+#[async_trait]
+impl AuthorizationHandler for Headless {
+    fn redirect_uri(&self) -> String {
+        "http://localhost:3000/callback".to_owned()
+    }
+
+    async fn authorize(&self, url: &str) -> std::io::Result<String> {
+        let stop = reqwest::redirect::Policy::none();
+        let client = reqwest::Client::builder().redirect(stop).build();
+        let client = client.map_err(std::io::Error::other)?;
+        let response = client.get(url).send().await.map_err(std::io::Error::other)?;
+        let location = response.headers().get("location").and_then(|value| value.to_str().ok());
+        location.map(str::to_owned).ok_or_else(|| std::io::Error::other("no redirect"))
+    }
 }
 
 /// Fills in forms with their defaults, and with samples where those are missing.

@@ -59,6 +59,14 @@ pub enum McpError {
         /// The `WWW-Authenticate` header of the response.
         challenge: Option<String>,
     },
+    /// The server requires authorization, which could not be obtained.
+    #[error("MCP server `{server}`: authorization failed: {reason}")]
+    AuthorizationFailed {
+        /// The name of the connection.
+        server: String,
+        /// The cause, such as the refusal of the user.
+        reason: String,
+    },
     /// The server did not answer in time.
     #[error("MCP server `{server}`: `{operation}` timed out after {limit:?}")]
     Timeout {

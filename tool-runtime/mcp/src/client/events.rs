@@ -30,6 +30,11 @@ pub enum McpEvent {
         /// The cause, for operators.
         reason: String,
     },
+    /// The server demanded an authorization that could not be obtained.
+    AuthorizationFailed {
+        /// The cause, for operators.
+        reason: String,
+    },
     /// The tools of the server were registered.
     ToolsRegistered {
         /// The number of registered tools.

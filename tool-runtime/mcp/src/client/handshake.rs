@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tool_runtime::process::ChildProcess;
 
+use super::challenge::MAX_CHALLENGES;
 use super::error::McpError;
 use super::events::McpEvent;
 use super::guard::Guard;
@@ -36,9 +37,6 @@ const MAX_INSTRUCTIONS_CHARS: usize = 8_000;
 
 /// How long the stream on which a server sends messages of its own may take to open.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The number of challenges that one attempt to connect answers.
-const MAX_CHALLENGES: usize = 3;
 
 /// The environment variables that a server receives without being asked for, as official clients
 /// do. Others may hold keys.
@@ -70,12 +68,15 @@ pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     };
     // A server that does not answer must leave time for the second attempt.
-    let first = match authorized(link, &discover, started + limit / 2).await {
+    // Nor does the time that an authorization takes count.
+    let mut waited = Duration::ZERO;
+    let first = match authorized(link, &discover, started + limit / 2, &mut waited).await {
         Ok(session) => return Ok(session),
         Err(Failure::Final(error)) => return Err(error),
         Err(Failure::Attempt(reason)) => reason,
     };
-    match authorized(link, &ClientLifecycleMode::Initialize, started + limit).await {
+    let initialize = ClientLifecycleMode::Initialize;
+    match authorized(link, &initialize, started + limit, &mut waited).await {
         Ok(session) => Ok(session),
         Err(Failure::Final(error)) => Err(error),
         Err(Failure::Attempt(second)) => {
@@ -95,26 +96,40 @@ enum Failure {
     Attempt(String),
 }
 
-/// Makes one attempt, again after each challenge that is answered.
+/// Makes one attempt, again after each challenge that is answered. Adds the time that the answers
+/// took to `waited` and to the deadline.
 async fn authorized(
     link: &Link,
     lifecycle: &ClientLifecycleMode,
     deadline: Instant,
+    waited: &mut Duration,
 ) -> Result<Session, Failure> {
-    for _ in 0..MAX_CHALLENGES {
-        match attempt(link, lifecycle.clone(), deadline).await {
-            Err(Failure::Final(McpError::AuthorizationRequired { challenge, server })) => {
-                let answered = link.answer_challenge(challenge.as_deref());
-                if !timeout_at(deadline, answered).await.unwrap_or_default() {
-                    let error = McpError::AuthorizationRequired { challenge, server };
-                    return Err(Failure::Final(error));
-                }
+    for number in 0.. {
+        let generation = link.challenges.generation();
+        let result = attempt(link, lifecycle.clone(), deadline + *waited).await;
+        let Err(Failure::Final(McpError::AuthorizationRequired { challenge, server })) = result
+        else {
+            return result;
+        };
+        let challenged_at = Instant::now();
+        let answered = if number < MAX_CHALLENGES {
+            link.challenges.answer(challenge.as_deref(), generation).await
+        } else {
+            Ok(false)
+        };
+        *waited += challenged_at.elapsed();
+        match answered {
+            Ok(true) => {}
+            Ok(false) => {
+                let error = McpError::AuthorizationRequired { challenge, server };
+                return Err(Failure::Final(error));
             }
-            other => return other,
+            Err(reason) => {
+                return Err(Failure::Final(McpError::AuthorizationFailed { server, reason }));
+            }
         }
     }
-    let (server, challenge) = (link.name.clone(), None);
-    Err(Failure::Final(McpError::AuthorizationRequired { server, challenge }))
+    Err(Failure::Attempt("authorization required".to_owned()))
 }
 
 async fn attempt(
@@ -156,7 +171,7 @@ async fn attempt(
         server_name: info.server_info.as_ref().map(|server| text(&server.name, MAX_CHARS)),
         instructions: info.instructions.as_ref().map(|it| text(it, MAX_INSTRUCTIONS_CHARS)),
     };
-    Ok(Session::new(link.name.clone(), service, traffic, ended, info))
+    Ok(Session::new(link.challenges.clone(), service, traffic, ended, info))
 }
 
 fn failure(link: &Link, error: &ClientInitializeError) -> Failure {
@@ -257,15 +272,5 @@ impl Link {
     fn stdio(&self, streams: (BoxReader, BoxWriter), child: Option<ChildProcess>) -> Stdio {
         let Options { max_message_bytes, send_timeout, .. } = *self.options;
         Stdio::new(streams, child, max_message_bytes, send_timeout)
-    }
-
-    /// Handles a challenge of the server. Returns whether the refused request can be made again.
-    pub(super) async fn answer_challenge(&self, challenge: Option<&str>) -> bool {
-        #[cfg(feature = "client")]
-        if let (Target::Http { connector, .. }, Some(challenge)) = (&self.target, challenge) {
-            return connector.answer_challenge(challenge).await;
-        }
-        let _ = challenge;
-        false
     }
 }

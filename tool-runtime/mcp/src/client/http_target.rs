@@ -50,6 +50,26 @@ impl McpClient {
         self
     }
 
+    /// Replaces how connections are authorized.
+    #[cfg(feature = "oauth")]
+    pub(super) fn connector(
+        mut self,
+        option: &str,
+        create: impl FnOnce(&str) -> Result<Arc<dyn super::wire::http::HttpConnector>, String>,
+    ) -> Self {
+        let created = match &mut self.target {
+            Ok(Target::Http { target, connector }) => {
+                create(&target.url).map(|created| *connector = created)
+            }
+            Ok(_) => Err(format!("`{option}` applies to HTTP only")),
+            Err(_) => Ok(()),
+        };
+        if let Err(error) = created {
+            self.target = Err(error);
+        }
+        self
+    }
+
     pub(super) fn set_max_http_bytes(&mut self, bytes: usize) {
         if let Ok(Target::Http { target, .. }) = &mut self.target {
             target.max_message_bytes = bytes;

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tool_runtime::registry::WeakRegistry;
 
 use super::catalog::Catalog;
+use super::challenge::{Authorizer, Challenges};
 use super::error::McpError;
 use super::events::McpEvent;
 use super::options::Options;
@@ -38,6 +39,17 @@ pub(super) enum Target {
     },
 }
 
+impl Target {
+    /// Returns what answers the challenges of the server.
+    fn authorizer(&self) -> Option<Arc<dyn Authorizer>> {
+        match self {
+            #[cfg(feature = "client")]
+            Self::Http { connector, .. } => connector.authorizer(),
+            _ => None,
+        }
+    }
+}
+
 /// A program that is a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProcessTarget {
@@ -53,6 +65,7 @@ pub(super) struct Link {
     pub(super) name: String,
     pub(super) target: Target,
     pub(super) options: Arc<Options>,
+    pub(super) challenges: Challenges,
     pub(super) registry: WeakRegistry,
     pub(super) status: watch::Sender<McpStatus>,
     session: Mutex<Option<Arc<Session>>>,
@@ -77,7 +90,9 @@ impl Link {
         pins: Arc<dyn PinStore>,
         registry: WeakRegistry,
     ) -> Self {
+        let challenges = Challenges::new(&name, &options.events, target.authorizer());
         Self {
+            challenges,
             name,
             target,
             options: Arc::new(options),

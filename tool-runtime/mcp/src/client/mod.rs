@@ -13,7 +13,9 @@
 //! 5. `supervisor.rs` keeps the connection alive; `notices.rs` delivers notifications, and
 //!    `handler.rs` receives requests of the server. `traffic.rs` holds what is in flight, `link.rs`
 //!    what all parts share.
-//! 6. `connection.rs` and `resources.rs`: [`McpConnection`], the handle for the program.
+//! 6. `challenge.rs` answers challenges by the authorization of `oauth/`, and the refused request
+//!    is sent again.
+//! 7. `connection.rs` and `resources.rs`: [`McpConnection`], the handle for the program.
 //!    `resource_tools.rs` gives resources to a model, `model_tools.rs` connections.
 //!
 //! # Invariants
@@ -24,6 +26,7 @@
 
 mod builder;
 mod catalog;
+mod challenge;
 mod connection;
 mod content;
 mod definition;
@@ -42,6 +45,8 @@ mod link;
 mod list;
 mod model_tools;
 mod notices;
+#[cfg(feature = "oauth")]
+mod oauth;
 mod options;
 mod pin_file;
 mod pinning;
@@ -68,6 +73,11 @@ pub use elicitation::{
 pub use error::McpError;
 pub use events::McpEvent;
 pub use model_tools::{McpConnections, tools};
+#[cfg(feature = "oauth")]
+pub use oauth::{
+    AuthorizationHandler, LoopbackRedirect, MemoryTokens, OAuth, StoredTokens, TokenFile,
+    TokenStore,
+};
 pub use options::{ListLimits, ResultLimits};
 pub use pin_file::PinFile;
 pub use pins::{ChangeKind, DefinitionChange, MemoryPins, PinStore, PinnedDefinition, Pins};

@@ -11,12 +11,13 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde::Deserialize as _;
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tool_runtime::{
     Arguments, Availability, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
     ToolOutput, async_trait,
 };
 
+use super::challenge::MAX_CHALLENGES;
 use super::content::ResultReader;
 use super::input::{InputHandler, InputState};
 use super::link::Link;
@@ -24,9 +25,6 @@ use super::request_error::{HttpFailure, http_failure, tool_error};
 use super::session::{RequestError, Session};
 use super::status::McpStatus;
 use super::traffic::RequestSlot;
-
-/// The number of challenges that one call answers.
-const MAX_CHALLENGES: usize = 3;
 
 /// The time limit of a call whose definition has none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -90,6 +88,7 @@ impl RemoteTool {
         let mut challenges = 0;
         loop {
             let session = self.link.session().ok_or(RequestError::Lost)?;
+            let generation = self.link.challenges.generation();
             let result = self.send(&session, params.clone(), input, deadline).await;
             let Err(RequestError::Service(ServiceError::TransportSend(error))) = &result else {
                 return result;
@@ -97,7 +96,8 @@ impl RemoteTool {
             match http_failure(&*error.error) {
                 HttpFailure::Unauthorized(challenge) if challenges < MAX_CHALLENGES => {
                     challenges += 1;
-                    if !self.link.answer_challenge(challenge.as_deref()).await {
+                    let answer = self.link.challenges.answer(challenge.as_deref(), generation);
+                    if !matches!(timeout_at(deadline, answer).await, Ok(Ok(true))) {
                         return result;
                     }
                 }

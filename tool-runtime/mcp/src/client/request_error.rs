@@ -224,6 +224,9 @@ mod http {
             {
                 Some(HttpFailure::Unauthorized(None))
             }
+            // A token could not be refreshed: nothing was sent.
+            #[cfg(feature = "oauth")]
+            StreamableHttpError::Auth(_) => Some(HttpFailure::Busy(None)),
             StreamableHttpError::HttpStatus(status) => status_failure(status),
             StreamableHttpError::Client(error) if error.is_connect() => {
                 Some(HttpFailure::Unreachable)

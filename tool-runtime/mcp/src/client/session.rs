@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::challenge::{Challenges, MAX_CHALLENGES};
 use super::error::McpError;
 use super::handler::Handler;
 use super::request_error;
@@ -27,7 +28,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection after the handshake. Dropping it ends the connection.
 pub(super) struct Session {
-    server: String,
+    challenges: Challenges,
     peer: Peer<RoleClient>,
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
     traffic: Arc<Traffic>,
@@ -65,14 +66,14 @@ pub(super) struct PendingRequest {
 
 impl Session {
     pub(super) fn new(
-        server: String,
+        challenges: Challenges,
         service: RunningService<RoleClient, Handler>,
         traffic: Arc<Traffic>,
         ended: CancellationToken,
         info: SessionInfo,
     ) -> Self {
         let peer = service.peer().clone();
-        Self { server, peer, service: Mutex::new(Some(service)), traffic, ended, info }
+        Self { challenges, peer, service: Mutex::new(Some(service)), traffic, ended, info }
     }
 
     /// Sends a request. What arrives for it is put into `slot`.
@@ -93,29 +94,59 @@ impl Session {
         Ok(PendingRequest { handle, traffic, ended, is_done: false })
     }
 
-    /// Sends a request and waits for its result.
+    /// Sends a request and waits for its result, again after each challenge that is answered. The
+    /// time that the answers take is added to the deadline.
     pub(super) async fn request(
         &self,
         request: ClientRequest,
         operation: &'static str,
-        deadline: Instant,
+        mut deadline: Instant,
     ) -> Result<ServerResult, McpError> {
-        let started = Instant::now();
-        let result = async {
-            let mut pending = self.start(request, RequestSlot::new(), deadline).await?;
-            tokio::select! {
-                result = pending.result() => result,
-                () = sleep_until(deadline) => Err(RequestError::TimedOut),
+        let limit = deadline.saturating_duration_since(Instant::now());
+        let server = self.challenges.server();
+        for number in 0.. {
+            let generation = self.challenges.generation();
+            let error = match self.exchange(request.clone(), deadline).await {
+                Ok(result) => return Ok(result),
+                Err(error) => request_error::mcp_error(server, operation, limit, error),
+            };
+            let McpError::AuthorizationRequired { challenge, .. } = &error else {
+                return Err(error);
+            };
+            let challenged_at = Instant::now();
+            let answered = if number < MAX_CHALLENGES {
+                self.challenges.answer(challenge.as_deref(), generation).await
+            } else {
+                Ok(false)
+            };
+            deadline += challenged_at.elapsed();
+            match answered {
+                Ok(true) => {}
+                Ok(false) => return Err(error),
+                Err(reason) => {
+                    let server = server.to_owned();
+                    return Err(McpError::AuthorizationFailed { server, reason });
+                }
             }
-        };
-        let limit = deadline.saturating_duration_since(started);
-        result
-            .await
-            .map_err(|error| request_error::mcp_error(&self.server, operation, limit, error))
+        }
+        let server = server.to_owned();
+        Err(McpError::AuthorizationRequired { server, challenge: None })
+    }
+
+    async fn exchange(
+        &self,
+        request: ClientRequest,
+        deadline: Instant,
+    ) -> Result<ServerResult, RequestError> {
+        let mut pending = self.start(request, RequestSlot::new(), deadline).await?;
+        tokio::select! {
+            result = pending.result() => result,
+            () = sleep_until(deadline) => Err(RequestError::TimedOut),
+        }
     }
 
     pub(super) fn invalid_answer(&self, operation: &'static str, reason: String) -> McpError {
-        McpError::InvalidAnswer { server: self.server.clone(), operation, reason }
+        McpError::InvalidAnswer { server: self.challenges.server().to_owned(), operation, reason }
     }
 
     pub(super) fn traffic(&self) -> &Traffic {

@@ -18,6 +18,8 @@ mod http;
 mod input;
 mod lists;
 mod model_tools;
+#[cfg(feature = "oauth")]
+mod oauth;
 mod processes;
 mod resources;
 mod server;

@@ -13,6 +13,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use tokio::time::timeout;
 
+use super::super::challenge::Authorizer;
 use super::watched_client::{StreamState, WatchedClient};
 use super::{BoxFuture, Received, Wire, WireError};
 
@@ -39,11 +40,9 @@ pub(crate) trait HttpConnector: Send + Sync {
     /// Creates a connection. Nothing is sent yet.
     fn connect(&self, target: &HttpTarget) -> BoxFuture<'_, Result<Box<dyn Wire>, WireError>>;
 
-    /// Handles the challenge of a response with the status 401 or 403. Returns whether the refused
-    /// request can be made again.
-    fn answer_challenge(&self, challenge: &str) -> BoxFuture<'_, bool> {
-        let _ = challenge;
-        Box::pin(async { false })
+    /// Returns what answers the challenges of the server.
+    fn authorizer(&self) -> Option<Arc<dyn Authorizer>> {
+        None
     }
 }
 

@@ -1,0 +1,185 @@
+//! Attaches tokens to requests, and answers challenges.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use reqwest::Url;
+use rmcp::transport::auth::{AuthClient, AuthorizationManager, WWWAuthenticateParams};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+use tool_runtime::async_trait;
+
+use super::super::challenge::Authorizer;
+use super::super::wire::http::{HttpConnector, HttpTarget, http_client, wire};
+use super::super::wire::{BoxFuture, Wire, WireError};
+use super::credentials::Credentials;
+use super::flow::{FlowError, authorize, restore};
+use super::options::{Flow, OAuth};
+use super::store::Grant;
+
+/// The number of authorizations by the user within [`WINDOW`].
+const MAX_AUTHORIZATIONS: usize = 5;
+
+/// How long an authorization counts.
+const WINDOW: Duration = Duration::from_secs(600);
+
+/// Creates the connections to a server with the tokens of one client.
+pub(super) struct OAuthConnector {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    oauth: OAuth,
+    url: Url,
+    server: Arc<str>,
+    client: reqwest::Client,
+    /// Incremented by each new token that was not refreshed.
+    generation: AtomicU64,
+    /// Held during an authorization: there is one at a time.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    authorization: Option<Authorization>,
+    attempts: Attempts,
+}
+
+/// The tokens of the connections, which they share.
+#[derive(Clone)]
+struct Authorization {
+    credentials: Credentials,
+    manager: Arc<Mutex<AuthorizationManager>>,
+}
+
+impl OAuthConnector {
+    pub(super) fn new(oauth: OAuth, url: &str) -> Result<Self, String> {
+        let parsed = Url::parse(url).map_err(|error| error.to_string())?;
+        let client = http_client().map_err(|error| error.to_string())?;
+        let shared = Shared {
+            oauth,
+            url: parsed,
+            server: url.into(),
+            client,
+            generation: AtomicU64::new(0),
+            state: Mutex::default(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+}
+
+impl HttpConnector for OAuthConnector {
+    fn connect(&self, target: &HttpTarget) -> BoxFuture<'_, Result<Box<dyn Wire>, WireError>> {
+        let target = HttpTarget { bearer: None, ..target.clone() };
+        Box::pin(async move {
+            let mut state = self.shared.state.lock().await;
+            let manager = self.shared.authorization(&mut state).await?.manager;
+            drop(state);
+            let unauthorized = self.shared.manager().await?;
+            let mut client = AuthClient::new(self.shared.client.clone(), unauthorized);
+            client.auth_manager = manager;
+            Ok(wire(client, &target))
+        })
+    }
+
+    fn authorizer(&self) -> Option<Arc<dyn Authorizer>> {
+        Some(Arc::new(SharedAuthorizer(Arc::clone(&self.shared))))
+    }
+}
+
+/// Answers the challenges to the requests of all connections.
+struct SharedAuthorizer(Arc<Shared>);
+
+#[async_trait]
+impl Authorizer for SharedAuthorizer {
+    fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Acquire)
+    }
+
+    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), String> {
+        let (shared, challenge) = (Arc::clone(&self.0), challenge.to_owned());
+        // In a task: the user may need longer than the request lasts.
+        let task = tokio::spawn(async move { shared.answer(&challenge, generation).await });
+        task.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+}
+
+impl Shared {
+    async fn manager(&self) -> Result<AuthorizationManager, WireError> {
+        AuthorizationManager::new(&*self.server).await.map_err(|it| WireError::Http(Box::new(it)))
+    }
+
+    /// Returns the stored authorization, or one without a token.
+    async fn authorization(&self, state: &mut State) -> Result<Authorization, WireError> {
+        if let Some(authorization) = &state.authorization {
+            return Ok(authorization.clone());
+        }
+        let store = Arc::clone(&self.oauth.store);
+        let stored = store.load(&self.server).await.map_err(WireError::Io)?;
+        let grant = stored.map_or_else(Grant::default, |stored| stored.grant);
+        let credentials = Credentials::new(store, Arc::clone(&self.server), grant);
+        let restored = restore(&self.oauth, &credentials).await;
+        let mut manager = restored.map_err(|error| WireError::Http(Box::new(error)))?;
+        manager.set_credential_store(credentials.clone());
+        let manager = Arc::new(Mutex::new(manager));
+        let authorization = Authorization { credentials, manager };
+        Ok(state.authorization.insert(authorization).clone())
+    }
+
+    async fn answer(&self, challenge: &str, generation: u64) -> Result<(), String> {
+        let mut state = self.state.lock().await;
+        if self.generation.load(Ordering::Acquire) != generation {
+            // Another request got a token since the refused one was sent.
+            return Ok(());
+        }
+        let authorization = self.authorization(&mut state).await.map_err(|it| it.to_string())?;
+        let params = WWWAuthenticateParams::parse(challenge, &self.url);
+        let requested = authorization.credentials.grant().requested_scopes;
+        let demanded = params.scope.as_deref().unwrap_or_default();
+        if params.is_insufficient_scope()
+            && demanded.split_whitespace().all(|scope| requested.iter().any(|it| it == scope))
+        {
+            return Err(format!("scopes `{demanded}` were requested but not granted"));
+        }
+        let is_interactive = matches!(self.oauth.flow, Flow::AuthorizationCode(_));
+        if is_interactive {
+            state.attempts.start(Instant::now())?;
+        }
+        let authorizing = authorize(&self.oauth, &authorization.credentials, challenge);
+        let (manager, credentials) = match timeout(self.oauth.timeout, authorizing).await {
+            Ok(Ok(authorized)) => authorized,
+            Ok(Err(FlowError::Failed(reason))) => return Err(reason),
+            Ok(Err(FlowError::Denied(reason))) => {
+                state.attempts.deny(Instant::now());
+                return Err(reason);
+            }
+            Err(_) => return Err(format!("timed out after {:?}", self.oauth.timeout)),
+        };
+        *authorization.manager.lock().await = manager;
+        state.authorization = Some(Authorization { credentials, ..authorization });
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+}
+
+/// Limits how often the user is asked.
+#[derive(Default)]
+struct Attempts(VecDeque<Instant>);
+
+impl Attempts {
+    fn start(&mut self, now: Instant) -> Result<(), String> {
+        self.0.retain(|started| now.duration_since(*started) < WINDOW);
+        if self.0.len() >= MAX_AUTHORIZATIONS {
+            return Err(format!("too many authorizations within {WINDOW:?}"));
+        }
+        self.0.push_back(now);
+        Ok(())
+    }
+
+    /// Asks no more for a while.
+    fn deny(&mut self, now: Instant) {
+        self.0 = std::iter::repeat_n(now, MAX_AUTHORIZATIONS).collect();
+    }
+}

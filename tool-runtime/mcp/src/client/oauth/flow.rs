@@ -1,0 +1,217 @@
+//! One authorization: from the challenge of a server to a token.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationMetadata,
+    ClientCredentialsConfig, OAuthClientConfig,
+};
+
+use super::super::text::clean_line;
+use super::credentials::Credentials;
+use super::handler::AuthorizationHandler;
+use super::options::{Flow, OAuth};
+use super::store::{Grant, RegisteredClient};
+
+/// The number of characters of a reason that are kept.
+const MAX_REASON_CHARS: usize = 500;
+
+/// Why no token was obtained.
+#[derive(Debug)]
+pub(super) enum FlowError {
+    /// The user did not agree.
+    Denied(String),
+    Failed(String),
+}
+
+impl From<AuthError> for FlowError {
+    fn from(error: AuthError) -> Self {
+        Self::Failed(clean_line(&error.to_string(), MAX_REASON_CHARS))
+    }
+}
+
+/// Creates a manager of tokens that knows the authorization server.
+async fn discover(
+    oauth: &OAuth,
+    credentials: &Credentials,
+    challenge: Option<&str>,
+) -> Result<(AuthorizationManager, AuthorizationMetadata), AuthError> {
+    let url = &*credentials.server;
+    let mut manager = if oauth.allows_private_addresses {
+        AuthorizationManager::new_allowing_private_addresses(url).await?
+    } else {
+        AuthorizationManager::new(url).await?
+    };
+    manager.set_credential_store(credentials.clone());
+    let metadata = manager.resolve_metadata_from_challenge(challenge).await?.metadata;
+    manager.set_metadata(metadata.clone());
+    Ok((manager, metadata))
+}
+
+/// Creates a manager of the stored tokens, which can refresh them.
+pub(super) async fn restore(
+    oauth: &OAuth,
+    credentials: &Credentials,
+) -> Result<AuthorizationManager, AuthError> {
+    let grant = credentials.grant();
+    let Some(challenge) = &grant.challenge else {
+        return AuthorizationManager::new(&*credentials.server).await;
+    };
+    let (mut manager, metadata) = discover(oauth, credentials, Some(challenge)).await?;
+    if metadata.issuer != grant.issuer {
+        // The tokens are of another authorization server.
+        let removed = credentials.store.remove(&credentials.server).await;
+        removed.map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
+        credentials.set_grant(Grant::default());
+        return Ok(manager);
+    }
+    match (&oauth.flow, &grant.client) {
+        (Flow::ClientCredentials, _) => {
+            manager.configure_client_credentials(&secret_config(oauth, credentials, &grant))?;
+        }
+        (Flow::AuthorizationCode(_), Some(client)) => {
+            manager.configure_client(client.config(&grant.requested_scopes))?;
+        }
+        (Flow::AuthorizationCode(_), None) => {}
+    }
+    Ok(manager)
+}
+
+fn secret_config(
+    oauth: &OAuth,
+    credentials: &Credentials,
+    grant: &Grant,
+) -> ClientCredentialsConfig {
+    ClientCredentialsConfig::ClientSecret {
+        client_id: oauth.client_id.clone().unwrap_or_default(),
+        client_secret: oauth.client_secret.clone().unwrap_or_default(),
+        scopes: grant.requested_scopes.clone(),
+        resource: Some(credentials.server.to_string()),
+    }
+}
+
+/// Gets a token as the challenge demands, and saves it.
+pub(super) async fn authorize(
+    oauth: &OAuth,
+    previous: &Credentials,
+    challenge: &str,
+) -> Result<(AuthorizationManager, Credentials), FlowError> {
+    let mut grant = previous.grant();
+    // Of its own: the previous token may be refreshed meanwhile, or stay in use.
+    let (store, server) = (Arc::clone(&previous.store), Arc::clone(&previous.server));
+    let credentials = Credentials::new(store, server, grant.clone());
+    let (mut manager, metadata) = discover(oauth, &credentials, Some(challenge)).await?;
+    if grant.issuer != metadata.issuer {
+        // Nothing that another authorization server issued is used with this one.
+        grant = Grant { issuer: metadata.issuer.clone(), ..Grant::default() };
+    }
+    let defaults: Vec<&str> = oauth.scopes.iter().map(String::as_str).collect();
+    let selected = manager.select_initial_scopes(&defaults).await;
+    add_scopes(&mut grant.requested_scopes, selected);
+    grant.challenge = Some(challenge.to_owned());
+    match &oauth.flow {
+        Flow::AuthorizationCode(handler) => {
+            let redirect_uri = handler.redirect_uri();
+            let client = client(oauth, &mut manager, &metadata, &grant, redirect_uri).await?;
+            manager.configure_client(client.config(&grant.requested_scopes))?;
+            grant.client = Some(client);
+            credentials.set_grant(grant.clone());
+            let scopes: Vec<&str> = grant.requested_scopes.iter().map(String::as_str).collect();
+            let url = manager.get_authorization_url(&scopes).await?;
+            let callback = ask(&**handler, &url, oauth.allows_private_addresses).await?;
+            let (code, state) = (&callback.code, &callback.csrf_token);
+            let issuer = callback.issuer.as_deref();
+            manager.exchange_code_for_token_with_issuer(code, state, issuer).await?;
+        }
+        Flow::ClientCredentials => {
+            let config = secret_config(oauth, &credentials, &grant);
+            credentials.set_grant(grant);
+            manager.validate_client_credentials_metadata(&config)?;
+            manager.configure_client_credentials(&config)?;
+            manager.exchange_client_credentials(&config).await?;
+        }
+    }
+    Ok((manager, credentials))
+}
+
+/// Adds scopes that are not in the list.
+fn add_scopes(scopes: &mut Vec<String>, added: impl IntoIterator<Item = String>) {
+    for scope in added {
+        if !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
+}
+
+/// Returns the client that the authorization server knows, and registers one if there is none.
+async fn client(
+    oauth: &OAuth,
+    manager: &mut AuthorizationManager,
+    metadata: &AuthorizationMetadata,
+    grant: &Grant,
+    redirect_uri: String,
+) -> Result<RegisteredClient, AuthError> {
+    if let Some(id) = oauth.client_id.clone() {
+        return Ok(RegisteredClient { id, secret: oauth.client_secret.clone(), redirect_uri });
+    }
+    let supports_documents =
+        metadata.additional_fields.get("client_id_metadata_document_supported");
+    if let (Some(id), Some(true)) =
+        (oauth.client_metadata_url.clone(), supports_documents.and_then(|value| value.as_bool()))
+    {
+        return Ok(RegisteredClient { id, secret: None, redirect_uri });
+    }
+    if let Some(client) = grant.client.clone().filter(|it| it.redirect_uri == redirect_uri) {
+        return Ok(client);
+    }
+    let scopes: Vec<&str> = grant.requested_scopes.iter().map(String::as_str).collect();
+    let config = manager.register_client(&oauth.client_name, &redirect_uri, &scopes).await?;
+    Ok(RegisteredClient { id: config.client_id, secret: config.client_secret, redirect_uri })
+}
+
+impl RegisteredClient {
+    fn config(&self, scopes: &[String]) -> OAuthClientConfig {
+        let config = OAuthClientConfig::new(self.id.clone(), self.redirect_uri.clone())
+            .with_scopes(scopes.to_vec());
+        match &self.secret {
+            Some(secret) => config.with_client_secret(secret.clone()),
+            None => config,
+        }
+    }
+}
+
+/// Lets the user authorize.
+async fn ask(
+    handler: &dyn AuthorizationHandler,
+    url: &str,
+    allows_private: bool,
+) -> Result<AuthorizationCallback, FlowError> {
+    let failed = |reason: String| FlowError::Failed(clean_line(&reason, MAX_REASON_CHARS));
+    let parsed = Url::parse(url).map_err(|error| failed(error.to_string()))?;
+    // A handler passes the URL to the system, which may run programs for other schemes.
+    let is_loopback = matches!(parsed.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    match parsed.scheme() {
+        "https" => {}
+        "http" if is_loopback || allows_private => {}
+        scheme => {
+            return Err(failed(format!("the authorization endpoint has the scheme `{scheme}`")));
+        }
+    }
+    let denied = |reason: &str| FlowError::Denied(clean_line(reason, MAX_REASON_CHARS));
+    let redirect = handler.authorize(url).await.map_err(|error| denied(&error.to_string()))?;
+    let redirected = Url::parse(&redirect).map_err(|error| failed(error.to_string()))?;
+    let parameter = |name: &str| {
+        let mut pairs = redirected.query_pairs();
+        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    };
+    if let Some(error) = parameter("error") {
+        let text = parameter("error_description")
+            .map_or_else(|| error.clone(), |it| format!("{error}: {it}"));
+        return Err(match error.as_str() {
+            "access_denied" => denied(&text),
+            _ => failed(text),
+        });
+    }
+    Ok(AuthorizationCallback::from_redirect_url(&redirect)?)
+}

@@ -1,0 +1,28 @@
+//! OAuth for servers on HTTP.
+//!
+//! 1. `options.rs`: [`OAuth`] collects the settings; `handler.rs` and `loopback.rs` let the user
+//!    authorize in a browser.
+//! 2. `connector.rs` attaches the token to requests, and answers the challenges of responses:
+//!    `flow.rs` discovers the authorization server, selects client and scopes, and gets a token.
+//! 3. `store.rs` and `file.rs` keep tokens; `credentials.rs` is the store as the SDK sees it.
+//!
+//! # Invariants
+//! - A token is sent to the server that it was issued for and to no other: it is stored by the URL
+//!   of the server, and redirects are not followed.
+//! - What an authorization server issued is not used with another one.
+//! - Authorizations are limited, however many challenges a server sends.
+
+mod connector;
+mod credentials;
+mod file;
+mod flow;
+mod handler;
+mod loopback;
+mod options;
+mod store;
+
+pub use file::TokenFile;
+pub use handler::AuthorizationHandler;
+pub use loopback::LoopbackRedirect;
+pub use options::OAuth;
+pub use store::{MemoryTokens, StoredTokens, TokenStore};

@@ -1,0 +1,141 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::builder::McpClient;
+use super::connector::OAuthConnector;
+use super::handler::AuthorizationHandler;
+use super::store::{MemoryTokens, TokenStore};
+
+/// How the client gets access tokens for a server on HTTP.
+///
+/// The client asks for a token when the server demands one. It discovers the authorization server,
+/// requests the scopes that the server names, refreshes tokens before they expire, and requests
+/// further scopes when a call needs them.
+///
+/// ```
+/// use tool_mcp::{McpClient, OAuth};
+///
+/// let oauth = OAuth::client_credentials("reporter", "secret");
+/// let client = McpClient::http("https://example.com/mcp").oauth(oauth);
+/// # let _ = client;
+/// ```
+#[derive(Clone)]
+#[must_use = "the settings do nothing until `McpClient::oauth` receives them"]
+pub struct OAuth {
+    pub(super) flow: Flow,
+    pub(super) client_id: Option<String>,
+    pub(super) client_secret: Option<String>,
+    pub(super) client_metadata_url: Option<String>,
+    pub(super) client_name: String,
+    pub(super) scopes: Vec<String>,
+    pub(super) store: Arc<dyn TokenStore>,
+    pub(super) allows_private_addresses: bool,
+    pub(super) timeout: Duration,
+}
+
+#[derive(Clone)]
+pub(super) enum Flow {
+    AuthorizationCode(Arc<dyn AuthorizationHandler>),
+    ClientCredentials,
+}
+
+impl OAuth {
+    /// Lets the user authorize in a browser (authorization code with PKCE).
+    ///
+    /// The client is the [preregistered](Self::client) one, or its
+    /// [metadata document](Self::client_metadata_url) if the authorization server supports those;
+    /// otherwise it registers itself.
+    pub fn authorization_code(handler: impl AuthorizationHandler + 'static) -> Self {
+        Self::new(Flow::AuthorizationCode(Arc::new(handler)))
+    }
+
+    /// Authorizes the program itself, with the identifier and the secret of a registered client.
+    pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self::new(Flow::ClientCredentials).client(id).client_secret(secret)
+    }
+
+    fn new(flow: Flow) -> Self {
+        Self {
+            flow,
+            client_id: None,
+            client_secret: None,
+            client_metadata_url: None,
+            client_name: "tool-mcp".to_owned(),
+            scopes: Vec::new(),
+            store: Arc::new(MemoryTokens::new()),
+            allows_private_addresses: false,
+            timeout: Duration::from_secs(300),
+        }
+    }
+
+    /// Sets the identifier of a client that the authorization server knows.
+    pub fn client(mut self, id: impl Into<String>) -> Self {
+        self.client_id = Some(id.into());
+        self
+    }
+
+    /// Sets the secret of the [preregistered client](Self::client).
+    pub fn client_secret(mut self, secret: impl Into<String>) -> Self {
+        self.client_secret = Some(secret.into());
+        self
+    }
+
+    /// Sets the HTTPS URL of a document that describes this client (client ID metadata document).
+    pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
+        self.client_metadata_url = Some(url.into());
+        self
+    }
+
+    /// Sets the name with which the client registers itself. Default: `tool-mcp`.
+    pub fn client_name(mut self, name: impl Into<String>) -> Self {
+        self.client_name = name.into();
+        self
+    }
+
+    /// Sets the scopes that are requested if the server names none.
+    pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets where tokens are kept. Default: in memory.
+    pub fn store(mut self, store: impl TokenStore + 'static) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Lets a server name an authorization server at a private address, such as `10.0.0.9`.
+    /// Default: refused, except for servers that are at such an address themselves.
+    pub fn allow_private_addresses(mut self) -> Self {
+        self.allows_private_addresses = true;
+        self
+    }
+
+    /// Sets how long one authorization may take, with the time that the user needs. Default: 5
+    /// minutes.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
+        self
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("client_id", &self.client_id)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl McpClient {
+    /// Gets tokens for the server by OAuth. A token that is set by [`bearer`](Self::bearer) is not
+    /// sent.
+    ///
+    /// An authorization does not count towards the time limit of the handshake. It continues if the
+    /// call that caused it times out, so that the next call succeeds.
+    pub fn oauth(self, oauth: OAuth) -> Self {
+        self.connector("oauth", |url| Ok(Arc::new(OAuthConnector::new(oauth, url)?)))
+    }
+}

@@ -1,12 +1,18 @@
+//! The handle of a connection for the program.
+
 use std::fmt;
 use std::sync::Arc;
 
+use rmcp::model::{ClientRequest, ServerResult};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::catalog::ToolsReport;
 use super::error::McpError;
 use super::link::Link;
+use super::list::{ListKind, list};
 use super::pins::DefinitionChange;
 use super::session::Session;
 use super::status::McpStatus;
@@ -158,6 +164,32 @@ impl McpConnection {
     pub(super) fn request_on(&self) -> Result<(Arc<Session>, Instant), McpError> {
         let deadline = Instant::now() + self.link.options.call_timeout;
         Ok((self.link.connected()?, deadline))
+    }
+
+    /// Requests a list, and leaves out malformed items.
+    pub(super) async fn list<T: DeserializeOwned>(
+        &self,
+        kind: ListKind,
+    ) -> Result<Vec<T>, McpError> {
+        let (session, deadline) = self.request_on()?;
+        let listing = list(&session, kind, self.link.options.lists, deadline).await?;
+        Ok(listing.items.into_iter().map(|(_, item)| item).collect())
+    }
+
+    /// Sends a request and returns its result as JSON.
+    pub(super) async fn request(
+        &self,
+        operation: &'static str,
+        request: ClientRequest,
+    ) -> Result<Value, McpError> {
+        let (session, deadline) = self.request_on()?;
+        let result: ServerResult = session.request(request, operation, deadline).await?;
+        Ok(serde_json::to_value(result).unwrap_or_default())
+    }
+
+    /// Returns the error of an answer that violates the protocol.
+    pub(super) fn invalid(&self, operation: &'static str, reason: String) -> McpError {
+        McpError::InvalidAnswer { server: self.name().to_owned(), operation, reason }
     }
 }
 

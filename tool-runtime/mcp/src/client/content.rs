@@ -7,7 +7,7 @@ use tool_runtime::message::{Audio, EmbeddedResource, ResourceLink, strip_invisib
 use tool_runtime::schema::Schema;
 use tool_runtime::{ContentPart, Image, ToolError, ToolOutput};
 
-use super::options::ResultLimits;
+use super::limits::ResultLimits;
 use super::text::{clean_line, marked};
 
 /// The number of characters of a URI, a name or a media type that are kept.

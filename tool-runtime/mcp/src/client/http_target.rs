@@ -7,8 +7,10 @@ use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::builder::McpClient;
-use super::link::Target;
+#[cfg(feature = "oauth")]
+use super::oauth::{OAuth, OAuthConnector};
 use super::options::Options;
+use super::target::Target;
 use super::wire::http::{HttpTarget, Unauthorized};
 
 impl McpClient {
@@ -41,31 +43,30 @@ impl McpClient {
         }
     }
 
+    /// Gets tokens for the server by OAuth. A token that is set by [`bearer`](Self::bearer) is not
+    /// sent.
+    ///
+    /// An authorization does not count towards the time limit of the handshake. It continues if the
+    /// call that caused it times out, so that the next call succeeds.
+    #[cfg(feature = "oauth")]
+    pub fn oauth(mut self, oauth: OAuth) -> Self {
+        let created = match &mut self.target {
+            Ok(Target::Http { target, connector }) => OAuthConnector::new(oauth, &target.url)
+                .map(|created| *connector = Arc::new(created)),
+            Ok(_) => Err("`oauth` applies to HTTP only".to_owned()),
+            Err(_) => Ok(()),
+        };
+        if let Err(error) = created {
+            self.target = Err(error);
+        }
+        self
+    }
+
     fn http_option(mut self, option: &str, change: impl FnOnce(&mut HttpTarget)) -> Self {
         match &mut self.target {
             Ok(Target::Http { target, .. }) => change(target),
             Ok(_) => self.target = Err(format!("`{option}` applies to HTTP only")),
             Err(_) => {}
-        }
-        self
-    }
-
-    /// Replaces how connections are authorized.
-    #[cfg(feature = "oauth")]
-    pub(super) fn connector(
-        mut self,
-        option: &str,
-        create: impl FnOnce(&str) -> Result<Arc<dyn super::wire::http::HttpConnector>, String>,
-    ) -> Self {
-        let created = match &mut self.target {
-            Ok(Target::Http { target, connector }) => {
-                create(&target.url).map(|created| *connector = created)
-            }
-            Ok(_) => Err(format!("`{option}` applies to HTTP only")),
-            Err(_) => Ok(()),
-        };
-        if let Err(error) = created {
-            self.target = Err(error);
         }
         self
     }

@@ -1,9 +1,7 @@
 //! The state that the parts of one connection share.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
@@ -11,54 +9,14 @@ use tokio_util::sync::CancellationToken;
 use tool_runtime::registry::WeakRegistry;
 
 use super::catalog::Catalog;
-use super::challenge::{Authorizer, Challenges};
+use super::challenge::Challenges;
 use super::error::McpError;
 use super::events::McpEvent;
 use super::options::Options;
 use super::pins::PinStore;
 use super::session::Session;
 use super::status::McpStatus;
-use super::wire::BoxFuture;
-#[cfg(feature = "client")]
-use super::wire::http::{HttpConnector, HttpTarget};
-use super::wire::stdio::{BoxReader, BoxWriter};
-
-/// Opens a pair of streams.
-pub(super) type OpenStreams =
-    dyn Fn() -> BoxFuture<'static, std::io::Result<(BoxReader, BoxWriter)>> + Send + Sync;
-
-/// How a server is reached.
-#[derive(Clone)]
-pub(super) enum Target {
-    Process(ProcessTarget),
-    Streams(Arc<OpenStreams>),
-    #[cfg(feature = "client")]
-    Http {
-        target: HttpTarget,
-        connector: Arc<dyn HttpConnector>,
-    },
-}
-
-impl Target {
-    /// Returns what answers the challenges of the server.
-    fn authorizer(&self) -> Option<Arc<dyn Authorizer>> {
-        match self {
-            #[cfg(feature = "client")]
-            Self::Http { connector, .. } => connector.authorizer(),
-            _ => None,
-        }
-    }
-}
-
-/// A program that is a server.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ProcessTarget {
-    pub(super) program: OsString,
-    pub(super) arguments: Vec<OsString>,
-    pub(super) environment: Vec<(OsString, OsString)>,
-    pub(super) inherits_environment: bool,
-    pub(super) folder: Option<PathBuf>,
-}
+use super::target::Target;
 
 /// The state of a connection, which its tools, its supervisor and its handle share.
 pub(super) struct Link {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::error::McpError;
-use super::options::ListLimits;
+use super::limits::ListLimits;
 use super::session::Session;
 use super::text::clean_line;
 

@@ -1,12 +1,12 @@
 //! The client: connects to servers and registers their tools.
 //!
-//! 1. `builder.rs` and `http_target.rs`: [`McpClient`] collects the [`options`] and starts a
-//!    connection.
+//! 1. `builder.rs`: [`McpClient`] collects the [`options`] (`settings.rs`, `process_target.rs`,
+//!    `http_target.rs`, `limits.rs`) and starts a connection to a `target.rs`.
 //! 2. `handshake.rs` opens a transport (`wire/`) behind the guard (`guard.rs`, `flood.rs`), and
 //!    agrees on a revision of the protocol.
-//! 3. `catalog.rs` requests the tools (`list.rs`), compares them with the pinned definitions
+//! 3. `refresh.rs` requests the tools (`list.rs`), compares them with the pinned definitions
 //!    (`pinning.rs`, `pins.rs`, `pin_file.rs`, `diff.rs`) and registers them (`definition.rs`,
-//!    `trust.rs`).
+//!    `trust.rs`). `catalog.rs` holds the result.
 //! 4. `remote_tool.rs` makes calls: `session.rs` sends the request, `input.rs` answers what the
 //!    server asks for (`elicitation.rs`, `sampling.rs`), `content.rs` converts the result,
 //!    `request_error.rs` the error.
@@ -15,8 +15,9 @@
 //!    what all parts share.
 //! 6. `challenge.rs` answers challenges by the authorization of `oauth/`, and the refused request
 //!    is sent again.
-//! 7. `connection.rs` and `resources.rs`: [`McpConnection`], the handle for the program.
-//!    `resource_tools.rs` gives resources to a model, `model_tools.rs` connections.
+//! 7. `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
+//!    `prompts.rs` and `completion.rs`. `resource_tools.rs` gives resources to a model,
+//!    `model_tools.rs` connections.
 //!
 //! # Invariants
 //! - Nothing waits for a server without a limit: every request has a deadline, every write a
@@ -27,6 +28,7 @@
 mod builder;
 mod catalog;
 mod challenge;
+mod completion;
 mod connection;
 mod content;
 mod definition;
@@ -41,6 +43,7 @@ mod handshake;
 #[cfg(feature = "client")]
 mod http_target;
 mod input;
+mod limits;
 mod link;
 mod list;
 mod model_tools;
@@ -51,14 +54,19 @@ mod options;
 mod pin_file;
 mod pinning;
 mod pins;
+mod process_target;
+mod prompts;
+mod refresh;
 mod remote_tool;
 mod request_error;
 mod resource_tools;
 mod resources;
 mod sampling;
 mod session;
+mod settings;
 mod status;
 mod supervisor;
+mod target;
 mod text;
 mod traffic;
 mod trust;
@@ -72,16 +80,17 @@ pub use elicitation::{
 };
 pub use error::McpError;
 pub use events::McpEvent;
+pub use limits::{ListLimits, ResultLimits};
 pub use model_tools::{McpConnections, tools};
 #[cfg(feature = "oauth")]
 pub use oauth::{
     AuthorizationHandler, LoopbackRedirect, MemoryTokens, OAuth, StoredTokens, TokenFile,
     TokenStore,
 };
-pub use options::{ListLimits, ResultLimits};
 pub use pin_file::PinFile;
 pub use pins::{ChangeKind, DefinitionChange, MemoryPins, PinStore, PinnedDefinition, Pins};
-pub use resources::{McpPrompt, McpPromptArgument, McpResource, McpResourceTemplate};
+pub use prompts::{McpPrompt, McpPromptArgument};
+pub use resources::{McpResource, McpResourceTemplate};
 pub use sampling::Sampling;
 pub use status::McpStatus;
 pub use trust::Trust;

@@ -21,8 +21,8 @@ use super::challenge::MAX_CHALLENGES;
 use super::content::ResultReader;
 use super::input::{InputHandler, InputState};
 use super::link::Link;
-use super::request_error::{HttpFailure, http_failure, tool_error};
-use super::session::{RequestError, Session};
+use super::request_error::{HttpFailure, RequestError, http_failure, tool_error};
+use super::session::Session;
 use super::status::McpStatus;
 use super::traffic::RequestSlot;
 

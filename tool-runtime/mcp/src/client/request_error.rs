@@ -10,12 +10,20 @@ use tool_runtime::{ToolError, ToolErrorKind};
 
 use super::error::McpError;
 use super::guard::TOO_LONG;
-use super::session::RequestError;
 use super::text::clean;
 use super::wire::WireError;
 
 /// The number of characters of an error message of a server that are kept.
 const MAX_MESSAGE_CHARS: usize = 2_000;
+
+/// The reason why a request has no result.
+#[derive(Debug)]
+pub(super) enum RequestError {
+    Service(ServiceError),
+    /// The connection ended while the request was in flight.
+    Lost,
+    TimedOut,
+}
 
 /// The cause of a request that failed in the transport.
 #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only HTTP tells these apart"))]

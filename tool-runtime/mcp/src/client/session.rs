@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::challenge::{Challenges, MAX_CHALLENGES};
 use super::error::McpError;
 use super::handler::Handler;
-use super::request_error;
+use super::request_error::{RequestError, mcp_error};
 use super::traffic::{RequestSlot, Traffic};
 
 /// How long a cancellation may take to be sent.
@@ -45,15 +45,6 @@ pub(super) struct SessionInfo {
     pub(super) capabilities: ServerCapabilities,
     pub(super) server_name: Option<String>,
     pub(super) instructions: Option<String>,
-}
-
-/// The reason why a request has no result.
-#[derive(Debug)]
-pub(super) enum RequestError {
-    Service(ServiceError),
-    /// The connection ended while the request was in flight.
-    Lost,
-    TimedOut,
 }
 
 /// A request in flight. Dropping it cancels the request.
@@ -108,7 +99,7 @@ impl Session {
             let generation = self.challenges.generation();
             let error = match self.exchange(request.clone(), deadline).await {
                 Ok(result) => return Ok(result),
-                Err(error) => request_error::mcp_error(server, operation, limit, error),
+                Err(error) => mcp_error(server, operation, limit, error),
             };
             let McpError::AuthorizationRequired { challenge, .. } = &error else {
                 return Err(error);

@@ -13,7 +13,8 @@ use super::events::McpEvent;
 use super::handshake::connect;
 use super::link::Link;
 use super::notices::deliver;
-use super::session::{RequestError, Session};
+use super::request_error::RequestError;
+use super::session::Session;
 use super::status::McpStatus;
 use super::traffic::RequestSlot;
 

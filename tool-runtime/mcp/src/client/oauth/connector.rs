@@ -26,7 +26,7 @@ const MAX_AUTHORIZATIONS: usize = 5;
 const WINDOW: Duration = Duration::from_secs(600);
 
 /// Creates the connections to a server with the tokens of one client.
-pub(super) struct OAuthConnector {
+pub(in super::super) struct OAuthConnector {
     shared: Arc<Shared>,
 }
 
@@ -55,7 +55,7 @@ struct Authorization {
 }
 
 impl OAuthConnector {
-    pub(super) fn new(oauth: OAuth, url: &str) -> Result<Self, String> {
+    pub(in super::super) fn new(oauth: OAuth, url: &str) -> Result<Self, String> {
         let parsed = Url::parse(url).map_err(|error| error.to_string())?;
         let client = http_client().map_err(|error| error.to_string())?;
         let shared = Shared {

@@ -21,6 +21,7 @@ mod loopback;
 mod options;
 mod store;
 
+pub(super) use connector::OAuthConnector;
 pub use file::TokenFile;
 pub use handler::AuthorizationHandler;
 pub use loopback::LoopbackRedirect;

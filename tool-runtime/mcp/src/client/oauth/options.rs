@@ -2,8 +2,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::builder::McpClient;
-use super::connector::OAuthConnector;
 use super::handler::AuthorizationHandler;
 use super::store::{MemoryTokens, TokenStore};
 
@@ -126,16 +124,5 @@ impl fmt::Debug for OAuth {
             .field("client_id", &self.client_id)
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()
-    }
-}
-
-impl McpClient {
-    /// Gets tokens for the server by OAuth. A token that is set by [`bearer`](Self::bearer) is not
-    /// sent.
-    ///
-    /// An authorization does not count towards the time limit of the handshake. It continues if the
-    /// call that caused it times out, so that the next call succeeds.
-    pub fn oauth(self, oauth: OAuth) -> Self {
-        self.connector("oauth", |url| Ok(Arc::new(OAuthConnector::new(oauth, url)?)))
     }
 }

@@ -1,0 +1,93 @@
+/// Limits of the lists that a server returns.
+///
+/// ```
+/// use tool_mcp::{ListLimits, McpClient};
+///
+/// let client = McpClient::stdio("my-server").list_limits(ListLimits::default().items(100));
+/// # let _ = client;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
+pub struct ListLimits {
+    /// The maximum number of pages. Default: 100.
+    pub pages: usize,
+    /// The maximum number of items, such as tools. Default: 2,000.
+    pub items: usize,
+    /// The maximum size of all items as JSON. Default: 16 MiB.
+    pub bytes: usize,
+}
+
+impl Default for ListLimits {
+    fn default() -> Self {
+        Self { pages: 100, items: 2_000, bytes: 16 << 20 }
+    }
+}
+
+impl ListLimits {
+    /// Sets the maximum number of pages.
+    pub fn pages(mut self, pages: usize) -> Self {
+        self.pages = pages;
+        self
+    }
+
+    /// Sets the maximum number of items.
+    pub fn items(mut self, items: usize) -> Self {
+        self.items = items;
+        self
+    }
+
+    /// Sets the maximum size of all items as JSON.
+    pub fn bytes(mut self, bytes: usize) -> Self {
+        self.bytes = bytes;
+        self
+    }
+}
+
+/// Limits of the result of a call.
+///
+/// ```
+/// use tool_mcp::{McpClient, ResultLimits};
+///
+/// let limits = ResultLimits::default().text_bytes(20_000);
+/// let client = McpClient::stdio("my-server").result_limits(limits);
+/// # let _ = client;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
+pub struct ResultLimits {
+    /// The maximum size of all texts. The rest is cut, with a note. Default: 256 KiB.
+    pub text_bytes: usize,
+    /// The maximum size of images, audio and other data as base64. What exceeds it is left out,
+    /// with a note. Default: 8 MiB.
+    pub media_bytes: usize,
+    /// The maximum number of parts. Default: 100.
+    pub parts: usize,
+}
+
+impl Default for ResultLimits {
+    fn default() -> Self {
+        Self { text_bytes: 256 << 10, media_bytes: 8 << 20, parts: 100 }
+    }
+}
+
+impl ResultLimits {
+    /// Sets the maximum size of all texts.
+    pub fn text_bytes(mut self, bytes: usize) -> Self {
+        self.text_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum size of images, audio and other data as base64.
+    pub fn media_bytes(mut self, bytes: usize) -> Self {
+        self.media_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum number of parts.
+    pub fn parts(mut self, parts: usize) -> Self {
+        self.parts = parts;
+        self
+    }
+}

@@ -1,0 +1,181 @@
+//! Registers the tools of a server: requests the list, and checks it against the pins.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::Tool;
+use tokio::time::Instant;
+use tool_runtime::Tools;
+
+use super::catalog::{Catalog, SkippedServerTool, ToolsReport};
+use super::content::ResultReader;
+use super::definition::{definition, pinned};
+use super::error::McpError;
+use super::events::McpEvent;
+use super::link::Link;
+use super::list::{ListKind, list};
+use super::pinning::check;
+use super::pins::{ChangeKind, DefinitionChange, Pins};
+use super::remote_tool::RemoteTool;
+use super::resource_tools::resource_tools;
+use super::session::Session;
+use super::text::clean_line;
+
+/// The label of all tools of servers.
+const LABEL: &str = "dynamic";
+
+impl Link {
+    /// Requests the list of tools and registers it. Returns how long the list is fresh.
+    pub(super) async fn refresh(
+        self: &Arc<Self>,
+        session: &Session,
+    ) -> Result<Option<Duration>, McpError> {
+        // One list at a time: an older one must not replace a newer one.
+        let mut catalog = self.catalog.lock().await;
+        let mut ttl = None;
+        let mut fresh = Catalog::default();
+        if session.info.capabilities.tools.is_some() {
+            let deadline = Instant::now() + self.options.connect_timeout;
+            let limits = self.options.lists;
+            let listing = list::<Tool>(session, ListKind::Tools, limits, deadline).await?;
+            ttl = listing.ttl;
+            fresh.is_truncated = listing.is_truncated;
+            let skipped = listing.malformed.into_iter().map(|item| SkippedServerTool {
+                index: item.index,
+                name: item.name,
+                reason: item.reason,
+            });
+            fresh.malformed = skipped.collect();
+            let mut names = HashSet::new();
+            for (index, tool) in listing.items {
+                if !names.insert(tool.name.clone()) {
+                    let reason = "another tool of the server has the same name".to_owned();
+                    let name = Some(clean_line(&tool.name, 200));
+                    fresh.malformed.push(SkippedServerTool { index, name, reason });
+                    continue;
+                }
+                let pin = pinned(&tool);
+                fresh.tools.push((index, tool, pin));
+            }
+        }
+        fresh.has_resources =
+            self.options.offers_resources && session.info.capabilities.resources.is_some();
+        fresh.registered = catalog.registered.take();
+        fresh.report = std::mem::take(&mut catalog.report);
+        *catalog = fresh;
+        self.register(&mut catalog).await?;
+        Ok(ttl)
+    }
+
+    /// Pins a definition as it was shown, and registers the tools again.
+    pub(super) async fn approve(
+        self: &Arc<Self>,
+        change: &DefinitionChange,
+    ) -> Result<(), McpError> {
+        let mut catalog = self.catalog.lock().await;
+        let is_offered = catalog.tools.iter().any(|(_, tool, pin)| {
+            tool.name == change.tool && pin.fingerprint == change.new.fingerprint
+        });
+        if !is_offered {
+            let (server, tool) = (self.name.clone(), change.tool.clone());
+            return Err(McpError::StaleApproval { server, tool });
+        }
+        let mut pins = self.load_pins().await?.unwrap_or_default();
+        pins.insert(change.tool.clone(), change.new.clone());
+        if let ChangeKind::Renamed { from } = &change.kind {
+            pins.remove(from);
+        }
+        self.save_pins(&pins).await?;
+        self.register(&mut catalog).await
+    }
+
+    async fn load_pins(&self) -> Result<Option<Pins>, McpError> {
+        let pins = self.pins.load(&self.name).await;
+        pins.map_err(|error| McpError::Pins { server: self.name.clone(), error })
+    }
+
+    async fn save_pins(&self, pins: &Pins) -> Result<(), McpError> {
+        let saved = self.pins.save(&self.name, pins).await;
+        saved.map_err(|error| McpError::Pins { server: self.name.clone(), error })
+    }
+
+    /// Registers the tools of the catalog in one change, unless they are registered already.
+    async fn register(self: &Arc<Self>, catalog: &mut Catalog) -> Result<(), McpError> {
+        let pins = self.load_pins().await?;
+        let offered: Vec<_> = catalog
+            .tools
+            .iter()
+            .map(|(_, tool, pin)| (tool.name.clone().into_owned(), pin.clone()))
+            .collect();
+        let checked = check(&self.name, pins.as_ref(), &offered, self.options.holds_new_tools);
+        if let Some(pins) = &checked.new_pins {
+            self.save_pins(pins).await?;
+        }
+        for change in &checked.pending {
+            if !catalog.report.pending.contains(change) {
+                self.emit(&McpEvent::DefinitionChanged(Box::new(change.clone())));
+            }
+        }
+        let accepted = catalog.tools.iter();
+        let accepted = accepted.filter(|(_, tool, _)| checked.accepted.contains(&*tool.name));
+        let accepted: Vec<_> = accepted.collect();
+        let registered: Vec<_> = accepted
+            .iter()
+            .map(|(_, tool, pin)| (tool.name.clone().into_owned(), pin.fingerprint))
+            .collect();
+        if catalog.registered.as_ref() == Some(&registered) {
+            catalog.report.pending = checked.pending;
+            catalog.report.is_truncated = catalog.is_truncated;
+            return Ok(());
+        }
+        let Some(registry) = self.registry.upgrade() else {
+            return Err(McpError::NotConnected { server: self.name.clone() });
+        };
+        let mut indexes = Vec::new();
+        let mut tools = Tools::new();
+        for (index, tool, _) in accepted {
+            indexes.push(*index);
+            tools = tools.with(self.remote_tool(tool));
+        }
+        if catalog.has_resources {
+            tools = resource_tools(self, tools);
+        }
+        let tools = tools.labelled([LABEL]).always_prefixed();
+        let report = registry.replace_valid_from(&self.name, tools);
+        let report =
+            report.map_err(|error| McpError::Registry { server: self.name.clone(), error })?;
+        let mut skipped = catalog.malformed.clone();
+        skipped.extend(report.skipped.into_iter().map(|tool| SkippedServerTool {
+            index: indexes.get(tool.index).copied().unwrap_or(tool.index),
+            name: tool.name,
+            reason: tool.error.to_string(),
+        }));
+        skipped.sort_by_key(|tool| tool.index);
+        self.emit(&McpEvent::ToolsRegistered {
+            registered: report.registered.len(),
+            skipped: skipped.len(),
+            pending: checked.pending.len(),
+        });
+        catalog.registered = Some(registered);
+        catalog.report = ToolsReport {
+            registered: report.registered,
+            skipped,
+            pending: checked.pending,
+            is_truncated: catalog.is_truncated,
+        };
+        Ok(())
+    }
+
+    fn remote_tool(self: &Arc<Self>, tool: &Tool) -> RemoteTool {
+        let options = &self.options;
+        let definition = definition(&self.name, tool, &options.trust, options.call_timeout);
+        let reader = ResultReader {
+            server: self.name.clone(),
+            limits: options.results,
+            marks_text: options.trust.marks_text(&tool.name),
+            output: definition.output.clone(),
+        };
+        RemoteTool { definition, link: Arc::clone(self), reader }
+    }
+}

@@ -1,0 +1,128 @@
+//! The options of a client that apply to each transport.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::Root;
+use tool_runtime::agent::Steering;
+
+use super::builder::McpClient;
+use super::elicitation::ElicitationHandler;
+use super::events::{EventHook, McpEvent};
+use super::limits::{ListLimits, ResultLimits};
+use super::pins::PinStore;
+use super::sampling::Sampling;
+use super::trust::Trust;
+
+impl McpClient {
+    /// Sets the time limit of the handshake, and of each list of tools. Default: 60 seconds.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.options.connect_timeout = limit;
+        self
+    }
+
+    /// Sets the time limit of a call. It ends the call whatever the server does. Default: 2
+    /// minutes.
+    pub fn call_timeout(mut self, limit: Duration) -> Self {
+        self.options.call_timeout = limit;
+        self
+    }
+
+    /// Sets how long the server may take to read a message before the connection is ended. It
+    /// applies to programs and streams. Default: 10 seconds.
+    pub fn send_timeout(mut self, limit: Duration) -> Self {
+        self.options.send_timeout = limit;
+        self
+    }
+
+    /// Sets the maximum size of a message from the server. A larger response is an error of its
+    /// call. Default: 16 MiB.
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.options.max_message_bytes = bytes;
+        #[cfg(feature = "client")]
+        self.set_max_http_bytes(bytes);
+        self
+    }
+
+    /// Sets the limits of lists.
+    pub fn list_limits(mut self, limits: ListLimits) -> Self {
+        self.options.lists = limits;
+        self
+    }
+
+    /// Sets the limits of results.
+    pub fn result_limits(mut self, limits: ResultLimits) -> Self {
+        self.options.results = limits;
+        self
+    }
+
+    /// Sets the trust in all tools of the server.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.options.trust.server = trust;
+        self
+    }
+
+    /// Sets the trust in one tool, by its name on the server.
+    pub fn trust_tool(mut self, tool: impl Into<String>, trust: Trust) -> Self {
+        self.options.trust.tools.insert(tool.into(), trust);
+        self
+    }
+
+    /// Sets where the definitions of the tools are pinned. Default: in memory, for as long as the
+    /// connection lives.
+    ///
+    /// The first definitions of a server are pinned. A definition that differs later, or appears
+    /// under another name, is not offered until
+    /// [`McpConnection::approve`](crate::McpConnection::approve) accepts it.
+    pub fn pins(mut self, store: impl PinStore + 'static) -> Self {
+        self.options.pins = Some(Arc::new(store));
+        self
+    }
+
+    /// Holds tools that are added after the first list until they are approved, too.
+    pub fn approve_new_tools(mut self) -> Self {
+        self.options.holds_new_tools = true;
+        self
+    }
+
+    /// Lets the server ask the user for input, by this handler. Without one, the client does not
+    /// declare the capability.
+    pub fn elicitation(mut self, handler: impl ElicitationHandler + 'static) -> Self {
+        self.options.elicitation = Some(Arc::new(handler));
+        self
+    }
+
+    /// Lets the server use a model. Default: it may not.
+    pub fn sampling(mut self, sampling: Sampling) -> Self {
+        self.options.sampling = Some(sampling);
+        self
+    }
+
+    /// Offers the server a folder that it may work in, by its `file://` URI.
+    pub fn root(mut self, uri: impl Into<String>, name: impl Into<String>) -> Self {
+        let mut root = Root::new(uri);
+        root.name = Some(name.into());
+        self.options.roots.push(root);
+        self
+    }
+
+    /// Passes log messages and changes of resources to the runs that receive this steering, as
+    /// untrusted messages. They wait for the next model request and never cause one.
+    pub fn steering(mut self, steering: &Steering) -> Self {
+        self.options.steering = Some(steering.clone());
+        self
+    }
+
+    /// Calls a function for each event of the connection, with its name. It must not block. If it
+    /// panics, the panic is caught.
+    pub fn on_event(mut self, hook: impl Fn(&str, &McpEvent) + Send + Sync + 'static) -> Self {
+        self.options.events = EventHook::new(hook);
+        self
+    }
+
+    /// Registers tools that list and read the resources of the server, beside its own tools.
+    pub fn resource_tools(mut self) -> Self {
+        self.options.offers_resources = true;
+        self
+    }
+}

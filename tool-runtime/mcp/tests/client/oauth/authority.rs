@@ -27,6 +27,10 @@ pub(crate) struct Behavior {
     /// The scopes that are never granted.
     pub(crate) withheld: Vec<String>,
     pub(crate) rejects_refresh: bool,
+    /// The endpoint whose requests are never answered.
+    pub(crate) hangs_at: Option<&'static str>,
+    /// The endpoint whose answers exceed every limit.
+    pub(crate) floods_at: Option<&'static str>,
 }
 
 /// The parameters of a request.
@@ -102,6 +106,12 @@ impl Authority {
         let behavior = self.behavior.lock().unwrap().clone();
         let issuer = &self.issuer;
         self.issued.lock().unwrap().requests.push((path.clone(), form.clone()));
+        if behavior.hangs_at == Some(&*path) {
+            std::future::pending::<()>().await;
+        }
+        if behavior.floods_at == Some(&*path) {
+            return respond(200, "x".repeat(4 << 20).into());
+        }
         match path.as_str() {
             "/.well-known/oauth-authorization-server" => {
                 let endpoint = format!("{issuer}/authorize");
@@ -197,6 +207,8 @@ fn respond(status: u16, body: Value) -> Response<Body> {
 pub(crate) struct Resource {
     pub(crate) url: String,
     authority: Arc<Mutex<Authority>>,
+    /// The URL that requests are redirected to.
+    redirect: Arc<Mutex<Option<String>>>,
     /// The values of `Authorization` of all requests.
     pub(crate) received: Arc<Mutex<Vec<Option<String>>>>,
 }
@@ -209,7 +221,7 @@ impl Resource {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let authority = Arc::new(Mutex::new(authority.clone()));
-        let resource = Self { url, authority, received: Arc::default() };
+        let resource = Self { url, authority, redirect: Arc::default(), received: Arc::default() };
         let shared = resource.clone();
         let app = Router::new().fallback(move |request: Request| {
             let shared = shared.clone();
@@ -224,12 +236,22 @@ impl Resource {
         *self.authority.lock().unwrap() = authority.clone();
     }
 
+    /// Redirects all requests to another server.
+    pub(crate) fn redirect_to(&self, other: &Self) {
+        *self.redirect.lock().unwrap() = Some(other.url.clone());
+    }
+
     async fn respond(&self, request: Request, demand: Demand) -> Response<Body> {
         let authority = self.authority.lock().unwrap().clone();
         let (parts, body) = request.into_parts();
         if parts.uri.path() == "/.well-known/oauth-protected-resource/mcp" {
             let servers = json!([authority.issuer]);
             return respond(200, json!({ "resource": self.url, "authorization_servers": servers }));
+        }
+        if let Some(redirect) = &*self.redirect.lock().unwrap() {
+            let mut response = respond(307, json!({}));
+            response.headers_mut().insert("location", redirect.parse().unwrap());
+            return response;
         }
         if parts.method != "POST" || parts.uri.path() != "/mcp" {
             return respond(405, json!({}));

@@ -1,6 +1,7 @@
 //! OAuth, against an authorization server in this process.
 
 mod authority;
+mod hostile;
 mod tokens;
 
 use authority::{Authority, Behavior, Browser, Resource};

@@ -63,6 +63,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("McpConnection", "refresh", "needs a server"),
     ("McpConnection", "resource_templates", "needs a server"),
     ("McpConnection", "resources", "needs a server"),
+    ("McpConnection", "set_roots", "needs a server"),
     ("McpConnection", "subscribe", "needs a server"),
     ("McpConnection", "tools", "needs a server"),
     ("McpConnection", "unsubscribe", "needs a server"),

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
+use tool_mcp::LogLevel;
 use tool_mcp::server::{
-    Elicitation, ElicitationReply, LogLevel, McpRequest, Prompt, PromptMessage, Prompts, Sampling,
+    Elicitation, ElicitationReply, McpRequest, Prompt, PromptMessage, Prompts, Sampling,
 };
 use tool_runtime::event::{Progress, ProtocolError};
 use tool_runtime::{Registry, ToolContext, ToolError, Tools, tool, tools};

@@ -16,8 +16,12 @@ pub use client::*;
 mod content;
 #[path = "docs/guide.rs"]
 pub mod guide;
+#[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
+mod log_level;
 #[cfg(feature = "server-stdio")]
 pub mod server;
 
+#[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
+pub use log_level::LogLevel;
 #[cfg(feature = "server-stdio")]
 pub use server::McpServer;

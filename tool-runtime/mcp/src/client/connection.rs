@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rmcp::model::{ClientRequest, ServerResult};
+use rmcp::model::{ClientRequest, RootsListChangedNotification, ServerResult};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -14,6 +14,7 @@ use super::error::McpError;
 use super::link::Link;
 use super::list::{ListKind, list};
 use super::pins::DefinitionChange;
+use super::roots::named_root;
 use super::session::Session;
 use super::status::McpStatus;
 
@@ -128,6 +129,37 @@ impl McpConnection {
     /// ```
     pub async fn approve(&self, change: &DefinitionChange) -> Result<(), McpError> {
         self.link.approve(change).await
+    }
+
+    /// Replaces the folders that the server may work in, by their `file://` URIs and names.
+    ///
+    /// The server is notified. One that speaks the revision 2026-07-28 asks during each call that
+    /// needs them.
+    ///
+    /// # Errors
+    /// The client was built without [roots](crate::McpClient::roots): the server does not know
+    /// that there are any.
+    ///
+    /// ```no_run
+    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// docs.set_roots([("file:///srv/notes", "notes")]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn set_roots<U: Into<String>, N: Into<String>>(
+        &self,
+        roots: impl IntoIterator<Item = (U, N)>,
+    ) -> Result<(), McpError> {
+        if self.link.options.roots.is_none() {
+            let reason = "`set_roots` needs `McpClient::roots`".to_owned();
+            return Err(McpError::InvalidOptions(reason));
+        }
+        let roots = roots.into_iter().map(|(uri, name)| named_root(uri, name));
+        self.link.roots.set(roots.collect());
+        if let Some(session) = self.link.session().filter(|session| session.info.has_initialize) {
+            session.notify(RootsListChangedNotification::default().into()).await;
+        }
+        Ok(())
     }
 
     /// Returns the name that the server gives itself. It is untrusted.

@@ -11,12 +11,14 @@ use rmcp::service::{InboundStreamOrigin, RequestContext, RoleClient};
 use tokio::sync::{mpsc, oneshot};
 
 use super::options::Options;
+use super::roots::Roots;
 use super::traffic::{Question, Traffic};
 
 /// The handler of the SDK. Questions go to the call that they belong to, which answers them in its
 /// own task: they end with it, and count towards its budget.
 pub(super) struct Handler {
     pub(super) options: Arc<Options>,
+    pub(super) roots: Roots,
     pub(super) config: ClientConfig,
     pub(super) traffic: Weak<Traffic>,
 }
@@ -76,7 +78,7 @@ impl ClientHandler for Handler {
         &self,
         _: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, ErrorData> {
-        Ok(ListRootsResult::new(self.options.roots.clone()))
+        Ok(self.roots.list())
     }
 
     fn get_info(&self) -> ClientConfig {

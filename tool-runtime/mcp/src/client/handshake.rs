@@ -144,8 +144,12 @@ async fn attempt(
     let guard = Guard::new(wire, Arc::clone(&traffic), ended.clone());
     let config = ClientConfig::new(capabilities(&link.options), implementation())
         .with_protocol_version(ProtocolVersion::V_2025_11_25);
-    let handler =
-        Handler { options: Arc::clone(&link.options), config, traffic: Arc::downgrade(&traffic) };
+    let handler = Handler {
+        options: Arc::clone(&link.options),
+        roots: link.roots.clone(),
+        config,
+        traffic: Arc::downgrade(&traffic),
+    };
     let serving =
         serve_client_with_lifecycle_and_ct(handler, guard, lifecycle, CancellationToken::new());
     // The largest future of the connection: it must not be part of others.
@@ -172,7 +176,10 @@ async fn attempt(
         server_name: info.server_info.as_ref().map(|server| text(&server.name, MAX_CHARS)),
         instructions: info.instructions.as_ref().map(|it| text(it, MAX_INSTRUCTIONS_CHARS)),
     };
-    Ok(Session::new(link.challenges.clone(), service, traffic, ended, info))
+    let log_level = link.options.log_level;
+    let session = Session::new(link.challenges.clone(), service, traffic, ended, info, log_level);
+    session.request_log_level(deadline).await;
+    Ok(session)
 }
 
 fn failure(link: &Link, error: &ClientInitializeError) -> Failure {
@@ -206,8 +213,10 @@ fn capabilities(options: &Options) -> ClientCapabilities {
     if options.sampling.is_some() {
         capabilities.sampling = Some(SamplingCapability::default());
     }
-    if !options.roots.is_empty() {
-        capabilities.roots = Some(RootsCapabilities::default());
+    if options.roots.is_some() {
+        let mut roots = RootsCapabilities::default();
+        roots.list_changed = Some(true);
+        capabilities.roots = Some(roots);
     }
     capabilities
 }

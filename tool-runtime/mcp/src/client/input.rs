@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rmcp::model::{ElicitRequestParams, InputRequest, InputRequiredResult, ListRootsResult};
+use rmcp::model::{ElicitRequestParams, InputRequest, InputRequiredResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_runtime::{ToolContext, ToolError};
@@ -155,9 +155,7 @@ impl InputHandler<'_> {
                 let result = result.map_err(|error| self.failed(&error.message))?;
                 serde_json::to_value(result)
             }
-            Ok(InputRequest::ListRoots(_)) => {
-                serde_json::to_value(ListRootsResult::new(self.link.options.roots.clone()))
-            }
+            Ok(InputRequest::ListRoots(_)) => serde_json::to_value(self.link.roots.list()),
             _ => return Err(self.failed("it asked for unknown input")),
         };
         Ok(response.unwrap_or_default())

@@ -14,6 +14,7 @@ use super::error::McpError;
 use super::events::McpEvent;
 use super::options::Options;
 use super::pins::PinStore;
+use super::roots::Roots;
 use super::session::Session;
 use super::status::McpStatus;
 use super::target::Target;
@@ -24,6 +25,7 @@ pub(super) struct Link {
     pub(super) target: Target,
     pub(super) options: Arc<Options>,
     pub(super) challenges: Challenges,
+    pub(super) roots: Roots,
     pub(super) registry: WeakRegistry,
     pub(super) status: watch::Sender<McpStatus>,
     session: Mutex<Option<Arc<Session>>>,
@@ -49,8 +51,10 @@ impl Link {
         registry: WeakRegistry,
     ) -> Self {
         let challenges = Challenges::new(&name, &options.events, target.authorizer());
+        let roots = Roots::new(options.roots.clone().unwrap_or_default());
         Self {
             challenges,
+            roots,
             name,
             target,
             options: Arc::new(options),

@@ -9,10 +9,10 @@
 //!    `trust.rs`). `catalog.rs` holds the result.
 //! 4. `remote_tool.rs` makes calls: `session.rs` sends the request, `input.rs` answers what the
 //!    server asks for (`elicitation.rs`, `sampling.rs`), `content.rs` converts the result,
-//!    `request_error.rs` the error.
+//!    `request_error.rs` the error. `trace_context.rs` connects the traces of both sides.
 //! 5. `supervisor.rs` keeps the connection alive; `notices.rs` delivers notifications, and
 //!    `handler.rs` receives requests of the server. `traffic.rs` holds what is in flight, `link.rs`
-//!    what all parts share.
+//!    what all parts share, such as the `roots.rs`.
 //! 6. `challenge.rs` answers challenges by the authorization of `oauth/`, and the refused request
 //!    is sent again.
 //! 7. `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
@@ -61,6 +61,7 @@ mod remote_tool;
 mod request_error;
 mod resource_tools;
 mod resources;
+mod roots;
 mod sampling;
 mod session;
 mod settings;
@@ -68,6 +69,7 @@ mod status;
 mod supervisor;
 mod target;
 mod text;
+mod trace_context;
 mod traffic;
 mod trust;
 mod wire;

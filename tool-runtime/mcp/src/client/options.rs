@@ -13,6 +13,7 @@ use super::limits::{ListLimits, ResultLimits};
 use super::pins::PinStore;
 use super::sampling::Sampling;
 use super::trust::{Trust, TrustPolicy};
+use crate::LogLevel;
 
 /// The settings of a client that do not depend on its transport.
 #[derive(Clone)]
@@ -28,7 +29,9 @@ pub(super) struct Options {
     pub(super) holds_new_tools: bool,
     pub(super) elicitation: Option<Arc<dyn ElicitationHandler>>,
     pub(super) sampling: Option<Sampling>,
-    pub(super) roots: Vec<Root>,
+    /// `None` if the client does not declare the capability.
+    pub(super) roots: Option<Vec<Root>>,
+    pub(super) log_level: Option<LogLevel>,
     pub(super) steering: Option<Steering>,
     pub(super) events: EventHook,
     pub(super) offers_resources: bool,
@@ -48,7 +51,8 @@ impl Default for Options {
             holds_new_tools: false,
             elicitation: None,
             sampling: None,
-            roots: Vec::new(),
+            roots: None,
+            log_level: None,
             steering: None,
             events: EventHook::default(),
             offers_resources: false,

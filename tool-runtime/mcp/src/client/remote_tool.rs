@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, InputRequiredResult, JsonObject, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta as _, InputRequiredResult,
+    JsonObject, ServerResult,
 };
 use rmcp::service::ServiceError;
 use serde::Deserialize as _;
@@ -24,6 +25,7 @@ use super::link::Link;
 use super::request_error::{HttpFailure, RequestError, http_failure, tool_error};
 use super::session::Session;
 use super::status::McpStatus;
+use super::trace_context::copy_trace_context;
 use super::traffic::RequestSlot;
 
 /// The time limit of a call whose definition has none.
@@ -119,7 +121,8 @@ impl RemoteTool {
         deadline: Instant,
     ) -> Result<ServerResult, RequestError> {
         let (slot, mut questions) = RequestSlot::of_call();
-        let request = CallToolRequest::new(params).into();
+        let mut request: ClientRequest = CallToolRequest::new(params).into();
+        copy_trace_context(input.ctx.metadata(), request.get_meta_mut());
         let mut request = session.start(request, Arc::clone(&slot), deadline).await?;
         let emit_progress = || {
             slot.take_progress().into_iter().for_each(|progress| input.ctx.progress(progress));

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientRequest, GetExtensions as _,
-    ServerCapabilities, ServerResult,
+    CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
+    GetExtensions as _, GetMeta as _, ServerCapabilities, ServerResult, SetLevelRequest,
+    SetLevelRequestParams,
 };
 use rmcp::service::{
     Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
@@ -19,9 +20,10 @@ use super::error::McpError;
 use super::handler::Handler;
 use super::request_error::{RequestError, mcp_error};
 use super::traffic::{RequestSlot, Traffic};
+use crate::LogLevel;
 
-/// How long a cancellation may take to be sent.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a notification may take to be sent.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the end of a connection may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,6 +36,7 @@ pub(super) struct Session {
     traffic: Arc<Traffic>,
     ended: CancellationToken,
     pub(super) info: SessionInfo,
+    log_level: Option<LogLevel>,
 }
 
 /// The results of the handshake.
@@ -62,9 +65,25 @@ impl Session {
         traffic: Arc<Traffic>,
         ended: CancellationToken,
         info: SessionInfo,
+        log_level: Option<LogLevel>,
     ) -> Self {
         let peer = service.peer().clone();
-        Self { challenges, peer, service: Mutex::new(Some(service)), traffic, ended, info }
+        let service = Mutex::new(Some(service));
+        Self { challenges, peer, service, traffic, ended, info, log_level }
+    }
+
+    /// Requests log messages, if the revision has a request for that. Later revisions name the
+    /// level in each request.
+    pub(super) async fn request_log_level(&self, deadline: Instant) {
+        if let Some(level) = self.log_level
+            && self.info.has_initialize
+            && self.info.capabilities.logging.is_some()
+        {
+            let params = SetLevelRequestParams::new(level.into());
+            let request = SetLevelRequest::new(params).into();
+            // A server that refuses it sends other messages, and nothing depends on them.
+            let _ = self.request(request, "logging/setLevel", deadline).await;
+        }
     }
 
     /// Sends a request. What arrives for it is put into `slot`.
@@ -75,6 +94,9 @@ impl Session {
         deadline: Instant,
     ) -> Result<PendingRequest, RequestError> {
         request.extensions_mut().insert(slot);
+        if let Some(level) = self.log_level.filter(|_| !self.info.has_initialize) {
+            request.get_meta_mut().set_log_level(level.into());
+        }
         let sending = self.peer.send_request_with_option(request, PeerRequestOptions::no_options());
         let handle = tokio::select! {
             result = timeout_at(deadline, sending) => result.map_err(|_| RequestError::TimedOut)?,
@@ -134,6 +156,12 @@ impl Session {
             result = pending.result() => result,
             () = sleep_until(deadline) => Err(RequestError::TimedOut),
         }
+    }
+
+    /// Sends a notification.
+    pub(super) async fn notify(&self, notification: ClientNotification) {
+        // A connection that is lost is established again, and the server asks anew.
+        let _ = timeout(NOTIFY_TIMEOUT, self.peer.send_notification(notification)).await;
     }
 
     pub(super) fn invalid_answer(&self, operation: &'static str, reason: String) -> McpError {
@@ -198,7 +226,7 @@ impl Drop for PendingRequest {
         let notification = CancelledNotification::new(params);
         let peer = self.handle.peer.clone();
         runtime.spawn(async move {
-            let _ = timeout(CANCEL_TIMEOUT, peer.send_notification(notification.into())).await;
+            let _ = timeout(NOTIFY_TIMEOUT, peer.send_notification(notification.into())).await;
         });
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::Root;
 use tool_runtime::agent::Steering;
 
 use super::builder::McpClient;
@@ -11,8 +10,10 @@ use super::elicitation::ElicitationHandler;
 use super::events::{EventHook, McpEvent};
 use super::limits::{ListLimits, ResultLimits};
 use super::pins::PinStore;
+use super::roots::named_root;
 use super::sampling::Sampling;
 use super::trust::Trust;
+use crate::LogLevel;
 
 impl McpClient {
     /// Sets the time limit of the handshake, and of each list of tools. Default: 60 seconds.
@@ -100,9 +101,50 @@ impl McpClient {
 
     /// Offers the server a folder that it may work in, by its `file://` URI.
     pub fn root(mut self, uri: impl Into<String>, name: impl Into<String>) -> Self {
-        let mut root = Root::new(uri);
-        root.name = Some(name.into());
-        self.options.roots.push(root);
+        self.options.roots.get_or_insert_default().push(named_root(uri, name));
+        self
+    }
+
+    /// Sets the folders that the server may work in, by their `file://` URIs and names.
+    ///
+    /// [`McpConnection::set_roots`](crate::McpConnection::set_roots) changes them later. If there
+    /// are none yet, pass an empty list: without a list, the client does not declare the
+    /// capability.
+    ///
+    /// ```
+    /// use tool_mcp::McpClient;
+    ///
+    /// let client = McpClient::stdio("my-server").roots([("file:///srv/notes", "notes")]);
+    /// # let _ = client;
+    /// ```
+    pub fn roots<U: Into<String>, N: Into<String>>(
+        mut self,
+        roots: impl IntoIterator<Item = (U, N)>,
+    ) -> Self {
+        let roots = roots.into_iter().map(|(uri, name)| named_root(uri, name));
+        self.options.roots = Some(roots.collect());
+        self
+    }
+
+    /// Requests the log messages of the server from this level on. Default: the server decides what
+    /// it sends, and sends nothing if it speaks the revision 2026-07-28.
+    ///
+    /// The [events](Self::on_event) and the [steering](Self::steering) receive the messages.
+    ///
+    /// ```
+    /// use tool_mcp::{LogLevel, McpClient, McpEvent};
+    ///
+    /// let client = McpClient::stdio("my-server").log_level(LogLevel::Warning).on_event(
+    ///     |server, event| {
+    ///         if let McpEvent::Log { level, text } = event {
+    ///             println!("{server}: {level}: {text}");
+    ///         }
+    ///     },
+    /// );
+    /// # let _ = client;
+    /// ```
+    pub fn log_level(mut self, level: LogLevel) -> Self {
+        self.options.log_level = Some(level);
         self
     }
 

@@ -23,7 +23,8 @@ use super::outbox::delivering;
 use super::page::page;
 use super::session::Session;
 use super::tasks::TaskStore;
-use super::{LogLevel, Shared, definitions};
+use super::{Shared, definitions};
+use crate::LogLevel;
 
 /// Serves one session.
 #[derive(Debug)]

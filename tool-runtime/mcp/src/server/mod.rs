@@ -60,7 +60,6 @@ pub use input::{
     Elicitation, ElicitationReply, InputRequests, InputResponses, Sampling, SamplingReply,
 };
 pub use into_dispatcher::IntoDispatcher;
-pub use level::LogLevel;
 pub use limits::Limits;
 pub use prompts::{Prompt, PromptMessage, PromptRequest, Prompts};
 pub use request::McpRequest;

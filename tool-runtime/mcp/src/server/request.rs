@@ -11,16 +11,18 @@ use tool_runtime::{CancellationToken, ToolError};
 
 use super::access::access;
 use super::input::{Elicitation, ElicitationReply, Input, Sampling, SamplingReply, root_uris};
-use super::level::{LogLevel, log_message};
+use super::level::log_message;
 use super::outbox::{Link, Outbox};
 use super::{Access, Limits};
+use crate::LogLevel;
 
 /// The MCP request that a call, a prompt or a resource answers, and the client behind it.
 ///
 /// A tool finds it among its extensions.
 ///
 /// ```
-/// use tool_mcp::server::{LogLevel, McpRequest};
+/// use tool_mcp::LogLevel;
+/// use tool_mcp::server::McpRequest;
 /// use tool_runtime::{ToolContext, tool};
 ///
 /// /// Imports the orders of a day.
@@ -110,7 +112,8 @@ impl McpRequest {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_mcp::server::{LogLevel, McpRequest};
+    /// use tool_mcp::LogLevel;
+    /// use tool_mcp::server::McpRequest;
     ///
     /// async fn report(request: &McpRequest, rows: usize) {
     ///     request.log(LogLevel::Notice, "import", json!({ "rows": rows })).await;

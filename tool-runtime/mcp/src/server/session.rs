@@ -8,7 +8,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::errors::busy;
-use super::{LogLevel, McpRequest, Shared};
+use super::{McpRequest, Shared};
+use crate::LogLevel;
 
 /// The number of resources that one session can subscribe to.
 const MAX_SUBSCRIPTIONS: usize = 1024;

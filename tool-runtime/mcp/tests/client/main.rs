@@ -17,6 +17,7 @@ mod hostile;
 mod http;
 mod input;
 mod lists;
+mod metadata;
 mod model_tools;
 #[cfg(feature = "oauth")]
 mod oauth;

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use tokio::sync::Notify;
+use tool_mcp::LogLevel;
 use tool_mcp::McpServer;
-use tool_mcp::server::{Limits, LogLevel, McpRequest};
+use tool_mcp::server::{Limits, McpRequest};
 use tool_runtime::event::{Progress, ProtocolError, Recorder};
 use tool_runtime::{
     Agent, ChatReply, Dispatcher, Policy, Registry, ScriptedModel, ToolContext, ToolError, Tools,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitationCapability, FormElicitationCapability,
-    Implementation, ProtocolVersion, RootsCapabilities, SamplingCapability,
-    UrlElicitationCapability,
+    Implementation, JsonObject, ProtocolVersion, RootsCapabilities, SamplingCapability,
+    TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle_and_ct,
@@ -203,6 +203,8 @@ fn failure(link: &Link, error: &ClientInitializeError) -> Failure {
 
 fn capabilities(options: &Options) -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
+    let extensions = capabilities.extensions.get_or_insert_default();
+    extensions.insert(TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
     if options.elicitation.is_some() {
         capabilities.elicitation = Some(
             ElicitationCapability::new()

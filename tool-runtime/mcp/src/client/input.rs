@@ -29,6 +29,9 @@ pub(super) struct InputState {
     /// The state of the server, returned as received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request_state: Option<String>,
+    /// The id of the task that the server runs for the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) task: Option<String>,
     requests: BTreeMap<String, Value>,
     pub(super) responses: BTreeMap<String, Value>,
 }

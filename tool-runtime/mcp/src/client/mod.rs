@@ -9,7 +9,8 @@
 //!    `trust.rs`). `catalog.rs` holds the result.
 //! 4. `remote_tool.rs` makes calls: `session.rs` sends the request, `input.rs` answers what the
 //!    server asks for (`elicitation.rs`, `sampling.rs`), `content.rs` converts the result,
-//!    `request_error.rs` the error. `trace_context.rs` connects the traces of both sides.
+//!    `request_error.rs` the error. `task.rs` follows long calls, and
+//!    `trace_context.rs` connects the traces of both sides.
 //! 5. `supervisor.rs` keeps the connection alive; `notices.rs` delivers notifications, and
 //!    `handler.rs` receives requests of the server. `traffic.rs` holds what is in flight, `link.rs`
 //!    what all parts share, such as the `roots.rs`.
@@ -68,6 +69,7 @@ mod settings;
 mod status;
 mod supervisor;
 mod target;
+mod task;
 mod text;
 mod trace_context;
 mod traffic;

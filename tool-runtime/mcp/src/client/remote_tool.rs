@@ -25,6 +25,7 @@ use super::link::Link;
 use super::request_error::{HttpFailure, RequestError, http_failure, tool_error};
 use super::session::Session;
 use super::status::McpStatus;
+use super::task::RemoteTask;
 use super::trace_context::copy_trace_context;
 use super::traffic::RequestSlot;
 
@@ -54,6 +55,9 @@ impl RemoteTool {
             let answer = resumed.answer().map(|answer| &answer.value);
             input.resumed(&mut state, answer).await?;
         }
+        if let Some(task) = state.task.clone() {
+            return self.follow(task, &input, &mut state, deadline).await;
+        }
         loop {
             let mut params =
                 CallToolRequestParams::new(name.clone()).with_arguments(arguments.clone());
@@ -70,6 +74,9 @@ impl RemoteTool {
                 input.required(&mut state, required).await?;
                 continue;
             }
+            if let ServerResult::CreateTaskResult(created) = result {
+                return self.follow(created.task.task_id, &input, &mut state, deadline).await;
+            }
             let value = serde_json::to_value(result).unwrap_or_default();
             // A list of requests in which one is malformed.
             if let Ok(required) = InputRequiredResult::deserialize(&value) {
@@ -78,6 +85,19 @@ impl RemoteTool {
             }
             return self.reader.read(value);
         }
+    }
+
+    /// Waits for the result of a task.
+    async fn follow(
+        &self,
+        task: String,
+        input: &InputHandler<'_>,
+        state: &mut InputState,
+        deadline: Instant,
+    ) -> Result<ToolOutput, ToolError> {
+        let task = RemoteTask::new(&self.link, input, task);
+        let result = task.result(state, deadline, |text| self.reader.mark(text)).await?;
+        self.reader.read(result)
     }
 
     /// Sends the request, again after each challenge that is answered.

@@ -24,4 +24,5 @@ mod oauth;
 mod processes;
 mod resources;
 mod server;
+mod tasks;
 mod trust;

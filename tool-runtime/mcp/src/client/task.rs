@@ -1,0 +1,187 @@
+//! Calls that a server runs as tasks (extension `io.modelcontextprotocol/tasks`).
+//!
+//! The server answers a call with the id of a task, whose state is polled until it has a result. A
+//! task outlives the connection: polling continues when there is a new one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CancelTaskParams, CancelTaskRequest, ClientRequest, GetTaskParams, GetTaskRequest,
+    InputRequests, InputRequiredResult, ServerResult, Task, TaskPayload, UpdateTaskParams,
+    UpdateTaskRequest,
+};
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep_until};
+use tool_runtime::event::Progress;
+use tool_runtime::{ToolError, ToolErrorKind};
+
+use super::error::McpError;
+use super::input::{InputHandler, InputState};
+use super::link::Link;
+use super::request_error::{RequestError, tool_error};
+use super::text::{clean, clean_line};
+
+/// The interval between two polls, if the server suggests none.
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The shortest and the longest interval between two polls.
+const INTERVALS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
+
+/// How long the cancellation of a task may take.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The number of characters of a text of the server that are kept.
+const MAX_CHARS: usize = 2_000;
+
+/// A task on a server. Dropping it cancels the task.
+pub(super) struct RemoteTask<'c> {
+    link: Arc<Link>,
+    input: &'c InputHandler<'c>,
+    id: String,
+    interval: Duration,
+    /// The requests for input that were answered. A server may take a while to notice.
+    answered: BTreeSet<String>,
+    status_message: Option<String>,
+    is_done: bool,
+}
+
+impl<'c> RemoteTask<'c> {
+    pub(super) fn new(link: &Arc<Link>, input: &'c InputHandler<'c>, id: String) -> Self {
+        let link = Arc::clone(link);
+        let (answered, interval) = (BTreeSet::new(), INTERVALS.0);
+        Self { link, input, id, interval, answered, status_message: None, is_done: false }
+    }
+
+    /// Returns the result of the call. `mark` marks a text of the server as untrusted.
+    ///
+    /// # Errors
+    /// The task failed or was cancelled, the deadline passed, or the call is suspended: then
+    /// `state` contains the task, and the responses of the next attempt are sent to it.
+    pub(super) async fn result(
+        mut self,
+        state: &mut InputState,
+        deadline: Instant,
+        mark: impl Fn(&str) -> String,
+    ) -> Result<Value, ToolError> {
+        state.task = Some(self.id.clone());
+        let server = self.link.name.clone();
+        loop {
+            if !state.responses.is_empty() {
+                let responses = std::mem::take(&mut state.responses);
+                self.answered.extend(responses.keys().cloned());
+                let params = UpdateTaskParams::new(self.id.clone(), responses);
+                let request = UpdateTaskRequest::new(params).into();
+                self.request(request, "tasks/update", deadline, &mark).await?;
+            }
+            self.wait(deadline).await?;
+            let request = GetTaskRequest::new(GetTaskParams::new(self.id.clone())).into();
+            let Some(polled) = self.request(request, "tasks/get", deadline, &mark).await? else {
+                continue;
+            };
+            let ServerResult::GetTaskResult(polled) = polled else {
+                let text = format!("The MCP server `{server}` sent no valid state of its task.");
+                return Err(ToolError::failed(text));
+            };
+            self.observe(&polled.task.task);
+            match polled.task.payload {
+                TaskPayload::Completed { result } => {
+                    self.is_done = true;
+                    return Ok(Value::Object(result));
+                }
+                TaskPayload::Failed { error } => {
+                    self.is_done = true;
+                    let message = error.get("message").and_then(Value::as_str).unwrap_or("failed");
+                    return Err(ToolError::failed(mark(&clean(message, MAX_CHARS))));
+                }
+                TaskPayload::Cancelled => {
+                    self.is_done = true;
+                    let text = format!("The MCP server `{server}` cancelled the call.");
+                    return Err(ToolError::new(ToolErrorKind::Indeterminate, text));
+                }
+                TaskPayload::InputRequired { input_requests } => {
+                    self.answer(state, input_requests).await?;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Answers the requests that are new.
+    async fn answer(
+        &mut self,
+        state: &mut InputState,
+        mut requests: InputRequests,
+    ) -> Result<(), ToolError> {
+        requests.retain(|key, _| !self.answered.contains(key));
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let required = InputRequiredResult::from_input_requests(requests);
+        let answered = self.input.required(state, required).await;
+        // A suspended call continues with the task.
+        self.is_done = matches!(&answered, Err(error) if error.kind() == ToolErrorKind::Pending);
+        answered
+    }
+
+    /// Waits until the next poll.
+    async fn wait(&self, deadline: Instant) -> Result<(), ToolError> {
+        let next = Instant::now() + self.interval;
+        sleep_until(next.min(deadline)).await;
+        if next >= deadline { Err(self.timed_out()) } else { Ok(()) }
+    }
+
+    fn timed_out(&self) -> ToolError {
+        tool_error(&self.link.name, RequestError::TimedOut, false, str::to_owned)
+    }
+
+    /// Reports the message of the task as progress, and adopts its interval.
+    fn observe(&mut self, task: &Task) {
+        let interval = task.poll_interval_ms.map_or(DEFAULT_INTERVAL, Duration::from_millis);
+        self.interval = interval.clamp(INTERVALS.0, INTERVALS.1);
+        let message = task.status_message.as_ref().map(|text| clean_line(text, MAX_CHARS));
+        if message.is_some() && message != self.status_message {
+            self.status_message.clone_from(&message);
+            self.input.ctx.progress(Progress { done: 0.0, total: None, message });
+        }
+    }
+
+    /// Sends a request about the task. Returns `None` if the connection is down.
+    async fn request(
+        &self,
+        request: ClientRequest,
+        operation: &'static str,
+        deadline: Instant,
+        mark: impl Fn(&str) -> String,
+    ) -> Result<Option<ServerResult>, ToolError> {
+        let Some(session) = self.link.session() else { return Ok(None) };
+        match session.request(request, operation, deadline).await {
+            Ok(result) => Ok(Some(result)),
+            Err(McpError::ConnectionLost { .. } | McpError::Transport { .. }) => {
+                self.link.suspected.notify_one();
+                Ok(None)
+            }
+            Err(McpError::Timeout { .. }) => Err(self.timed_out()),
+            Err(
+                error @ (McpError::AuthorizationRequired { .. }
+                | McpError::AuthorizationFailed { .. }),
+            ) => Err(ToolError::new(ToolErrorKind::Denied, error.to_string())),
+            Err(McpError::Rpc { message, .. }) => Err(ToolError::failed(mark(&message))),
+            Err(error) => Err(ToolError::failed(mark(&error.to_string()))),
+        }
+    }
+}
+
+impl Drop for RemoteTask<'_> {
+    fn drop(&mut self) {
+        let (false, Ok(runtime)) = (self.is_done, Handle::try_current()) else { return };
+        let Some(session) = self.link.session() else { return };
+        let request = CancelTaskRequest::new(CancelTaskParams::new(self.id.clone())).into();
+        runtime.spawn(async move {
+            let deadline = Instant::now() + CANCEL_TIMEOUT;
+            let _ = session.request(request, "tasks/cancel", deadline).await;
+        });
+    }
+}

@@ -4,9 +4,10 @@
 //!
 //! | feature | item | tools |
 //! |---|---|---|
-//! | `files` | `Files` | read, search and change the files of one folder (Linux) |
+//! | `files` | `Files` | reads, searches and changes the files of one folder (Linux) |
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
-//! | `web` | `Web` | fetch pages, JSON, images and documents of public hosts |
+//! | `knowledge` | `Memory` | remembers facts across runs |
+//! | `web` | `Web` | fetches pages, JSON, images and documents of public hosts |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -16,12 +17,16 @@ mod files;
 #[cfg(any(doc, doctest))]
 #[path = "docs/guide.rs"]
 pub mod guide;
-#[cfg(feature = "knowledge")]
-pub mod knowledge;
 #[cfg(any(all(feature = "files", target_os = "linux"), feature = "web"))]
 mod image;
+#[cfg(feature = "knowledge")]
+pub mod knowledge;
+#[cfg(feature = "knowledge")]
+pub mod memory;
 #[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "knowledge")]
+mod words;
 
 #[cfg(all(feature = "files", target_os = "linux"))]
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};

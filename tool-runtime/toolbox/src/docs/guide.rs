@@ -12,6 +12,6 @@ macro_rules! pages {
 
 pages! {
     "files": workspace_tools diffs_and_undo;
-    "knowledge": knowledge;
+    "knowledge": knowledge memory;
     "web": fetching_and_searching;
 }

@@ -22,7 +22,6 @@ mod passage;
 mod sqlite;
 mod store;
 mod tools;
-mod words;
 
 use std::fmt;
 use std::sync::Arc;

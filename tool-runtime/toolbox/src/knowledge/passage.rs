@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::chunk::boundary_before;
 use super::store::StoredChunk;
-use super::words::stems;
+use crate::words::stems;
 
 /// The most bytes of a snippet.
 const SNIPPET: usize = 300;

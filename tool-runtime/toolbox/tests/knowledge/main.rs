@@ -1,8 +1,9 @@
-//! Tests of knowledge through its public interface.
+//! Tests of knowledge and memory through their public interfaces.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at a failure")]
 
 mod indexing;
+mod memory;
 mod searching;
 mod stores;
 mod tool;

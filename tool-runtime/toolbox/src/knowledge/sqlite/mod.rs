@@ -119,7 +119,7 @@ impl DocumentStore for SqliteDocuments {
         filter: &SearchFilter,
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError> {
-        let (query, filter) = (super::words::stems(query), filter.clone());
+        let (query, filter) = (crate::words::stems(query), filter.clone());
         Ok(self.0.read(move |it| search::by_words(it, &query, &filter, limit)).await?)
     }
 

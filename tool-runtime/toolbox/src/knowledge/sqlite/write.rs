@@ -6,7 +6,7 @@ use super::blocks::{self, Space, Vector};
 use super::number;
 use super::search::tenant_word;
 use crate::knowledge::store::{DocumentRecord, IndexedChunk, IndexedDocument};
-use crate::knowledge::words::stems;
+use crate::words::stems;
 
 /// Statements that a batch of documents runs again and again.
 struct Inserts<'t> {

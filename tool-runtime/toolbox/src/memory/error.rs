@@ -1,0 +1,46 @@
+//! Why a fact can't be remembered or recalled.
+
+use crate::knowledge::KnowledgeError;
+
+/// The reason why a fact can't be remembered or recalled.
+///
+/// ```
+/// use tool_runtime::store::Sqlite;
+/// use tool_toolbox::knowledge::SqliteDocuments;
+/// use tool_toolbox::memory::{Fact, Memory, MemoryError, MemoryScope};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+/// let error = memory.remember(&MemoryScope::user("ada"), Fact::new(" ")).await.unwrap_err();
+/// assert!(matches!(error, MemoryError::Length { len: 1, .. }));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The fact is empty or too long.
+    #[error("fact has {len} bytes; it needs at least one word and at most {limit} bytes")]
+    Length {
+        /// The bytes of the fact.
+        len: usize,
+        /// The most bytes of a fact.
+        limit: usize,
+    },
+    /// The scope has no room for another fact.
+    #[error("{limit} facts are remembered, the most of a user, session or agent; forget one first")]
+    Full {
+        /// The most facts of a scope.
+        limit: usize,
+    },
+    /// The metadata of a fact can't be read.
+    #[error("fact {id} is damaged")]
+    CorruptFact {
+        /// The id of the fact.
+        id: String,
+    },
+    /// The store or the embedder failed.
+    #[error(transparent)]
+    Knowledge(#[from] KnowledgeError),
+}

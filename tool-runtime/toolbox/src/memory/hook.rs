@@ -1,0 +1,101 @@
+//! Offers facts to the model at the start of a run.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tool_runtime::agent::ModelHook;
+use tool_runtime::drivers::PreparedRequest;
+use tool_runtime::message::Message;
+use tool_runtime::{RunContext, Untrusted, async_trait};
+
+use super::Memory;
+use super::scope::MemoryScope;
+
+/// The number of runs whose facts are kept.
+const MAX_RUNS: usize = 1_000;
+
+/// Hook that offers the newest facts to the model, created by [`Memory::hook`].
+///
+/// Each request of a run begins with the same facts, those that were known when the run began, so
+/// that providers can cache the beginning of the requests. They are sent as untrusted text, and are
+/// not part of the transcript. A run whose facts can't be read goes without them.
+///
+/// ```
+/// use tool_runtime::store::Sqlite;
+/// use tool_toolbox::knowledge::SqliteDocuments;
+/// use tool_toolbox::memory::{Memory, MemoryHook};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+/// let hook: MemoryHook = memory.hook(2_000);
+/// # drop(hook);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct MemoryHook {
+    memory: Memory,
+    max_bytes: usize,
+    /// The facts of the newest runs.
+    runs: Mutex<VecDeque<(String, Option<Arc<str>>)>>,
+}
+
+impl MemoryHook {
+    pub(super) fn new(memory: Memory, max_bytes: usize) -> Self {
+        Self { memory, max_bytes, runs: Mutex::default() }
+    }
+
+    /// Returns the facts that were known when a run began.
+    async fn facts(&self, ctx: &RunContext<'_>) -> Option<Arc<str>> {
+        let run = ctx.run_id().to_string();
+        let known = |runs: &VecDeque<(String, Option<Arc<str>>)>| {
+            runs.iter().find(|(id, _)| *id == run).map(|(_, facts)| facts.clone())
+        };
+        if let Some(facts) = known(&self.runs.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return facts;
+        }
+        let facts = self.read(&MemoryScope::of_run(ctx)).await;
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if runs.len() >= MAX_RUNS {
+            runs.pop_front();
+        }
+        runs.push_back((run, facts.clone()));
+        facts
+    }
+
+    /// Returns the newest facts of these scopes that fit.
+    async fn read(&self, scopes: &[MemoryScope]) -> Option<Arc<str>> {
+        let mut text = String::new();
+        for scope in scopes {
+            for fact in self.memory.facts(scope).await.ok()? {
+                let about = fact.about.map(|about| format!("{about}: ")).unwrap_or_default();
+                let line = format!("- {about}{}\n", fact.text.replace('\n', " "));
+                if text.len() + line.len() > self.max_bytes {
+                    break;
+                }
+                text += &line;
+            }
+        }
+        let source = "facts that were remembered in earlier conversations";
+        (!text.is_empty()).then(|| Untrusted::new(source, text.trim_end()).to_string().into())
+    }
+}
+
+#[async_trait]
+impl ModelHook for MemoryHook {
+    async fn before_request(
+        &self,
+        request: &mut PreparedRequest<'_>,
+        ctx: &RunContext<'_>,
+    ) -> ControlFlow<String> {
+        if let Some(facts) = self.facts(ctx).await {
+            let messages = request.messages.to_mut();
+            let is_system = |message: &Message| matches!(message, Message::System { .. });
+            let place = messages.iter().position(|it| !is_system(it)).unwrap_or(messages.len());
+            messages.insert(place, Message::user(&*facts));
+        }
+        ControlFlow::Continue(())
+    }
+}

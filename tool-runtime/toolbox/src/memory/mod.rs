@@ -1,0 +1,281 @@
+//! Facts that agents remember.
+//!
+//! - `scope.rs`: whose facts they are.
+//! - `fact.rs`: facts, and the records in which a store keeps them.
+//! - `tools.rs`: the tools `remember`, `recall` and `forget`.
+//! - `hook.rs`: offers facts to the model at the start of a run.
+//!
+//! A fact is a document of [`knowledge`](crate::knowledge). Its scope is the tenant, and its id the
+//! source.
+
+mod error;
+mod fact;
+mod hook;
+mod scope;
+mod tools;
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+use tool_runtime::models::Embedder;
+
+pub use error::MemoryError;
+pub use fact::{EarlierFact, Fact, Remembered, StoredFact};
+pub use hook::MemoryHook;
+pub use scope::MemoryScope;
+
+use crate::knowledge::{Document, DocumentStore, Knowledge, SearchFilter};
+use fact::{MAX_HISTORY, MAX_TEXT, metadata_of};
+
+/// The most facts of a scope.
+const MAX_FACTS: usize = 1_000;
+
+/// Facts that agents remember across runs: the tools `remember`, `recall` and `forget`.
+///
+/// Each fact belongs to a user, a session or an agent. A fact that is known already is not stored
+/// twice. A fact about the same subject replaces the earlier one, which stays in its history.
+///
+/// The user is the metadata `user` of the [prompt](tool_runtime::agent::Prompt::metadata), which
+/// the program sets. A model can't reach the facts of another user, session or agent.
+///
+/// ```
+/// use tool_runtime::store::Sqlite;
+/// use tool_toolbox::knowledge::SqliteDocuments;
+/// use tool_toolbox::memory::{Fact, Memory, MemoryScope, Remembered};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+/// let ada = MemoryScope::user("ada");
+/// memory.remember(&ada, Fact::new("Lives in Oslo.").about("home city")).await?;
+/// let moved = Fact::new("Lives in Lima.").about("home city");
+/// assert_eq!(memory.remember(&ada, moved).await?, Remembered::Replaced);
+///
+/// let facts = memory.facts(&ada).await?;
+/// assert_eq!(facts[0].text, "Lives in Lima.");
+/// assert_eq!(facts[0].history[0].text, "Lives in Oslo.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Memory {
+    knowledge: Knowledge,
+}
+
+impl Memory {
+    /// Creates the memory of a store of documents, which may also hold other documents.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::SqliteDocuments;
+    /// use tool_toolbox::memory::Memory;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// # drop(memory);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn new(store: impl DocumentStore + 'static) -> Self {
+        Self { knowledge: Knowledge::new(store) }
+    }
+
+    /// Finds facts by meaning as well, with the vectors of this embedder.
+    #[must_use]
+    pub fn embedder(self, embedder: impl Embedder + 'static) -> Self {
+        Self { knowledge: self.knowledge.embedder(embedder) }
+    }
+
+    /// Remembers a fact, unless it is known already.
+    ///
+    /// # Errors
+    /// - [`MemoryError::Length`] if the fact is empty or has more than 1,000 bytes.
+    /// - [`MemoryError::Full`] if the scope has 1,000 facts.
+    /// - [`MemoryError::Knowledge`] if the store or the embedder fails.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::SqliteDocuments;
+    /// use tool_toolbox::memory::{Fact, Memory, MemoryScope, Remembered};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// let ada = MemoryScope::user("ada");
+    /// assert_eq!(memory.remember(&ada, Fact::new("Likes tea.")).await?, Remembered::New);
+    /// assert_eq!(memory.remember(&ada, Fact::new("likes tea")).await?, Remembered::Known);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn remember(
+        &self,
+        scope: &MemoryScope,
+        fact: Fact,
+    ) -> Result<Remembered, MemoryError> {
+        if fact.text.trim().is_empty() || fact.text.len() > MAX_TEXT {
+            return Err(MemoryError::Length { len: fact.text.len(), limit: MAX_TEXT });
+        }
+        let (tenant, id) = (scope.tenant(), fact.id());
+        let store = self.knowledge.store();
+        let found = store.find(&tenant, &[&id]).await.map_err(knowledge_error)?.remove(&id);
+        let earlier = found.map(|record| StoredFact::of_record(&record)).transpose()?;
+        let mut history = Vec::new();
+        let remembered = match earlier {
+            Some(earlier) if earlier.has_words_of(&fact.text) => return Ok(Remembered::Known),
+            Some(earlier) => {
+                history = earlier.history;
+                history.insert(0, EarlierFact { text: earlier.text, saved_at: earlier.saved_at });
+                history.truncate(MAX_HISTORY);
+                Remembered::Replaced
+            }
+            None => {
+                let stored = store.list(&tenant, "", None, MAX_FACTS).await;
+                if stored.map_err(knowledge_error)?.len() >= MAX_FACTS {
+                    return Err(MemoryError::Full { limit: MAX_FACTS });
+                }
+                Remembered::New
+            }
+        };
+        let text = match &fact.about {
+            Some(about) => format!("{about}: {}", fact.text),
+            None => fact.text.clone(),
+        };
+        let mut document = Document::text(id, text).tenant(tenant);
+        document.metadata = metadata_of(&fact, SystemTime::now(), &history);
+        self.knowledge.add(document).await.map_err(MemoryError::Knowledge)?;
+        Ok(remembered)
+    }
+
+    /// Returns the facts of several scopes that answer a question best, best first.
+    ///
+    /// # Errors
+    /// [`MemoryError::Knowledge`] if the store or the embedder fails.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::SqliteDocuments;
+    /// use tool_toolbox::memory::{Fact, Memory, MemoryScope};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// let ada = MemoryScope::user("ada");
+    /// memory.remember(&ada, Fact::new("Likes green tea.")).await?;
+    /// assert_eq!(memory.recall(&[ada], "Which tea?", 5).await?.len(), 1);
+    /// assert!(memory.recall(&[MemoryScope::user("bob")], "Which tea?", 5).await?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn recall(
+        &self,
+        scopes: &[MemoryScope],
+        question: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredFact>, MemoryError> {
+        let mut found = Vec::new();
+        for scope in scopes {
+            let filter = SearchFilter::tenant(scope.tenant());
+            let passages = self.knowledge.search(question, &filter, limit).await;
+            for passage in passages.map_err(MemoryError::Knowledge)? {
+                let fact = StoredFact::new(&passage.source, &passage.metadata)?;
+                found.push((passage.score, fact));
+            }
+        }
+        // The best of each scope come first, in the order of the scopes.
+        found.sort_by(|(score, _), (other, _)| other.total_cmp(score));
+        found.truncate(limit);
+        Ok(found.into_iter().map(|(_, fact)| fact).collect())
+    }
+
+    /// Returns all facts of a scope, the newest first.
+    ///
+    /// # Errors
+    /// [`MemoryError::Knowledge`] if the store fails.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::SqliteDocuments;
+    /// use tool_toolbox::memory::{Memory, MemoryScope};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// assert!(memory.facts(&MemoryScope::user("ada")).await?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn facts(&self, scope: &MemoryScope) -> Result<Vec<StoredFact>, MemoryError> {
+        let records = self.knowledge.store().list(&scope.tenant(), "", None, MAX_FACTS).await;
+        let records = records.map_err(knowledge_error)?;
+        let mut facts: Vec<StoredFact> =
+            records.iter().map(StoredFact::of_record).collect::<Result<_, _>>()?;
+        facts.sort_by(|fact, other| {
+            other.saved_at.cmp(&fact.saved_at).then_with(|| fact.id.cmp(&other.id))
+        });
+        Ok(facts)
+    }
+
+    /// Forgets a fact with its history, and returns whether it was stored.
+    ///
+    /// # Errors
+    /// [`MemoryError::Knowledge`] if the store fails.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::SqliteDocuments;
+    /// use tool_toolbox::memory::{Fact, Memory, MemoryScope};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// let ada = MemoryScope::user("ada");
+    /// memory.remember(&ada, Fact::new("Likes tea.")).await?;
+    /// let id = memory.facts(&ada).await?.remove(0).id;
+    /// assert!(memory.forget(&ada, &id).await?);
+    /// assert!(!memory.forget(&ada, &id).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn forget(&self, scope: &MemoryScope, id: &str) -> Result<bool, MemoryError> {
+        let removed = self.knowledge.remove(&scope.tenant(), &[id]).await;
+        Ok(removed.map_err(MemoryError::Knowledge)? > 0)
+    }
+
+    /// Creates a hook that offers the newest facts to the model at the start of each run, in at
+    /// most `max_bytes`.
+    ///
+    /// ```
+    /// use tool_runtime::agent::Prompt;
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tools};
+    /// use tool_toolbox::knowledge::SqliteDocuments;
+    /// use tool_toolbox::memory::{Fact, Memory, MemoryScope};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// memory.remember(&MemoryScope::user("ada"), Fact::new("Likes tea.")).await?;
+    ///
+    /// // The model receives the fact before the question.
+    /// let model = ScriptedModel::new([ChatReply::text("You like tea.")]);
+    /// let agent = Agent::new(model, tools![..memory.clone()]).model_hook(memory.hook(2_000));
+    /// agent.run(Prompt::from("What do I like?").metadata("user", "ada")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn hook(&self, max_bytes: usize) -> MemoryHook {
+        MemoryHook::new(self.clone(), max_bytes)
+    }
+}
+
+/// Converts an error of the store.
+fn knowledge_error(error: crate::knowledge::DocumentStoreError) -> MemoryError {
+    MemoryError::Knowledge(error.into())
+}
+
+/// Returns a time as the metadata have it: seconds since 1970.
+fn seconds(time: SystemTime) -> Value {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since.as_secs_f64().into()
+}

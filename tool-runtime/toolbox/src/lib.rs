@@ -8,6 +8,8 @@
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
 //! | `knowledge` | `Memory` | remembers facts across runs |
 //! | `web` | `Web` | fetches pages, JSON, images and documents of public hosts |
+//! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
+//! | `web` | `WebSearch` | search the web with an engine |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -31,4 +33,7 @@ mod words;
 #[cfg(all(feature = "files", target_os = "linux"))]
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
 #[cfg(feature = "web")]
-pub use web::{InvalidNetwork, Resolver, Web};
+pub use web::{
+    Brave, InvalidNetwork, Recency, Resolver, SearXng, SearchEngine, SearchQuery, SearchResult,
+    Tavily, Web, WebRequests, WebSearch,
+};

@@ -151,6 +151,22 @@ impl Client {
         let request = |url: &Url| HttpRequest::get(url.as_str());
         self.within_timeout(self.exchange(url, MAX_REDIRECTS, request)).await
     }
+
+    /// Sends a request for a checked URL. A redirect is returned, not followed.
+    ///
+    /// # Errors
+    /// Returns an error of the kind `Indeterminate` if the server may have received the request.
+    pub(super) async fn send(&self, url: Url, request: HttpRequest) -> Result<Response, ToolError> {
+        let exchange = self.exchange(url, 0, |_| request.clone());
+        self.within_timeout(exchange).await.map_err(|error| {
+            if was_not_sent(&error) {
+                return error;
+            }
+            let text = format!("{} The server may have received the request.", error.text());
+            let cause = error.source().map_or_else(String::new, ToString::to_string);
+            ToolError::new(ToolErrorKind::Indeterminate, text).with_source(cause)
+        })
+    }
 }
 
 /// Returns the error of a call whose request had no response.
@@ -170,6 +186,15 @@ fn transport_error(error: TransportError) -> ToolError {
         _ => (ToolErrorKind::Transient, "The host can't be reached.".to_owned()),
     };
     ToolError::new(kind, text).with_source(error)
+}
+
+/// Whether no byte of the request reached a server.
+fn was_not_sent(error: &ToolError) -> bool {
+    let Some(source) = error.source() else { return false };
+    let is_setup = matches!(source.downcast_ref(), Some(TransportError::Setup(_)));
+    let is_connect = cause::<reqwest::Error>(source).is_some_and(reqwest::Error::is_connect);
+    let is_refused = cause::<RefusedAddress>(source).is_some();
+    is_setup || is_connect || is_refused
 }
 
 /// Returns the first error of a type among those that caused an error.

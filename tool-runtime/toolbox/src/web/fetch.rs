@@ -28,9 +28,14 @@ pub(super) async fn received(
 ) -> Result<Arc<Fetched>, ToolError> {
     let (status, url) = (response.status, response.url.to_string());
     let retry_after = response.headers.get("retry-after").and_then(|delay| delay.parse().ok());
+    let location = response.headers.get("location").map(str::to_owned);
     let document = convert_on_thread(response, client.max_bytes).await;
     if status < 400 {
-        return Ok(Arc::new(Fetched { document: document?, url, status }));
+        let mut document = document?;
+        if let Some(location) = location.filter(|_| status >= 300) {
+            document.text = format!("Location: {location}\n\n{}", document.text);
+        }
+        return Ok(Arc::new(Fetched { document, url, status }));
     }
     let is_transient = matches!(status, 408 | 425 | 429 | 500 | 502..=504);
     let kind = if is_transient { ToolErrorKind::Transient } else { ToolErrorKind::Failed };

@@ -9,6 +9,9 @@
 //!    decoded its text. `html/` converts pages, `json.rs` indents JSON.
 //! 5. `page.rs` cuts long texts; `recent.rs` keeps the document for the next page.
 //!
+//! `requests.rs` sends requests that change something on the same path. `search/` asks search
+//! engines, whose addresses the program names.
+//!
 //! # Invariants
 //! - No connection is made to an address that is not allowed, whatever the URL, the resolver and
 //!   the servers say, and whenever they change it.
@@ -27,7 +30,9 @@ mod json;
 mod page;
 mod preview;
 mod recent;
+mod requests;
 mod resolver;
+mod search;
 mod target;
 mod tools;
 
@@ -36,7 +41,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use address::InvalidNetwork;
+pub use requests::WebRequests;
 pub use resolver::Resolver;
+pub use search::{
+    Brave, Recency, SearXng, SearchEngine, SearchQuery, SearchResult, Tavily, WebSearch,
+};
 
 use address::parse_network;
 use client::{Client, Settings};
@@ -49,8 +58,9 @@ use recent::RecentDocuments;
 /// | `http_fetch` | fetches a page as Markdown, JSON, an image, a PDF document or a text |
 ///
 /// Only public addresses are contacted, whatever name or redirect leads to another one:
-/// [`allow_net`](Self::allow_net) adds networks. Clones share the connections: pass one to
-/// `tools!`, and another to [`Policy::previewer`](tool_runtime::Policy::previewer).
+/// [`allow_net`](Self::allow_net) adds networks. [`requests`](Self::requests) returns a tool for
+/// requests that change something, and [`WebSearch`] searches. Clones share the connections: pass
+/// one to `tools!`, and another to [`Policy::previewer`](tool_runtime::Policy::previewer).
 ///
 /// ```
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, tools};

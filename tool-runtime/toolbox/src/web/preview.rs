@@ -7,9 +7,12 @@ use tool_runtime::dispatch::{ApprovalRequest, Previewer};
 use super::Web;
 use super::target;
 
+/// The most bytes of a preview.
+const MAX_LEN: usize = 64 * 1024;
+
 impl Web {
-    /// Returns the request of a call that has not run, with the URL as it would be requested;
-    /// `None` for a tool of another value.
+    /// Returns the request of a call that has not run, with the URL as it would be requested and
+    /// the body; `None` for another tool.
     ///
     /// If the URL is refused, the text is the error. The name of the host is not looked up: a
     /// look-up already sends the name to its owner, before the request is approved. As a
@@ -29,15 +32,32 @@ impl Web {
     /// assert_eq!(preview.as_deref(), Some(text));
     /// ```
     pub fn preview_of(&self, tool: &str, arguments: &Value) -> Option<String> {
-        if tool != "http_fetch" {
-            return None;
+        let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let method = match tool {
+            "http_fetch" => "GET",
+            "http_request" => argument("method")?,
+            _ => return None,
+        };
+        let mut text = match target::parse(argument("url")?, &self.client().allowed) {
+            Ok(url) => format!("{method} {url}"),
+            Err(error) => return Some(error.text().to_owned()),
+        };
+        for part in [argument("content_type"), argument("body")].into_iter().flatten() {
+            text.push('\n');
+            text.push_str(part);
         }
-        let url = arguments.get("url").and_then(Value::as_str)?;
-        Some(match target::parse(url, &self.client().allowed) {
-            Ok(url) => format!("GET {url}"),
-            Err(error) => error.text().to_owned(),
-        })
+        Some(shortened(text))
     }
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > MAX_LEN {
+        let len = text.len();
+        let end = (0..=MAX_LEN).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or(0));
+        text.push_str(&format!("\n[{} more bytes]", len - text.len()));
+    }
+    text
 }
 
 #[async_trait]

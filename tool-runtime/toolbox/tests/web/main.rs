@@ -19,4 +19,6 @@ mod pages;
 mod rebinding;
 mod redirects;
 mod refusals;
+mod requests;
+mod searching;
 mod server;

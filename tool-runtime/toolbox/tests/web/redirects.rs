@@ -86,7 +86,7 @@ async fn status_without_a_location_is_not_a_redirect() {
     .await;
     assert!(fixture.text("/").await.contains("nowhere"));
     assert!(fixture.text("/300").await.contains("choose"));
-    assert!(fixture.text("/304").await.contains("no text"));
+    assert!(fixture.text("/304").await.contains("Location: http://127.0.0.1/"));
     fixture.assert_nothing_inside();
 }
 

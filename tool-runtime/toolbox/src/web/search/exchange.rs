@@ -1,0 +1,98 @@
+//! The part of an exchange that all search engines share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tool_runtime::http::{HttpRequest, ReqwestTransport, Transport, TransportError};
+use tool_runtime::{ToolError, ToolErrorKind};
+use url::Url;
+
+/// The most bytes of a response.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// The address of an engine, and the transport that reaches it.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    pub(super) url: String,
+    pub(super) transport: Arc<dyn Transport>,
+}
+
+impl Endpoint {
+    pub(super) fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), transport: Arc::new(ReqwestTransport::new()) }
+    }
+
+    /// Returns the URL of a path below the address, with a query.
+    pub(super) fn url<'q>(
+        &self,
+        path: &str,
+        query: impl IntoIterator<Item = (&'q str, &'q str)>,
+    ) -> Result<String, ToolError> {
+        let base = self.url.trim_end_matches('/');
+        let mut url = Url::parse(&format!("{base}/{path}")).map_err(|error| {
+            ToolError::new(ToolErrorKind::Unavailable, "The search engine has no valid address.")
+                .with_source(error)
+        })?;
+        let mut query = query.into_iter().peekable();
+        if query.peek().is_some() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Ok(url.into())
+    }
+
+    /// Sends a request, and decodes the response.
+    pub(super) async fn send<T: DeserializeOwned>(
+        &self,
+        request: HttpRequest,
+    ) -> Result<T, ToolError> {
+        let request = request.header("accept", "application/json");
+        let response = self.transport.send(&request).await.map_err(unreachable_engine)?;
+        let (status, headers) = (response.status, response.headers);
+        let body = response.body.read_to_end(MAX_BYTES).await.map_err(unreachable_engine)?;
+        if !(200..300).contains(&status) {
+            let seconds = headers.get("retry-after").and_then(|delay| delay.parse().ok());
+            return Err(status_error(status, seconds));
+        }
+        serde_json::from_slice(&body).map_err(|error| {
+            ToolError::failed("The search engine sent a response that can't be read.")
+                .with_source(error)
+        })
+    }
+}
+
+fn unreachable_engine(error: TransportError) -> ToolError {
+    let kind = match error {
+        TransportError::Connection(_) | TransportError::Timeout { .. } => ToolErrorKind::Transient,
+        _ => ToolErrorKind::Failed,
+    };
+    ToolError::new(kind, "The search engine can't be reached.").with_source(error)
+}
+
+/// Returns the error of a status. Only the program can mend a key that is refused.
+fn status_error(status: u16, retry_after: Option<u64>) -> ToolError {
+    let (kind, reason) = match status {
+        401 | 403 => (ToolErrorKind::Unavailable, "refuses the program"),
+        402 | 432 | 433 => (ToolErrorKind::Unavailable, "refuses the program: its plan is used up"),
+        429 => (ToolErrorKind::Transient, "is asked too often"),
+        500..=599 => (ToolErrorKind::Transient, "has an internal error"),
+        _ => (ToolErrorKind::Failed, "refuses the query"),
+    };
+    let error = ToolError::new(kind, format!("The search engine {reason} (status {status})."));
+    match retry_after {
+        Some(seconds) if kind == ToolErrorKind::Transient => {
+            error.retry_after(Duration::from_secs(seconds))
+        }
+        _ => error,
+    }
+}
+
+/// Decodes a member that is null or missing as its default.
+pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}

@@ -1,0 +1,42 @@
+//! The tool, as a model sees it.
+
+use tool_runtime::{OutputFormat, ToolError, tool};
+
+use super::WebSearch;
+use super::engine::{Recency, SearchQuery};
+use super::rerank::rerank;
+use super::results::Results;
+
+/// The number of results that are asked for if they are ordered anew.
+const RERANKED_COUNT: usize = 20;
+
+#[tool]
+impl WebSearch {
+    /// Searches the web. Fetch a result by `http_fetch` to read its page.
+    #[tool(effect = "read", idempotent, timeout = "30s")]
+    async fn web_search(
+        &self,
+        #[arg(length(min = 1, max = 400))] query: &str,
+        /// Number of results.
+        #[arg(default = 8, range(min = 1, max = 20))]
+        count: u8,
+        /// Greatest age of the results.
+        #[arg(named)]
+        recency: Option<Recency>,
+        #[arg(default)] output: OutputFormat,
+    ) -> Result<Results, ToolError> {
+        let count = usize::from(count);
+        let mut search = SearchQuery::new(query);
+        search.count = if self.embed.is_some() { RERANKED_COUNT } else { count };
+        search.recency = recency;
+        let mut results = self.engine.search(&search).await?;
+        let mut note = None;
+        if let Some(embed) = &self.embed
+            && rerank(embed, query, &mut results).await.is_err()
+        {
+            note = Some("the results are in the order of the engine: embeddings failed");
+        }
+        results.truncate(count);
+        Ok(Results::new(output, self.engine.name(), results, note))
+    }
+}

@@ -1,0 +1,184 @@
+//! Searches, with the exchanges of engines in `cassettes/`, which follow their documentation.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tool_runtime::http::Cassette;
+use tool_runtime::{Registry, ToolError, async_trait, tools};
+use tool_toolbox::{
+    Brave, Recency, SearXng, SearchEngine, SearchQuery, SearchResult, Tavily, WebSearch,
+};
+
+use super::fixture::{call, dispatcher};
+
+/// A key that must appear nowhere.
+const KEY: &str = "k3y-0f-th3-3ng1n3";
+
+fn cassette(name: &str) -> Cassette {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web/cassettes");
+    Cassette::replay(folder.join(name).with_extension("json")).unwrap()
+}
+
+/// Returns the text of a search.
+async fn search(search: &WebSearch, arguments: Value) -> String {
+    call(&dispatcher(search.clone()), "web_search", arguments).await.result.text
+}
+
+/// Asserts the error code and the text of a search.
+async fn assert_error(search: &WebSearch, query: &str, code: &str, text: &str) {
+    let arguments = json!({ "query": query });
+    let execution = call(&dispatcher(search.clone()), "web_search", arguments).await;
+    assert!(execution.failed_with(code), "{query}: {:?}", execution.result);
+    assert!(execution.result.text.starts_with(text), "{query}: {}", execution.result.text);
+}
+
+#[tokio::test]
+async fn brave_is_asked_and_read() {
+    let cassette = cassette("brave");
+    let web_search = WebSearch::new(Brave::new(KEY).transport(cassette.clone()));
+    let text = search(&web_search, json!({ "query": "tea api" })).await;
+    let rows = "\n<untrusted source=\"results of Brave Search\">\n\
+        title: Brave Search API & tools | url: https://brave.com/search/api/ | \
+        snippet: Power your agents \"with\" an index. | published: 2026-05-01T10:00:00\n\
+        title: Documentation | url: https://api-dashboard.search.brave.com/app/documentation | \
+        snippet: \"\"\n</untrusted>";
+    assert!(text.ends_with(rows), "{text}");
+    let arguments = json!({ "query": "a&b", "count": 2, "recency": "week" });
+    let text = search(&web_search, arguments).await;
+    assert!(text.contains("\nno results\n"), "{text}");
+    let unavailable = "The search engine refuses the program";
+    assert_error(&web_search, "refused", "TOOL_UNAVAILABLE", unavailable).await;
+    let busy = "The search engine is asked too often (status 429).";
+    assert_error(&web_search, "often", "TOOL_TRANSIENT_FAILURE", busy).await;
+    let unreadable = "The search engine sent a response that can't be read.";
+    assert_error(&web_search, "broken", "TOOL_EXECUTION_FAILED", unreadable).await;
+    assert_eq!(cassette.unplayed_count(), 0);
+    assert!(!format!("{web_search:?} {:?}", Brave::new(KEY)).contains(KEY));
+}
+
+#[tokio::test]
+async fn searxng_is_asked_and_read() {
+    let cassette = cassette("searxng");
+    let engine = SearXng::new("http://search.test:8888/").transport(cassette.clone());
+    let web_search = WebSearch::new(engine);
+    let text = search(&web_search, json!({ "query": "tea", "count": 2 })).await;
+    let rows = "title: Tea - Wikipedia | url: https://en.wikipedia.org/wiki/Tea | \
+        snippet: Tea is an aromatic beverage. | published: 2026-01-02T00:00:00\n\
+        title: \"Tea | shop\" | url: https://tea.test/ | snippet: \"\"\n</untrusted>";
+    assert!(text.ends_with(rows), "{text}");
+    let text = search(&web_search, json!({ "query": "news", "recency": "day" })).await;
+    assert!(text.contains("\nno results\n"), "{text}");
+    let unavailable = "The search engine refuses the program";
+    assert_error(&web_search, "refused", "TOOL_UNAVAILABLE", unavailable).await;
+    assert_eq!(cassette.unplayed_count(), 0);
+}
+
+#[tokio::test]
+async fn tavily_is_asked_and_read() {
+    let cassette = cassette("tavily");
+    let web_search = WebSearch::new(Tavily::new(KEY).transport(cassette.clone()));
+    let text = search(&web_search, json!({ "query": "who is Leo Messi?", "count": 1 })).await;
+    let row = "title: \"Lionel Messi Facts | Britannica\" | \
+        url: https://www.britannica.com/facts/Lionel-Messi | \
+        snippet: Lionel Messi is an Argentine footballer.\n</untrusted>";
+    assert!(text.ends_with(row), "{text}");
+    let text = search(&web_search, json!({ "query": "news", "recency": "year" })).await;
+    assert!(text.contains("published: Mon, 01 Jun 2026 10:00:00 GMT"), "{text}");
+    let used_up = "The search engine refuses the program: its plan is used up";
+    assert_error(&web_search, "used up", "TOOL_UNAVAILABLE", used_up).await;
+    assert_eq!(cassette.unplayed_count(), 0);
+    assert!(!format!("{:?}", Tavily::new(KEY)).contains(KEY));
+}
+
+#[tokio::test]
+async fn engine_that_is_not_there_is_a_transient_error() {
+    let web_search = WebSearch::new(SearXng::new("http://127.0.0.1:1"));
+    let text = "The search engine can't be reached.";
+    assert_error(&web_search, "tea", "TOOL_TRANSIENT_FAILURE", text).await;
+    let web_search = WebSearch::new(Brave::new(KEY).url("no address"));
+    let text = "The search engine has no valid address.";
+    assert_error(&web_search, "tea", "TOOL_UNAVAILABLE", text).await;
+}
+
+/// Returns as many results as are asked for.
+struct Numbers;
+
+#[async_trait]
+impl SearchEngine for Numbers {
+    fn name(&self) -> &str {
+        "numbers"
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchResult>, ToolError> {
+        let title = |number| format!("{number} {:?} </untrusted>", query.recency);
+        let result = |number| SearchResult::new(title(number), "https://a.test/", "x".repeat(5000));
+        Ok((0..query.count).map(result).collect())
+    }
+}
+
+#[tokio::test]
+async fn results_are_untrusted_and_bounded_in_both_forms() {
+    let web_search = WebSearch::new(Numbers);
+    for output in ["labeled", "json"] {
+        let arguments = json!({ "query": "a", "count": 20, "recency": "month", "output": output });
+        let execution = call(&dispatcher(web_search.clone()), "web_search", arguments).await;
+        let text = &execution.result.text;
+        assert!(text.len() < 25_000, "{}", text.len());
+        assert_eq!(text.matches("</untrusted>").count(), 1, "{text}");
+        let results = execution.result.structured_value().unwrap();
+        assert_eq!(results.as_array().unwrap().len(), 20);
+        assert_eq!(results[3]["title"], format!("3 {:?} </untrusted>", Some(Recency::Month)));
+        assert_eq!(results[3]["snippet"].as_str().unwrap().len(), 1000);
+        let starts = if output == "json" { ">\n[{\"title\":" } else { ">\ntitle: 0" };
+        assert!(text.contains(starts), "{text}");
+    }
+    for arguments in [json!({}), json!({ "query": "" }), json!({ "query": "a", "count": 21 })] {
+        let execution = call(&dispatcher(web_search.clone()), "web_search", arguments).await;
+        assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"), "{}", execution.result.text);
+    }
+}
+
+#[tokio::test]
+async fn results_are_ordered_by_their_similarity() {
+    // The number of a result decides: 7 is the most similar, then 6 and 8.
+    let embed = |texts: Vec<String>| async move {
+        let vector = |text: &String| match text.split(' ').next().unwrap().parse::<f32>() {
+            Ok(number) => vec![1.0, (number - 7.0).abs()],
+            Err(_) => vec![1.0, 0.0],
+        };
+        assert_eq!((texts.len(), texts[0].as_str()), (21, "seven"));
+        Ok(texts.iter().map(vector).collect())
+    };
+    let text =
+        search(&WebSearch::new(Numbers).rerank(embed), json!({ "query": "seven", "count": 3 }))
+            .await;
+    let order: Vec<_> = text.split("title: ").skip(1).map(|row| &row[..1]).collect();
+    assert_eq!(order, ["7", "6", "8"]);
+}
+
+#[tokio::test]
+async fn order_of_the_engine_is_kept_if_embeddings_fail() {
+    type Vectors = Result<Vec<Vec<f32>>, ToolError>;
+    let cases: [fn(usize) -> Vectors; 4] = [
+        |_| Err(ToolError::failed("no model")),
+        |_| Ok(Vec::new()),
+        |len| Ok(vec![vec![1.0]; len - 1]),
+        |len| Ok(vec![vec![f32::NAN]; len]),
+    ];
+    for (number, vectors) in cases.into_iter().enumerate() {
+        let embed = move |texts: Vec<String>| async move { vectors(texts.len()) };
+        let web_search = WebSearch::new(Numbers).rerank(embed);
+        let text = search(&web_search, json!({ "query": "a", "count": 3 })).await;
+        let order: Vec<_> = text.split("title: ").skip(1).map(|row| &row[..1]).collect();
+        assert_eq!(order, ["0", "1", "2"], "{number}");
+        assert_eq!(text.contains("embeddings failed"), number < 3, "{number}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn definition_has_the_schema_of_the_results() {
+    let registry = Registry::try_from(tools![..WebSearch::new(Numbers)]).unwrap();
+    let snapshot = registry.snapshot();
+    let output = serde_json::to_value(snapshot.definition("web_search").unwrap()).unwrap();
+    assert_eq!(output["output"]["type"], "array", "{output}");
+}

@@ -7,9 +7,8 @@
 //! | `files` | `Files` | reads, searches and changes the files of one folder (Linux) |
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
 //! | `knowledge` | `Memory` | remembers facts across runs |
-//! | `web` | `Web` | fetches pages, JSON, images and documents of public hosts |
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
-//! | `web` | `WebSearch` | search the web with an engine |
+//! | `web` | `WebSearch` | searches the web with an engine |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]

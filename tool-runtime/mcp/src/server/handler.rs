@@ -71,7 +71,8 @@ impl ServerHandler for Handler {
         cx: Context,
     ) -> Result<CallToolResponse, ErrorData> {
         let _permit = self.0.shared.admit()?;
-        call_tool(&self.0, params, cx).await
+        // Boxed, because the SDK moves the future of each request several times.
+        Box::pin(call_tool(&self.0, params, cx)).await
     }
 
     async fn list_prompts(&self, params: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {
@@ -86,7 +87,7 @@ impl ServerHandler for Handler {
         cx: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         let _permit = self.0.shared.admit()?;
-        get_prompt(&self.0, params, cx).await
+        Box::pin(get_prompt(&self.0, params, cx)).await
     }
 
     async fn list_resources(
@@ -118,7 +119,7 @@ impl ServerHandler for Handler {
         let _permit = self.0.shared.admit()?;
         let request = self.0.request(cx);
         let reading = self.0.shared.resources.get(params.uri, request.clone());
-        delivering(&request, &request.link(), reading).await.map(Into::into)
+        Box::pin(delivering(&request, &request.link(), reading)).await.map(Into::into)
     }
 
     async fn subscribe(&self, params: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
@@ -146,7 +147,7 @@ impl ServerHandler for Handler {
         let Some(completer) = &self.0.shared.completer else {
             return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
         };
-        Ok(complete(completer, params, self.0.request(cx)).await)
+        Ok(Box::pin(complete(completer, params, self.0.request(cx))).await)
     }
 
     #[expect(deprecated, reason = "clients of 2025-11-25 use it")]
@@ -172,7 +173,7 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let _permit = self.0.shared.admit()?;
-        listen(&self.0, context).await
+        Box::pin(listen(&self.0, context)).await
     }
 
     async fn get_task(

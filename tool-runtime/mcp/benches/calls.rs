@@ -197,9 +197,9 @@ async fn calls(revision: &ProtocolVersion) {
     for _ in 0..ROUNDS {
         times.push(measure(|| call_by_sdk(&sdk)).await);
         times.push(measure(|| call_by_sdk(&server)).await);
-        if let Some((client, both)) = &clients {
+        if let Some((client, pair)) = &clients {
             times.push(measure(|| call_by_dispatcher(client)).await);
-            times.push(measure(|| call_by_dispatcher(both)).await);
+            times.push(measure(|| call_by_dispatcher(pair)).await);
         }
     }
     let pairs = ["client and server of the SDK", "our server", "our client", "both ours"];

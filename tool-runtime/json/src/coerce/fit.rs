@@ -101,7 +101,8 @@ fn items_fit<D: JsonView>(
 pub(super) trait JsonView: Sized {
     /// The single type of the value.
     fn json_type(&self) -> TypeSet;
-    /// Compares the value with `value`; numbers are compared by their numeric value.
+    /// Compares the value with `value`; numbers, also nested ones, are compared by their numeric
+    /// value.
     fn equals(&self, value: &Value) -> bool;
     /// The items; empty unless the value is an array.
     fn items(&self) -> &[Self];
@@ -126,6 +127,16 @@ impl JsonView for Value {
     fn equals(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Number(left), Self::Number(right)) => numbers_equal(left, right),
+            (Self::Array(left), Self::Array(right)) => {
+                left.len() == right.len()
+                    && left.iter().zip(right).all(|(left, right)| left.equals(right))
+            }
+            (Self::Object(left), Self::Object(right)) => {
+                let has_equal = |(key, value): (&String, &Self)| {
+                    right.get(key).is_some_and(|other| value.equals(other))
+                };
+                left.len() == right.len() && left.iter().all(has_equal)
+            }
             _ => self == value,
         }
     }
@@ -159,10 +170,9 @@ impl JsonView for Node {
     fn equals(&self, value: &Value) -> bool {
         match (&self.tree, value) {
             (Tree::String { text, .. }, Value::String(other)) => text == other,
-            (Tree::Array(_), Value::Array(_)) | (Tree::Object(_), Value::Object(_)) => {
-                self.to_value() == *value
-            }
-            (Tree::Number { .. }, Value::Number(_)) => self.to_value().equals(value),
+            (Tree::Array(_), Value::Array(_))
+            | (Tree::Object(_), Value::Object(_))
+            | (Tree::Number { .. }, Value::Number(_)) => self.to_value().equals(value),
             (Tree::Bool(left), Value::Bool(right)) => left == right,
             (Tree::Null, Value::Null) => true,
             _ => false,

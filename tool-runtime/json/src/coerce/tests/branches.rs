@@ -127,3 +127,24 @@ fn coercion_stops_at_maximum_depth() {
         assert_eq!(fixes.is_empty(), depth > 5, "{depth}");
     }
 }
+
+#[test]
+fn value_equal_to_listed_value_is_unchanged() {
+    for (listed, text) in [
+        (json!(1), "1.0"),
+        (json!([1]), "[1.0]"),
+        (json!([1.0]), "[1]"),
+        (json!([[1], {"a": 2}]), r#"[[1.0],{"a":2.0}]"#),
+        (json!({"a": [1], "b": 2}), r#"{"b":2.0,"a":[1.0]}"#),
+    ] {
+        for schema in [json!({"enum": [listed]}), json!({"const": listed})] {
+            unchanged(&schema, &[text]);
+            // A branch for strings would take the value otherwise.
+            unchanged(&json!({"anyOf": [{"type": "string"}, schema]}), &[text]);
+            unchanged(&json!({"anyOf": [{"type": "array"}, schema]}), &[text]);
+        }
+    }
+    // Digits are not lost: 2^53 + 1 is no equal of 2^53.
+    let list = json!({"anyOf": [{"type": "integer"}, {"enum": [[9_007_199_254_740_992_u64]]}]});
+    changed(&list, &[("[9007199254740993]", "9007199254740993", &[OutOfArray])]);
+}

@@ -25,6 +25,11 @@ const REFERENCES: [(&str, &str); 13] = [
     ("&amp;", "&"),
 ];
 
+/// The names of the references to quotes.
+const QUOTES: [&str; 7] = ["quot;", "#34;", "#x22;", "apos;", "#39;", "#039;", "#x27;"];
+/// The number of times that a text may be HTML-escaped.
+const MAX_HTML_LAYERS: usize = 3;
+
 /// A respelled text, which is parsed in place of the original.
 pub(super) struct Respelling {
     pub(super) text: String,
@@ -73,12 +78,35 @@ impl Respelling {
     }
 }
 
-/// Reads HTML-escaped JSON: `{&quot;a&quot;: 1}`.
+/// Reads HTML-escaped JSON, escaped up to three times: `{&quot;a&quot;: 1}`, `{&amp;quot;a…`.
 fn html(text: &str) -> Option<Respelling> {
-    let has_quote = ["&quot;", "&#34;", "&#x22;"].iter().any(|quote| text.contains(quote));
-    if !has_quote || !text.contains(['{', '[']) || text.contains('"') {
+    if !text.contains(['{', '[']) || text.contains('"') {
         return None;
     }
+    let mut json = text.to_owned();
+    for _ in 0..html_layers(text).filter(|layers| *layers <= MAX_HTML_LAYERS)? {
+        json = unescaped(&json)?;
+    }
+    let fixes = vec![Fix::new(FixKind::Escaped, 0..text.len())];
+    Some(Respelling { text: json, fixes, positions: Positions::Unknown })
+}
+
+/// Returns how often a text is escaped, by the first of its quotes that is where JSON has one: at
+/// the start, or next to a bracket, a colon or a comma.
+fn html_layers(text: &str) -> Option<usize> {
+    text.match_indices('&').find_map(|(at, _)| {
+        let (before, reference) = text.split_at_checked(at)?;
+        let before = before.trim_end();
+        let name = reference.trim_start_matches('&');
+        let inner = name.trim_start_matches("amp;");
+        let is_quote = QUOTES.iter().any(|quote| inner.starts_with(quote));
+        let is_delimiter = before.is_empty() || before.ends_with(['{', '[', ':', ',']);
+        (is_quote && is_delimiter).then(|| 1 + (name.len() - inner.len()) / "amp;".len())
+    })
+}
+
+/// Returns the text without one layer of HTML escaping.
+fn unescaped(text: &str) -> Option<String> {
     let (mut json, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find('&') {
         let (before, reference) = rest.split_at_checked(at)?;
@@ -89,8 +117,7 @@ fn html(text: &str) -> Option<Respelling> {
         rest = reference.get(name.len()..)?;
     }
     json.push_str(rest);
-    let fixes = vec![Fix::new(FixKind::Escaped, 0..text.len())];
-    Some(Respelling { text: json, fixes, positions: Positions::Unknown })
+    Some(json)
 }
 
 /// Reads `\n`, `\r` and `\t` between tokens as whitespace.

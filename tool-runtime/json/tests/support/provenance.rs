@@ -5,7 +5,12 @@ use tool_json::Parsed;
 
 /// Returns a key, string or number of the value that the text does not contain.
 pub(crate) fn invented(text: &str, parsed: &Parsed) -> Option<String> {
-    let text_letters = [letters(text), letters(&without_references(text))];
+    // A reference may be escaped itself: `&amp;quot;`.
+    let once = text.replace("&amp;", "&");
+    let twice = once.replace("&amp;", "&");
+    let plain_texts = [text, &once, &twice].map(without_references);
+    let text_letters: Vec<_> =
+        plain_texts.iter().map(String::as_str).chain([text]).map(letters).collect();
     let mut words = Vec::new();
     collect(&parsed.value, &mut words);
     let is_missing = |word: &String| !text_letters.iter().any(|text| is_spelled(text, word));

@@ -196,7 +196,7 @@ fn is_in_plain_word(before: &str, after: &str) -> bool {
 /// Returns whether `raw` is prose: two of its words stand side by side, or it has nothing else.
 fn is_prose(raw: &str) -> bool {
     let (mut was_plain, mut has_other) = (false, false);
-    for word in raw.split_whitespace() {
+    for word in raw.split_whitespace().filter(|word| *word != r"\&") {
         let is_plain = is_plain_word(word);
         if is_plain && was_plain {
             return true;
@@ -208,13 +208,13 @@ fn is_prose(raw: &str) -> bool {
 }
 
 /// Returns whether `word` consists of letters and digits, apart from backslashes, from marks around
-/// it, and from hyphens and apostrophes inside.
+/// it, and from hyphens, ampersands and apostrophes inside.
 fn is_plain_word(word: &str) -> bool {
     let word: String = word.chars().filter(|c| *c != '\\').collect();
     let inner = word
         .trim_start_matches(['(', '"', '“', '‘', '\'', '`', '*', '_', '#', '$'])
         .trim_end_matches(|c: char| ".,;:!?)\"”’'`…*_%".contains(c));
-    let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '_');
+    let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '_' | '&');
     inner.starts_with(char::is_alphanumeric) && inner.chars().all(is_inside)
 }
 
@@ -242,6 +242,9 @@ mod tests {
             ("note", r"it costs \$5", Doubtful),
             ("note", r"see \(1\) now", Doubtful),
             ("note", r"100\%", Doubtful),
+            ("note", r"rock \& roll", Doubtful),
+            ("note", r"R\&D", Doubtful),
+            ("run", r"sleep.sh \& wait.sh", Kept),
             ("note", r"snake\_case and \*stars\*", Doubtful),
             ("note", r"ol\xe9 in Seville", Doubtful),
             ("note", r"a smile \u{1F600}", Doubtful),

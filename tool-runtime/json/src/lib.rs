@@ -50,11 +50,12 @@
 //!   text. The second one is removed only after a name, a date or a time.
 //! - **A template, `f"{city}"` or `` `${city}` ``; escaped bytes, `b'\xff'`.** The text that it
 //!   stands for is not known here.
-//! - **A placeholder without quotes: `<city>`, `[your city here]`, `${city}`, `TODO`.** The value
-//!   is missing.
+//! - **A placeholder without quotes: `<city>`, `[your city here]`, `${city}`, `string`, `TODO`.**
+//!   The value is missing.
 //! - **`1.234,56`, `1,234`, `1'000`; leading zeros without a schema, and `0755`, which may be
 //!   octal.** It may be one number, another, or text.
-//! - **Letters in a number, `1/3`, `10-20`.** It may be text, or an unevaluated calculation.
+//! - **Letters in a number, `1/3`, `7 // 2`, `10-20`.** It may be text, or an unevaluated
+//!   calculation.
 //! - **`NaN`, infinity.** JSON has no such number, and null is not what was written.
 //! - **A number at the end of a truncated text.** 12 may have become 1234, unless whitespace
 //!   follows it.

@@ -36,6 +36,14 @@ const OCTAL: &str =
     "this number may be octal: write it in decimal without leading zeros, or put text into quotes";
 const TEXT_BEHIND: &str = "there is text behind this number: put text into quotes";
 
+/// Returns whether what follows a number may divide it, as in `7 // 2`, rather than be a comment.
+fn is_division(after: &str) -> bool {
+    let Some(comment) = after.strip_prefix("//") else { return false };
+    let line = comment.split('\n').next().unwrap_or_default();
+    line.contains(|c: char| c.is_ascii_digit())
+        && line.chars().all(|c| c.is_ascii_digit() || " \t\r._+-*/%(),}]".contains(c))
+}
+
 impl<B: Builder> Parser<'_, '_, B> {
     /// Reads an integer directly before a JSON sign: most numbers are like this.
     fn read_plain_integer(&mut self) -> Option<B::Value> {
@@ -133,6 +141,9 @@ impl<B: Builder> Parser<'_, '_, B> {
             .is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°' | '€' | '$'));
         if begins_text && !is_line && !self.begins_member(next) {
             return refuse(TEXT_BEHIND);
+        }
+        if !is_line && is_division(self.source().rest(next)) {
+            return refuse(SUM);
         }
         Ok(value)
     }

@@ -1,14 +1,30 @@
 //! Recognizes placeholders without quotes, which stand for a value that the model left out.
 
-/// Words that stand alone for what is to be written.
-const OPEN_WORDS: [&str; 6] = ["todo", "tbd", "tba", "fixme", "xxx", "placeholder"];
+/// Words that stand alone for what is to be written, and the names of types.
+const OPEN_WORDS: [&str; 13] = [
+    "todo",
+    "tbd",
+    "tba",
+    "fixme",
+    "xxx",
+    "placeholder",
+    "string",
+    "integer",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "datetime",
+];
 
 /// Returns whether words without quotes are a placeholder: `<query>`, `${query}`, `%s`,
-/// `YOUR_QUERY`, `insert text`, `text goes here`, `TODO`, `???`.
+/// `YOUR_QUERY`, `#QUERY#`, `string`, `insert text`, `text goes here`, `TODO`, `???`.
 ///
 /// Quoted text is never one.
 pub(super) fn is_placeholder(words: &str) -> bool {
-    let is_marked = words.starts_with('<') && words.ends_with('>')
+    let has_marks = |mark| words.len() > 1 && words.starts_with(mark) && words.ends_with(mark);
+    let is_marked = words.starts_with('<')
+        || ['#', '@', '*', '_', '~', '|'].into_iter().any(has_marks)
         || words.starts_with('%')
         || words
             .strip_prefix('$')
@@ -32,6 +48,11 @@ mod tests {
             "<query>",
             "<your query here>",
             "<<query>>",
+            "<query",
+            "#query#",
+            "@query@",
+            "string",
+            "Integer",
             "${query}",
             "$query",
             "%query%",
@@ -60,6 +81,7 @@ mod tests {
             "yours",
             "@ada",
             "#fff",
+            "string theory",
             "insertion sort",
             "x",
         ] {

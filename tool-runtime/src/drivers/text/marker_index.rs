@@ -219,7 +219,13 @@ impl MarkerIndex {
     fn is_partial(&self, rest: &[u8], is_line_start: bool) -> bool {
         let words = self.words_for(rest).iter().filter(|word| is_line_start || !word.is_line_start);
         let mut words = words.map(|word| word.word.as_bytes());
-        words.any(|word| word.len() > rest.len() && word.starts_with(rest))
+        // The second byte tells most markers apart, so it is compared first.
+        let second = rest.get(1);
+        words.any(|word| {
+            word.len() > rest.len()
+                && (second.is_none() || second == word.get(1))
+                && word.starts_with(rest)
+        })
     }
 
     /// Returns the position from which on later text may complete a marker; the length of the text

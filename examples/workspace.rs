@@ -1,5 +1,5 @@
-//! Workspace tools: reads, searches and changes the files of a folder, and fetches pages, one call
-//! at a time.
+//! Workspace tools: reads, searches and changes the files of a folder, runs commands in it, and
+//! fetches pages, one call at a time.
 //!
 //! Run it with `cargo run --example workspace --features toolbox -- FOLDER --call NAME JSON`, such
 //! as `-- . --call grep '{"pattern": "fn main"}'`. It needs no key, and prints the execution of
@@ -10,7 +10,8 @@
 //! | `--call NAME JSON` | runs this call |
 //! | `--session` | runs the calls of further lines `NAME JSON` of the standard input |
 //! | `--allow-net CIDR` | lets `http_fetch` contact a network that is not public; repeatable |
-//! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff |
+//! | `--sandbox NAME` | what commands may do: `read-only`, `workspace-write` (default), `none` |
+//! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff or the command |
 
 use std::error::Error;
 use std::io::{self, BufRead, IsTerminal};
@@ -18,10 +19,10 @@ use std::io::{self, BufRead, IsTerminal};
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
-use tool_toolbox::{Files, Web};
+use tool_toolbox::{Files, Sandbox, Shell, Web};
 
-const USAGE: &str =
-    "usage: workspace FOLDER [--call NAME JSON] [--session] [--allow-net CIDR] [--yes]";
+const USAGE: &str = "usage: workspace FOLDER [--call NAME JSON] [--session] [--yes]
+    [--sandbox read-only|workspace-write|none] [--allow-net CIDR]";
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -29,8 +30,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let files = Files::open(&options.folder)?;
     let web = options.allowed_networks.iter().try_fold(Web::new(), Web::allow_net)?;
     let approver = Terminal { approves_all: options.approves_all, asks: !options.is_session };
-    let policy = Policy::new().approver(approver).previewer(files.clone()).previewer(web.clone());
-    let dispatcher = Dispatcher::new(Registry::try_from(tools![..files, ..web])?).policy(policy);
+    let shell = Shell::new(&options.folder, options.sandbox.clone());
+    match shell.check() {
+        Ok(status) => eprintln!("sandbox: {status}"),
+        Err(error) => eprintln!("{error}"),
+    }
+    let policy = Policy::new()
+        .approver(approver)
+        .previewer(files.clone())
+        .previewer(shell.clone())
+        .previewer(web.clone());
+    let tools = tools![..files, ..shell, ..web];
+    let dispatcher = Dispatcher::new(Registry::try_from(tools)?).policy(policy);
     let mut count = 0;
     let mut call = |name: &str, json: &str| {
         count += 1;
@@ -66,6 +77,7 @@ struct Options {
     allowed_networks: Vec<String>,
     is_session: bool,
     approves_all: bool,
+    sandbox: Sandbox,
 }
 
 impl Options {
@@ -77,6 +89,14 @@ impl Options {
                 "--allow-net" => options.allowed_networks.push(arguments.next()?),
                 "--session" => options.is_session = true,
                 "--yes" => options.approves_all = true,
+                "--sandbox" => {
+                    options.sandbox = match arguments.next()?.as_str() {
+                        "read-only" => Sandbox::read_only(),
+                        "workspace-write" => Sandbox::workspace_write(),
+                        "none" => Sandbox::none(),
+                        _ => return None,
+                    }
+                }
                 _ => return None,
             }
         }

@@ -9,6 +9,7 @@
 //! | `knowledge` | `Memory` | remembers facts across runs |
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
 //! | `web` | `WebSearch` | searches the web with an engine |
+//! | `shell` | `Shell` | runs commands and background processes in a sandbox (Linux) |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -24,6 +25,8 @@ mod image;
 pub mod knowledge;
 #[cfg(feature = "knowledge")]
 pub mod memory;
+#[cfg(feature = "shell")]
+mod shell;
 #[cfg(feature = "web")]
 mod web;
 #[cfg(feature = "knowledge")]
@@ -31,6 +34,8 @@ mod words;
 
 #[cfg(all(feature = "files", target_os = "linux"))]
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
+#[cfg(feature = "shell")]
+pub use shell::{Sandbox, SandboxError, SandboxStatus, Shell};
 #[cfg(feature = "web")]
 pub use web::{
     Brave, InvalidNetwork, Recency, Resolver, SearXng, SearchEngine, SearchQuery, SearchResult,

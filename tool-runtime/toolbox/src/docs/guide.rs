@@ -14,4 +14,5 @@ pages! {
     "files": workspace_tools diffs_and_undo;
     "knowledge": knowledge memory;
     "web": fetching_and_searching;
+    "shell": sandbox;
 }

@@ -1,0 +1,244 @@
+//! The command line of bubblewrap.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create, open};
+
+use super::cgroup::{Cgroup, Cgroups};
+use super::command::{Command, shell};
+use super::error::SandboxError;
+use super::git::{Part, protected_parts};
+use super::program::Program;
+use super::sandbox::{Access, Sandbox};
+use super::{filter, mounts};
+
+/// Runs in the sandbox before the command.
+const ENTRY: &str = include_str!("entry.sh");
+
+/// The most bytes of each private file system.
+const TMPFS_BYTES: &str = "268435456";
+
+/// The most bytes of a file that a command writes.
+const MAX_FILE_BYTES: u64 = 8 << 30;
+
+/// Options for what a sandbox unshares and drops. `--unshare-all` would only try.
+const NAMESPACES: [&str; 11] = [
+    "--unshare-user",
+    "--disable-userns",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+];
+
+/// The environment of a command, before that of the program.
+const ENVIRONMENT: [(&str, &str); 4] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"),
+    ("HOME", "/tmp"),
+    ("LANG", "C.UTF-8"),
+    ("TERM", "dumb"),
+];
+
+/// Sandboxes of one workspace by bubblewrap.
+#[derive(Debug)]
+pub(super) struct Bubblewrap {
+    program: Program,
+    workspace: PathBuf,
+    root: OwnedFd,
+    sandbox: Sandbox,
+    /// The paths that the program lets commands read: without links, and in the sandbox.
+    readable: Vec<(PathBuf, PathBuf)>,
+    filter: Vec<u8>,
+    cgroups: Option<Cgroups>,
+}
+
+/// A process that is ready to be started, by the thread that holds this.
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) process: Process,
+    pub(super) cgroup: Option<Cgroup>,
+    /// Open until the process has started. It is inherited, so it must not live longer.
+    _filter: File,
+}
+
+impl Bubblewrap {
+    /// Finds out whether this machine can enforce the sandbox, by running a command in it.
+    pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
+        if let Some(reason) = mounts::refusal(&workspace) {
+            return Err(SandboxError::new(reason));
+        }
+        let program = Program::find(&workspace).map_err(SandboxError::new)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let root = open(&workspace, flags, Mode::empty()).map_err(|error| {
+            SandboxError::new(format!("{} can't be opened: {error}", workspace.display()))
+        })?;
+        let filter = filter::bytes().map_err(SandboxError::new)?;
+        let cgroups = Cgroups::find();
+        let readable = mounts::readable(&sandbox.readable, &workspace);
+        let bubblewrap = Self { program, workspace, root, sandbox, readable, filter, cgroups };
+        bubblewrap.probe()?;
+        Ok(bubblewrap)
+    }
+
+    fn probe(&self) -> Result<(), SandboxError> {
+        let failed = |reason: String| SandboxError::new(reason.trim().replace('\n', "; "));
+        let probe = Command::Argv(vec!["true".to_owned()]);
+        let mut launch = self.launch(&probe).map_err(|error| failed(error.to_string()))?;
+        let output = launch.process.stdin(Stdio::null()).output();
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        Err(failed(format!("{error} ({})", output.status)))
+    }
+
+    /// Returns what enforces the sandbox.
+    pub(super) fn name(&self) -> String {
+        format!("bubblewrap {}", self.program.version)
+    }
+
+    /// Returns what this machine can't enforce.
+    pub(super) fn not_enforced(&self) -> Vec<String> {
+        if self.cgroups.is_some() {
+            return Vec::new();
+        }
+        let mut missing = vec!["the memory of all processes together (no writable cgroup v2)"];
+        if rustix::process::geteuid().is_root() {
+            missing.push("the number of processes (root, and no writable cgroup v2)");
+        }
+        if prlimit().is_none() {
+            missing.push("the memory and the number of processes (no prlimit)");
+        }
+        missing.into_iter().map(Into::into).collect()
+    }
+
+    /// Prepares a process that runs a command. The calling thread must start it at once, and live
+    /// as long as it is to run: bubblewrap ends with the thread that started it.
+    pub(super) fn launch(&self, command: &Command) -> io::Result<Launch> {
+        let parts = self.parts()?;
+        let filter = inheritable_file(&self.filter)?;
+        let cgroup = match &self.cgroups {
+            Some(cgroups) => Some(cgroups.create(self.sandbox.memory, self.sandbox.processes)?),
+            None => None,
+        };
+        let mut process = match &cgroup {
+            Some(cgroup) => cgroup.enter(&self.program.path),
+            None => Process::new(&self.program.path),
+        };
+        // The first process of the sandbox shows the environment that bubblewrap was started with.
+        process.env_clear().current_dir("/");
+        process.arg("--seccomp").arg(filter.as_raw_fd().to_string());
+        process.args(NAMESPACES).args(self.environment()).args(mounts::system());
+        process.args(["--proc", "/proc", "--dev", "/dev"]);
+        for path in ["/dev/shm", "/tmp"] {
+            process.args(["--size", TMPFS_BYTES, "--tmpfs", path]);
+        }
+        for (source, path) in &self.readable {
+            process.arg("--ro-bind").arg(source).arg(path);
+        }
+        for part in &parts {
+            let option = if part.is_writable { "--bind" } else { "--ro-bind" };
+            process.arg(option).arg(&part.path).arg(&part.path);
+        }
+        for path in ["/", "/proc", "/dev"] {
+            process.args(["--remount-ro", path]);
+        }
+        process.arg("--chdir").arg(&self.workspace).arg("--");
+        process.args(limits(&self.sandbox));
+        process.args([shell(), "-c", ENTRY, "entry"]).args(parts.iter().flat_map(check));
+        process.arg("--").args(command.argv());
+        Ok(Launch { process, cgroup, _filter: filter })
+    }
+
+    /// Returns the workspace, and what of it is protected.
+    fn parts(&self) -> io::Result<Vec<Part>> {
+        let is_writable = self.sandbox.access == Access::WorkspaceWrite;
+        let mut parts = vec![Part::of(self.workspace.clone(), &self.root, is_writable)?];
+        if is_writable {
+            let protected = protected_parts(&self.root, &self.workspace);
+            parts.extend(protected.map_err(io::Error::other)?);
+        }
+        Ok(parts)
+    }
+
+    fn environment(&self) -> Vec<&str> {
+        let of_program = self.sandbox.env.iter().map(|(name, value)| (&**name, &**value));
+        let variables = ENVIRONMENT.into_iter().chain(of_program);
+        let options = variables.flat_map(|(name, value)| ["--setenv", name, value]);
+        std::iter::once("--clearenv").chain(options).collect()
+    }
+}
+
+fn prlimit() -> Option<&'static str> {
+    ["/usr/bin/prlimit", "/bin/prlimit"].into_iter().find(|path| Path::new(path).exists())
+}
+
+/// Returns the words before a command that limit each of its processes.
+fn limits(sandbox: &Sandbox) -> Vec<String> {
+    let Some(prlimit) = prlimit() else { return Vec::new() };
+    let (memory, processes) = (sandbox.memory, sandbox.processes);
+    vec![
+        prlimit.to_owned(),
+        format!("--data={memory}"),
+        format!("--nproc={processes}"),
+        format!("--fsize={MAX_FILE_BYTES}"),
+        "--core=0".to_owned(),
+        "--".to_owned(),
+    ]
+}
+
+/// Returns the words with which `entry.sh` checks a mount.
+fn check(part: &Part) -> [OsString; 3] {
+    let mut entry = escaped(part.path.as_os_str());
+    entry.push(if part.is_writable { " rw" } else { " ro" });
+    [part.path.clone().into(), part.identity.clone().into(), entry]
+}
+
+/// Escapes a path as the kernel does in the table of mounts.
+fn escaped(path: &OsStr) -> OsString {
+    let mut escaped = Vec::new();
+    for &byte in path.as_bytes() {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\\' => escaped.extend(format!("\\{byte:03o}").bytes()),
+            _ => escaped.push(byte),
+        }
+    }
+    OsString::from_vec(escaped)
+}
+
+/// Returns a file in memory that a process inherits and no process can change.
+fn inheritable_file(bytes: &[u8]) -> io::Result<File> {
+    let file = memfd_create("filter", MemfdFlags::ALLOW_SEALING)?;
+    let mut file = File::from(file);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
+    )?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::escaped;
+
+    #[test]
+    fn paths_are_escaped_like_those_of_mounts() {
+        assert_eq!(escaped(OsStr::new("/a b\\c\n\té")), OsStr::new(r"/a\040b\134c\012\011é"));
+    }
+}

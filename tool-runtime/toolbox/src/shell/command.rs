@@ -1,0 +1,116 @@
+//! The command that a model sends.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use tool_runtime::ToolError;
+
+use super::error::failed;
+
+/// The most bytes of a command. The system has a limit too, with a less helpful error.
+const MAX_LEN: usize = 100_000;
+
+/// A command line for a shell, or a program with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) enum Command {
+    Line(String),
+    Argv(Vec<String>),
+}
+
+impl Command {
+    /// Creates a command of the two arguments, of which exactly one is given.
+    pub(super) fn new(
+        command: Option<String>,
+        argv: Option<Vec<String>>,
+    ) -> Result<Self, ToolError> {
+        let command = match (command, argv) {
+            (Some(line), None) => Self::Line(line),
+            (None, Some(argv)) => Self::Argv(argv),
+            _ => return Err(failed("Send either `command` or `argv`.")),
+        };
+        let words = command.words();
+        if words.first().is_none_or(|word| word.trim().is_empty()) {
+            return Err(failed("The command is empty."));
+        }
+        if words.iter().any(|word| word.contains('\0')) {
+            return Err(failed("The command contains a NUL character."));
+        }
+        if words.iter().map(|word| word.len()).sum::<usize>() > MAX_LEN {
+            let text = format!("The command has more than {MAX_LEN} bytes: write it to a file.");
+            return Err(failed(text));
+        }
+        Ok(command)
+    }
+
+    fn words(&self) -> &[String] {
+        match self {
+            Self::Line(line) => std::slice::from_ref(line),
+            Self::Argv(argv) => argv,
+        }
+    }
+
+    /// Returns the words that run the command.
+    pub(super) fn argv(&self) -> Vec<String> {
+        match self {
+            Self::Line(line) => vec![shell().to_owned(), "-c".to_owned(), line.clone()],
+            Self::Argv(argv) => argv.clone(),
+        }
+    }
+
+    /// Returns the command as a person would type it.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Line(line) => line.clone(),
+            Self::Argv(argv) => argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// Returns the shell that runs command lines. It is at the same path in a sandbox.
+pub(super) fn shell() -> &'static str {
+    let known = ["/bin/bash", "/usr/bin/bash"];
+    known.into_iter().find(|path| Path::new(path).exists()).unwrap_or("/bin/sh")
+}
+
+/// Quotes a word for a shell, unless it needs no quotes.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Command;
+
+    #[test]
+    fn text_shows_the_words_of_a_command() {
+        let argv = |words: &[&str]| Command::Argv(words.iter().map(|it| (*it).into()).collect());
+        for (command, expected) in [
+            (Command::Line("echo $HOME | wc".into()), "echo $HOME | wc"),
+            (argv(&["ls", "-l", "a b"]), "ls -l 'a b'"),
+            (argv(&["echo", "it's", "", "$x"]), r"echo 'it'\''s' '' '$x'"),
+        ] {
+            assert_eq!(command.text(), expected);
+        }
+    }
+
+    #[test]
+    fn command_has_exactly_one_form() {
+        let line = || Some("ls".to_owned());
+        let argv = || Some(vec!["ls".to_owned()]);
+        assert!(Command::new(line(), None).is_ok() && Command::new(None, argv()).is_ok());
+        for (command, argv) in [
+            (line(), argv()),
+            (None, None),
+            (Some("  ".into()), None),
+            (Some("a\0b".into()), None),
+            (Some("x".repeat(100_001)), None),
+            (None, Some(Vec::new())),
+        ] {
+            assert!(Command::new(command, argv).is_err());
+        }
+    }
+}

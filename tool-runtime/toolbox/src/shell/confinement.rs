@@ -1,0 +1,103 @@
+//! Runs commands on this machine, by bubblewrap or without a sandbox.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::sync::Arc;
+
+use tool_runtime::process::{ChildProcess, ProcessBuilder};
+
+use super::cgroup::Cgroup;
+use super::command::Command;
+use super::error::SandboxError;
+use super::sandbox::{Access, Sandbox};
+use super::spawner;
+use super::status::SandboxStatus;
+
+#[cfg(target_os = "linux")]
+use super::bubblewrap::Bubblewrap;
+
+/// A sandbox that this machine can enforce, of one workspace.
+#[derive(Clone, Debug)]
+pub(super) struct Confinement {
+    status: Arc<SandboxStatus>,
+    launcher: Arc<Launcher>,
+}
+
+#[derive(Debug)]
+enum Launcher {
+    Unconfined {
+        workspace: PathBuf,
+        env: Vec<(String, String)>,
+    },
+    #[cfg(target_os = "linux")]
+    Bubblewrap(Bubblewrap),
+}
+
+/// A running command.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) child: ChildProcess,
+    /// Removed after the child has ended.
+    _cgroup: Option<Cgroup>,
+}
+
+impl Confinement {
+    pub(super) fn new(folder: &Path, sandbox: Sandbox) -> Result<Self, SandboxError> {
+        let workspace = folder.canonicalize().and_then(|folder| {
+            if folder.is_dir() { Ok(folder) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        });
+        let workspace = workspace.map_err(|error| {
+            SandboxError::new(format!("{} can't be opened: {error}", folder.display()))
+        })?;
+        let mut status =
+            SandboxStatus { sandbox: sandbox.name(), enforced_by: None, not_enforced: Vec::new() };
+        let launcher = match sandbox.access {
+            Access::Unconfined if cfg!(unix) => {
+                Launcher::Unconfined { workspace, env: sandbox.env }
+            }
+            #[cfg(target_os = "linux")]
+            Access::ReadOnly | Access::WorkspaceWrite => {
+                let bubblewrap = Bubblewrap::new(workspace, sandbox)?;
+                status.enforced_by = Some(bubblewrap.name());
+                status.not_enforced = bubblewrap.not_enforced();
+                Launcher::Bubblewrap(bubblewrap)
+            }
+            _ => {
+                let system = std::env::consts::OS;
+                return Err(SandboxError::new(format!("no sandbox is implemented for {system}")));
+            }
+        };
+        Ok(Self { status: Arc::new(status), launcher: Arc::new(launcher) })
+    }
+
+    pub(super) fn status(&self) -> &SandboxStatus {
+        &self.status
+    }
+
+    /// Starts a command. The standard error of the child carries errors of the sandbox only.
+    pub(super) async fn start(&self, command: Command) -> io::Result<Running> {
+        let launcher = Arc::clone(&self.launcher);
+        spawner::run(move || launcher.start(&command)).await?
+    }
+}
+
+impl Launcher {
+    fn start(&self, command: &Command) -> io::Result<Running> {
+        match self {
+            Self::Unconfined { workspace, env } => {
+                let mut process = Process::new("/bin/sh");
+                process.args(["-c", r#"exec "$@" 2>&1"#, "sh"]).args(command.argv());
+                let variables = env.iter().map(|(name, value)| (name, value));
+                process.envs(variables).current_dir(workspace);
+                Ok(Running { child: ProcessBuilder::from(process).spawn()?, _cgroup: None })
+            }
+            #[cfg(target_os = "linux")]
+            Self::Bubblewrap(bubblewrap) => {
+                let launch = bubblewrap.launch(command)?;
+                let child = ProcessBuilder::from(launch.process).spawn()?;
+                Ok(Running { child, _cgroup: launch.cgroup })
+            }
+        }
+    }
+}

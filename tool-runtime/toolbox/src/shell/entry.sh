@@ -1,0 +1,27 @@
+# Runs in the sandbox before the command: entry CHECK... -- COMMAND...
+# What it prints to the standard error is an error of the sandbox, not of the command.
+fail() {
+    echo "sandbox: $1" >&2
+    exit 125
+}
+# The program may have put a folder of the workspace on PATH.
+trusted=/usr/bin:/bin:/usr/local/bin
+# A check is a path, its device and inode, and its entry in the table of mounts.
+mounts=$(PATH=$trusted cat /proc/self/mountinfo) || fail "the mounts can't be read"
+while [ "$1" != -- ]; do
+    [ "$(PATH=$trusted stat -c %d:%i -- "$1" 2>/dev/null)" = "$2" ] || fail "$1 was replaced"
+    case $mounts in
+        *" $3,"* | *" $3 "*) ;;
+        *) fail "$1 was moved" ;;
+    esac
+    shift 3
+done
+shift
+# Files that the program has opened without close-on-exec. Other shells read one digit only.
+for fd in /proc/self/fd/*; do
+    fd=${fd##*/}
+    if [ "$fd" -gt 2 ] && { [ "$fd" -lt 10 ] || [ -n "$BASH_VERSION" ]; }; then
+        eval "exec $fd>&-"
+    fi
+done
+exec "$@" 2>&1

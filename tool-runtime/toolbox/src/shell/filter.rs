@@ -1,0 +1,158 @@
+//! The system calls that a sandboxed command may not use.
+//!
+//! The filter allows what it does not name. It refuses what leads out of the namespaces, reaches
+//! parts of the kernel that programs don't need, or leaves something behind that has effects
+//! outside: sockets to other processes, files that are setuid.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch,
+};
+
+/// The address families of sockets that may be created. Those of the internet reach the network
+/// of the sandbox, which is empty; that of netlink is used to look up names.
+const FAMILIES: [u64; 3] = [libc::AF_INET as u64, libc::AF_INET6 as u64, libc::AF_NETLINK as u64];
+
+/// Bit of the numbers by which x86-64 calls are made for 32-bit pointers. The kernel may accept it.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+/// Refused with all arguments.
+const REFUSED: [i64; 41] = [
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    // Its mode is behind a pointer, where the filter can't read it. Programs fall back to `openat`.
+    libc::SYS_openat2,
+];
+
+/// Bits of the mode of a file that let it run with the rights of its owner or group.
+const SET_ID_BITS: [u64; 2] = [0o4000, 0o2000];
+
+/// The bits of flags with which a call creates a file: `O_CREAT`, and that of `O_TMPFILE`.
+const CREATE_BITS: [u64; 2] = [libc::O_CREAT as u64, 0o20_000_000];
+
+/// Returns the filter as the bytes that the kernel loads.
+pub(super) fn bytes() -> Result<Vec<u8>, String> {
+    let program = program().map_err(|error| format!("the filter can't be built: {error}"))?;
+    let instructions = program.iter().flat_map(|instruction| {
+        let [code_low, code_high] = instruction.code.to_ne_bytes();
+        let [a, b, c, d] = instruction.k.to_ne_bytes();
+        [code_low, code_high, instruction.jt, instruction.jf, a, b, c, d]
+    });
+    Ok(instructions.collect())
+}
+
+/// Returns the filter.
+pub(super) fn program() -> Result<BpfProgram, BackendError> {
+    let mut rules = BTreeMap::new();
+    for number in REFUSED {
+        rules.insert(number, Vec::new());
+    }
+    rules.insert(libc::SYS_socket, vec![other_family()?]);
+    // A datagram socket of a pair can be connected to the socket of another process.
+    let pair = |kind: i32| rule(&[(1, 0xf, kind as u64)]);
+    rules.insert(libc::SYS_socketpair, vec![pair(libc::SOCK_DGRAM)?, pair(libc::SOCK_RAW)?]);
+    // The argument that is the mode.
+    let mut modes = vec![
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (libc::SYS_fchmodat2, 2),
+        (libc::SYS_mkdirat, 2),
+        (libc::SYS_mknodat, 2),
+    ];
+    let mut opens = vec![(libc::SYS_openat, 2)];
+    #[cfg(target_arch = "x86_64")]
+    {
+        modes.extend([(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mkdir, 1)]);
+        modes.push((libc::SYS_mknod, 1));
+        opens.push((libc::SYS_open, 1));
+    }
+    for (number, mode) in modes {
+        let set_id = SET_ID_BITS.map(|bit| rule(&[(mode, bit, bit)]));
+        rules.insert(number, set_id.into_iter().collect::<Result<_, _>>()?);
+    }
+    for (number, flags) in opens {
+        // Without these flags, the mode is not an argument and may be anything.
+        let set_id = CREATE_BITS.into_iter().flat_map(|create| {
+            SET_ID_BITS.map(|bit| rule(&[(flags, create, create), (flags + 1, bit, bit)]))
+        });
+        rules.insert(number, set_id.collect::<Result<_, _>>()?);
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        let twice: Vec<_> =
+            rules.iter().map(|(number, chain)| (number | X32, chain.clone())).collect();
+        rules.extend(twice);
+    }
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let refuse = SeccompAction::Errno(libc::EPERM as u32);
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
+}
+
+/// Returns a rule that holds if all masked arguments have these values: argument, mask, value.
+fn rule(conditions: &[(u8, u64, u64)]) -> Result<SeccompRule, BackendError> {
+    let conditions = conditions.iter().map(|&(argument, mask, value)| {
+        let operator = SeccompCmpOp::MaskedEq(mask);
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+    });
+    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+}
+
+/// Returns a rule that holds for a socket of any other than the allowed families.
+fn other_family() -> Result<SeccompRule, BackendError> {
+    let conditions = FAMILIES
+        .map(|family| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family));
+    SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn filter_fits_into_the_kernel() {
+        let bytes = bytes().unwrap();
+        assert_eq!(bytes.len() % 8, 0);
+        assert!(bytes.len() > 8 * 100 && bytes.len() <= 8 * 4096, "{}", bytes.len());
+    }
+}

@@ -1,0 +1,147 @@
+//! The parts of a git repository that commands must not change: hooks and settings run programs
+//! with the rights of the person who uses git next.
+//!
+//! A mount protects each part. The folder `.git` is mounted separately, so that it can't be renamed
+//! and replaced. The mounts are made by path, which a background process may change meanwhile; so
+//! the identity of each part is taken from the open folder without following links, and checked in
+//! the sandbox before the command starts.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
+use rustix::io::Errno;
+
+/// A file or folder, with its place in the sandbox and its identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    pub(super) identity: String,
+    pub(super) is_writable: bool,
+}
+
+impl Part {
+    /// Returns the open file or folder as a part.
+    pub(super) fn of(path: PathBuf, file: &OwnedFd, is_writable: bool) -> Result<Self, Errno> {
+        let stat = fstat(file)?;
+        Ok(Self { path, identity: format!("{}:{}", stat.st_dev, stat.st_ino), is_writable })
+    }
+}
+
+/// Returns the parts to mount, outer ones first; none if the workspace is not a repository.
+/// Missing hooks and settings are created, because a mount needs something to be mounted on.
+pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Part>, String> {
+    let failed = |name: &str, error: Errno| match error {
+        Errno::LOOP => format!("`{name}` of the workspace is a link, which can't be protected"),
+        error => format!("`{name}` of the workspace can't be protected: {error}"),
+    };
+    let git = match resolve(root, ".git") {
+        Ok(git) => git,
+        Err(Errno::NOENT) => return Ok(Vec::new()),
+        Err(error) => return Err(failed(".git", error)),
+    };
+    let part = |name: &str, file: &OwnedFd, is_writable| {
+        Part::of(workspace.join(name), file, is_writable).map_err(|error| failed(name, error))
+    };
+    let is_folder =
+        fstat(&git).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+    let mut parts = vec![part(".git", &git, is_folder)?];
+    if !is_folder {
+        // A worktree or a submodule: a file with the path of the repository.
+        return Ok(parts);
+    }
+    for (name, create) in [
+        ("hooks", Some(create_folder as fn(&OwnedFd, &str) -> Result<(), Errno>)),
+        ("config", Some(create_file)),
+        ("config.worktree", None),
+        ("modules", None),
+    ] {
+        let full_name = format!(".git/{name}");
+        let file = match (resolve(&git, name), create) {
+            (Err(Errno::NOENT), None) => continue,
+            (Err(Errno::NOENT), Some(create)) => {
+                let created = create(&git, name).and_then(|()| resolve(&git, name));
+                created.map_err(|error| failed(&full_name, error))?
+            }
+            (file, _) => file.map_err(|error| failed(&full_name, error))?,
+        };
+        parts.push(part(&full_name, &file, false)?);
+    }
+    Ok(parts)
+}
+
+/// Opens an entry of a folder without following a link.
+fn resolve(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    // The entry itself may be a link, which `NO_SYMLINKS` lets `O_PATH | O_NOFOLLOW` open.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let confined = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(folder, name, flags, Mode::empty(), confined)
+}
+
+fn create_folder(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+    mkdirat(folder, name, Mode::from_raw_mode(0o755))
+}
+
+fn create_file(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(folder, name, flags, Mode::from_raw_mode(0o644)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use rustix::fs::{Mode, OFlags, open};
+
+    use super::protected_parts;
+
+    fn parts_of(name: &str, prepare: impl Fn(&Path)) -> Result<Vec<(String, bool)>, String> {
+        let folder = std::env::temp_dir().join(format!("git-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        prepare(&folder);
+        let root = open(&folder, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let parts = protected_parts(&root, Path::new("/w")).map(|parts| {
+            let name = |path: &Path| path.strip_prefix("/w").unwrap().display().to_string();
+            parts.iter().map(|part| (name(&part.path), part.is_writable)).collect()
+        });
+        fs::remove_dir_all(folder).unwrap();
+        parts
+    }
+
+    #[test]
+    fn hooks_and_settings_of_a_repository_are_read_only() {
+        assert_eq!(parts_of("none", |_| ()).unwrap(), []);
+        let repository = |folder: &Path| {
+            fs::create_dir(folder.join(".git")).unwrap();
+            fs::create_dir(folder.join(".git/modules")).unwrap();
+        };
+        let expected = [
+            (".git".to_owned(), true),
+            (".git/hooks".to_owned(), false),
+            (".git/config".to_owned(), false),
+            (".git/modules".to_owned(), false),
+        ];
+        assert_eq!(parts_of("folder", repository).unwrap(), expected);
+        let worktree = |folder: &Path| fs::write(folder.join(".git"), "gitdir: /x").unwrap();
+        assert_eq!(parts_of("file", worktree).unwrap(), [(".git".to_owned(), false)]);
+    }
+
+    #[test]
+    fn links_are_refused() {
+        let git = |folder: &Path| symlink("/etc", folder.join(".git")).unwrap();
+        assert!(parts_of("link", git).unwrap_err().contains("`.git` of the workspace is a link"));
+        for name in ["hooks", "config", "modules"] {
+            let inner = |folder: &Path| {
+                fs::create_dir(folder.join(".git")).unwrap();
+                symlink("/etc", folder.join(".git").join(name)).unwrap();
+            };
+            let error = parts_of(name, inner).unwrap_err();
+            assert!(
+                error.contains(&format!("`.git/{name}` of the workspace is a link")),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The parts of the machine that a sandbox shows: installed programs, and the few files of `/etc`
+//! that they need. Everything else is hidden.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders that are links to folders below `/usr` on most systems.
+const USR_LINKS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// Readable by every user, and without keys: `/etc/ssl/private` is not part of it.
+const FILES: [&str; 17] = [
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/terminfo",
+    "/etc/os-release",
+    "/nix/store",
+];
+
+/// The folders that a workspace must not contain, because a sandbox mounts over them.
+const MOUNTED: [&str; 6] = ["/usr", "/etc", "/proc", "/dev", "/sys", "/run"];
+
+/// Returns the options that mount the installed programs.
+pub(super) fn system() -> Vec<OsString> {
+    let mut options: Vec<OsString> = ["--ro-bind", "/usr", "/usr"].map(Into::into).into();
+    for path in USR_LINKS {
+        match (fs::read_link(path), Path::new(path).is_dir()) {
+            (Ok(target), _) => options.extend(["--symlink".into(), target.into(), path.into()]),
+            (Err(_), true) => options.extend(["--ro-bind", path, path].map(Into::into)),
+            (Err(_), false) => {}
+        }
+    }
+    for path in FILES {
+        options.extend(["--ro-bind-try", path, path].map(Into::into));
+    }
+    options
+}
+
+/// Returns the paths that exist, each without links and as it was given. Those in the workspace are
+/// left out: commands can read it anyway, and a link there may lead anywhere.
+pub(super) fn readable(paths: &[PathBuf], workspace: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let resolved = paths
+        .iter()
+        .filter_map(|path| Some((path.canonicalize().ok()?, std::path::absolute(path).ok()?)));
+    resolved.filter(|(_, path)| !path.starts_with(workspace)).collect()
+}
+
+/// Returns why a folder can't be a workspace, if it can't.
+pub(super) fn refusal(workspace: &Path) -> Option<String> {
+    let workspace_text = workspace.display();
+    if MOUNTED.iter().any(|path| Path::new(path).starts_with(workspace)) {
+        return Some(format!("the workspace {workspace_text} contains folders of the system"));
+    }
+    let is_virtual = ["/proc", "/dev", "/sys"].iter().any(|path| workspace.starts_with(path));
+    is_virtual.then(|| format!("the workspace {workspace_text} is not in a file system for data"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::refusal;
+
+    #[test]
+    fn workspace_contains_no_folder_of_the_system() {
+        for (path, is_refused) in [
+            ("/", true),
+            ("/usr", true),
+            ("/etc", true),
+            ("/proc/1/root", true),
+            ("/dev/shm", true),
+            ("/usr/src/app", false),
+            ("/home/ada/project", false),
+            ("/tmp", false),
+        ] {
+            assert_eq!(refusal(Path::new(path)).is_some(), is_refused, "{path}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Finds the program that makes sandboxes.
+
+use std::env;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The first version with `--disable-userns`.
+const MIN_VERSION: (u32, u32) = (0, 8);
+
+/// The bubblewrap that runs commands.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) path: PathBuf,
+    pub(super) version: String,
+}
+
+impl Program {
+    /// Finds `bwrap` on `PATH`, outside of the workspace.
+    pub(super) fn find(workspace: &Path) -> Result<Self, String> {
+        let variable = env::var_os("PATH").unwrap_or_default();
+        let folders = env::split_paths(&variable).filter(|folder| folder.is_absolute());
+        let mut refused = None;
+        for candidate in folders.map(|folder| folder.join("bwrap")) {
+            let Ok(path) = candidate.canonicalize() else { continue };
+            let Ok(metadata) = path.metadata() else { continue };
+            match refusal(&path, &metadata, workspace) {
+                Some(reason) => refused = refused.or(Some(reason)),
+                None => return Self::with_version(path),
+            }
+        }
+        Err(refused.unwrap_or_else(|| "bubblewrap (bwrap) is not on PATH".to_owned()))
+    }
+
+    fn with_version(path: PathBuf) -> Result<Self, String> {
+        let output = Command::new(&path).arg("--version").env_clear().output();
+        let output = output.map_err(|error| format!("{} can't run: {error}", path.display()))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.split_whitespace().last().unwrap_or_default().to_owned();
+        match parse_version(&version) {
+            Some(number) if number >= MIN_VERSION => Ok(Self { path, version }),
+            _ => {
+                let path = path.display();
+                Err(format!("{path} is bubblewrap {version:?}; 0.8 or later is required"))
+            }
+        }
+    }
+}
+
+/// Returns the major and the minor number.
+fn parse_version(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Returns why a program must not be used, if it must not.
+fn refusal(path: &Path, metadata: &Metadata, workspace: &Path) -> Option<String> {
+    let (mode, owner) = (metadata.permissions().mode(), metadata.uid());
+    let path_text = path.display();
+    let own_id = rustix::process::geteuid().as_raw();
+    let reason = if path.starts_with(workspace) {
+        "is in the workspace"
+    } else if !metadata.is_file() || mode & 0o111 == 0 {
+        "is not a program"
+    } else if mode & 0o6000 != 0 {
+        "is setuid, which has had security holes"
+    } else if has_capabilities(path) {
+        "has file capabilities, which have had security holes"
+    } else if mode & 0o022 != 0 || (owner != 0 && owner != own_id) {
+        "can be changed by other users"
+    } else {
+        return None;
+    };
+    Some(format!("{path_text} {reason}"))
+}
+
+fn has_capabilities(path: &Path) -> bool {
+    let mut value = [0; 64];
+    rustix::fs::getxattr(path, "security.capability", &mut value).is_ok_and(|len| len > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
+    use super::{MIN_VERSION, parse_version, refusal};
+
+    #[test]
+    fn versions_before_0_8_are_too_old() {
+        for (version, is_enough) in [
+            ("0.8.0", true),
+            ("0.11.2", true),
+            ("1.0", true),
+            ("0.6.1", false),
+            ("", false),
+            ("x.y", false),
+        ] {
+            let number = parse_version(version);
+            assert_eq!(number.is_some_and(|it| it >= MIN_VERSION), is_enough, "{version}");
+        }
+    }
+
+    #[test]
+    fn program_that_others_control_is_refused() {
+        let folder = std::env::temp_dir().join(format!("bwrap-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("bwrap");
+        fs::write(&path, "").unwrap();
+        for (mode, workspace, expected) in [
+            (0o755, "/nowhere", None),
+            (0o755, folder.to_str().unwrap(), Some("is in the workspace")),
+            (0o644, "/nowhere", Some("is not a program")),
+            (0o4755, "/nowhere", Some("is setuid")),
+            (0o2755, "/nowhere", Some("is setuid")),
+            (0o775, "/nowhere", Some("can be changed by other users")),
+        ] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let refusal = refusal(&path, &path.metadata().unwrap(), Path::new(workspace));
+            match expected {
+                None => assert_eq!(refusal, None),
+                Some(text) => assert!(refusal.unwrap().contains(text)),
+            }
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

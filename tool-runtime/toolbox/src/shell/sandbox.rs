@@ -1,0 +1,147 @@
+//! The rights that a program gives to commands.
+
+use std::path::PathBuf;
+
+/// The default limit of memory, in bytes.
+const MEMORY: u64 = 4 << 30;
+
+/// The default limit of processes and threads.
+const PROCESSES: u32 = 512;
+
+/// The rights of the commands of a [`Shell`](crate::Shell).
+///
+/// | | reads | writes | network, other processes |
+/// |---|---|---|---|
+/// | [`read_only`](Self::read_only) | the workspace and installed programs | a private `/tmp` | no |
+/// | [`workspace_write`](Self::workspace_write), the default | the same | the workspace and a private `/tmp` | no |
+/// | [`none`](Self::none) | all that the program may | all that the program may | yes |
+///
+/// The first two run commands by bubblewrap (`bwrap` on `PATH`, version 0.8 or later, not setuid)
+/// with namespaces and a filter of system calls. They hide home folders, the environment of the
+/// program and `/etc` except for a few files.
+///
+/// ```
+/// use tool_toolbox::{Sandbox, Shell};
+///
+/// let sandbox = Sandbox::workspace_write().env("CARGO_TERM_COLOR", "never").memory(1 << 30);
+/// let shell = Shell::new(".", sandbox);
+/// # drop(shell);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Sandbox {
+    pub(super) access: Access,
+    pub(super) readable: Vec<PathBuf>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) memory: u64,
+    pub(super) processes: u32,
+}
+
+/// The parts that commands may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    ReadOnly,
+    WorkspaceWrite,
+    Unconfined,
+}
+
+impl Sandbox {
+    fn new(access: Access) -> Self {
+        Self { access, readable: Vec::new(), env: Vec::new(), memory: MEMORY, processes: PROCESSES }
+    }
+
+    /// Lets commands read the workspace, and write to a private `/tmp` only.
+    ///
+    /// ```
+    /// use tool_toolbox::Sandbox;
+    ///
+    /// assert_ne!(Sandbox::read_only(), Sandbox::default());
+    /// ```
+    pub fn read_only() -> Self {
+        Self::new(Access::ReadOnly)
+    }
+
+    /// Lets commands write to the workspace, except for `.git/hooks` and `.git/config`, and to a
+    /// private `/tmp`. This is the default.
+    ///
+    /// ```
+    /// use tool_toolbox::Sandbox;
+    ///
+    /// assert_eq!(Sandbox::workspace_write(), Sandbox::default());
+    /// ```
+    pub fn workspace_write() -> Self {
+        Self::new(Access::WorkspaceWrite)
+    }
+
+    /// Runs commands without a sandbox, with all rights and the environment of the program.
+    ///
+    /// Approvals, the results and effects of calls, and [`Shell::check`](crate::Shell::check) show
+    /// it.
+    ///
+    /// ```
+    /// use tool_toolbox::{Sandbox, Shell};
+    ///
+    /// # if cfg!(not(unix)) { return Ok(()) }
+    /// assert!(!Shell::new(".", Sandbox::none()).check()?.is_confined());
+    /// # Ok::<(), tool_toolbox::SandboxError>(())
+    /// ```
+    pub fn none() -> Self {
+        Self::new(Access::Unconfined)
+    }
+
+    /// Lets commands also read a file or folder outside of the workspace, such as a toolchain below
+    /// the home folder. A path that does not exist is ignored.
+    ///
+    /// ```
+    /// use tool_toolbox::Sandbox;
+    ///
+    /// let sandbox = Sandbox::workspace_write()
+    ///     .readable("/opt/toolchain")
+    ///     .env("PATH", "/opt/toolchain/bin:/usr/bin");
+    /// # drop(sandbox);
+    /// ```
+    pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
+        self.readable.push(path.into());
+        self
+    }
+
+    /// Sets an environment variable for commands. A sandboxed command has `PATH`, `HOME`, `LANG`,
+    /// `TERM` and those that are set here.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Limits the memory of a command with all processes that it starts. Default: 4 GiB.
+    ///
+    /// This takes a writable cgroup v2. Without one, the limit applies to the data of each process,
+    /// and the [status](crate::SandboxStatus::not_enforced) says so.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Limits the processes and threads of a command. Default: 512.
+    ///
+    /// If the program runs as root, this takes a writable cgroup v2. Without one, the
+    /// [status](crate::SandboxStatus::not_enforced) says that it is not enforced.
+    pub fn processes(mut self, count: u32) -> Self {
+        self.processes = count;
+        self
+    }
+
+    /// Returns the name of what is allowed, as it appears in approvals and results.
+    pub(super) fn name(&self) -> &'static str {
+        match self.access {
+            Access::ReadOnly => "read-only",
+            Access::WorkspaceWrite => "workspace-write",
+            Access::Unconfined => "none",
+        }
+    }
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self::workspace_write()
+    }
+}

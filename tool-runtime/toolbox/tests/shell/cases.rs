@@ -1,0 +1,163 @@
+//! The attempts to escape. Each is a command line that prints `THROUGH` if it succeeds, in a way
+//! that harms nothing.
+
+/// One attempt.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) script: &'static str,
+    /// Whether the attempt is known to succeed without a sandbox, within the namespaces of the
+    /// test: as anybody, as root only, or not tried there.
+    pub(crate) control: Control,
+}
+
+/// The users that succeed without a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Control {
+    /// Root and other users.
+    Anybody,
+    /// Root.
+    Root,
+    /// Unknown: it depends on the machine, or its success would not be harmless.
+    NotTried,
+}
+
+use Control::{Anybody, NotTried, Root};
+
+/// Defines Python functions for system calls, and prints whether one succeeds.
+macro_rules! python {
+    ($($line:literal)*) => {
+        concat!(
+            "python3 - <<'END'\n",
+            "import ctypes, os, socket, struct, sys\n",
+            "libc = ctypes.CDLL(None, use_errno=True)\n",
+            "def call(*a): return libc.syscall(*[ctypes.c_long(x) if isinstance(x, int) else x for x in a])\n",
+            "def through(ok): print('THROUGH' if ok else 'refused', os.strerror(ctypes.get_errno()))\n",
+            "env = os.environ\n",
+            $($line, "\n",)*
+            "END"
+        )
+    };
+}
+
+macro_rules! cases {
+    ($($control:ident $name:literal: $script:expr;)*) => {
+        pub(crate) const CASES: &[Case] =
+            &[$(Case { name: $name, script: $script, control: $control }),*];
+    };
+}
+
+cases! {
+    // Write outside of the workspace.
+    Anybody "write beside the workspace": "echo x >$OUT/new && echo THROUGH";
+    Anybody "write by ..": "echo x >../outside/new && echo THROUGH";
+    Anybody "overwrite a file": "echo x >$OUT/secret.txt && echo THROUGH";
+    Anybody "write by a link": "ln -sfn $OUT link && echo x >link/new && echo THROUGH";
+    Anybody "write by a link to /proc/self/cwd": "cd .. && echo x >/proc/self/cwd/outside/new && echo THROUGH";
+    Anybody "write by the root of a process": "echo x >/proc/$PID/root$OUT/new && echo THROUGH";
+    Anybody "rename a file to the outside": "echo x >f && mv f $OUT/new && [ -e $OUT/new ] && echo THROUGH";
+    Anybody "hard link from the outside": "ln -f $OUT/secret.txt hard && echo THROUGH";
+    Anybody "make a socket outside": python!("s = socket.socketpair()[0]" "try:" "  u = socket.socket(socket.AF_UNIX); u.bind(env['OUT'] + '/new'); through(True)" "except OSError as e: print(e)");
+    NotTried "write /etc": "echo x >>/etc/canary && echo THROUGH";
+    NotTried "replace /etc/passwd": "cp /etc/passwd p && mount --bind p /etc/passwd && echo THROUGH";
+    NotTried "write /usr": "touch /usr/local/canary && echo THROUGH";
+    NotTried "write a program": ": >>/usr/bin/env && echo THROUGH";
+    NotTried "write the root folder": "touch /canary && echo THROUGH";
+    NotTried "write the home folder": "mkdir -p /root /home && touch /root/canary /home/canary && echo THROUGH";
+    NotTried "write /dev": "touch /dev/canary && echo THROUGH";
+    NotTried "write /proc": "echo 500 >/proc/1/oom_score_adj && echo THROUGH";
+    Root "make a block device": "mknod disk b 7 7 && echo THROUGH";
+
+    // Change what the next user of git runs.
+    Anybody "write a hook": "echo x >.git/hooks/pre-commit && echo THROUGH";
+    Anybody "write the settings": "echo x >>.git/config && echo THROUGH";
+    Anybody "replace the settings": "echo x >new-config && mv -f new-config .git/config && echo THROUGH";
+    Anybody "rename the hooks": "mv .git/hooks .git/old && mkdir .git/hooks && echo THROUGH";
+    Anybody "rename the repository": "mv .git old-git && mv old-git .git && echo THROUGH";
+    Anybody "remove the settings": "rm -f .git/config && touch .git/config && echo THROUGH";
+    Anybody "change mode of a hook": "chmod +x .git/hooks/sample && echo THROUGH";
+    Root "unmount the hooks": "umount .git/hooks; mount -o remount,rw .git/hooks; touch .git/hooks/x && echo THROUGH";
+
+    // Read what is hidden.
+    Anybody "read a file": "cat $OUT/secret.txt && echo THROUGH";
+    Anybody "read by a link": "ln -sfn $OUT/secret.txt link2 && cat link2 && echo THROUGH";
+    Anybody "read by ..": "cat ../outside/secret.txt && echo THROUGH";
+    Anybody "read the environment of a process": "tr '\\0' '\\n' </proc/$PID/environ | grep CANARY && echo THROUGH";
+    Anybody "read all environments": "cat /proc/*/environ | tr '\\0' '\\n' | grep -a CANARY && echo THROUGH";
+    Anybody "read the own environment": "env | grep CANARY && echo THROUGH";
+    NotTried "read by the root of the first process": "cat /proc/1/root$OUT/secret.txt && echo THROUGH";
+    NotTried "read by the folder of the first process": "cat /proc/1/cwd$OUT/secret.txt && echo THROUGH";
+    Anybody "read an inherited file": "for fd in /proc/self/fd/*; do [ -f $fd ] && cat $fd | grep c4n4ry && echo THROUGH; done";
+    NotTried "read a file of the first process": "cat /proc/1/fd/* | grep c4n4ry && echo THROUGH";
+    NotTried "read /etc/shadow": "cat /etc/shadow && echo THROUGH";
+    NotTried "read keys of servers": "ls /etc/ssl/private && echo THROUGH";
+    NotTried "list home folders": "ls -A /root /home 2>/dev/null | grep . && echo THROUGH";
+    NotTried "list /run": "ls -A /run /var/run /var/log /mnt /srv /boot 2>/dev/null | grep . && echo THROUGH";
+    NotTried "read memory": "head -c 1 /dev/mem || head -c 1 /proc/kcore && echo THROUGH";
+    NotTried "read the kernel log": "dmesg | grep . && echo THROUGH";
+    NotTried "list devices": "ls /sys/class 2>/dev/null | grep . || ls /dev/[vsn][dv][am]* && echo THROUGH";
+    NotTried "open a file by its handle": python!("b = ctypes.create_string_buffer(struct.pack('Ii', 8, 1) + struct.pack('II', 2, 0))" "fd = os.open('.', os.O_RDONLY)" "through(call(304, fd, b, 0) >= 0)");
+    Anybody "see processes": "[ -d /proc/$PID ] && echo THROUGH";
+    Anybody "see shared memory": "ls -A /dev/shm | grep canary && echo THROUGH";
+    Anybody "see shared memory of System V": "ipcs -m | grep 0x && echo THROUGH";
+
+    // Reach the network and other processes.
+    Anybody "TCP": "exec 3<>/dev/tcp/127.0.0.1/$TCP && echo x >&3 && echo THROUGH";
+    NotTried "TCP to the internet": "timeout 5 bash -c 'exec 3<>/dev/tcp/1.1.1.1/53' && echo THROUGH";
+    NotTried "UDP": "echo x >/dev/udp/127.0.0.1/$UDP; sleep 0.1";
+    NotTried "network interfaces": "grep -v -e lo: -e '|' /proc/net/dev && echo THROUGH";
+    Anybody "socket outside": python!("s = socket.socket(socket.AF_UNIX); s.connect(env['OUT'] + '/stream'); through(True)");
+    Anybody "socket in the workspace": python!("s = socket.socket(socket.AF_UNIX); s.connect('stream'); through(True)");
+    Anybody "abstract socket": python!("s = socket.socket(socket.AF_UNIX); s.connect('\\0' + env['ABSTRACT']); through(True)");
+    Anybody "datagrams in the workspace": python!("s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b'x', 'datagrams'); through(True)");
+    Anybody "datagrams by a pair": python!("a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)" "a.connect('datagrams'); a.send(b'x'); through(True)");
+    Anybody "datagrams by a raw pair": python!("a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)" "a.connect('datagrams'); a.send(b'x'); through(True)");
+    Root "packet socket": python!("s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); through(True)");
+    NotTried "socket of a virtual machine": python!("s = socket.socket(40, socket.SOCK_STREAM); through(True)");
+    NotTried "socket of the crypto interface": python!("s = socket.socket(38, socket.SOCK_SEQPACKET); through(True)");
+    Anybody "signal a process": "kill -0 $PID && echo THROUGH";
+    NotTried "kill a process": "kill -9 $PID && echo THROUGH";
+    NotTried "kill all processes": "kill -9 -1; echo over";
+    Anybody "change priority of a process": "renice -n 5 -p $PID && echo THROUGH";
+    Anybody "trace a process": python!("through(call(101, 16, int(env['PID']), 0, 0) == 0)");
+    NotTried "trace a child": python!("p = os.fork()" "if p == 0: through(call(101, 0, 0, 0, 0) == 0); sys.stdout.flush(); os._exit(0)" "os.wait()");
+    Anybody "read memory of a process": python!("b = ctypes.create_string_buffer(8); m = [l for l in open('/proc/%s/maps' % env['PID']) if 'r' in l.split()[1]][0]" "v = (ctypes.c_ulong * 2)(ctypes.addressof(b), 8); r = (ctypes.c_ulong * 2)(int(m.split('-')[0], 16), 8)" "through(call(310, int(env['PID']), v, 1, r, 1, 0) == 8)");
+    Root "enter a namespace": "nsenter -t $PID -i true && echo THROUGH";
+    NotTried "stay behind": "(setsid nohup sleep 7654321 >/dev/null 2>&1 &); (sleep 7654321 & disown)";
+    NotTried "stay behind by a double fork": python!("if os.fork() == 0:" "  os.setsid()" "  if os.fork() == 0: os.execvp('sleep', ['sleep', '7654321'])" "  os._exit(0)");
+    NotTried "type into the terminal": python!("import fcntl, termios" "try: fcntl.ioctl(0, termios.TIOCSTI, b'x'); through(True)" "except OSError as e: print(e)" "try: os.open('/dev/tty', os.O_RDWR); through(True)" "except OSError as e: print(e)");
+
+    // Gain rights.
+    Root "mount": "mkdir -p m && mount -t tmpfs none m && echo THROUGH";
+    NotTried "mount writable": "mount -o remount,bind,rw /usr && echo THROUGH";
+    Root "mount by the new calls": python!("through(call(430, b'tmpfs', 0) >= 0)");
+    Root "change the root": "chroot /usr true || chroot / true && echo THROUGH";
+    NotTried "user namespace": "unshare -U true && echo THROUGH";
+    NotTried "user namespace by clone": python!("p = call(56, 0x10000000 | 17, 0, 0, 0, 0)" "if p == 0: os._exit(0)" "through(p > 0)");
+    Root "mount namespace": "unshare -m true && echo THROUGH";
+    Anybody "setuid by chmod": "cp /bin/true s1; chmod u+s s1 && [ -u s1 ] && echo THROUGH";
+    Anybody "setgid by chmod": "cp /bin/true s2; chmod g+s s2 && [ -g s2 ] && echo THROUGH";
+    Anybody "setuid by fchmod": python!("f = os.open('s3', os.O_CREAT | os.O_RDWR); os.fchmod(f, 0o4755); through(True)");
+    Anybody "setuid by fchmodat2": python!("open('s4', 'w'); through(call(452, -100, b's4', 0o4755, 0) == 0)");
+    Anybody "setuid by open": python!("os.open('s5', os.O_CREAT | os.O_RDWR, 0o4755); through(os.stat('s5').st_mode & 0o4000)");
+    Anybody "setuid by openat2": python!("how = ctypes.create_string_buffer(struct.pack('QQQ', os.O_CREAT | os.O_RDWR, 0o4755, 0), 24)" "through(call(437, -100, b's6', how, 24) >= 0)");
+    Anybody "setuid by creat": python!("through(call(85, b's7', 0o4755) >= 0)");
+    Anybody "setuid by an unnamed file": python!("f = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o4755); through(os.fstat(f).st_mode & 0o4000)");
+    Anybody "setuid by mknod": python!("os.mknod('s8', 0o104755); through(os.stat('s8').st_mode & 0o4000)");
+    NotTried "setuid by calls of another width": python!("open('s9', 'w'); through(call(0x40000000 + 90, b's9', 0o4755) == 0)");
+    Root "file capabilities": "cp /bin/true s10 && setcap cap_net_raw+ep s10 && echo THROUGH";
+    Anybody "add a key": python!("through(call(248, b'user', b'canary', b'x', 1, -3) > 0)");
+    Anybody "read a keyring": python!("through(call(250, 0, -3, 1) > 0)");
+    Anybody "request a key": python!("through(call(249, b'user', b'canary', 0, 0) > 0 or ctypes.get_errno() == 126)");
+    NotTried "io_uring": python!("p = ctypes.create_string_buffer(120); through(call(425, 4, p) >= 0)");
+    NotTried "load a BPF program": python!("b = ctypes.create_string_buffer(128); through(call(321, 0, b, 128) >= 0 or ctypes.get_errno() == 22)");
+    NotTried "perf events": python!("b = ctypes.create_string_buffer(struct.pack('II', 1, 128), 128); through(call(298, b, 0, -1, -1, 0) >= 0)");
+    NotTried "userfaultfd": python!("through(call(323, 1) >= 0)");
+    NotTried "load a kernel": python!("through(call(246, 0, 0, 0, 0) == 0)");
+    Root "write core_pattern": ": >>/proc/sys/kernel/core_pattern && echo THROUGH";
+    Root "write a setting of the kernel": ": >>/proc/sys/vm/swappiness && echo THROUGH";
+    NotTried "write sysrq": ": >>/proc/sysrq-trigger && echo THROUGH";
+    Root "unmount /proc": "umount -l /proc/sys; mount -t proc none /proc && : >>/proc/sys/vm/swappiness && echo THROUGH";
+    Root "name the machine": "hostname canary && echo THROUGH";
+    NotTried "set the clock": "date -s 2001-01-01 && echo THROUGH";
+    NotTried "raise limits": "prlimit --nproc=1000000:1000000 true && echo THROUGH";
+}

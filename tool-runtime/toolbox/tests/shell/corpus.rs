@@ -1,0 +1,139 @@
+//! Runs the corpus of escapes as root and as another user, within namespaces of its own: the test
+//! starts itself again below `unshare`.
+
+use std::env;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use tool_runtime::{Policy, ToolCall};
+use tool_toolbox::{Sandbox, Shell};
+
+use super::canaries::{Canaries, SECRET};
+use super::cases::{CASES, Case, Control};
+use super::fixture::{dispatcher, eventually, is_running};
+
+/// The variable with the folder of the corpus, of the test within the namespaces.
+const FOLDER: &str = "CORPUS_FOLDER";
+
+/// The id of the other user.
+const USER: u32 = 1234;
+
+/// The command line of the processes that "stay behind" starts.
+const LEFT_BEHIND: &str = "sleep\x007654321";
+
+#[test]
+fn nothing_gets_through_as_root() {
+    if rustix::process::geteuid().is_root() {
+        run_in_namespaces("root", None);
+    } else {
+        println!("skipped: not root");
+    }
+}
+
+#[test]
+fn nothing_gets_through_as_another_user() {
+    let user = rustix::process::geteuid().is_root().then_some(USER);
+    run_in_namespaces("user", user);
+}
+
+/// Starts this program again in namespaces of its own, as a user.
+fn run_in_namespaces(name: &str, user: Option<u32>) {
+    let folder = env::temp_dir().join(format!("tool-toolbox-corpus-{name}-{}", std::process::id()));
+    create_repository(&folder);
+    // Other users may not enter the folder of the build.
+    let program = folder.join("test");
+    fs::copy(env::current_exe().unwrap(), &program).unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc"]);
+    if rustix::process::geteuid().is_root() {
+        if let Some(user) = user {
+            chown(&folder, user);
+            let id = user.to_string();
+            command.args(["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups", "--"]);
+        }
+    } else {
+        command.args(["--user", "--map-current-user"]);
+    }
+    command.arg(&program);
+    let inner = "corpus::corpus_within_namespaces";
+    command.args(["--exact", inner, "--ignored", "--nocapture"]).current_dir(&folder);
+    command.env(FOLDER, &folder).env("CANARY", SECRET).env("TMPDIR", &folder);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    let _ = fs::remove_dir_all(&folder);
+    println!("{text}");
+    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{error}");
+}
+
+/// Creates a repository in the workspace, or again what an attempt has removed.
+fn create_repository(folder: &Path) {
+    fs::create_dir_all(folder.join("inside/.git/hooks")).unwrap();
+    fs::write(folder.join("inside/.git/hooks/sample"), "").unwrap();
+    fs::write(folder.join("inside/.git/config"), "").unwrap();
+}
+
+fn chown(path: &Path, user: u32) {
+    let owner = rustix::fs::Uid::from_raw(user);
+    let group = rustix::fs::Gid::from_raw(user);
+    rustix::fs::chown(path, Some(owner), Some(group)).unwrap();
+    if path.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| chown(&entry.unwrap().path(), user));
+    }
+}
+
+#[tokio::test]
+#[ignore = "runs within the namespaces that another test makes"]
+async fn corpus_within_namespaces() {
+    let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let is_root = rustix::process::geteuid().is_root();
+    let mut canaries = Canaries::new(&folder);
+    let mut failures = Vec::new();
+    for sandbox in [Sandbox::workspace_write(), Sandbox::read_only()] {
+        let shell = Shell::new(folder.join("inside"), sandbox);
+        let status = shell.check().expect("this test needs bubblewrap and user namespaces");
+        println!("{} cases, as root: {is_root}, {status}", CASES.len());
+        for case in CASES {
+            let output = run(&shell, &canaries, case).await;
+            let mut damage = canaries.damage();
+            damage.extend(output.contains("THROUGH").then(|| "success".to_owned()));
+            damage.extend(output.contains(SECRET).then(|| "the secret".to_owned()));
+            let is_left_behind = !eventually(|| !is_running(LEFT_BEHIND));
+            damage.extend(is_left_behind.then(|| "a process lives on".to_owned()));
+            if !damage.is_empty() {
+                let name = case.name;
+                failures.push(format!("{name} ({}): {damage:?}: {output}", status.sandbox()));
+            }
+        }
+    }
+    // Without a sandbox, the attempts succeed: they would show a hole.
+    let shell = Shell::new(folder.join("inside"), Sandbox::none());
+    let is_tried = |case: &&Case| match case.control {
+        Control::Anybody => true,
+        Control::Root => is_root,
+        Control::NotTried => false,
+    };
+    for case in CASES.iter().filter(is_tried) {
+        create_repository(&folder);
+        let output = run(&shell, &canaries, case).await;
+        canaries.damage();
+        if !output.contains("THROUGH") {
+            failures.push(format!("{} (control): no success: {output}", case.name));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), CASES.len(), failures.join("\n"));
+}
+
+/// Runs an attempt, and returns its output.
+async fn run(shell: &Shell, canaries: &Canaries, case: &Case) -> String {
+    let command = format!("{}\n{}", canaries.variables(), case.script);
+    let arguments = json!({ "command": command, "timeout": 30 }).to_string();
+    let call = ToolCall::new("1", "shell_exec", arguments);
+    let execution = dispatcher(shell, Policy::new()).dispatch(vec![call]).await.remove(0);
+    assert!(execution.is_success(), "{}: {}", case.name, execution.result.text);
+    execution.result.text
+}

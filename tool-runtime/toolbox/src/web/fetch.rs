@@ -15,6 +15,9 @@ use super::recent::Fetched;
 /// The bytes of the page of an error status that the model receives.
 const MAX_ERROR_LEN: usize = 2_000;
 
+/// The longest delay that a server may ask for before a retry, in seconds.
+const MAX_RETRY_DELAY: u64 = 3_600;
+
 /// Fetches and converts a document.
 pub(super) async fn fetch(client: &Client, url: Url) -> Result<Arc<Fetched>, ToolError> {
     let response = client.get(url).await?;
@@ -41,7 +44,7 @@ pub(super) async fn received(
     let kind = if is_transient { ToolErrorKind::Transient } else { ToolErrorKind::Failed };
     let mut error = ToolError::new(kind, format!("The server answered with status {status}."));
     if let Some(seconds) = retry_after.filter(|_| is_transient) {
-        error = error.retry_after(std::time::Duration::from_secs(seconds));
+        error = error.retry_after(std::time::Duration::from_secs(MAX_RETRY_DELAY.min(seconds)));
     }
     let text = document.map(|document| document.text).unwrap_or_default();
     let excerpt: String = text.trim().chars().take(MAX_ERROR_LEN).collect();

@@ -47,6 +47,16 @@ pub(super) struct PageOutput {
 }
 
 impl PageOutput {
+    /// Returns the first page of a document whose others can't be requested.
+    pub(super) fn first(document: &Document, url: &str, status: u16) -> Result<Self, ToolError> {
+        let mut page = Self::new(document, url, status, 0)?;
+        if page.data.next_offset.take().is_some() {
+            page.notes.pop();
+            page.notes.push(format!("the rest of {} bytes is omitted", page.data.total));
+        }
+        Ok(page)
+    }
+
     /// Returns the page that begins at `offset`.
     pub(super) fn new(
         document: &Document,

@@ -118,7 +118,7 @@ impl WebRequests {
         };
         ctx.record(record.status(response.status));
         let fetched = received(&client, response).await?;
-        PageOutput::new(&fetched.document, &fetched.url, fetched.status, 0)
+        PageOutput::first(&fetched.document, &fetched.url, fetched.status)
     }
 }
 

@@ -70,6 +70,15 @@ async fn request_is_sent_and_recorded() {
 }
 
 #[tokio::test]
+async fn rest_of_a_long_response_is_omitted() {
+    let fixture = Fixture::new(|_| Reply::ok("text/plain", "a".repeat(50_000))).await;
+    let execution = request(&fixture, "POST", "/", json!({})).await;
+    let text = &execution.result.text;
+    assert!(text.contains("\n[the rest of 50000 bytes is omitted]\n"), "{}", &text[..200]);
+    assert!(!text.contains("offset"), "{}", &text[..200]);
+}
+
+#[tokio::test]
 async fn redirect_of_a_request_is_not_followed() {
     let fixture = Fixture::new(|path| {
         let status: u16 = path[1..].parse().unwrap();

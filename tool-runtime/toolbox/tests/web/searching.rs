@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tool_runtime::http::Cassette;
-use tool_runtime::{Registry, ToolError, async_trait, tools};
+use tool_runtime::models::{EmbedRequest, Embedder, Embeddings};
+use tool_runtime::{EffectRecord, ModelError, Registry, ToolError, Usage, async_trait, tools};
 use tool_toolbox::{
     Brave, Recency, SearXng, SearchEngine, SearchQuery, SearchResult, Tavily, WebSearch,
 };
@@ -138,36 +139,72 @@ async fn results_are_untrusted_and_bounded_in_both_forms() {
     }
 }
 
+/// Embeds texts that begin with a number: 7 is the most similar to any query, then 6 and 8.
+struct Distance;
+
+#[async_trait]
+impl Embedder for Distance {
+    async fn embed(&self, request: EmbedRequest<'_>) -> Result<Embeddings, ModelError> {
+        request.check()?;
+        let vector = |text: &&str| {
+            let number = text.split(' ').next().and_then(|word| word.parse::<f32>().ok());
+            let distance = (number.unwrap_or(7.0) - 7.0).abs();
+            let norm = distance.hypot(1.0);
+            vec![1.0 / norm, distance / norm]
+        };
+        let usage = Usage::new(request.texts.len() as u64, 0);
+        Ok(Embeddings::new(request.texts.iter().map(vector).collect()).usage(usage))
+    }
+
+    fn id(&self) -> String {
+        "distance".into()
+    }
+}
+
 #[tokio::test]
 async fn results_are_ordered_by_their_similarity() {
-    // The number of a result decides: 7 is the most similar, then 6 and 8.
-    let embed = |texts: Vec<String>| async move {
-        let vector = |text: &String| match text.split(' ').next().unwrap().parse::<f32>() {
-            Ok(number) => vec![1.0, (number - 7.0).abs()],
-            Err(_) => vec![1.0, 0.0],
-        };
-        assert_eq!((texts.len(), texts[0].as_str()), (21, "seven"));
-        Ok(texts.iter().map(vector).collect())
-    };
-    let text =
-        search(&WebSearch::new(Numbers).rerank(embed), json!({ "query": "seven", "count": 3 }))
-            .await;
+    let web_search = WebSearch::new(Numbers).rerank(Distance);
+    let arguments = json!({ "query": "seven", "count": 3 });
+    let execution = call(&dispatcher(web_search), "web_search", arguments).await;
+    let text = &execution.result.text;
     let order: Vec<_> = text.split("title: ").skip(1).map(|row| &row[..1]).collect();
     assert_eq!(order, ["7", "6", "8"]);
+    let tokens = execution.effects.iter().map(|effect| match effect {
+        EffectRecord::TokensSpent { usage, .. } => usage.input,
+        effect => panic!("{effect:?}"),
+    });
+    // The query and 20 results.
+    assert_eq!(tokens.collect::<Vec<_>>(), [21]);
+}
+
+/// Vectors for a number of texts.
+type Vectors = fn(usize) -> Result<Vec<Vec<f32>>, ModelError>;
+
+/// Returns vectors that break the rules of embedders.
+struct Broken(Vectors);
+
+#[async_trait]
+impl Embedder for Broken {
+    async fn embed(&self, request: EmbedRequest<'_>) -> Result<Embeddings, ModelError> {
+        self.0(request.texts.len()).map(Embeddings::new)
+    }
+
+    fn id(&self) -> String {
+        "broken".into()
+    }
 }
 
 #[tokio::test]
 async fn order_of_the_engine_is_kept_if_embeddings_fail() {
-    type Vectors = Result<Vec<Vec<f32>>, ToolError>;
-    let cases: [fn(usize) -> Vectors; 4] = [
-        |_| Err(ToolError::failed("no model")),
+    let cases: [Vectors; 5] = [
+        |_| Err(ModelError::unavailable("the weights are being loaded")),
         |_| Ok(Vec::new()),
-        |len| Ok(vec![vec![1.0]; len - 1]),
+        |len| Ok(vec![vec![1.0]; len / 2 + 1]),
         |len| Ok(vec![vec![f32::NAN]; len]),
+        |len| Ok((0..len).map(|number| vec![1.0; number + len]).collect()),
     ];
     for (number, vectors) in cases.into_iter().enumerate() {
-        let embed = move |texts: Vec<String>| async move { vectors(texts.len()) };
-        let web_search = WebSearch::new(Numbers).rerank(embed);
+        let web_search = WebSearch::new(Numbers).rerank(Broken(vectors));
         let text = search(&web_search, json!({ "query": "a", "count": 3 })).await;
         let order: Vec<_> = text.split("title: ").skip(1).map(|row| &row[..1]).collect();
         assert_eq!(order, ["0", "1", "2"], "{number}");

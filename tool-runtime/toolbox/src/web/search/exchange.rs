@@ -9,6 +9,9 @@ use tool_runtime::http::{HttpRequest, ReqwestTransport, Transport, TransportErro
 use tool_runtime::{ToolError, ToolErrorKind};
 use url::Url;
 
+/// The longest delay that an engine may ask for before a retry, in seconds.
+const MAX_RETRY_DELAY: u64 = 3_600;
+
 /// The most bytes of a response.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -82,7 +85,7 @@ fn status_error(status: u16, retry_after: Option<u64>) -> ToolError {
     let error = ToolError::new(kind, format!("The search engine {reason} (status {status})."));
     match retry_after {
         Some(seconds) if kind == ToolErrorKind::Transient => {
-            error.retry_after(Duration::from_secs(seconds))
+            error.retry_after(Duration::from_secs(seconds.min(MAX_RETRY_DELAY)))
         }
         _ => error,
     }

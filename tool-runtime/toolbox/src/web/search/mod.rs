@@ -18,14 +18,12 @@ mod tools;
 use std::fmt;
 use std::sync::Arc;
 
-use tool_runtime::ToolError;
+use tool_runtime::models::Embedder;
 
 pub use brave::Brave;
 pub use engine::{Recency, SearchEngine, SearchQuery, SearchResult};
 pub use searxng::SearXng;
 pub use tavily::Tavily;
-
-use rerank::Embed;
 
 /// The tool `web_search`, which searches the web with an engine.
 ///
@@ -61,40 +59,30 @@ use rerank::Embed;
 #[derive(Clone)]
 pub struct WebSearch {
     engine: Arc<dyn SearchEngine>,
-    embed: Option<Embed>,
+    embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl WebSearch {
     /// Creates the tool for an engine.
     pub fn new(engine: impl SearchEngine + 'static) -> Self {
-        Self { engine: Arc::new(engine), embed: None }
+        Self { engine: Arc::new(engine), embedder: None }
     }
 
-    /// Orders the results by the cosine similarity of their title and snippet to the query.
+    /// Orders the results by the similarity of their title and snippet to the query.
     ///
-    /// `embed` receives the query and then the results, and returns a vector for each. The engine
-    /// is asked for 20 results, of which the most similar ones are returned. If `embed` fails, the
-    /// order of the engine is kept.
+    /// The engine is asked for 20 results, of which the most similar ones are returned. If the
+    /// embedder fails, the order of the engine is kept. Its usage counts toward that of the run.
     ///
     /// ```
+    /// use tool_runtime::models::TestEmbedder;
     /// use tool_toolbox::{Brave, WebSearch};
     ///
-    /// // Counts vowels. A real one asks a model.
-    /// fn vector(text: &String) -> Vec<f32> {
-    ///     ["a", "e", "i"].map(|vowel| text.matches(vowel).count() as f32).to_vec()
-    /// }
-    ///
-    /// let embed = |texts: Vec<String>| async move { Ok(texts.iter().map(vector).collect()) };
-    /// let search = WebSearch::new(Brave::new("key")).rerank(embed);
+    /// let search = WebSearch::new(Brave::new("key")).rerank(TestEmbedder::new(64));
     /// # drop(search);
     /// ```
     #[must_use]
-    pub fn rerank<F, Output>(mut self, embed: F) -> Self
-    where
-        F: Fn(Vec<String>) -> Output + Send + Sync + 'static,
-        Output: Future<Output = Result<Vec<Vec<f32>>, ToolError>> + Send + 'static,
-    {
-        self.embed = Some(Arc::new(move |texts| Box::pin(embed(texts))));
+    pub fn rerank(mut self, embedder: impl Embedder + 'static) -> Self {
+        self.embedder = Some(Arc::new(embedder));
         self
     }
 }
@@ -103,7 +91,7 @@ impl fmt::Debug for WebSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebSearch")
             .field("engine", &self.engine.name())
-            .field("is_reranked", &self.embed.is_some())
+            .field("is_reranked", &self.embedder.is_some())
             .finish()
     }
 }

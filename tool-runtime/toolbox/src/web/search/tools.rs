@@ -1,6 +1,6 @@
 //! The tool, as a model sees it.
 
-use tool_runtime::{OutputFormat, ToolError, tool};
+use tool_runtime::{EffectRecord, OutputFormat, ToolContext, ToolError, tool};
 
 use super::WebSearch;
 use super::engine::{Recency, SearchQuery};
@@ -24,17 +24,25 @@ impl WebSearch {
         #[arg(named)]
         recency: Option<Recency>,
         #[arg(default)] output: OutputFormat,
+        ctx: &ToolContext,
     ) -> Result<Results, ToolError> {
         let count = usize::from(count);
         let mut search = SearchQuery::new(query);
-        search.count = if self.embed.is_some() { RERANKED_COUNT } else { count };
+        search.count = if self.embedder.is_some() { RERANKED_COUNT } else { count };
         search.recency = recency;
         let mut results = self.engine.search(&search).await?;
         let mut note = None;
-        if let Some(embed) = &self.embed
-            && rerank(embed, query, &mut results).await.is_err()
+        if let Some(embedder) = &self.embedder
+            && results.len() > 1
         {
-            note = Some("the results are in the order of the engine: embeddings failed");
+            match rerank(embedder.as_ref(), query, &mut results).await {
+                Some(usages) => usages
+                    .into_iter()
+                    .for_each(|usage| ctx.record(EffectRecord::TokensSpent { usage, cost: None })),
+                None => {
+                    note = Some("the results are in the order of the engine: embeddings failed")
+                }
+            }
         }
         results.truncate(count);
         Ok(Results::new(output, self.engine.name(), results, note))

@@ -1,8 +1,10 @@
-//! Tests of model providers: `conformance` and `transport` for all, and the particulars of each.
+//! Tests of model providers: `conformance` and `transport` for all chat models, `embeddings` for
+//! all embedders, and the particulars of each.
 
 mod anthropic;
 mod cassette;
 mod conformance;
+mod embeddings;
 mod gemini;
 mod mistral;
 mod ollama;

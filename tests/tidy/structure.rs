@@ -41,7 +41,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
 
 /// Modules that decide, besides the crate of `json`: time, tasks and chance come to them as
 /// arguments.
-const SANS_IO: [&str; 25] = [
+const SANS_IO: [&str; 26] = [
     "drivers/",
     "framing/",
     "schema/",
@@ -54,6 +54,7 @@ const SANS_IO: [&str; 25] = [
     "dispatch/resolve.rs",
     "providers/chat/",
     "providers/codec/",
+    "providers/embeddings/",
     "providers/error_response.rs",
     "providers/frames.rs",
     "providers/mistral/",

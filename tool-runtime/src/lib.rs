@@ -33,6 +33,7 @@
 //! | return errors and effects | [`ToolError`], [`ToolOutput`], [`EffectRecord`] | [results](guide::results) |
 //! | share state with tools | [`ToolContext`], [`Agent::extension`] | [context](guide::context) |
 //! | connect a model | [`ChatModel`], [`models`], `providers` | [providers](guide::providers) |
+//! | embed texts | [`models::Embedder`] | [embeddings](guide::embeddings) |
 //! | run, stream, resume | [`Agent`], [`agent::Run`], [`agent::RunStream`] | [streaming](guide::streaming), [steps](guide::steps) |
 //! | get a value as the answer | [`Agent::extract`] | [structured output](guide::structured_output) |
 //! | approve or deny calls | [`Policy`], [`dispatch::Approver`] | [approvals](guide::approvals) |

@@ -12,4 +12,5 @@ macro_rules! pages {
 pages! {
     tools results context providers streaming structured_output approvals policy sessions steps steering many_tools
     observability testing small_models json_repair subagents cancellation production
+    embeddings
 }

@@ -152,7 +152,8 @@ pub enum ApiErrorKind {
     RateLimited,
     /// The quota or the credit is used up. Waiting does not help.
     OutOfQuota,
-    /// The conversation exceeds the context length of the model.
+    /// The conversation exceeds the context length of the model, or the texts to embed exceed a
+    /// limit of the provider.
     ContextTooLong,
     /// The content filter of the provider rejected the request.
     Filtered,

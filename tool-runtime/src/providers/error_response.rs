@@ -59,7 +59,12 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     if has_code(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
         return ApiErrorKind::OutOfQuota;
     }
-    if has_code(&["context_length_exceeded", "exceed_context_size_error", "request_too_large"]) {
+    if has_code(&[
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "max_tokens_per_request",
+        "request_too_large",
+    ]) {
         return ApiErrorKind::ContextTooLong;
     }
     if has_code(&[
@@ -92,10 +97,16 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
                 "too many tokens",
                 "exceed context limit",
                 "maximum model length",
+                // Of texts to embed.
+                "batch size",
+                "in one batch",
+                "too many inputs",
             ]) =>
         {
             ApiErrorKind::ContextTooLong
         }
+        // llama.cpp, of a text to embed.
+        500 if mentions(&["too large to process"]) => ApiErrorKind::ContextTooLong,
         429 => ApiErrorKind::RateLimited,
         408 | 500..=599 => ApiErrorKind::Overloaded,
         _ if has_code(&[

@@ -1,42 +1,32 @@
-//! One request and its outcome: a reply, whole or streamed, or an error that names the request and
-//! contains no secret.
+//! One request and its outcome: a whole body, or an error that names the request and contains no
+//! secret.
 
 use std::time::{Duration, SystemTime};
 
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
-use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::codec::DecodeError;
 use super::error_response::{error_message, error_response, kind, request_id, retry_after};
-use super::frames::{Frame, Frames};
+use super::frames::Frame;
 use super::secrets::Secrets;
 use super::work_budget::WorkBudget;
 use crate::http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
-use crate::message::AssistantPart;
-use crate::models::delta::emit_reply;
-use crate::models::{ApiError, ApiErrorKind, ChatReply, Delta, DeltaSink, ModelError, WireNames};
+use crate::models::{ApiError, ApiErrorKind, ModelError};
 
 /// The highest number of characters of a body in an error.
-const MAX_EXCERPT: usize = 2_000;
-
-/// The time to wait for the end of a connection after the whole reply was received.
-const LINGER: Duration = Duration::from_millis(200);
+pub(super) const MAX_EXCERPT: usize = 2_000;
 
 /// The time to wait for the body of an error response; its status is enough.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The highest number of bytes of a reply; far more than any model writes.
-const MAX_BYTES: usize = 32 << 20;
-
-/// The highest number of bytes of a streamed reply, which repeats names and ids in each message.
-const MAX_STREAM_BYTES: usize = 8 * MAX_BYTES;
+pub(super) const MAX_BYTES: usize = 32 << 20;
 
 /// Reason for a stream that ended early.
 const ENDED_EARLY: &str = "the stream ended before the reply was complete";
 
-pub(super) struct HttpExchange<'c, C> {
-    pub(super) codec: &'c C,
-    pub(super) names: WireNames,
+pub(super) struct HttpExchange {
     pub(super) request: HttpRequest,
     /// URL for display.
     pub(super) url: String,
@@ -44,33 +34,29 @@ pub(super) struct HttpExchange<'c, C> {
     pub(super) secrets: Secrets,
     /// The time limit of the whole exchange.
     pub(super) limit: Duration,
-    /// The highest number of calls in the reply.
-    pub(super) max_calls: usize,
 }
 
 /// Body that was received completely.
 pub(super) struct CompleteBody {
-    body: String,
-    headers: Headers,
+    pub(super) text: String,
+    pub(super) headers: Headers,
 }
 
-impl CompleteBody {
-    pub(super) fn decode<C: Codec>(
+impl HttpExchange {
+    /// Converts the error of a body that could not be decoded.
+    pub(super) fn decoded<T>(
         &self,
-        exchange: &HttpExchange<'_, C>,
-    ) -> Result<ChatReply, ModelError> {
-        let decoded = exchange.codec.decode(&self.body, &exchange.names);
-        let reply = decoded.map_err(|error| match error {
-            DecodeError::Malformed(_) if !has_length(&self.headers) && is_cut_json(&self.body) => {
-                exchange.closed()
+        body: &CompleteBody,
+        decoded: Result<T, DecodeError>,
+    ) -> Result<T, ModelError> {
+        decoded.map_err(|error| match error {
+            DecodeError::Malformed(_) if !has_length(&body.headers) && is_cut_json(&body.text) => {
+                self.closed()
             }
-            error => exchange.decode_error(error, &self.body, &self.headers),
-        })?;
-        exchange.checked(reply, &self.body, &self.headers)
+            error => self.decode_error(error, &body.text, &body.headers),
+        })
     }
-}
 
-impl<C: Codec> HttpExchange<'_, C> {
     /// Reads the whole body.
     pub(super) async fn read_body(
         &self,
@@ -85,118 +71,8 @@ impl<C: Codec> HttpExchange<'_, C> {
                 return Err(self.too_long(MAX_BYTES, &bytes, &headers));
             }
         }
-        let body = self.utf8(bytes, &headers)?;
-        Ok(CompleteBody { body, headers })
-    }
-
-    /// Reads a streamed reply and emits it. A server without streams sends a whole reply instead.
-    pub(super) async fn read_stream(
-        &self,
-        response: HttpResponse,
-        deltas: &mut DeltaSink<'_>,
-    ) -> Result<ChatReply, ModelError> {
-        let content_type =
-            response.headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
-        if C::FRAMING == Framing::Sse && content_type.starts_with("application/json") {
-            let reply = self.read_body(response).await?.decode(self)?;
-            emit_reply(&reply.parts, deltas);
-            return Ok(reply);
-        }
-        let HttpResponse { headers, mut body, .. } = response;
-        let mut budget = WorkBudget::new();
-        let mut frames = Frames::new(C::FRAMING, MAX_BYTES);
-        let mut assembler = self.codec.assembler(self.names.clone());
-        let mut received = 0;
-        // For an error: the bytes before the first message, and the last message.
-        let (mut start, mut last) = (Vec::new(), String::new());
-        while let Some(chunk) = self.next_chunk(&mut body).await? {
-            received += chunk.len();
-            budget.spend(0).await;
-            let messages = frames.push(&chunk);
-            let messages =
-                messages.map_err(|error| self.too_long(error.limit, &chunk, &headers))?;
-            // Frames may each be short and never end.
-            if received > MAX_STREAM_BYTES {
-                return Err(self.too_long(MAX_STREAM_BYTES, &chunk, &headers));
-            }
-            if last.is_empty() && start.len() < MAX_EXCERPT {
-                start.extend_from_slice(&chunk);
-            }
-            for message in messages {
-                last = self.valid_utf8(message, &headers)?;
-                self.push(&mut assembler, &last, &headers, deltas)?;
-                budget.spend(last.len()).await;
-            }
-            if assembler.is_done() {
-                // A connection that has ended can be reused, but the client does not wait long for
-                // it.
-                let rest = async {
-                    while let Ok(Some(chunk)) = body.next().await {
-                        budget.spend(chunk.len()).await;
-                    }
-                };
-                let _ = timeout(LINGER, rest).await;
-                break;
-            }
-        }
-        if !assembler.is_done()
-            && let Some(message) = frames.finish()
-        {
-            let has_begun = !last.is_empty();
-            let is_cut = message.has_invalid_utf8 || is_cut_json(&message.text);
-            if is_cut && (has_begun || !message.has_invalid_utf8) {
-                return Err(self.closed());
-            }
-            last = self.valid_utf8(message, &headers)?;
-            self.push(&mut assembler, &last, &headers, deltas)?;
-        }
-        let reply = assembler.finish().map_err(|error| match error {
-            // Some servers close a broken connection as if the reply were complete.
-            DecodeError::Incomplete if !last.is_empty() || is_cut_event(&start) => self.closed(),
-            error => {
-                let start = String::from_utf8_lossy(&start);
-                let body = if last.is_empty() { &*start } else { &last };
-                self.decode_error(error, body, &headers)
-            }
-        })?;
-        self.checked(reply, &last, &headers)
-    }
-
-    /// Adds a message to a streamed reply and emits its deltas, up to the limit of calls.
-    fn push(
-        &self,
-        assembler: &mut impl Assemble,
-        message: &str,
-        headers: &Headers,
-        deltas: &mut DeltaSink<'_>,
-    ) -> Result<(), ModelError> {
-        let mut has_too_many_calls = false;
-        let mut emit = |delta: Delta<'_>| match delta {
-            Delta::Call { index, .. } | Delta::Arguments { index, .. }
-                if index >= self.max_calls =>
-            {
-                has_too_many_calls = true;
-            }
-            delta => deltas(delta),
-        };
-        let pushed = assembler.push(message, &mut emit);
-        pushed.map_err(|error| self.decode_error(error, message, headers))?;
-        if has_too_many_calls { Err(self.too_many_calls(message, headers)) } else { Ok(()) }
-    }
-
-    /// Returns the reply unless it has too many calls.
-    fn checked(
-        &self,
-        reply: ChatReply,
-        body: &str,
-        headers: &Headers,
-    ) -> Result<ChatReply, ModelError> {
-        let is_call = |part: &&AssistantPart| matches!(part, AssistantPart::Call(_));
-        if reply.parts.iter().filter(is_call).count() > self.max_calls {
-            Err(self.too_many_calls(body, headers))
-        } else {
-            Ok(reply)
-        }
+        let text = self.utf8(bytes, &headers)?;
+        Ok(CompleteBody { text, headers })
     }
 
     /// Converts an error response. The status is enough; the body is read as far as it arrives in
@@ -227,16 +103,24 @@ impl<C: Codec> HttpExchange<'_, C> {
         refusal
     }
 
-    async fn next_chunk(&self, body: &mut HttpBody) -> Result<Option<Vec<u8>>, ModelError> {
+    pub(super) async fn next_chunk(
+        &self,
+        body: &mut HttpBody,
+    ) -> Result<Option<Vec<u8>>, ModelError> {
         body.next().await.map_err(|error| transport_error(&self.url, error))
     }
 
     /// Returns the error of a connection that was closed within a reply.
-    fn closed(&self) -> ModelError {
+    pub(super) fn closed(&self) -> ModelError {
         transport_error(&self.url, TransportError::Connection(ENDED_EARLY.into()))
     }
 
-    fn decode_error(&self, error: DecodeError, body: &str, headers: &Headers) -> ModelError {
+    pub(super) fn decode_error(
+        &self,
+        error: DecodeError,
+        body: &str,
+        headers: &Headers,
+    ) -> ModelError {
         let failure = match error {
             DecodeError::Malformed(reason) => return self.malformed(reason, body, headers),
             DecodeError::Reported(failure) => failure,
@@ -257,7 +141,12 @@ impl<C: Codec> HttpExchange<'_, C> {
         }
     }
 
-    fn malformed(&self, reason: impl Into<String>, body: &str, headers: &Headers) -> ModelError {
+    pub(super) fn malformed(
+        &self,
+        reason: impl Into<String>,
+        body: &str,
+        headers: &Headers,
+    ) -> ModelError {
         let (reason, body) = (self.secrets.redact(&reason.into()), self.excerpt(body));
         ModelError::Malformed { reason, body, request_id: self.request_id(headers) }
     }
@@ -276,7 +165,7 @@ impl<C: Codec> HttpExchange<'_, C> {
         })
     }
 
-    fn valid_utf8(&self, frame: Frame, headers: &Headers) -> Result<String, ModelError> {
+    pub(super) fn valid_utf8(&self, frame: Frame, headers: &Headers) -> Result<String, ModelError> {
         if frame.has_invalid_utf8 {
             Err(self.malformed("not UTF-8", &frame.text, headers))
         } else {
@@ -284,13 +173,7 @@ impl<C: Codec> HttpExchange<'_, C> {
         }
     }
 
-    fn too_many_calls(&self, body: &str, headers: &Headers) -> ModelError {
-        let limit = self.max_calls;
-        let reason = format!("more than {limit} calls, the limit of `max_calls_per_reply`");
-        self.malformed(reason, body, headers)
-    }
-
-    fn too_long(&self, limit: usize, bytes: &[u8], headers: &Headers) -> ModelError {
+    pub(super) fn too_long(&self, limit: usize, bytes: &[u8], headers: &Headers) -> ModelError {
         let reason = format!("longer than {limit} bytes");
         let start = bytes.get(..4 * MAX_EXCERPT).unwrap_or(bytes);
         self.malformed(reason, &String::from_utf8_lossy(start), headers)
@@ -314,14 +197,14 @@ fn has_length(headers: &Headers) -> bool {
 }
 
 /// Returns whether bytes without a message begin with a field of a server-sent event.
-fn is_cut_event(start: &[u8]) -> bool {
+pub(super) fn is_cut_event(start: &[u8]) -> bool {
     let line = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     let fields = [&b"data:"[..], b"event:", b"id:", b"retry:"];
     !line.is_empty() && fields.iter().any(|it| it.starts_with(line) || line.starts_with(it))
 }
 
 /// Returns whether a text is the beginning of a JSON object or array.
-fn is_cut_json(text: &str) -> bool {
+pub(super) fn is_cut_json(text: &str) -> bool {
     let parsed = serde_json::from_str::<IgnoredAny>(text);
     text.trim_start().starts_with(['{', '[']) && parsed.is_err_and(|error| error.is_eof())
 }

@@ -9,12 +9,24 @@
 //! | `OpenAi` | OpenAI's chat completions and compatible servers | `openai` |
 //! | `OpenAiResponses` | OpenAI's Responses and compatible servers | `openai` |
 //!
-//! Every client is a [`Client`] with a [`Codec`](codec::Codec): pure functions between a turn and
-//! the JSON of the provider. The client validates the request (`check.rs`), sends it by a
-//! [`Transport`](crate::http::Transport), retries it (`retry.rs`), splits a streamed reply into messages
-//! (`frames.rs`), lets the codec decode them (`exchange.rs`), and converts error responses
-//! (`error_response.rs`). Keys and other secrets of a request are removed from every error
-//! (`secrets.rs`).
+//! | embedder | API | feature |
+//! |---|---|---|
+//! | `GeminiEmbedder` | Gemini's `batchEmbedContents` | `gemini` |
+//! | `MistralEmbedder` | Mistral's embeddings | `mistral` |
+//! | `OllamaEmbedder` | Ollama's `/api/embed` | `ollama` |
+//! | `OpenAiEmbedder` | OpenAI's embeddings and compatible servers | `openai` |
+//!
+//! Every client is a [`Client`] with a [`Codec`](codec::Codec) or an
+//! [`EmbeddingCodec`](codec::EmbeddingCodec): pure functions between a turn, or texts, and the JSON
+//! of the provider. All clients share the connection: it sends a request by a
+//! [`Transport`](crate::http::Transport) (`connection.rs`), retries it (`retry.rs`), reads the body
+//! (`exchange.rs`), and converts error responses (`error_response.rs`). Keys and other secrets of a
+//! request are removed from every error (`secrets.rs`).
+//!
+//! The client of a chat model (`chat_client.rs`) validates the request (`check.rs`) and lets the
+//! codec decode the reply (`chat_exchange.rs`), whose messages, if it is streamed, are split by
+//! `frames.rs`. The client of an embedder (`embedding_client.rs`) divides texts into batches and
+//! checks the vectors (`embeddings/`).
 //!
 //! The [`codec`] module documents how to write a client for another API.
 
@@ -22,9 +34,15 @@
 mod anthropic;
 #[cfg(any(feature = "mistral", feature = "openai"))]
 mod chat;
+mod chat_client;
+mod chat_exchange;
 mod check;
 mod client;
 pub mod codec;
+mod connection;
+mod embedding_client;
+mod embedding_settings;
+mod embeddings;
 mod endpoint;
 mod error_response;
 mod exchange;
@@ -58,12 +76,12 @@ mod work_budget;
 pub use anthropic::{Anthropic, AnthropicMessages};
 pub use client::Client;
 #[cfg(feature = "gemini")]
-pub use gemini::{Gemini, GenerateContent};
+pub use gemini::{BatchEmbedContents, Gemini, GeminiEmbedder, GenerateContent};
 #[cfg(feature = "mistral")]
-pub use mistral::{Mistral, MistralChat};
+pub use mistral::{Mistral, MistralChat, MistralEmbedder, MistralEmbeddings};
 #[cfg(feature = "ollama")]
-pub use ollama::{Ollama, OllamaChat};
+pub use ollama::{Ollama, OllamaChat, OllamaEmbed, OllamaEmbedder};
 #[cfg(feature = "openai")]
-pub use openai::{ChatCompletions, OpenAi};
+pub use openai::{ChatCompletions, OpenAi, OpenAiEmbedder, OpenAiEmbeddings};
 #[cfg(feature = "openai")]
 pub use responses::{OpenAiResponses, Responses};

@@ -11,6 +11,8 @@
 //! 4. The client turns a [`DecodeError`] into a [`ModelError`] that names the request and no
 //!    secret.
 //!
+//! An API of embeddings has an [`EmbeddingCodec`], which the same client drives.
+//!
 //! The other items of this module help a codec with what is easy to get wrong: [`RawJson`] keeps
 //! arguments as the model wrote them, [`arguments_text`] and [`arguments_object`] send arguments
 //! back so that no provider refuses them, [`encode_parts`] and [`encode_result`] keep the order of
@@ -122,6 +124,7 @@
 
 mod arguments;
 mod content;
+mod embedding;
 mod ids;
 mod raw_json;
 
@@ -131,6 +134,7 @@ use serde_json::Value;
 
 pub use arguments::{arguments_object, arguments_text};
 pub use content::{encode_parts, encode_result};
+pub use embedding::EmbeddingCodec;
 pub use ids::{IdRules, WireIds};
 pub use raw_json::RawJson;
 

@@ -3,10 +3,12 @@
 mod assemble;
 mod contents;
 mod decode;
+mod embeddings;
 mod encode;
 
 use serde_json::Value;
 
+pub use self::embeddings::{BatchEmbedContents, GeminiEmbedder};
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
 use super::shared::Environment;
@@ -59,9 +61,8 @@ impl Codec for GenerateContent {
     /// Returns the path. A model name with a collection, such as `tunedModels/mine`, is used as it
     /// is.
     fn path(model: &str, is_streamed: bool) -> Vec<&str> {
-        let kind = (!model.contains('/')).then_some("models");
         let method = if is_streamed { ":streamGenerateContent" } else { ":generateContent" };
-        kind.into_iter().chain(model.split('/')).chain([method]).collect()
+        resource(model).chain([method]).collect()
     }
 
     fn query(is_streamed: bool) -> &'static [(&'static str, &'static str)] {
@@ -131,9 +132,19 @@ impl Client<GenerateContent> {
     /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("GEMINI")?;
-        let base = found.base_url.map_or_else(|| OFFICIAL.to_owned(), |base| with_version(&base));
-        Self::new(base, found.model).key(found.key).checked()
+        Self::new(base_url(&found), found.model).key(found.key).checked()
     }
+}
+
+/// Returns the segments of the name of a model with its collection.
+fn resource(model: &str) -> impl Iterator<Item = &str> {
+    let collection = (!model.contains('/')).then_some("models");
+    collection.into_iter().chain(model.split('/'))
+}
+
+/// Returns the base URL that the environment sets.
+fn base_url(found: &Environment) -> String {
+    found.base_url.as_deref().map_or_else(|| OFFICIAL.to_owned(), with_version)
 }
 
 fn with_version(base: &str) -> String {

@@ -1,11 +1,13 @@
 //! Mistral's chat completions.
 
 mod decode;
+mod embeddings;
 mod encode;
 
 use serde_json::Value;
 
 use self::decode::MistralContent;
+pub use self::embeddings::{MistralEmbedder, MistralEmbeddings};
 use super::chat;
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};

@@ -2,10 +2,12 @@
 
 mod assemble;
 mod decode;
+mod embeddings;
 mod encode;
 
 use serde_json::Value;
 
+pub use self::embeddings::{OllamaEmbed, OllamaEmbedder};
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
 use super::shared::Environment;
@@ -122,13 +124,28 @@ impl Client<OllamaChat> {
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
-        let non_empty = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let local = |name: &str| name.ends_with("_BASE_URL").then(|| LOCAL.to_owned());
-        let found =
-            Environment::from_variables("OLLAMA", |name| non_empty(name).or_else(|| local(name)))?;
-        let base = found.base_url.as_deref().unwrap_or(LOCAL);
+        let (base, found) = environment("MODEL", variable)?;
         Self::new(base, found.model).key(found.key).checked()
     }
+}
+
+/// Reads the variables of this process.
+fn read_environment(model: &str) -> Result<(String, Environment), ModelError> {
+    environment(model, |name| std::env::var(name).ok())
+}
+
+/// Reads the variables with a default for the base URL, which is returned.
+fn environment(
+    model: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<(String, Environment), ModelError> {
+    let non_empty = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    let local = |name: &str| name.ends_with("_BASE_URL").then(|| LOCAL.to_owned());
+    let mut found = Environment::from_variables("OLLAMA", model, |name| {
+        non_empty(name).or_else(|| local(name))
+    })?;
+    let base = found.base_url.take().unwrap_or_else(|| LOCAL.to_owned());
+    Ok((base, found))
 }
 
 #[cfg(test)]

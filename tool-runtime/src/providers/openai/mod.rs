@@ -1,12 +1,14 @@
 //! OpenAI's chat completions, and every server that implements them.
 
 mod decode;
+mod embeddings;
 mod encode;
 
 use reqwest::Url;
 use serde_json::Value;
 
 use self::decode::OpenAiContent;
+pub use self::embeddings::{OpenAiEmbedder, OpenAiEmbeddings};
 use super::chat;
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
@@ -154,7 +156,7 @@ mod tests {
         let read = |set: &[(&str, &str)]| {
             let find = |name: &str| set.iter().find(|(known, _)| *known == name);
             let value = |name: &str| find(name).map(|(_, value)| (*value).to_owned());
-            OpenAi::from_environment(Environment::from_variables("OPENAI", value)?)
+            OpenAi::from_environment(Environment::from_variables("OPENAI", "MODEL", value)?)
         };
         let unset = read(&[("OPENAI_API_KEY", "secret")]).unwrap_err();
         assert!(unset.to_string().contains("OPENAI_MODEL"), "{unset}");

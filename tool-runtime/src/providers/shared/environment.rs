@@ -2,6 +2,9 @@
 
 use crate::models::ModelError;
 
+/// The end of the variable with the name of a model for embeddings.
+pub(crate) const EMBEDDING_MODEL: &str = "EMBEDDING_MODEL";
+
 /// Model, address and key from environment variables.
 pub(crate) struct Environment {
     /// The name of the model.
@@ -18,15 +21,24 @@ impl Environment {
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing.
     pub(crate) fn read(prefix: &str) -> Result<Self, ModelError> {
-        Self::from_variables(prefix, |name| std::env::var(name).ok())
+        Self::from_variables(prefix, "MODEL", |name| std::env::var(name).ok())
     }
 
-    /// Reads the same variables through a function.
+    /// Reads the variables of an embedder: `…_EMBEDDING_MODEL` instead of `…_MODEL`.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] names the variable that is missing.
+    pub(crate) fn read_embedder(prefix: &str) -> Result<Self, ModelError> {
+        Self::from_variables(prefix, EMBEDDING_MODEL, |name| std::env::var(name).ok())
+    }
+
+    /// Reads the variables through a function. `model` is the end of the one with the model.
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing.
     pub(crate) fn from_variables(
         prefix: &str,
+        model: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ModelError> {
         let read = |name: &str| {
@@ -37,8 +49,8 @@ impl Environment {
         let missing = |advice: String| {
             ModelError::Setup(format!("missing or empty environment variable: {advice}"))
         };
-        let model = read("MODEL")
-            .ok_or_else(|| missing(format!("{prefix}_MODEL; set it to the name of the model")))?;
+        let advice = || format!("{prefix}_{model}; set it to the name of the model");
+        let model = read(model).ok_or_else(|| missing(advice()))?;
         if base_url.is_none() && key.is_none() {
             return Err(missing(format!(
                 "{prefix}_API_KEY; set it, or set {prefix}_BASE_URL to a server that needs no key"

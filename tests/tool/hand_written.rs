@@ -1,10 +1,13 @@
 //! Tools that are implemented by hand are treated as `#[tool]` functions are.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde_json::json;
 use tool_runtime::{
-    Arguments, Dispatcher, Permission, Policy, Registry, Tool, ToolCall, ToolContext,
-    ToolDefinition, ToolError, ToolExecution, ToolOutput, async_trait, tool, tools,
+    Arguments, Dispatcher, Effect, Permission, Policy, RateLimit, Registry, Tool, ToolCall,
+    ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput, ToolPreference, async_trait,
+    tool, tools,
 };
 
 /// Copies lines of a file.
@@ -157,4 +160,43 @@ async fn wrapped_function_gets_the_same_arguments() {
         assert_eq!(wrapped.result, expected.result, "{arguments}");
         assert_eq!(wrapped.attempts, expected.attempts, "{arguments}");
     }
+}
+
+#[test]
+fn setters_set_the_members_of_a_serialized_definition() {
+    let schema = || json!({ "type": "object" });
+    let built = ToolDefinition::new("sync", "Synchronizes the calendar.", schema())
+        .title("Synchronize")
+        .output(schema())
+        .effect(Effect::Write)
+        .idempotent()
+        .sequential()
+        .permission(Permission::Ask)
+        .requires("network")
+        .requires("calendar")
+        .retries(2)
+        .rate_limit(RateLimit::per_minute(10))
+        .timeout(Duration::from_secs(5))
+        .finds_tools()
+        .preference(ToolPreference::default().hidden());
+    let read: ToolDefinition = serde_json::from_value(json!({
+        "name": "sync",
+        "title": "Synchronize",
+        "description": "Synchronizes the calendar.",
+        "parameters": schema(),
+        "output": schema(),
+        "effect": "write",
+        "idempotent": true,
+        "sequential": true,
+        "permission": "ask",
+        "requires": ["network", "calendar"],
+        "retries": 2,
+        "rate_limit": "10/min",
+        "timeout": "5s",
+        "finds_tools": true,
+        "preference": serde_json::to_value(ToolPreference::default().hidden()).unwrap(),
+    }))
+    .unwrap();
+    assert_eq!(built, read);
+    assert_eq!(built.validate(), Ok(()));
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command as Process, Stdio};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create, open};
@@ -14,6 +14,7 @@ use super::cgroup::{Cgroup, Cgroups};
 use super::command::{Command, shell};
 use super::error::SandboxError;
 use super::git::{Part, protected_parts};
+use super::limits::{environment, limits, prlimit};
 use super::program::Program;
 use super::sandbox::{Access, Sandbox};
 use super::{filter, mounts};
@@ -23,9 +24,6 @@ const ENTRY: &str = include_str!("entry.sh");
 
 /// The most bytes of each private file system.
 const TMPFS_BYTES: &str = "268435456";
-
-/// The most bytes of a file that a command writes.
-const MAX_FILE_BYTES: u64 = 8 << 30;
 
 /// Options for what a sandbox unshares and drops. `--unshare-all` would only try.
 const NAMESPACES: [&str; 11] = [
@@ -40,14 +38,6 @@ const NAMESPACES: [&str; 11] = [
     "--new-session",
     "--cap-drop",
     "ALL",
-];
-
-/// The environment of a command, before that of the program.
-const ENVIRONMENT: [(&str, &str); 4] = [
-    ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"),
-    ("HOME", "/tmp"),
-    ("LANG", "C.UTF-8"),
-    ("TERM", "dumb"),
 ];
 
 /// Sandboxes of one workspace by bubblewrap.
@@ -85,7 +75,7 @@ impl Bubblewrap {
         })?;
         let filter = filter::bytes().map_err(SandboxError::new)?;
         let cgroups = Cgroups::find();
-        let readable = mounts::readable(&sandbox.readable, &workspace);
+        let readable = mounts::resolved(&sandbox.readable, &workspace);
         let bubblewrap = Self { program, workspace, root, sandbox, readable, filter, cgroups };
         bubblewrap.probe()?;
         Ok(bubblewrap)
@@ -174,29 +164,10 @@ impl Bubblewrap {
     }
 
     fn environment(&self) -> Vec<&str> {
-        let of_program = self.sandbox.env.iter().map(|(name, value)| (&**name, &**value));
-        let variables = ENVIRONMENT.into_iter().chain(of_program);
-        let options = variables.flat_map(|(name, value)| ["--setenv", name, value]);
+        let options = environment(&self.sandbox);
+        let options = options.flat_map(|(name, value)| ["--setenv", name, value]);
         std::iter::once("--clearenv").chain(options).collect()
     }
-}
-
-fn prlimit() -> Option<&'static str> {
-    ["/usr/bin/prlimit", "/bin/prlimit"].into_iter().find(|path| Path::new(path).exists())
-}
-
-/// Returns the words before a command that limit each of its processes.
-fn limits(sandbox: &Sandbox) -> Vec<String> {
-    let Some(prlimit) = prlimit() else { return Vec::new() };
-    let (memory, processes) = (sandbox.memory, sandbox.processes);
-    vec![
-        prlimit.to_owned(),
-        format!("--data={memory}"),
-        format!("--nproc={processes}"),
-        format!("--fsize={MAX_FILE_BYTES}"),
-        "--core=0".to_owned(),
-        "--".to_owned(),
-    ]
 }
 
 /// Returns the words with which `entry.sh` checks a mount.

@@ -10,12 +10,14 @@ use tool_runtime::process::{ChildProcess, ProcessBuilder};
 use super::cgroup::Cgroup;
 use super::command::Command;
 use super::error::SandboxError;
-use super::sandbox::{Access, Sandbox};
+use super::sandbox::{Access, Mechanism, Sandbox};
 use super::spawner;
 use super::status::SandboxStatus;
 
 #[cfg(target_os = "linux")]
 use super::bubblewrap::Bubblewrap;
+#[cfg(target_os = "linux")]
+use super::landlock::Landlock;
 
 /// A sandbox that this machine can enforce, of one workspace.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ enum Launcher {
     },
     #[cfg(target_os = "linux")]
     Bubblewrap(Bubblewrap),
+    #[cfg(target_os = "linux")]
+    Landlock(Landlock),
 }
 
 /// A running command.
@@ -52,12 +56,19 @@ impl Confinement {
         })?;
         let mut status =
             SandboxStatus { sandbox: sandbox.name(), enforced_by: None, not_enforced: Vec::new() };
-        let launcher = match sandbox.access {
-            Access::Unconfined if cfg!(unix) => {
+        let launcher = match (sandbox.access, sandbox.mechanism) {
+            (Access::Unconfined, _) if cfg!(unix) => {
                 Launcher::Unconfined { workspace, env: sandbox.env }
             }
             #[cfg(target_os = "linux")]
-            Access::ReadOnly | Access::WorkspaceWrite => {
+            (Access::ReadOnly | Access::WorkspaceWrite, Mechanism::Landlock) => {
+                let landlock = Landlock::new(workspace, sandbox)?;
+                status.enforced_by = Some(landlock.name());
+                status.not_enforced = landlock.not_enforced();
+                Launcher::Landlock(landlock)
+            }
+            #[cfg(target_os = "linux")]
+            (Access::ReadOnly | Access::WorkspaceWrite, Mechanism::Bubblewrap) => {
                 let bubblewrap = Bubblewrap::new(workspace, sandbox)?;
                 status.enforced_by = Some(bubblewrap.name());
                 status.not_enforced = bubblewrap.not_enforced();
@@ -97,6 +108,10 @@ impl Launcher {
                 let launch = bubblewrap.launch(command)?;
                 let child = ProcessBuilder::from(launch.process).spawn()?;
                 Ok(Running { child, _cgroup: launch.cgroup })
+            }
+            #[cfg(target_os = "linux")]
+            Self::Landlock(landlock) => {
+                Ok(Running { child: landlock.start(command)?, _cgroup: None })
             }
         }
     }

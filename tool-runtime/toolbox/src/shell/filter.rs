@@ -82,13 +82,23 @@ pub(super) fn bytes() -> Result<Vec<u8>, String> {
     Ok(instructions.collect())
 }
 
-/// Returns the filter.
-pub(super) fn program() -> Result<BpfProgram, BackendError> {
+/// Returns the filter for a sandbox with a separate network.
+fn program() -> Result<BpfProgram, BackendError> {
+    program_with(vec![other_family()?])
+}
+
+/// Returns the filter for a sandbox in the network of the machine, which refuses all sockets.
+pub(super) fn program_without_sockets() -> Result<BpfProgram, BackendError> {
+    program_with(Vec::new())
+}
+
+/// Returns the filter with the rules by which sockets are refused; without rules, all are.
+fn program_with(socket: Vec<SeccompRule>) -> Result<BpfProgram, BackendError> {
     let mut rules = BTreeMap::new();
     for number in REFUSED {
         rules.insert(number, Vec::new());
     }
-    rules.insert(libc::SYS_socket, vec![other_family()?]);
+    rules.insert(libc::SYS_socket, socket);
     // A datagram socket of a pair can be connected to the socket of another process.
     let pair = |kind: i32| rule(&[(1, 0xf, kind as u64)]);
     rules.insert(libc::SYS_socketpair, vec![pair(libc::SOCK_DGRAM)?, pair(libc::SOCK_RAW)?]);

@@ -7,7 +7,8 @@
 //! 3. `bubblewrap.rs` builds the command line of the sandbox, for the program that `program.rs`
 //!    finds, with the mounts of `mounts.rs`, the filter of `filter.rs`, the protected parts of a
 //!    git repository (`git.rs`) and the limits of `cgroup.rs`. Inside, `entry.sh` checks the mounts
-//!    before it starts the command.
+//!    before it starts the command. Or `landlock.rs` restricts the thread that starts the command.
+//!    `limits.rs` has what both share.
 //! 4. `spawner.rs` starts it from a thread that lives as long as the program.
 //! 5. `exec.rs` waits for the command, or `processes.rs` keeps it as a background process.
 //!    `capture.rs` and `lines.rs` bound the output.
@@ -37,6 +38,10 @@ mod bubblewrap;
 mod filter;
 #[cfg(target_os = "linux")]
 mod git;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod limits;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]

@@ -48,9 +48,14 @@ pub(super) fn system() -> Vec<OsString> {
     options
 }
 
+/// Returns the paths of the installed programs and their files.
+pub(super) fn installed() -> impl Iterator<Item = &'static str> {
+    std::iter::once("/usr").chain(USR_LINKS).chain(FILES)
+}
+
 /// Returns the paths that exist, each without links and as it was given. Those in the workspace are
 /// left out: commands can read it anyway, and a link there may lead anywhere.
-pub(super) fn readable(paths: &[PathBuf], workspace: &Path) -> Vec<(PathBuf, PathBuf)> {
+pub(super) fn resolved(paths: &[PathBuf], workspace: &Path) -> Vec<(PathBuf, PathBuf)> {
     let resolved = paths
         .iter()
         .filter_map(|path| Some((path.canonicalize().ok()?, std::path::absolute(path).ok()?)));

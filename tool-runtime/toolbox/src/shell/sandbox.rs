@@ -31,6 +31,7 @@ const PROCESSES: u32 = 512;
 #[must_use]
 pub struct Sandbox {
     pub(super) access: Access,
+    pub(super) mechanism: Mechanism,
     pub(super) readable: Vec<PathBuf>,
     pub(super) env: Vec<(String, String)>,
     pub(super) memory: u64,
@@ -45,9 +46,23 @@ pub(super) enum Access {
     Unconfined,
 }
 
+/// The mechanism that enforces the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mechanism {
+    Bubblewrap,
+    Landlock,
+}
+
 impl Sandbox {
     fn new(access: Access) -> Self {
-        Self { access, readable: Vec::new(), env: Vec::new(), memory: MEMORY, processes: PROCESSES }
+        Self {
+            access,
+            mechanism: Mechanism::Bubblewrap,
+            readable: Vec::new(),
+            env: Vec::new(),
+            memory: MEMORY,
+            processes: PROCESSES,
+        }
     }
 
     /// Lets commands read the workspace, and write to a private `/tmp` only.
@@ -87,6 +102,30 @@ impl Sandbox {
     /// ```
     pub fn none() -> Self {
         Self::new(Access::Unconfined)
+    }
+
+    /// Enforces the sandbox by Landlock and a filter of system calls instead of bubblewrap: a
+    /// weaker level for machines without user namespaces.
+    ///
+    /// It takes Linux 6.12. Commands can't create sockets, and read and write the same files, with
+    /// a private folder instead of `/tmp`. What it does not enforce is in the
+    /// [status](crate::SandboxStatus::not_enforced): descendants may outlive the command,
+    /// `.git/hooks` and `.git/config` are writable, and limits apply to single processes.
+    ///
+    /// ```
+    /// use tool_toolbox::{Sandbox, Shell};
+    ///
+    /// let shell = Shell::new(".", Sandbox::workspace_write());
+    /// let shell = match shell.check() {
+    ///     Ok(_) => shell,
+    ///     // The decision to accept less is the program's.
+    ///     Err(_) => Shell::new(".", Sandbox::workspace_write().landlock()),
+    /// };
+    /// # drop(shell);
+    /// ```
+    pub fn landlock(mut self) -> Self {
+        self.mechanism = Mechanism::Landlock;
+        self
     }
 
     /// Lets commands also read a file or folder outside of the workspace, such as a toolchain below

@@ -18,4 +18,7 @@ mod cases;
 mod commands;
 mod corpus;
 mod fixture;
+mod landlock;
 mod lifetimes;
+mod limits;
+mod task;

@@ -1,0 +1,156 @@
+//! The weaker sandbox by Landlock and a filter of system calls, for machines without user
+//! namespaces.
+//!
+//! A thread restricts itself, starts the command, which inherits the restrictions, and ends.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+use std::process::{Command as Process, Stdio};
+use std::thread;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+};
+use seccompiler::BpfProgram;
+use tokio::runtime::Handle;
+use tool_runtime::process::{ChildProcess, ProcessBuilder};
+
+use super::command::Command;
+use super::error::SandboxError;
+use super::limits::{environment, limits};
+use super::sandbox::{Access, Sandbox};
+use super::{filter, mounts};
+
+/// Linux 6.12: the first version that also confines signals and abstract sockets.
+const VERSION: ABI = ABI::V6;
+
+/// Devices that programs use and that hold nothing.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// Protections that this level does not provide.
+const NOT_ENFORCED: [&str; 6] = [
+    "descendants may outlive the command and the program",
+    "commands see the names of files and, where /proc shows them, processes",
+    "commands share System V memory with other processes",
+    "the memory of all processes together",
+    "the number of processes as root, and else that of the user as a whole",
+    ".git/hooks and .git/config are writable",
+];
+
+/// Sandboxes of one workspace by Landlock.
+#[derive(Debug)]
+pub(super) struct Landlock {
+    workspace: PathBuf,
+    sandbox: Sandbox,
+    filter: BpfProgram,
+    /// The private folder for temporary files, removed on drop.
+    temp: PathBuf,
+}
+
+impl Landlock {
+    /// Finds out whether this machine can enforce the sandbox, by running a command in it.
+    pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
+        if let Some(reason) = mounts::refusal(&workspace) {
+            return Err(SandboxError::new(reason));
+        }
+        let filter = filter::program_without_sockets()
+            .map_err(|error| SandboxError::new(format!("the filter can't be built: {error}")))?;
+        let name = format!("tool-toolbox-{}-{:016x}", std::process::id(), fastrand::u64(..));
+        let temp = std::env::temp_dir().join(name);
+        fs::DirBuilder::new().mode(0o700).create(&temp).map_err(|error| {
+            SandboxError::new(format!("{} can't be created: {error}", temp.display()))
+        })?;
+        let landlock = Self { workspace, sandbox, filter, temp };
+        landlock.probe().map_err(|error| SandboxError::new(format!("landlock: {error}")))?;
+        Ok(landlock)
+    }
+
+    fn probe(&self) -> io::Result<()> {
+        let mut process = self.process(&Command::Argv(vec!["true".to_owned()]));
+        let output = self.restricted(move || process.stdin(Stdio::null()).output())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(io::Error::other(format!("{} ({})", error.trim(), output.status)))
+    }
+
+    /// Returns what enforces the sandbox.
+    pub(super) fn name(&self) -> String {
+        format!("landlock ABI {}", VERSION as u32)
+    }
+
+    /// Returns what this level does not enforce.
+    pub(super) fn not_enforced(&self) -> Vec<String> {
+        NOT_ENFORCED.map(Into::into).to_vec()
+    }
+
+    /// Starts a command within the runtime of the calling thread.
+    pub(super) fn start(&self, command: &Command) -> io::Result<ChildProcess> {
+        // The process that ends others with the program must not be started by a restricted thread.
+        drop(ProcessBuilder::from(Process::new("true")).spawn()?);
+        let runtime = Handle::current();
+        let process = self.process(command);
+        self.restricted(move || {
+            let _guard = runtime.enter();
+            ProcessBuilder::from(process).spawn()
+        })
+    }
+
+    fn process(&self, command: &Command) -> Process {
+        let mut process = Process::new("/bin/sh");
+        process.env_clear().current_dir(&self.workspace);
+        process.envs(environment(&self.sandbox)).env("HOME", &self.temp).env("TMPDIR", &self.temp);
+        process.args(["-c", r#"exec "$@" 2>&1"#, "sh"]);
+        process.args(limits(&self.sandbox)).args(command.argv());
+        process
+    }
+
+    /// Runs a function on a new thread, after the thread has restricted itself.
+    fn restricted<T: Send>(
+        &self,
+        function: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                self.restrict().map_err(io::Error::other)?;
+                seccompiler::apply_filter(&self.filter).map_err(io::Error::other)?;
+                function()
+            });
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))
+        })
+    }
+
+    fn restrict(&self) -> Result<(), RulesetError> {
+        let resolved = mounts::resolved(&self.sandbox.readable, &self.workspace);
+        let mut written = vec![self.temp.clone()];
+        let mut read: Vec<_> = mounts::installed().map(PathBuf::from).collect();
+        read.extend(resolved.into_iter().map(|(path, _)| path));
+        match self.sandbox.access {
+            Access::WorkspaceWrite => written.push(self.workspace.clone()),
+            _ => read.push(self.workspace.clone()),
+        }
+        let to_device = AccessFs::ReadFile | AccessFs::WriteFile;
+        Ruleset::default()
+            // By default, what the kernel lacks is left out in silence.
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(VERSION))?
+            .handle_access(AccessNet::from_all(VERSION))?
+            .scope(Scope::from_all(VERSION))?
+            .create()?
+            .add_rules(path_beneath_rules(read, AccessFs::from_read(VERSION)))?
+            .add_rules(path_beneath_rules(written, AccessFs::from_all(VERSION)))?
+            .add_rules(path_beneath_rules(DEVICES, to_device))?
+            .restrict_self()?;
+        Ok(())
+    }
+}
+
+impl Drop for Landlock {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.temp);
+    }
+}

@@ -10,6 +10,7 @@
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
 //! | `web` | `WebSearch` | searches the web with an engine |
 //! | `shell` | `Shell` | runs commands and background processes in a sandbox (Linux) |
+//! | `terminal` | `TerminalApprover` | asks the person at the terminal for approvals |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -27,6 +28,8 @@ pub mod knowledge;
 pub mod memory;
 #[cfg(feature = "shell")]
 mod shell;
+#[cfg(feature = "terminal")]
+mod terminal;
 #[cfg(feature = "web")]
 mod web;
 #[cfg(feature = "knowledge")]
@@ -36,6 +39,8 @@ mod words;
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
 #[cfg(feature = "shell")]
 pub use shell::{Sandbox, SandboxError, SandboxStatus, Shell};
+#[cfg(feature = "terminal")]
+pub use terminal::TerminalApprover;
 #[cfg(feature = "web")]
 pub use web::{
     Brave, InvalidNetwork, Recency, Resolver, SearXng, SearchEngine, SearchQuery, SearchResult,

@@ -1,0 +1,127 @@
+//! An approver that asks the person at the terminal.
+
+use std::fmt;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::{RunContext, async_trait};
+
+/// Asks the person at the terminal to approve calls, one after the other.
+///
+/// The question shows the preview of the call, such as the diff of an edit or a command with its
+/// sandbox, or else the arguments without secrets. Add
+/// [previewers](tool_runtime::Policy::previewer) to the policy. The answers are `y` for this call,
+/// `a` for all calls of the tool in this run, and `n`, which may be followed by a reason for the
+/// model. Everything else, and the end of the input, denies the call. If the standard input is not
+/// a terminal, every call is denied.
+///
+/// ```
+/// use tool_runtime::Policy;
+/// use tool_toolbox::TerminalApprover;
+///
+/// let policy = Policy::new().approver(TerminalApprover::new());
+/// # drop(policy);
+/// ```
+#[derive(Default)]
+pub struct TerminalApprover {
+    /// Held while a question is open.
+    turn: Mutex<()>,
+}
+
+impl TerminalApprover {
+    /// Creates an approver that asks on the standard error and reads the standard input.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::Approver;
+    /// use tool_toolbox::TerminalApprover;
+    ///
+    /// assert_eq!(TerminalApprover::new().name(), "terminal");
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+#[async_trait]
+impl Approver for TerminalApprover {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
+        let question = question(request);
+        let _turn = self.turn.lock().await;
+        let answer = spawn_blocking(move || ask(&question)).await;
+        answer.ok().and_then(Result::ok).unwrap_or_else(|| deny("the terminal does not answer"))
+    }
+
+    fn name(&self) -> &str {
+        "terminal"
+    }
+}
+
+fn question(request: &ApprovalRequest) -> String {
+    let text = match &request.preview {
+        Some(preview) => preview.clone(),
+        None => request.redacted_arguments_json(),
+    };
+    format!("\n{}\n{text}\n[y]es, [a]ll in this run, [n]o: ", request.tool.name)
+}
+
+fn ask(question: &str) -> io::Result<Approval> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return Ok(deny("there is no terminal to ask"));
+    }
+    let mut output = io::stderr().lock();
+    output.write_all(question.as_bytes())?;
+    output.flush()?;
+    let mut line = String::new();
+    input.lock().read_line(&mut line)?;
+    Ok(read_answer(&line))
+}
+
+/// Returns the decision of an answer.
+fn read_answer(line: &str) -> Approval {
+    let line = line.trim();
+    let (word, reason) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match (word.to_lowercase().as_str(), reason.trim()) {
+        ("y" | "yes", "") => Approval::Once,
+        ("a" | "all", "") => Approval::ForRun,
+        ("n" | "no", reason) if !reason.is_empty() => deny(reason),
+        _ => deny("the person at the terminal said no"),
+    }
+}
+
+fn deny(reason: &str) -> Approval {
+    Approval::Deny(reason.to_owned())
+}
+
+impl fmt::Debug for TerminalApprover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TerminalApprover").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_runtime::dispatch::Approval;
+
+    use super::{deny, read_answer};
+
+    #[test]
+    fn only_a_clear_answer_approves() {
+        for (line, expected) in [
+            ("y\n", Approval::Once),
+            (" YES \n", Approval::Once),
+            ("a\n", Approval::ForRun),
+            ("n use cargo instead\n", deny("use cargo instead")),
+            ("n\n", deny("the person at the terminal said no")),
+            ("y but first make a backup\n", deny("the person at the terminal said no")),
+            ("\n", deny("the person at the terminal said no")),
+            ("", deny("the person at the terminal said no")),
+            ("yy\n", deny("the person at the terminal said no")),
+        ] {
+            assert_eq!(read_answer(line), expected, "{line:?}");
+        }
+    }
+}

@@ -233,7 +233,7 @@ async fn tenants_and_metadata_separate(store: &impl DocumentStore) -> Result<(),
         (kind(1.into()), 1),
         (kind("1".into()), 0),
         (kind(1.into()).metadata("other", 1), 0),
-        (SearchFilter::tenant("a").metadata("ki'nd\"", 1), 0),
+        (SearchFilter::tenant("a").metadata("na'me\"", 1), 0),
     ] {
         let words = store.search_words("word", &filter, 9).await.map_err(failed(RULE))?;
         ensure_eq(RULE, &words.len(), &expected)?;

@@ -7,6 +7,7 @@
 //! | `files` | `Files` | reads, searches and changes the files of one folder (Linux) |
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
 //! | `knowledge` | `Memory` | remembers facts across runs |
+//! | `schedule` | `Schedules`, `Scheduler` | fire prompts, calls and messages at their times |
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
 //! | `web` | `WebSearch` | searches the web with an engine |
 //! | `shell` | `Shell` | runs commands and background processes in a sandbox (Linux) |
@@ -26,6 +27,10 @@ mod image;
 pub mod knowledge;
 #[cfg(feature = "knowledge")]
 pub mod memory;
+#[cfg(any(all(feature = "files", target_os = "linux"), feature = "schedule"))]
+mod rows;
+#[cfg(feature = "schedule")]
+pub mod schedule;
 #[cfg(feature = "shell")]
 mod shell;
 #[cfg(feature = "terminal")]
@@ -37,6 +42,8 @@ mod words;
 
 #[cfg(all(feature = "files", target_os = "linux"))]
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
+#[cfg(feature = "schedule")]
+pub use schedule::{Scheduler, Schedules};
 #[cfg(feature = "shell")]
 pub use shell::{Sandbox, SandboxError, SandboxStatus, Shell};
 #[cfg(feature = "terminal")]

@@ -15,4 +15,5 @@ pages! {
     "knowledge": knowledge memory;
     "web": fetching_and_searching;
     "shell": sandbox;
+    "schedule": schedules;
 }

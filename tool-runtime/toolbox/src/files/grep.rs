@@ -14,10 +14,10 @@ use serde::Serialize;
 use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
 
 use super::list::{PathPattern, unreadable_note};
-use super::output::Rows;
 use super::path::RelativePath;
 use super::root::{FileError, Root};
 use super::walk::Walk;
+use crate::rows::Rows;
 
 /// The default number of matches that are listed.
 const DEFAULT_LIMIT: usize = 100;

@@ -10,10 +10,10 @@ use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
 
 use super::error::path_error;
 use super::first::First;
-use super::output::Rows;
 use super::path::RelativePath;
 use super::root::Root;
 use super::walk::Walk;
+use crate::rows::Rows;
 
 /// The most rows of a list.
 const MAX_ROWS: usize = 1000;

@@ -30,7 +30,6 @@ mod journal;
 mod lines;
 mod list;
 mod nearest;
-mod output;
 mod path;
 mod preview;
 mod read;

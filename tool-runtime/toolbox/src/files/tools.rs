@@ -7,11 +7,11 @@ use super::content::as_text;
 use super::edit::{Edit, apply};
 use super::grep::{GrepLine, Search};
 use super::list::{Entry, MatchingFile, glob, list};
-use super::output::Rows;
 use super::path::RelativePath;
 use super::read::{LineRange, read};
 use super::state::FileState;
 use super::version::MAX_CONTENT;
+use crate::rows::Rows;
 
 #[tool]
 impl Files {

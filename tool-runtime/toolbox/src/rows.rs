@@ -10,7 +10,7 @@ use tool_runtime::{ContentPart, IntoToolOutput, OutputFormat, Row, ToolError, To
 const MAX_BYTES: usize = 60_000;
 
 /// The rows that a tool returns. The schema of its output is that of the array.
-pub(super) struct Rows<T> {
+pub(crate) struct Rows<T> {
     format: OutputFormat,
     rows: Vec<T>,
     notes: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct Rows<T> {
 
 impl<T: Serialize> Rows<T> {
     /// Creates a list of the first of `total` rows. `advice` says how to get the others.
-    pub(super) fn new(
+    pub(crate) fn new(
         format: OutputFormat,
         mut rows: Vec<T>,
         total: u64,
@@ -38,7 +38,8 @@ impl<T: Serialize> Rows<T> {
     }
 
     /// Adds a note after the list.
-    pub(super) fn note(mut self, note: Option<String>) -> Self {
+    #[cfg(all(feature = "files", target_os = "linux"))]
+    pub(crate) fn note(mut self, note: Option<String>) -> Self {
         self.notes.extend(note);
         self
     }

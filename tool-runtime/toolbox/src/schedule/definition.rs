@@ -1,0 +1,169 @@
+//! A schedule as it is created: what fires when, with whose rights.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::timing::Timing;
+
+/// A schedule: what fires when, with whose rights.
+///
+/// ```
+/// use tool_toolbox::schedule::{Action, MissedPolicy, Schedule, Timing};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let action = Action::prompt("ada", "Summarize my mail.");
+/// let schedule = Schedule::new("mail", Timing::cron("0 9 * * 1-5", "Europe/Oslo")?, action, "ada")
+///     .missed(MissedPolicy::Skip)
+///     .max_retries(2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Schedule {
+    /// The name of the schedule, unique among those of its principal.
+    pub name: String,
+    /// The times at which the schedule fires.
+    pub timing: Timing,
+    /// The action that is performed when the schedule fires.
+    pub action: Action,
+    /// The name of the principal with whose rights the action is performed.
+    pub principal: String,
+    /// The reaction to occurrences during which no scheduler ran.
+    pub missed: MissedPolicy,
+    /// The number of times that a failed action is repeated, if that is safe.
+    pub max_retries: u32,
+}
+
+impl Schedule {
+    /// Creates a schedule that performs an action with the rights of a principal.
+    pub fn new(
+        name: impl Into<String>,
+        timing: Timing,
+        action: Action,
+        principal: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            timing,
+            action,
+            principal: principal.into(),
+            missed: MissedPolicy::default(),
+            max_retries: 0,
+        }
+    }
+
+    /// Sets the reaction to missed occurrences. Default: [`MissedPolicy::Once`].
+    #[must_use]
+    pub fn missed(mut self, policy: MissedPolicy) -> Self {
+        self.missed = policy;
+        self
+    }
+
+    /// Sets the number of times that a failed action is repeated. Default: 0.
+    ///
+    /// Only what is safe is repeated: calls of tools that are idempotent or only read, calls that
+    /// did not start, runs that stopped because the model was unavailable (they are resumed), and
+    /// messages for which there was no room.
+    #[must_use]
+    pub fn max_retries(mut self, retries: u32) -> Self {
+        self.max_retries = retries;
+        self
+    }
+}
+
+/// The action that a schedule performs when it fires.
+///
+/// ```
+/// use tool_toolbox::schedule::Action;
+///
+/// let action = Action::call("send_mail", serde_json::json!({ "to": "ada@example.com" }));
+/// assert_eq!(action.to_string(), r#"call send_mail {"to":"ada@example.com"}"#);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Action {
+    /// Runs the agent of the principal on a prompt in a session.
+    Prompt {
+        /// The name of the session, which is created if it does not exist.
+        session: String,
+        /// The text of the prompt.
+        text: String,
+    },
+    /// Calls a tool of the principal's dispatcher.
+    Call {
+        /// The name of the tool.
+        tool: String,
+        /// The arguments of the call.
+        arguments: Value,
+    },
+    /// Sends a message to the running agent of the principal.
+    Message {
+        /// The name of the session whose run receives the message; any run if there is none.
+        session: Option<String>,
+        /// The text of the message.
+        text: String,
+    },
+}
+
+impl Action {
+    /// Creates an action that runs the agent on a prompt in a session.
+    pub fn prompt(session: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Prompt { session: session.into(), text: text.into() }
+    }
+
+    /// Creates an action that calls a tool.
+    pub fn call(tool: impl Into<String>, arguments: impl Into<Value>) -> Self {
+        Self::Call { tool: tool.into(), arguments: arguments.into() }
+    }
+
+    /// Creates an action that sends a message to the running agent, or with its next run.
+    pub fn message(session: Option<String>, text: impl Into<String>) -> Self {
+        Self::Message { session, text: text.into() }
+    }
+}
+
+/// Describes the action for people, such as `prompt "Hello" in session ada`.
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prompt { session, text } => write!(f, "prompt {text:?} in session {session}"),
+            Self::Call { tool, arguments } => write!(f, "call {tool} {arguments}"),
+            Self::Message { session: None, text } => write!(f, "message {text:?}"),
+            Self::Message { session: Some(session), text } => {
+                write!(f, "message {text:?} to session {session}")
+            }
+        }
+    }
+}
+
+/// The reaction to occurrences that are due late, because no scheduler ran at their time.
+///
+/// ```
+/// use tool_toolbox::schedule::MissedPolicy;
+///
+/// assert_eq!(MissedPolicy::default(), MissedPolicy::Once);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MissedPolicy {
+    /// Fires only occurrences that are at most a [grace](super::Scheduler::grace) late. Earlier
+    /// ones are reported as missed.
+    Skip,
+    /// Fires the latest of the missed occurrences, however late. Earlier ones are reported as
+    /// missed. This is the default.
+    #[default]
+    Once,
+    /// Fires each of the latest occurrences in their order. Earlier ones are reported as missed.
+    All {
+        /// The most occurrences to fire, of at most [`MAX_MISSED`].
+        max: u32,
+    },
+}
+
+/// The most missed occurrences of a schedule that are fired.
+pub const MAX_MISSED: u32 = 100;

@@ -1,0 +1,227 @@
+//! Records: schedules as they are stored, with their state.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::definition::Schedule;
+use super::outcome::{HistoryEntry, OccurrenceCounts, Outcome};
+use super::timing::TimingError;
+
+/// The state of a schedule: whether it fires, and why not.
+///
+/// ```
+/// use tool_toolbox::schedule::ScheduleState;
+///
+/// let state = ScheduleState::Failed { reason: "10 firings failed in succession".into() };
+/// assert_eq!(state.to_string(), "failed: 10 firings failed in succession");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ScheduleState {
+    /// The schedule fires at its times.
+    #[default]
+    Active,
+    /// The schedule does not fire until it is resumed.
+    Paused,
+    /// The schedule has failed and does not fire until it is resumed or changed.
+    Failed {
+        /// The reason why the schedule stopped.
+        reason: String,
+    },
+    /// The schedule has no further occurrence.
+    Finished,
+}
+
+impl fmt::Display for ScheduleState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Active => f.write_str("active"),
+            Self::Paused => f.write_str("paused"),
+            Self::Failed { reason } => write!(f, "failed: {reason}"),
+            Self::Finished => f.write_str("finished"),
+        }
+    }
+}
+
+/// One occurrence that a scheduler has claimed, and fires.
+///
+/// ```
+/// use tool_toolbox::schedule::{Action, Schedule, ScheduleRecord, Timing};
+/// use tool_toolbox::schedule::jiff::Timestamp;
+///
+/// let action = Action::prompt("ada", "Hello");
+/// let schedule = Schedule::new("hello", Timing::once(Timestamp::MAX), action, "ada");
+/// let record = ScheduleRecord::new(schedule, Timestamp::UNIX_EPOCH)?;
+/// assert_eq!(record.firing, None);
+/// # Ok::<(), tool_toolbox::schedule::TimingError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Firing {
+    /// The time of the occurrence.
+    pub at: Timestamp,
+    /// The number of this attempt, from 1.
+    pub attempt: u32,
+    /// The time until which the claim is valid unless its scheduler extends it.
+    pub lease_until: Timestamp,
+    /// The random name of the scheduler that fires it.
+    pub claimant: String,
+    /// Whether the action may be repeated if the scheduler ends meanwhile.
+    pub is_repeatable: bool,
+}
+
+/// A further attempt that is due.
+///
+/// ```
+/// use tool_toolbox::schedule::Retry;
+///
+/// let retry: Retry = serde_json::from_str(
+///     r#"{"at": "2027-01-01T09:00:00Z", "attempt": 2, "not_before": "2027-01-01T09:00:30Z"}"#,
+/// )?;
+/// assert_eq!(retry.attempt, 2);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Retry {
+    /// The time of the occurrence.
+    pub at: Timestamp,
+    /// The number of the attempt, from 2.
+    pub attempt: u32,
+    /// The earliest time of the attempt.
+    pub not_before: Timestamp,
+}
+
+/// A schedule with its state, as a [store](super::ScheduleStore) keeps it.
+///
+/// A record is plain data: change it, and save it. The store refuses the record if another writer
+/// has changed it meanwhile.
+///
+/// ```
+/// use tool_toolbox::schedule::{Action, Schedule, ScheduleRecord, ScheduleState, Timing};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let timing = Timing::cron("0 9 * * *", "UTC")?;
+/// let schedule = Schedule::new("mail", timing, Action::prompt("ada", "Any mail?"), "ada");
+/// let mut record = ScheduleRecord::new(schedule, "2027-01-01T12:00:00Z".parse()?)?;
+/// assert_eq!(record.next_at, Some("2027-01-02T09:00:00Z".parse()?));
+///
+/// record.pause();
+/// assert_eq!(record.state, ScheduleState::Paused);
+/// // Occurrences of the meantime are not missed.
+/// record.resume("2027-01-05T12:00:00Z".parse()?)?;
+/// assert_eq!(record.next_at, Some("2027-01-06T09:00:00Z".parse()?));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ScheduleRecord {
+    /// The schedule as it was created or last changed.
+    pub schedule: Schedule,
+    /// Whether the schedule fires.
+    pub state: ScheduleState,
+    /// The time at which the schedule was created.
+    pub created_at: Timestamp,
+    /// The time up to which all occurrences have been fired or reported.
+    pub handled_until: Timestamp,
+    /// The next occurrence; `None` if there is none.
+    pub next_at: Option<Timestamp>,
+    /// The occurrence that is being fired.
+    pub firing: Option<Firing>,
+    /// The attempt that follows a failed one.
+    pub retry: Option<Retry>,
+    /// The number of firings that have failed in succession.
+    pub failures: u32,
+    /// The number of occurrences by their outcomes.
+    pub counts: OccurrenceCounts,
+    /// The latest outcomes, oldest first.
+    pub history: Vec<HistoryEntry>,
+    /// The revision that the store has given to the record, or 0 if it was never saved.
+    #[serde(skip)]
+    pub revision: u64,
+}
+
+impl ScheduleRecord {
+    /// Creates the record of a new schedule.
+    ///
+    /// # Errors
+    /// [`TimingError::NeverFires`] if there is no occurrence after `now`, and other errors if the
+    /// timing is not valid.
+    pub fn new(schedule: Schedule, now: Timestamp) -> Result<Self, TimingError> {
+        let mut record = Self {
+            schedule,
+            state: ScheduleState::Active,
+            created_at: now,
+            handled_until: now,
+            next_at: None,
+            firing: None,
+            retry: None,
+            failures: 0,
+            counts: OccurrenceCounts::default(),
+            history: Vec::new(),
+            revision: 0,
+        };
+        record.resume(now)?;
+        Ok(record)
+    }
+
+    /// Replaces the schedule; its principal and its name stay. Occurrences before `now` are not
+    /// fired any more.
+    ///
+    /// # Errors
+    /// Returns the errors of [`new`](Self::new), and leaves the record unchanged.
+    pub fn set_schedule(&mut self, schedule: Schedule, now: Timestamp) -> Result<(), TimingError> {
+        let before = self.schedule.clone();
+        let (name, principal) = (before.name.clone(), before.principal.clone());
+        self.schedule = Schedule { name, principal, ..schedule };
+        let is_paused = self.state == ScheduleState::Paused;
+        if let Err(error) = self.resume(now) {
+            self.schedule = before;
+            return Err(error);
+        }
+        if is_paused {
+            self.pause();
+        }
+        Ok(())
+    }
+
+    /// Stops the schedule from firing. What is being fired continues.
+    pub fn pause(&mut self) {
+        self.state = ScheduleState::Paused;
+    }
+
+    /// Lets the schedule fire from the next occurrence after `now`. A retry that waits is reported
+    /// as [interrupted](Outcome::Interrupted).
+    ///
+    /// # Errors
+    /// Returns the errors of [`new`](Self::new), and leaves the record unchanged.
+    pub fn resume(&mut self, now: Timestamp) -> Result<(), TimingError> {
+        let next = self.schedule.timing.after(now)?.next();
+        self.next_at = Some(next.ok_or(TimingError::NeverFires(now))?);
+        self.handled_until = now;
+        self.state = ScheduleState::Active;
+        if let Some(retry) = self.retry.take() {
+            let outcome = Outcome::Interrupted { attempts: retry.attempt.saturating_sub(1) };
+            self.report(HistoryEntry::new(retry.at, now, outcome));
+        }
+        self.failures = 0;
+        Ok(())
+    }
+
+    /// Returns the time at which a scheduler has to examine the record; `None` if there is none.
+    ///
+    /// A store indexes records by this time.
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        if let Some(firing) = &self.firing {
+            return Some(firing.lease_until);
+        }
+        if self.state != ScheduleState::Active {
+            return None;
+        }
+        self.retry.as_ref().map(|retry| retry.not_before).or(self.next_at)
+    }
+}

@@ -1,0 +1,83 @@
+//! Schedules as the tools list them.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tool_runtime::Row;
+
+use super::record::{ScheduleRecord, ScheduleState};
+use super::zone::zone;
+
+/// The number of occurrences that are shown.
+const NEXT_TIMES: usize = 3;
+
+/// A schedule as the tools list it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct ScheduleRow {
+    name: String,
+    /// `active`, `paused`, `failed: …` or `finished`.
+    state: String,
+    /// The times at which the schedule fires.
+    times: String,
+    /// The action of the schedule.
+    action: String,
+    /// The next occurrences, in the time zone of the schedule.
+    next: Vec<String>,
+    /// The number of occurrences that were fired, failed and were missed.
+    fired: u64,
+    failed: u64,
+    missed: u64,
+    /// The outcome of the last occurrence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<String>,
+}
+
+impl ScheduleRow {
+    pub(super) fn new(record: &ScheduleRecord) -> Self {
+        let schedule = &record.schedule;
+        let next = match (&record.state, record.next_at) {
+            (ScheduleState::Active, Some(next)) => next_times(record, next),
+            _ => Vec::new(),
+        };
+        let last = record.history.last();
+        Self {
+            name: schedule.name.clone(),
+            state: record.state.to_string(),
+            times: schedule.timing.to_string(),
+            action: schedule.action.to_string(),
+            next,
+            fired: record.counts.fired,
+            failed: record.counts.failed,
+            missed: record.counts.missed,
+            last: last.map(|entry| format!("{}, {}", entry.at, entry.outcome)),
+        }
+    }
+}
+
+impl From<&ScheduleRow> for Row {
+    fn from(row: &ScheduleRow) -> Self {
+        Self::new()
+            .with("name", row.name.clone())
+            .with("state", row.state.clone())
+            .with("times", row.times.clone())
+            .with("action", row.action.clone())
+            .with("next", (!row.next.is_empty()).then(|| row.next.join(", ")))
+            .with("fired", row.fired)
+            .with("failed", row.failed)
+            .with("missed", row.missed)
+            .with("last", row.last.clone())
+    }
+}
+
+/// Returns the next occurrences in the zone of the schedule, such as `2027-03-28 Sun 09:00 +02:00`.
+fn next_times(record: &ScheduleRecord, next: Timestamp) -> Vec<String> {
+    let timing = &record.schedule.timing;
+    let zone = zone(timing.zone_name()).map_or(TimeZone::UTC, |named| named.zone);
+    let others = timing.after(next).into_iter().flatten();
+    std::iter::once(next)
+        .chain(others)
+        .take(NEXT_TIMES)
+        .map(|at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %a %H:%M:%S %:z").to_string())
+        .collect()
+}

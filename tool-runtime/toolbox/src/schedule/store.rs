@@ -1,0 +1,213 @@
+//! The contract of stores for schedules.
+
+use std::error::Error;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tool_runtime::async_trait;
+
+use super::record::ScheduleRecord;
+
+/// Storage backend for schedules.
+///
+/// A store keeps one record for each principal and name. It does not interpret records, except for
+/// their principal, their [name](super::Schedule::name), their revision, and the time at which a
+/// scheduler has to [examine](ScheduleRecord::wake_at) them.
+///
+/// # Contract
+/// - [`save`](Self::save) compares and sets: it writes the record only if the stored revision is
+///   that of the record, or if there is no record of this principal and name and the revision is
+///   0. Of concurrent writers of one revision, exactly one succeeds. Schedulers rely on it to claim
+///   an occurrence.
+/// - A record that was saved is durable before `save` returns, and is visible to all processes.
+/// - A revision is never reused in a store, not even after its record was deleted.
+/// - If the future of `save` or [`delete`](Self::delete) is dropped, the operation is done
+///   completely or not at all.
+///
+/// [`conformance::check`](super::conformance::check) tests an implementation. In SQL, `save` is one
+/// `UPDATE … WHERE principal = ? AND name = ? AND revision = ?` or `INSERT … ON CONFLICT DO
+/// NOTHING`, and the revision comes from a sequence.
+///
+/// ```
+/// use tool_toolbox::schedule::{
+///     Action, MemorySchedules, Schedule, ScheduleError, ScheduleRecord, ScheduleStore, Timing,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = MemorySchedules::new();
+/// let timing = Timing::cron("@daily", "UTC")?;
+/// let schedule = Schedule::new("mail", timing, Action::prompt("ada", "Any mail?"), "ada");
+/// let mut record = ScheduleRecord::new(schedule, "2027-01-01T12:00:00Z".parse()?)?;
+/// record.revision = store.save(&record).await?;
+///
+/// let mut outdated = record.clone();
+/// outdated.revision = 0;
+/// assert!(matches!(store.save(&outdated).await, Err(ScheduleError::Conflict { .. })));
+/// assert_eq!(store.load("ada", "mail").await?, Some(record));
+/// # Ok(())
+/// # }
+/// ```
+#[async_trait]
+pub trait ScheduleStore: Send + Sync + Debug {
+    /// Loads the schedule of this name of a principal.
+    async fn load(
+        &self,
+        principal: &str,
+        name: &str,
+    ) -> Result<Option<ScheduleRecord>, ScheduleError>;
+
+    /// Saves a record if its revision is the stored one, and returns the new revision. A record
+    /// with the revision 0 is created.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Conflict`] if the stored revision is another one.
+    async fn save(&self, record: &ScheduleRecord) -> Result<u64, ScheduleError>;
+
+    /// Deletes the schedule of this name of a principal if its revision is the stored one.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Conflict`] if the stored revision is another one, or if there is no record.
+    async fn delete(&self, principal: &str, name: &str, revision: u64)
+    -> Result<(), ScheduleError>;
+
+    /// Lists records in the order of their principals, and then of their names, compared as bytes.
+    async fn list(&self, query: ScheduleQuery<'_>) -> Result<Vec<ScheduleRecord>, ScheduleError>;
+
+    /// Returns the records that a scheduler has to examine by `time`, those with the earliest
+    /// [time](ScheduleRecord::wake_at) first, and of equal ones in the order of a list.
+    async fn due(
+        &self,
+        time: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<ScheduleRecord>, ScheduleError>;
+}
+
+#[async_trait]
+impl<S: ScheduleStore + ?Sized> ScheduleStore for Arc<S> {
+    async fn load(
+        &self,
+        principal: &str,
+        name: &str,
+    ) -> Result<Option<ScheduleRecord>, ScheduleError> {
+        self.as_ref().load(principal, name).await
+    }
+
+    async fn save(&self, record: &ScheduleRecord) -> Result<u64, ScheduleError> {
+        self.as_ref().save(record).await
+    }
+
+    async fn delete(
+        &self,
+        principal: &str,
+        name: &str,
+        revision: u64,
+    ) -> Result<(), ScheduleError> {
+        self.as_ref().delete(principal, name, revision).await
+    }
+
+    async fn list(&self, query: ScheduleQuery<'_>) -> Result<Vec<ScheduleRecord>, ScheduleError> {
+        self.as_ref().list(query).await
+    }
+
+    async fn due(
+        &self,
+        time: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<ScheduleRecord>, ScheduleError> {
+        self.as_ref().due(time, limit).await
+    }
+}
+
+/// The records to list: of one principal or all, page by page.
+///
+/// ```
+/// use tool_toolbox::schedule::ScheduleQuery;
+///
+/// let first_page = ScheduleQuery::all().principal("ada").limit(50);
+/// let next_page = first_page.after("ada", "mail");
+/// assert_eq!(next_page.after, Some(("ada", "mail")));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScheduleQuery<'q> {
+    /// The principal whose schedules are listed; `None` lists those of all.
+    pub principal: Option<&'q str>,
+    /// The principal and the name of the record after which the page starts.
+    pub after: Option<(&'q str, &'q str)>,
+    /// The most records of the page.
+    pub limit: usize,
+}
+
+impl<'q> ScheduleQuery<'q> {
+    /// Creates a query for all records.
+    pub fn all() -> Self {
+        Self { principal: None, after: None, limit: usize::MAX }
+    }
+
+    /// Lists the schedules of one principal only.
+    #[must_use]
+    pub fn principal(self, principal: &'q str) -> Self {
+        Self { principal: Some(principal), ..self }
+    }
+
+    /// Starts the page after the record of this principal and name.
+    #[must_use]
+    pub fn after(self, principal: &'q str, name: &'q str) -> Self {
+        Self { after: Some((principal, name)), ..self }
+    }
+
+    /// Sets the most records of the page.
+    #[must_use]
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+}
+
+/// The error of a store for schedules.
+///
+/// ```
+/// use tool_toolbox::schedule::ScheduleError;
+///
+/// let error = ScheduleError::unavailable("the disk is full");
+/// assert_eq!(error.to_string(), "schedule store unavailable: the disk is full");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// The stored record has another revision, or does not exist.
+    #[error("schedule `{name}` was changed meanwhile: revision {revision} is not the stored one")]
+    Conflict {
+        /// The name of the schedule.
+        name: String,
+        /// The revision that the write was based on.
+        revision: u64,
+    },
+    /// The stored record can't be decoded.
+    #[error("record of schedule `{name}` can't be decoded: {reason}")]
+    CorruptRecord {
+        /// The name of the schedule.
+        name: String,
+        /// The reason why the record can't be decoded.
+        reason: String,
+    },
+    /// The store can't be reached, or has failed.
+    #[error("schedule store unavailable: {0}")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl ScheduleError {
+    /// Creates the error of a store that can't be reached.
+    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unavailable(source.into())
+    }
+
+    pub(super) fn conflict(name: &str, revision: u64) -> Self {
+        Self::Conflict { name: name.to_owned(), revision }
+    }
+
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. })
+    }
+}

@@ -1,0 +1,376 @@
+//! The tools, as a model sees them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tool_runtime::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind, tool};
+
+use super::arguments::{ActionArguments, Missed, Problems, TimingArguments};
+use super::definition::Schedule;
+use super::executor::PRINCIPAL;
+use super::record::ScheduleRecord;
+use super::rows::ScheduleRow;
+use super::store::{ScheduleError, ScheduleQuery, ScheduleStore};
+use crate::rows::Rows;
+
+/// The most attempts to save a record that others change at the same time.
+const MAX_SAVES: u32 = 20;
+
+/// The most schedules of a page.
+const PAGE: usize = 100;
+
+type PrincipalOf = dyn Fn(&RunContext<'_>) -> Option<String> + Send + Sync;
+
+/// Tools with which a model schedules prompts, messages and tool calls.
+///
+/// | tool | what it does |
+/// |---|---|
+/// | `schedule_create` | creates a schedule, and returns its next occurrences |
+/// | `schedule_list` | lists the schedules with their states |
+/// | `schedule_update` | changes, pauses or resumes a schedule |
+/// | `schedule_delete` | deletes a schedule |
+///
+/// `schedule_list` only reads. The others ask for an approval, unless the policy
+/// [allows](tool_runtime::dispatch::Permissions::tool) them: the text of a scheduled prompt or
+/// message later has the authority of a user message.
+///
+/// A schedule belongs to the principal of the run that creates it, fires with the rights of this
+/// principal, and is invisible to runs of others. A model can't name a principal. Calls of tools
+/// can't be scheduled, except for those that are [named](Self::callable).
+///
+/// ```
+/// use tool_runtime::dispatch::Permissions;
+/// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
+/// use tool_toolbox::schedule::MemorySchedules;
+/// use tool_toolbox::Schedules;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let now = "2027-03-26T12:00:00Z".parse()?;
+/// let store = MemorySchedules::new();
+/// let tools = Schedules::new(store, "ada").zone("Europe/Oslo").clock(move || now);
+/// let allowed = Permissions::default().tool("schedule_create", Permission::Allow);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![..tools])?)
+///     .policy(Policy::new().permissions(allowed));
+/// let arguments = r#"{"name": "mail", "cron": "0 9 * * *", "prompt": "Summarize my mail.",
+///     "session": "ada"}"#;
+/// let executions =
+///     dispatcher.dispatch(vec![ToolCall::new("1", "schedule_create", arguments)]).await;
+/// assert_eq!(
+///     executions[0].result.text,
+///     "name: mail | state: active | times: cron 0 9 * * * in Europe/Oslo | \
+///      action: prompt \"Summarize my mail.\" in session ada | \
+///      next: 2027-03-27 Sat 09:00:00 +01:00, 2027-03-28 Sun 09:00:00 +02:00, \
+///      2027-03-29 Mon 09:00:00 +02:00 | fired: 0 | failed: 0 | missed: 0",
+/// );
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Schedules {
+    store: Arc<dyn ScheduleStore>,
+    principal: Arc<PrincipalOf>,
+    clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    zone: String,
+    callable: Vec<String>,
+    max_schedules: usize,
+}
+
+impl Schedules {
+    /// Creates the tools for a program with one principal.
+    pub fn new(store: impl ScheduleStore + 'static, principal: impl Into<String>) -> Self {
+        let principal = principal.into();
+        Self::for_principals(store, move |_| Some(principal.clone()))
+    }
+
+    /// Creates the tools for a program with many principals: the metadata
+    /// [`principal`](PRINCIPAL) of a run names its principal. A run without it can't use the
+    /// tools.
+    ///
+    /// ```
+    /// use tool_runtime::agent::Prompt;
+    /// use tool_toolbox::Schedules;
+    /// use tool_toolbox::schedule::{MemorySchedules, PRINCIPAL};
+    ///
+    /// let tools = Schedules::from_metadata(MemorySchedules::new());
+    /// let prompt = Prompt::from("Remind me at nine.").metadata(PRINCIPAL, "ada");
+    /// ```
+    pub fn from_metadata(store: impl ScheduleStore + 'static) -> Self {
+        Self::for_principals(store, |run| {
+            let principal = run.metadata().get(PRINCIPAL)?.as_str()?;
+            (!principal.is_empty()).then(|| principal.to_owned())
+        })
+    }
+
+    fn for_principals(
+        store: impl ScheduleStore + 'static,
+        principal: impl Fn(&RunContext<'_>) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            store: Arc::new(store),
+            principal: Arc::new(principal),
+            clock: Arc::new(Timestamp::now),
+            zone: "UTC".into(),
+            callable: Vec::new(),
+            max_schedules: 100,
+        }
+    }
+
+    /// Sets the time zone of local times, such as `Europe/Oslo`. Default: UTC.
+    #[must_use]
+    pub fn zone(self, name: impl Into<String>) -> Self {
+        Self { zone: name.into(), ..self }
+    }
+
+    /// Sets the tools whose calls can be scheduled. Default: none.
+    ///
+    /// A scheduled call runs with the rights of the principal. Name only tools that each run which
+    /// has the tools of schedules may call itself.
+    #[must_use]
+    pub fn callable(self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { callable: tools.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Sets the most schedules of a principal that the tools create. Default: 100.
+    #[must_use]
+    pub fn max_schedules(self, schedules: usize) -> Self {
+        Self { max_schedules: schedules, ..self }
+    }
+
+    /// Sets the function that returns the current time. Default: the clock of the system.
+    #[must_use]
+    pub fn clock(self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self { clock: Arc::new(clock), ..self }
+    }
+
+    fn principal(&self, ctx: &ToolContext) -> Result<String, ToolError> {
+        (self.principal)(&ctx.run_context()).ok_or_else(|| {
+            let text = "Schedules are not available here: the run has no principal.";
+            ToolError::new(ToolErrorKind::Denied, text)
+        })
+    }
+
+    /// Loads a schedule of the principal.
+    async fn load(&self, name: &str, principal: &str) -> Result<ScheduleRecord, ToolError> {
+        if let Some(record) = self.store.load(principal, name).await.map_err(unavailable)? {
+            return Ok(record);
+        }
+        let query = ScheduleQuery::all().principal(principal).limit(PAGE);
+        let records = self.store.list(query).await.map_err(unavailable)?;
+        let names: Vec<_> = records.iter().map(|it| it.schedule.name.as_str()).collect();
+        let advice = match names.as_slice() {
+            [] => "there are no schedules".to_owned(),
+            names => format!("the schedules are `{}`", names.join("`, `")),
+        };
+        Err(ToolError::new(
+            ToolErrorKind::Failed,
+            format!("There is no schedule `{name}`: {advice}."),
+        ))
+    }
+}
+
+impl fmt::Debug for Schedules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schedules").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+#[tool]
+impl Schedules {
+    /// Schedules a prompt, a message or a tool call, and returns its next times. Send a time (`at`,
+    /// `every` or `cron`) and an action (`prompt`, `message` or `tool`).
+    #[expect(clippy::too_many_arguments, reason = "arguments of the model")]
+    #[tool(effect = "write", permission = "ask", timeout = "30s")]
+    async fn schedule_create(
+        &self,
+        /// Unique name of the schedule.
+        name: String,
+        /// Once at this time: `2027-03-28T09:00` in the zone, or with an offset.
+        at: Option<String>,
+        /// Again after each interval, such as `15m` or `1d`. With `at`: the first time.
+        every: Option<String>,
+        /// Cron pattern of five fields, such as `0 9 * * 1-5`.
+        cron: Option<String>,
+        /// Time zone such as `Europe/Oslo`.
+        zone: Option<String>,
+        /// Prompt that the agent runs.
+        prompt: Option<String>,
+        /// Session of the prompt or the message. Default: this one.
+        session: Option<String>,
+        /// Message to the running agent.
+        message: Option<String>,
+        /// Name of the tool to call.
+        tool: Option<String>,
+        /// Arguments of the tool.
+        arguments: Option<Map<String, Value>>,
+        /// Occurrences that are late: `skip` them, fire `once`, or fire `all`.
+        missed: Option<Missed>,
+        /// Number of retries, if they are safe.
+        #[arg(default = 0, range(max = 10))]
+        retries: u32,
+        #[arg(default)] output: OutputFormat,
+        ctx: &ToolContext,
+    ) -> Result<Rows<ScheduleRow>, ToolError> {
+        let principal = self.principal(ctx)?;
+        let now = (self.clock)();
+        let mut problems = Problems::default();
+        problems.check_name(&name);
+        let timing = TimingArguments { at, every, cron, zone };
+        let timing = timing.timing(&self.zone, now, &mut problems);
+        let action = ActionArguments { prompt, session, tool, arguments, message };
+        let own_session = ctx.run_context().session();
+        let action = action.action(own_session, &self.callable, &mut problems);
+        if self.store.load(&principal, &name).await.map_err(unavailable)?.is_some() {
+            problems.push(format!("`name`: `{name}` exists already; use another name."));
+        }
+        let query = ScheduleQuery::all().principal(&principal).limit(self.max_schedules);
+        let count = self.store.list(query).await.map_err(unavailable)?.len();
+        if count >= self.max_schedules {
+            problems.push(format!("There are {count} schedules already: delete one first."));
+        }
+        problems.check()?;
+        let (Some(timing), Some(action)) = (timing, action) else {
+            return Err(ToolError::validation("the arguments are incomplete"));
+        };
+        let mut schedule = Schedule::new(name, timing, action, principal).max_retries(retries);
+        schedule.missed = missed.map(Into::into).unwrap_or_default();
+        let record = ScheduleRecord::new(schedule, now).map_err(|error| invalid(&error))?;
+        self.store.save(&record).await.map_err(unavailable)?;
+        row(&record, output)
+    }
+
+    /// Lists the schedules with their state, their next times and their last outcome.
+    #[tool(effect = "read", timeout = "30s")]
+    async fn schedule_list(
+        &self,
+        /// Name after which to continue the list.
+        after: Option<String>,
+        #[arg(default)] output: OutputFormat,
+        ctx: &ToolContext,
+    ) -> Result<Rows<ScheduleRow>, ToolError> {
+        let principal = self.principal(ctx)?;
+        let mut query = ScheduleQuery::all().principal(&principal).limit(PAGE + 1);
+        query.after = after.as_deref().map(|name| (principal.as_str(), name));
+        let records = self.store.list(query).await.map_err(unavailable)?;
+        let rows: Vec<_> = records.iter().take(PAGE).map(ScheduleRow::new).collect();
+        let last = records.iter().take(PAGE).next_back();
+        let advice = last.map(|it| format!("send `after`: `{}`", it.schedule.name));
+        Rows::new(output, rows, records.len() as u64, &advice.unwrap_or_default())
+    }
+
+    /// Changes, pauses or resumes a schedule. What is left out stays; a new time replaces the time,
+    /// and a new action the action.
+    #[expect(clippy::too_many_arguments, reason = "arguments of the model")]
+    #[tool(effect = "write", permission = "ask", timeout = "30s")]
+    async fn schedule_update(
+        &self,
+        /// Name of the schedule.
+        name: String,
+        /// `true` pauses the schedule; `false` resumes it.
+        paused: Option<bool>,
+        /// Once at this time: `2027-03-28T09:00` in the zone, or with an offset.
+        at: Option<String>,
+        /// Again after each interval, such as `15m` or `1d`. With `at`: the first time.
+        every: Option<String>,
+        /// Cron pattern of five fields, such as `0 9 * * 1-5`.
+        cron: Option<String>,
+        /// Time zone such as `Europe/Oslo`.
+        zone: Option<String>,
+        /// Prompt that the agent runs.
+        prompt: Option<String>,
+        /// Session of the prompt or the message. Default: this one.
+        session: Option<String>,
+        /// Message to the running agent.
+        message: Option<String>,
+        /// Name of the tool to call.
+        tool: Option<String>,
+        /// Arguments of the tool.
+        arguments: Option<Map<String, Value>>,
+        /// Occurrences that are late: `skip` them, fire `once`, or fire `all`.
+        missed: Option<Missed>,
+        /// Number of retries, if they are safe.
+        #[arg(range(max = 10))]
+        retries: Option<u32>,
+        #[arg(default)] output: OutputFormat,
+        ctx: &ToolContext,
+    ) -> Result<Rows<ScheduleRow>, ToolError> {
+        let principal = self.principal(ctx)?;
+        let now = (self.clock)();
+        let mut record = self.load(&name, &principal).await?;
+        let mut problems = Problems::default();
+        let timing = TimingArguments { at, every, cron, zone };
+        let timing =
+            (!timing.is_empty()).then(|| timing.timing(&self.zone, now, &mut problems)).flatten();
+        let action = ActionArguments { prompt, session, tool, arguments, message };
+        let own_session = ctx.run_context().session();
+        let action = (!action.is_empty())
+            .then(|| action.action(own_session, &self.callable, &mut problems))
+            .flatten();
+        problems.check()?;
+        for _ in 0..MAX_SAVES {
+            let mut schedule = record.schedule.clone();
+            schedule.missed = missed.map_or(schedule.missed, Into::into);
+            schedule.max_retries = retries.unwrap_or(schedule.max_retries);
+            schedule.action = action.clone().unwrap_or(schedule.action);
+            match &timing {
+                Some(timing) => {
+                    schedule.timing = timing.clone();
+                    record.set_schedule(schedule, now).map_err(|error| invalid(&error))?;
+                }
+                // A change of the action does not skip what is due.
+                None => record.schedule = schedule,
+            }
+            match paused {
+                Some(true) => record.pause(),
+                Some(false) => record.resume(now).map_err(|error| invalid(&error))?,
+                None => {}
+            }
+            match self.store.save(&record).await {
+                Ok(_) => return row(&record, output),
+                // A scheduler has claimed it, or has saved a result.
+                Err(error) if error.is_conflict() => record = self.load(&name, &principal).await?,
+                Err(error) => return Err(unavailable(error)),
+            }
+        }
+        Err(busy(&name))
+    }
+
+    /// Deletes a schedule. What it is doing at the moment continues.
+    #[tool(effect = "write", permission = "ask", timeout = "30s")]
+    async fn schedule_delete(
+        &self,
+        /// Name of the schedule.
+        name: String,
+        ctx: &ToolContext,
+    ) -> Result<String, ToolError> {
+        let principal = self.principal(ctx)?;
+        for _ in 0..MAX_SAVES {
+            let record = self.load(&name, &principal).await?;
+            match self.store.delete(&principal, &name, record.revision).await {
+                Ok(()) => return Ok(format!("Deleted the schedule `{name}`.")),
+                Err(error) if error.is_conflict() => {}
+                Err(error) => return Err(unavailable(error)),
+            }
+        }
+        Err(busy(&name))
+    }
+}
+
+fn row(record: &ScheduleRecord, format: OutputFormat) -> Result<Rows<ScheduleRow>, ToolError> {
+    Rows::new(format, vec![ScheduleRow::new(record)], 1, "")
+}
+
+fn unavailable(error: ScheduleError) -> ToolError {
+    let text = "The schedules are not available at the moment.";
+    ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
+}
+
+fn invalid(error: &super::TimingError) -> ToolError {
+    ToolError::validation(format!("{error}."))
+}
+
+fn busy(name: &str) -> ToolError {
+    ToolError::transient(format!("The schedule `{name}` is being changed: try again."))
+}

@@ -1,0 +1,23 @@
+//! Tests of schedules.
+//!
+//! Long versions of tests are ignored: `cargo test -p tool-toolbox --all-features -- --ignored`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test stops at the first failure"
+)]
+
+mod calendar;
+mod crashes;
+mod firing;
+mod fixture;
+mod missed;
+mod occurrences;
+mod rights;
+mod stores;
+mod tools;

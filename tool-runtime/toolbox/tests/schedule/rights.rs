@@ -1,0 +1,143 @@
+//! Actions that fire, and their rights.
+
+use tool_runtime::agent::Steering;
+use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::dispatch::{AskLater, Permissions};
+use tool_runtime::{
+    Agent, ChatReply, Dispatcher, Permission, Policy, Registry, ScriptedModel, ToolContext, tool,
+    tools,
+};
+use tool_toolbox::schedule::jiff::SignedDuration;
+use tool_toolbox::schedule::{
+    Action, Executor, MemorySchedules, PRINCIPAL, Schedule, ScheduleRecord, ScheduleStore, Timing,
+};
+
+use super::fixture::{Clock, time};
+
+const START: &str = "2027-01-01T00:00:00Z";
+
+/// Fires one action of a principal, and returns the text of its outcome.
+async fn outcome(
+    action: Action,
+    principal: &str,
+    executors: impl Fn(&str) -> Option<Executor> + Send + Sync + 'static,
+) -> String {
+    let (store, clock) = (MemorySchedules::new(), Clock::at(START));
+    let timing = Timing::once(time("2027-01-01T01:00:00Z"));
+    let schedule = Schedule::new("s", timing, action, principal);
+    store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
+    clock.set_time(clock.now() + SignedDuration::from_hours(1));
+    assert_eq!(clock.scheduler().fire_due(executors, store.clone()).await.unwrap(), 1);
+    store.load(principal, "s").await.unwrap().unwrap().history[0].outcome.to_string()
+}
+
+/// Reports the metadata of the run.
+#[tool(effect = "read")]
+async fn whoami(ctx: &ToolContext) -> String {
+    let metadata = ctx.metadata();
+    format!("{} {} {}", metadata[PRINCIPAL], metadata["schedule"], metadata["occurrence"])
+}
+
+/// Shuts the server down.
+#[tool(effect = "external")]
+async fn shutdown() -> &'static str {
+    "it is down"
+}
+
+/// Pays an invoice.
+#[tool(effect = "external", permission = "ask")]
+async fn pay() -> &'static str {
+    "paid"
+}
+
+fn registry() -> Registry {
+    Registry::try_from(tools![whoami, shutdown, pay]).unwrap()
+}
+
+/// Only `root` may shut the server down.
+fn policy() -> Policy {
+    let permissions = Permissions::default().when(|request, run| {
+        let is_root = run.metadata().get(PRINCIPAL).is_some_and(|principal| principal == "root");
+        (request.tool.name == "shutdown" && !is_root).then_some(Permission::Deny)
+    });
+    Policy::new().permissions(permissions)
+}
+
+fn executor(principal: &str) -> Option<Executor> {
+    let executor = Executor::new().dispatcher(Dispatcher::new(registry()).policy(policy()));
+    ["ada", "root"].contains(&principal).then_some(executor)
+}
+
+#[tokio::test]
+async fn calls_have_the_rights_of_their_principal() {
+    for (tool, principal, expected) in [
+        ("whoami", "ada", r#"fired: "ada" "s" "2027-01-01T01:00:00Z""#),
+        ("shutdown", "ada", "failed: `shutdown` is not allowed here."),
+        ("shutdown", "root", "fired: it is down"),
+        ("shutdown", "mallory", "failed: the principal `mallory` has no rights"),
+        ("pay", "root", "failed: "),
+    ] {
+        let action = Action::call(tool, serde_json::json!({}));
+        let outcome = outcome(action, principal, executor).await;
+        assert!(outcome.starts_with(expected), "{tool} of {principal}: {outcome}");
+    }
+}
+
+#[tokio::test]
+async fn prompt_runs_the_agent_of_the_principal_in_its_session() {
+    let sessions = MemoryStore::new();
+    let model = ScriptedModel::new([
+        ChatReply::default().call("whoami", "{}").call("shutdown", "{}"),
+        ChatReply::text("It can't be shut down."),
+    ]);
+    let agent = Agent::new(model, registry()).policy(policy());
+    let executor = Executor::new().agent(agent.clone(), sessions.clone());
+    let action = Action::prompt("ada", "Shut down.");
+    let outcome = outcome(action, "ada", move |_| Some(executor.clone())).await;
+    assert_eq!(outcome, "fired: It can't be shut down.");
+    let messages = agent.session(sessions, "ada").messages().await.unwrap();
+    let texts: Vec<_> = messages.iter().map(|message| message.text()).collect();
+    assert_eq!(texts[0], "Shut down.");
+    let tool_runtime::Message::Tool { results } = &messages[2] else { panic!("{messages:?}") };
+    assert_eq!(results[0].text, r#""ada" "s" "2027-01-01T01:00:00Z""#);
+    assert_eq!(results[1].text, "`shutdown` is not allowed here.");
+}
+
+#[tokio::test]
+async fn prompt_does_not_abandon_a_run_that_awaits_an_approval() {
+    let sessions = MemoryStore::new();
+    let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
+    let agent = Agent::new(model, registry()).policy(Policy::new().approver(AskLater));
+    let session = agent.session(sessions.clone(), "ada");
+    session.run("Pay.").await.unwrap_err();
+    let executor = Executor::new().agent(agent.clone(), sessions);
+    let outcome =
+        outcome(Action::prompt("ada", "News?"), "ada", move |_| Some(executor.clone())).await;
+    assert_eq!(outcome, "failed: the session `ada` awaits an approval");
+    assert!(session.paused().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn message_reaches_the_running_agent_of_its_session() {
+    let steering = Steering::bounded(1, 100);
+    let executor = Executor::new().steering(&steering);
+    let executors = move |_: &str| Some(executor.clone());
+    let message = |session: &str| Action::message(Some(session.into()), "It is nine.");
+    let first = outcome(message("ada"), "ada", executors.clone()).await;
+    assert_eq!(first, "fired: the message was sent");
+    assert_eq!((steering.for_session("ada").len(), steering.for_session("bob").len()), (1, 0));
+    let refused = outcome(message("ada"), "ada", executors).await;
+    assert!(refused.starts_with("failed: steering queue is full"), "{refused}");
+}
+
+#[tokio::test]
+async fn action_without_a_part_of_the_executor_fails() {
+    for (action, part) in [
+        (Action::prompt("ada", "Hi"), "agent"),
+        (Action::call("whoami", serde_json::json!({})), "dispatcher"),
+        (Action::message(None, "Hi"), "steering"),
+    ] {
+        let outcome = outcome(action, "ada", |_| Some(Executor::new())).await;
+        assert_eq!(outcome, format!("failed: the principal `ada` has no {part} here"));
+    }
+}

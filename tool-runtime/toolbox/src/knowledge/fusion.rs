@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// How the rankings by words and by meaning become one.
+/// Weights with which the rankings by words and by vectors are merged.
 ///
 /// This is reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): a chunk at rank `r`
 /// of a ranking scores `weight / (k + r)`, and the scores of both rankings are added.

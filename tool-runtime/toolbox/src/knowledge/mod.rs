@@ -73,7 +73,7 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// Creates the knowledge of a store, which is searched by words.
+    /// Creates a `Knowledge` on a store. Without an embedder, it searches by words only.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;
@@ -105,7 +105,7 @@ impl Knowledge {
         self
     }
 
-    /// Sets how the rankings by words and by meaning become one.
+    /// Sets the weights with which the rankings by words and by vectors are merged.
     #[must_use]
     pub fn fusion(mut self, fusion: Fusion) -> Self {
         self.fusion = fusion;

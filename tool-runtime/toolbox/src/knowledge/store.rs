@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-/// Identifies a content: SHA-256.
+/// SHA-256 digest that identifies a content.
 ///
 /// ```
 /// use tool_toolbox::knowledge::Digest;
@@ -208,7 +208,7 @@ impl DocumentStoreError {
 
 /// Storage backend for documents, which finds their chunks by words and by vectors.
 ///
-/// [`SqliteDocuments`](super::SqliteDocuments) keeps them in a file. A store of your own passes
+/// [`SqliteDocuments`](super::SqliteDocuments) keeps them in a file. Test your own store with
 /// [`conformance::check`](super::conformance::check).
 ///
 /// ```

@@ -1,10 +1,10 @@
-//! Owners of facts: users, sessions and agents.
+//! Scopes of facts: users, sessions and agents.
 
 use std::fmt;
 
 use tool_runtime::RunContext;
 
-/// Owner of facts: a user, a session or an agent.
+/// The scope of facts: a user, a session or an agent.
 ///
 /// ```
 /// use tool_toolbox::memory::MemoryScope;

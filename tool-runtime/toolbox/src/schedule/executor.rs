@@ -21,9 +21,9 @@ const MAX_SUMMARY: usize = 200;
 /// Performs actions with the rights of a principal: its agent, its dispatcher, and its running
 /// agent.
 ///
-/// A [`Scheduler`](super::Scheduler) gets the executor of the principal anew each time a schedule
-/// fires, so that rights that were taken away since do not apply any more. What the executor does
-/// not have, fails.
+/// A [`Scheduler`](super::Scheduler) requests the executor of the principal each time a schedule
+/// fires, so that revoked rights no longer apply. An action fails if the executor lacks the agent,
+/// the dispatcher or the steering handle that it needs.
 ///
 /// The runs and calls have the metadata `principal`, `schedule` (its name) and `occurrence` (its
 /// time). A policy that all principals share can decide by them:
@@ -54,7 +54,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Creates the executor of a principal without rights.
+    /// Creates an executor that can't perform any action yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -19,12 +19,12 @@ use super::zone::{UnknownZone, zone};
 /// | `Every` | [`every`](Self::every) | an instant, and again after each interval of elapsed time |
 /// | `Cron` | [`cron`](Self::cron) | local times in a time zone, by a cron pattern |
 ///
-/// **Daylight saving.** A local time that is skipped fires at the end of the gap by `Cron`, and
-/// later by the length of the gap by `At`. A local time that is repeated fires once, the first
-/// time. A cron pattern with a wildcard, a step or a range in its hours or minutes, such as
+/// **Daylight saving time.** If a local time is skipped, `Cron` fires at the end of the gap, and
+/// `At` fires later by the length of the gap. If a local time is repeated, both fire once, the
+/// first time. A cron pattern with a wildcard, a step or a range in its hours or minutes, such as
 /// `*/30 * * * *`, follows elapsed time instead: skipped times are skipped, and repeated times
-/// fire twice. An `Every` of one day fires after each 24 hours; use a cron pattern for each day
-/// at the same local time.
+/// fire twice. An `Every` of one day fires after each 24 hours. To fire at the same local time each
+/// day, use a cron pattern.
 ///
 /// ```
 /// use tool_toolbox::schedule::Timing;

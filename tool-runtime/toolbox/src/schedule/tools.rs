@@ -126,8 +126,8 @@ impl Schedules {
 
     /// Sets the tools whose calls can be scheduled. Default: none.
     ///
-    /// A scheduled call runs with the rights of the principal. Name only tools that each run which
-    /// has the tools of schedules may call itself.
+    /// A scheduled call runs with the rights of the principal. Name a tool only if every run that
+    /// is offered `schedule_create` may also call that tool directly.
     #[must_use]
     pub fn callable(self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { callable: tools.into_iter().map(Into::into).collect(), ..self }

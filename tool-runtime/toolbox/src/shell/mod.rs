@@ -14,7 +14,8 @@
 //!    `capture.rs` and `lines.rs` bound the output.
 //!
 //! # Invariants
-//! - A command runs under all that was asked for, or it does not run.
+//! - A command runs with all protections of its sandbox, except for those that the status lists as
+//!   not enforced, or it does not run.
 //! - Nothing that a command changes decides what the sandbox of the next one mounts.
 //! - No process outlives the program.
 
@@ -101,7 +102,7 @@ struct Inner {
 }
 
 impl Shell {
-    /// Creates the tools for a folder, and tries whether this machine can enforce the sandbox.
+    /// Creates the tools for a folder, and checks whether this machine can enforce the sandbox.
     ///
     /// Blocks the thread for the time that a command takes to start, about 20 ms. Links in the path
     /// of the folder are followed now, and not again.

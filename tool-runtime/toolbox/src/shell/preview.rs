@@ -18,8 +18,8 @@ struct Arguments {
 }
 
 impl Shell {
-    /// Returns the command of a call that has not run, and its sandbox; `None` if the tool is none
-    /// of this value, or runs nothing.
+    /// Returns the command of a call that has not run, and its sandbox; `None` if the tool does not
+    /// belong to this `Shell`, or runs nothing.
     ///
     /// As a [`Previewer`] of a policy, `Shell` shows it to the approver.
     ///

@@ -107,10 +107,11 @@ impl Sandbox {
     /// Enforces the sandbox by Landlock and a filter of system calls instead of bubblewrap: a
     /// weaker level for machines without user namespaces.
     ///
-    /// It takes Linux 6.12. Commands can't create sockets, and read and write the same files, with
-    /// a private folder instead of `/tmp`. What it does not enforce is in the
-    /// [status](crate::SandboxStatus::not_enforced): descendants may outlive the command,
-    /// `.git/hooks` and `.git/config` are writable, and limits apply to single processes.
+    /// Requires Linux 6.12. Commands read and write the same files as under bubblewrap, with a
+    /// private folder instead of `/tmp`. They can't create sockets. The
+    /// [status](crate::SandboxStatus::not_enforced) lists what is not enforced: descendants may
+    /// outlive the command, `.git/hooks` and `.git/config` are writable, and limits apply to single
+    /// processes.
     ///
     /// ```
     /// use tool_toolbox::{Sandbox, Shell};

@@ -118,7 +118,7 @@ pub(super) fn parse_network(text: &str) -> Option<IpNet> {
     IpNet::from_str(text).ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
-/// The error of allowing a network that can't be parsed.
+/// Error of [`Web::allow_net`](crate::Web::allow_net): the text is not a network.
 ///
 /// ```
 /// use tool_toolbox::Web;

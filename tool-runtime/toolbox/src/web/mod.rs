@@ -57,10 +57,11 @@ use recent::RecentDocuments;
 /// |---|---|
 /// | `http_fetch` | fetches a page as Markdown, JSON, an image, a PDF document or a text |
 ///
-/// Only public addresses are contacted, whatever name or redirect leads to another one:
-/// [`allow_net`](Self::allow_net) adds networks. [`requests`](Self::requests) returns a tool for
-/// requests that change something, and [`WebSearch`] searches. Clones share the connections: pass
-/// one to `tools!`, and another to [`Policy::previewer`](tool_runtime::Policy::previewer).
+/// Only public addresses are contacted: a name or a redirect that leads to another address is
+/// refused. [`allow_net`](Self::allow_net) allows further networks. [`requests`](Self::requests)
+/// returns a tool for requests that change something, and [`WebSearch`] searches. Clones share the
+/// connections: pass one to `tools!`, and another to
+/// [`Policy::previewer`](tool_runtime::Policy::previewer).
 ///
 /// ```
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, tools};
@@ -120,7 +121,7 @@ impl Web {
         self.with_settings(|settings| settings.resolver = Arc::new(resolver))
     }
 
-    /// Sets the time limit of a request with its redirects and its body, 30 seconds by default.
+    /// Sets the timeout of a request with its redirects and its body. Default: 30 seconds.
     #[must_use]
     pub fn timeout(self, limit: Duration) -> Self {
         self.with_settings(|settings| settings.timeout = limit)

@@ -2,8 +2,8 @@
 //! written, or refuses the text.
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use serde_json::json;
-use tool_json::{Options, Parsed, Risk, parse_with};
+use serde_json::{Value, json};
+use tool_json::{Options, Parsed, Risk, parse, parse_with};
 
 /// Parses with the limit of tools that have side effects.
 fn parse_for_write(text: &str) -> Option<Parsed> {
@@ -145,5 +145,31 @@ fn doubled_quote_at_one_end_is_never_kept() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn escaped_quotes_in_paths_are_read_as_json_in_damaged_texts() {
+    let contents = [
+        r#"C:\""#,
+        r#"C:\"\""#,
+        r#"C:\"}"#,
+        r#"C:\"\"}\\"#,
+        r#"C:\"]\\"#,
+        r#"C:\", \" b"#,
+        r#"C:\\a\"}"#,
+    ];
+    for content in contents {
+        let expected: Value = serde_json::from_str(&format!("\"{content}\"")).unwrap();
+        for rest in [r#","n":1,"#, r#","n":1"#, r#","n":tru"#, r#","n":1,}"#, r#","n":[1"#, ",n:1}"]
+        {
+            let text = format!("{{\"a\":\"{content}\"{rest}");
+            let Ok(parsed) = parse(&text) else { continue };
+            let json: Value = serde_json::from_str(parsed.json()).unwrap();
+            assert_eq!(json, parsed.value, "{text}");
+            assert_eq!(parsed.value["a"], expected, "{text}");
+        }
+        let text = format!("{{\"a\":\"{content}\",\"n\":1,");
+        assert!(parse(&text).is_ok(), "{text}");
     }
 }

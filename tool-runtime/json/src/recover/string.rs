@@ -268,11 +268,39 @@ impl<B: Builder> Parser<'_, '_, B> {
     }
 
     /// The length of the quote that ends a path with an unescaped last backslash: `C:\dir\`.
+    ///
+    /// As JSON, that quote is escaped. If the string ends as JSON, too, it is read so: valid JSON
+    /// is never read otherwise.
     fn path_end_quote(&mut self, start: usize, at: usize, style: QuoteStyle) -> Option<usize> {
         let (_, len) = self.source().quote(at).filter(|&(other, _)| style.closes(other))?;
-        let is_end = is_path(self.source().slice(start..at))
-            && self.value_end_plausibility(at + len) > Plausibility::Weak;
+        let path = self.source().slice(start..at);
+        let has_quote = path.chars().any(|c| QuoteStyle::of(c).is_some_and(|it| style.closes(it)));
+        let is_end = is_path(path)
+            && !has_quote
+            && self.value_end_plausibility(at + len) > Plausibility::Weak
+            && !self.ends_as_json(at + len, style);
         is_end.then_some(len)
+    }
+
+    /// Returns whether the next quote that no backslash precedes ends a value.
+    fn ends_as_json(&mut self, start: usize, style: QuoteStyle) -> bool {
+        let mut at = start;
+        while let Some(step) = style.next_special(self.source().rest_bytes(at)) {
+            at += step;
+            if self.source().byte(at) == Some(b'\\') {
+                at += 1;
+                at += self.source().char(at).map_or(0, char::len_utf8);
+            } else if let Some((_, len)) =
+                self.source().quote(at).filter(|&(other, _)| style.closes(other))
+            {
+                self.use_fuel_between(start, at);
+                return self.value_end_plausibility(at + len) > Plausibility::Weak;
+            } else {
+                at += self.source().char(at).map_or(1, char::len_utf8);
+            }
+        }
+        self.use_fuel_between(start, at);
+        false
     }
 
     pub(super) fn is_colon(&mut self, at: usize) -> bool {

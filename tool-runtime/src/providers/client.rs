@@ -116,8 +116,9 @@ impl<C> Client<C> {
         self
     }
 
-    /// Sets the transport that sends the requests: a [`ReqwestTransport`] with your own proxies or
-    /// certificates, a `Cassette`, or an implementation of your own.
+    /// Sets the transport that sends the requests: a
+    /// [`ReqwestTransport`](crate::http::ReqwestTransport) with your own proxies or certificates, a
+    /// `Cassette`, or an implementation of your own.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.connection.set_transport(Arc::new(transport));

@@ -143,7 +143,7 @@ impl std::fmt::Display for SteeringFull {
         if message_bytes > max_bytes {
             write!(f, "steering message is too long: {message_bytes} bytes, at most {max_bytes}")
         } else {
-            let bounds = format_args!("{max_messages} messages and {max_bytes} bytes");
+            let bounds = format!("{max_messages} messages and {max_bytes} bytes");
             write!(f, "steering queue is full: limited to {bounds}")
         }
     }

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The sources of the crates that users import.
-pub(crate) const LIBRARIES: [&str; 4] = [
+pub(crate) const LIBRARIES: [&str; 5] = [
     "tool-runtime/src",
     "tool-runtime/json/src",
     "tool-runtime/mcp/src",
     "tool-runtime/toolbox/src",
+    "tool-runtime/dynamic/src",
 ];
 
 /// Returns the root folder of the workspace.

@@ -1,0 +1,85 @@
+use std::sync::Arc;
+
+use tool_runtime::{Availability, Tool, ToolError, async_trait};
+
+use crate::pieces::{BodyKind, CheckedPieces, PieceError};
+
+/// Makes tools whose bodies are of one kind, such as JavaScript.
+///
+/// The definition of the tool is that of the [`CheckedPieces`]: the caller registers the tool and
+/// applies all policy. Implement it under `#[async_trait]`, which `tool-runtime` re-exports.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_dynamic::{BodyKind, CheckedPieces, Pieces, ToolBackend};
+/// use tool_runtime::{
+///     Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
+/// };
+///
+/// /// Makes tools that return their body.
+/// struct Templates;
+///
+/// struct Template(CheckedPieces);
+///
+/// #[async_trait]
+/// impl Tool for Template {
+///     fn definition(&self) -> &ToolDefinition {
+///         self.0.definition()
+///     }
+///
+///     async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::text(self.0.body()))
+///     }
+/// }
+///
+/// #[async_trait]
+/// impl ToolBackend for Templates {
+///     fn kind(&self) -> BodyKind {
+///         BodyKind::JavaScript
+///     }
+///
+///     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
+///         Ok(Arc::new(Template(pieces.clone())))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pieces = Pieces::new(BodyKind::JavaScript, "hello", "Greets.", "Hello!").check()?;
+/// let tool = Templates.build(&pieces).await.map_err(|error| error.to_string())?;
+/// assert_eq!(tool.definition().name, "hello");
+/// # Ok(())
+/// # }
+/// ```
+#[async_trait]
+pub trait ToolBackend: Send + Sync {
+    /// Returns the kind of the bodies that this backend accepts.
+    fn kind(&self) -> BodyKind;
+
+    /// Returns whether tools can be made and run now, such as whether a compiler is installed.
+    /// Default: available.
+    fn availability(&self) -> Availability {
+        Availability::Available
+    }
+
+    /// Returns the capabilities that a body can be given, such as `network`. Default: none.
+    fn capabilities(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Returns what is wrong with the pieces for this backend, without building anything. Default:
+    /// each capability that is not among the [capabilities](Self::capabilities).
+    fn check(&self, pieces: &CheckedPieces) -> Vec<PieceError> {
+        pieces.unsupported_capabilities(self.capabilities())
+    }
+
+    /// Builds the tool of these pieces.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the body, with the lines of the body, as a text for the model
+    /// that wrote it.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the build stops.
+    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError>;
+}

@@ -1,0 +1,115 @@
+//! The check of pieces, with all errors at once.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use tool_runtime::Effect;
+
+use super::checked::CheckedPieces;
+use super::error::PieceErrors;
+use super::fields::{FieldChecker, text_error};
+use super::limits::{
+    MAX_BODY_BYTES, MAX_CAPABILITIES, MAX_DESCRIPTION_BYTES, MAX_EXAMPLES, MAX_NAME_BYTES,
+    MAX_TIMEOUT_SECONDS, MAX_TOOLS, MAX_VALUE_BYTES,
+};
+use super::{ExampleCall, Pieces};
+
+pub(super) fn check(pieces: &Pieces) -> Result<CheckedPieces, PieceErrors> {
+    let mut errors = PieceErrors::default();
+    if !is_tool_name(&pieces.name) {
+        let message = format!(
+            "expected 1 to {MAX_NAME_BYTES} lower-case letters, digits and `_`, and a letter first"
+        );
+        errors.push("name", message);
+    }
+    let texts = [
+        ("description", &pieces.description, MAX_DESCRIPTION_BYTES),
+        ("body", &pieces.body, MAX_BODY_BYTES),
+    ];
+    for (path, text, limit) in texts {
+        if text.trim().is_empty() {
+            errors.push(path, "expected a text, got an empty one");
+        } else if let Some(message) = text_error(text, limit) {
+            errors.push(path, message);
+        }
+    }
+    let fields = FieldChecker::new(&mut errors).fields(&pieces.fields, "fields", 1);
+    check_names(&mut errors, "capabilities", &pieces.capabilities, MAX_CAPABILITIES);
+    check_names(&mut errors, "tools", &pieces.tools, MAX_TOOLS);
+    if let Some(index) = pieces.tools.iter().position(|name| *name == pieces.name) {
+        errors.push(format!("tools[{index}]"), "remove it: a tool can't call itself");
+    }
+    let is_isolated = pieces.capabilities.is_empty() && pieces.tools.is_empty();
+    if pieces.effect == Effect::None && !is_isolated {
+        let message = "expected `read`, `write` or `external`: the tool has capabilities or calls \
+                       tools";
+        errors.push("effect", message);
+    }
+    if let Some(seconds) = pieces.timeout_seconds
+        && !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds)
+    {
+        let message = format!("expected 1 to {MAX_TIMEOUT_SECONDS} seconds, got {seconds}");
+        errors.push("timeout_seconds", message);
+    }
+    if pieces.examples.len() > MAX_EXAMPLES {
+        let count = pieces.examples.len();
+        errors.push("examples", format!("expected at most {MAX_EXAMPLES}, got {count}"));
+    }
+    let has_valid_fields = !errors.iter().any(|error| error.path.starts_with("fields"));
+    let checked = CheckedPieces::new(pieces.clone(), fields);
+    for (index, example) in pieces.examples.iter().take(MAX_EXAMPLES).enumerate() {
+        check_example(&mut errors, &checked, example, index, has_valid_fields);
+    }
+    if errors.is_empty() { Ok(checked) } else { Err(errors) }
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    name.len() <= MAX_NAME_BYTES
+        && chars.next().is_some_and(|first| first.is_ascii_lowercase())
+        && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// Checks the number of names, their form, and that there is none twice.
+fn check_names(errors: &mut PieceErrors, path: &str, names: &[String], limit: usize) {
+    if names.len() > limit {
+        errors.push(path, format!("expected at most {limit} names, got {}", names.len()));
+        return;
+    }
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let mut distinct = HashSet::new();
+    for (index, name) in names.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        if !(1..=128).contains(&name.len()) || !name.chars().all(is_allowed) {
+            errors.push(&path, "expected 1 to 128 letters, digits, `_`, `-`, `.` and `/`");
+        }
+        if !distinct.insert(name) {
+            errors.push(&path, "expected a name that no other has");
+        }
+    }
+}
+
+fn check_example(
+    errors: &mut PieceErrors,
+    checked: &CheckedPieces,
+    example: &ExampleCall,
+    index: usize,
+    has_valid_fields: bool,
+) {
+    let arguments = Value::from(example.arguments.clone());
+    let path = format!("examples[{index}]");
+    for (path, value) in [
+        (format!("{path}.arguments"), Some(&arguments)),
+        (format!("{path}.output"), example.output.as_ref()),
+    ] {
+        let message = value.and_then(|value| text_error(&value.to_string(), MAX_VALUE_BYTES));
+        if let Some(message) = message {
+            errors.push(path, message);
+        }
+    }
+    if has_valid_fields {
+        for mismatch in checked.definition().parameters.check(&arguments) {
+            errors.push(format!("{path}.arguments"), mismatch.to_string());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tool_runtime::{Effect, Fingerprint, Permission, ToolDefinition};
+
+use super::error::PieceError;
+use super::limits::DEFAULT_TIMEOUT_SECONDS;
+use super::schema;
+use super::shape::CheckedField;
+use super::{BodyKind, ExampleCall, Pieces};
+
+/// Pieces that [`Pieces::check`] accepted, and the definition of their tool. Clones share them.
+///
+/// ```
+/// use tool_dynamic::{BodyKind, Pieces};
+/// use tool_runtime::Effect;
+///
+/// let pieces = Pieces::new(BodyKind::JavaScript, "one", "Returns one.", "return 1;");
+/// let checked = pieces.clone().effect(Effect::None).check()?;
+/// assert_eq!(checked.definition().name, "one");
+/// // Each change of the pieces is a change of what an approval is bound to.
+/// let mut edited = pieces.effect(Effect::None);
+/// edited.body = "return 2;".into();
+/// let other = edited.check()?;
+/// assert_ne!(checked.definition().fingerprint(), other.definition().fingerprint());
+/// # Ok::<(), tool_dynamic::PieceErrors>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedPieces(Arc<Checked>);
+
+#[derive(Debug, PartialEq)]
+struct Checked {
+    pieces: Pieces,
+    fields: Vec<CheckedField>,
+    definition: ToolDefinition,
+    fingerprint: Fingerprint,
+}
+
+impl CheckedPieces {
+    /// Assembles pieces that are valid.
+    pub(super) fn new(pieces: Pieces, fields: Vec<CheckedField>) -> Self {
+        let fingerprint = fingerprint(&pieces);
+        let definition = definition(&pieces, &fields, fingerprint);
+        Self(Arc::new(Checked { pieces, fields, definition, fingerprint }))
+    }
+
+    /// Returns the pieces as they were written, such as for a catalog.
+    pub fn pieces(&self) -> &Pieces {
+        &self.0.pieces
+    }
+
+    /// Returns the name of the tool.
+    pub fn name(&self) -> &str {
+        &self.0.pieces.name
+    }
+
+    /// Returns the language of the body.
+    pub fn kind(&self) -> BodyKind {
+        self.0.pieces.kind
+    }
+
+    /// Returns the source of the body.
+    pub fn body(&self) -> &str {
+        &self.0.pieces.body
+    }
+
+    /// Returns the checked arguments in their order.
+    pub fn fields(&self) -> &[CheckedField] {
+        &self.0.fields
+    }
+
+    /// Returns the example calls of the tool.
+    pub fn examples(&self) -> &[ExampleCall] {
+        &self.0.pieces.examples
+    }
+
+    /// Returns whether the body needs a capability.
+    pub fn has_capability(&self, capability: &str) -> bool {
+        self.0.pieces.capabilities.iter().any(|name| name == capability)
+    }
+
+    /// Returns the time limit of a call.
+    pub fn timeout(&self) -> Duration {
+        let seconds = self.0.pieces.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+        Duration::from_secs(seconds.into())
+    }
+
+    /// Returns the definition of the tool.
+    ///
+    /// If the effect is `none` or `read`, calls are allowed; otherwise, each call needs an
+    /// approval. The title has the fingerprint of the pieces, so an approval of a call is void for
+    /// a tool with another body.
+    pub fn definition(&self) -> &ToolDefinition {
+        &self.0.definition
+    }
+
+    /// Returns the fingerprint of the pieces, with the body.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.0.fingerprint
+    }
+
+    /// Returns an error for each capability that is not among the supported ones.
+    pub fn unsupported_capabilities(&self, supported: &[&str]) -> Vec<PieceError> {
+        let kind = self.kind();
+        let expected = match supported {
+            [] => format!("remove it: a body of kind `{kind}` can't be given capabilities here"),
+            names => format!("expected one of `{}`", names.join("`, `")),
+        };
+        let names = self.0.pieces.capabilities.iter().enumerate();
+        names
+            .filter(|(_, name)| !supported.contains(&name.as_str()))
+            .map(|(index, _)| PieceError::new(format!("capabilities[{index}]"), &expected))
+            .collect()
+    }
+}
+
+fn definition(
+    pieces: &Pieces,
+    fields: &[CheckedField],
+    fingerprint: Fingerprint,
+) -> ToolDefinition {
+    let permission = match pieces.effect {
+        Effect::None | Effect::Read => Permission::Allow,
+        Effect::Write | Effect::External => Permission::Ask,
+    };
+    let seconds = pieces.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+    let definition = ToolDefinition::new(&pieces.name, &pieces.description, schema::object(fields))
+        // The title is covered by the fingerprint of the definition.
+        .title(format!("{} ({}, source {fingerprint})", pieces.name, pieces.kind))
+        .effect(pieces.effect)
+        .permission(permission)
+        .timeout(Duration::from_secs(seconds.into()));
+    pieces.capabilities.iter().fold(definition, ToolDefinition::requires)
+}
+
+/// Hashes the pieces. The fingerprint of a definition covers a document whatever the order of its
+/// members, so the pieces are the document of one.
+fn fingerprint(pieces: &Pieces) -> Fingerprint {
+    let document = serde_json::to_value(pieces).unwrap_or(Value::Null);
+    ToolDefinition::new("pieces", "tool-dynamic pieces 1", document).fingerprint()
+}

@@ -1,0 +1,108 @@
+use std::fmt;
+
+use tool_runtime::ToolError;
+
+use super::limits::MAX_ERRORS;
+
+/// One error in the pieces of a tool.
+///
+/// ```
+/// use tool_dynamic::PieceError;
+///
+/// let error = PieceError::new("fields[0].min", "expected an integer, got 0.5");
+/// assert_eq!(error.to_string(), "`fields[0].min`: expected an integer, got 0.5");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}`: {message}")]
+#[non_exhaustive]
+pub struct PieceError {
+    /// The path of the wrong piece, such as `fields[0].name`.
+    pub path: String,
+    /// The condition that the piece violates, for the model that wrote it.
+    pub message: String,
+}
+
+impl PieceError {
+    /// Creates the error of the piece at a path.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+}
+
+/// Everything that is wrong with the pieces of a tool.
+///
+/// ```
+/// use tool_dynamic::{BodyKind, Pieces};
+///
+/// let errors = Pieces::new(BodyKind::JavaScript, "A", "", "return 1;").check().unwrap_err();
+/// let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
+/// assert_eq!(paths, ["name", "description"]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PieceErrors(Vec<PieceError>);
+
+impl PieceErrors {
+    /// Returns the number of errors.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns `true` if there is no error.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns an iterator over the errors, in the order of the pieces.
+    pub fn iter(&self) -> std::slice::Iter<'_, PieceError> {
+        self.0.iter()
+    }
+
+    /// Converts the errors into one for the model that wrote the pieces.
+    pub fn to_tool_error(&self) -> ToolError {
+        ToolError::validation(format!("The tool was not made. Correct these pieces:\n{self}"))
+    }
+
+    pub(super) fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        if self.0.len() < MAX_ERRORS {
+            self.0.push(PieceError::new(path, message));
+        }
+    }
+}
+
+impl From<Vec<PieceError>> for PieceErrors {
+    fn from(errors: Vec<PieceError>) -> Self {
+        Self(errors)
+    }
+}
+
+impl IntoIterator for PieceErrors {
+    type Item = PieceError;
+    type IntoIter = std::vec::IntoIter<PieceError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a PieceErrors {
+    type Item = &'a PieceError;
+    type IntoIter = std::slice::Iter<'a, PieceError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for PieceErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "- {error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PieceErrors {}

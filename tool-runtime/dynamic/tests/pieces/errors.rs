@@ -1,0 +1,201 @@
+//! All errors of pieces, with their paths.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tool_dynamic::{ArgumentField, ElementType, ExampleCall, FieldType, Pieces};
+use tool_runtime::Effect;
+
+use super::pieces;
+
+fn field(name: &str, field_type: FieldType) -> ArgumentField {
+    ArgumentField::new(name, field_type)
+}
+
+/// Returns a field with a limit as a number in JSON.
+fn limited(limit: &str, number: &str, name: &str, field_type: FieldType) -> ArgumentField {
+    let mut json = serde_json::to_value(field(name, field_type)).unwrap();
+    json[limit] = serde_json::from_str(number).unwrap();
+    serde_json::from_value(json).unwrap()
+}
+
+fn edited(mut pieces: Pieces, edit: impl FnOnce(&mut Pieces)) -> Pieces {
+    edit(&mut pieces);
+    pieces
+}
+
+fn paths(pieces: &Pieces) -> Vec<String> {
+    match pieces.check() {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.into_iter().map(|error| error.path).collect(),
+    }
+}
+
+#[test]
+fn each_wrong_field_is_reported_with_its_path() {
+    let list = || field("a", FieldType::List);
+    for (wrong, expected) in [
+        (field("", FieldType::String), vec!["fields[0].name"]),
+        (field("a-b", FieldType::String), vec!["fields[0].name"]),
+        (field("1a", FieldType::String), vec!["fields[0].name"]),
+        (field(&"a".repeat(65), FieldType::String), vec!["fields[0].name"]),
+        (field("a", FieldType::String).description("pay\u{202e}"), vec!["fields[0].description"]),
+        (
+            field("a", FieldType::String).description("d".repeat(2_000)),
+            vec!["fields[0].description"],
+        ),
+        (list(), vec!["fields[0].items"]),
+        (field("a", FieldType::Map), vec!["fields[0].items"]),
+        (field("a", FieldType::Object), vec!["fields[0].fields"]),
+        (field("a", FieldType::Enum), vec!["fields[0].values"]),
+        (field("a", FieldType::Enum).values(["b", "b"]), vec!["fields[0].values[1]"]),
+        (
+            field("a", FieldType::Enum).values(["", "b\u{0}"]),
+            vec!["fields[0].values[0]", "fields[0].values[1]"],
+        ),
+        (field("a", FieldType::Boolean).range(0, 1), vec!["fields[0].min", "fields[0].max"]),
+        (field("a", FieldType::String).values(["b"]), vec!["fields[0].values"]),
+        (field("a", FieldType::Integer).range(7, 1), vec!["fields[0].max"]),
+        (limited("min", "0.5", "a", FieldType::Integer), vec!["fields[0].min"]),
+        (limited("max", "-1", "a", FieldType::String), vec!["fields[0].max"]),
+        (field("a", FieldType::Integer).default_value("three"), vec!["fields[0].default"]),
+        (field("a", FieldType::Integer).range(1, 7).default_value(9), vec!["fields[0].default"]),
+        (field("a", FieldType::Integer).default_value(3).optional(), vec!["fields[0].default"]),
+        (list().items(ElementType::new(FieldType::List)), vec!["fields[0].items.items"]),
+        (
+            field("a", FieldType::Object).member(field("?", FieldType::Enum)),
+            vec!["fields[0].fields[0].name", "fields[0].fields[0].values"],
+        ),
+    ] {
+        assert_eq!(paths(&pieces([wrong.clone()])), expected, "{wrong:?}");
+    }
+}
+
+#[test]
+fn all_errors_are_reported_at_once() {
+    let wrong = pieces([field("a", FieldType::String), field("a", FieldType::List)])
+        .capability("net work")
+        .tool("grep")
+        .tool("grep")
+        .effect(Effect::None)
+        .timeout_seconds(0);
+    let wrong = edited(wrong, |wrong| {
+        (wrong.name, wrong.description, wrong.body) = ("Made".into(), " ".into(), String::new());
+    });
+    let expected = [
+        "name",
+        "description",
+        "body",
+        "fields[1].name",
+        "fields[1].items",
+        "capabilities[0]",
+        "tools[1]",
+        "effect",
+        "timeout_seconds",
+    ];
+    assert_eq!(paths(&wrong), expected);
+    let text = wrong.check().unwrap_err().to_tool_error().text().to_owned();
+    assert_eq!(text.lines().filter(|line| line.starts_with("- `")).count(), expected.len());
+}
+
+#[test]
+fn limits_hold_for_everything() {
+    let mut deep = ElementType::new(FieldType::String);
+    for _ in 0..6 {
+        deep = ElementType::new(FieldType::List).items(deep);
+    }
+    let path = format!("fields[0]{}", ".items".repeat(6));
+    assert_eq!(paths(&pieces([field("a", FieldType::List).items(deep)])), [path]);
+
+    let fields = (0..129).map(|n| field(&format!("a{n}"), FieldType::String));
+    assert_eq!(paths(&pieces(fields)), ["fields"]);
+    let wrong = (0..100).map(|_| field("?", FieldType::String));
+    assert_eq!(paths(&pieces(wrong)).len(), 50);
+
+    for (wrong, path) in [
+        (edited(pieces([]), |it| it.body = "b".repeat(65 << 10)), "body"),
+        (edited(pieces([]), |it| it.body = "return 1; // \u{202e}".into()), "body"),
+        (edited(pieces([]), |it| it.description = "d".repeat(5 << 10)), "description"),
+        (pieces([]).timeout_seconds(301), "timeout_seconds"),
+        (pieces([]).tool("made"), "tools[0]"),
+        (pieces([]).tool("a b"), "tools[0]"),
+        ((0..33).fold(pieces([]), |it, n| it.tool(format!("t{n}"))), "tools"),
+        ((0..9).fold(pieces([]), |it, n| it.capability(format!("c{n}"))), "capabilities"),
+        (
+            (0..17)
+                .fold(pieces([]), |it, _| it.example(ExampleCall::new(Vec::<(String, _)>::new()))),
+            "examples",
+        ),
+    ] {
+        assert_eq!(paths(&wrong), [path]);
+    }
+}
+
+#[test]
+fn examples_match_the_fields() {
+    let base = pieces([field("n", FieldType::Integer)]);
+    for (arguments, is_valid) in [
+        (vec![("n", json!(1))], true),
+        (vec![("n", json!("one"))], false),
+        (vec![], false),
+        (vec![("n", json!(1)), ("m", json!(1))], false),
+    ] {
+        let found = paths(&base.clone().example(ExampleCall::new(arguments)));
+        assert_eq!(found.is_empty(), is_valid, "{found:?}");
+        assert!(found.iter().all(|path| path == "examples[0].arguments"));
+    }
+    let large = ExampleCall::new([("n", json!(1))]).output("x".repeat(17 << 10));
+    assert_eq!(paths(&base.example(large)), ["examples[0].output"]);
+}
+
+#[test]
+fn unknown_members_of_pieces_are_refused() {
+    let json = json!({
+        "name": "a", "description": "A.", "kind": "javascript", "body": "return 1;",
+        "fields": [{ "name": "n", "type": "integer", "minimum": 1 }],
+    });
+    let error = serde_json::from_value::<Pieces>(json).unwrap_err().to_string();
+    assert!(error.contains("unknown field `minimum`"), "{error}");
+}
+
+fn element(depth: u32) -> BoxedStrategy<Value> {
+    let scalar = prop_oneof![
+        Just(json!({"type": "string", "max": 9})),
+        Just(json!({"type": "integer", "min": -1})),
+        Just(json!({"type": "number"})),
+        Just(json!({"type": "boolean"})),
+        Just(json!({"type": "enum", "values": ["a", "b"]})),
+    ];
+    scalar
+        .prop_recursive(depth, 16, 3, |inner| {
+            let member = inner.clone().prop_map(|mut element| {
+                element["name"] = "m".into();
+                element
+            });
+            prop_oneof![
+                inner.clone().prop_map(|items| json!({"type": "list", "items": items})),
+                inner.prop_map(|items| json!({"type": "map", "items": items})),
+                member.prop_map(|member| json!({"type": "object", "fields": [member]})),
+            ]
+        })
+        .boxed()
+}
+
+proptest! {
+    #[test]
+    fn valid_pieces_have_a_valid_definition(mut field in element(4), optional: bool) {
+        field["name"] = "a".into();
+        field["optional"] = optional.into();
+        let field: ArgumentField = serde_json::from_value(field).unwrap();
+        let checked = pieces([field]).check().unwrap();
+        prop_assert!(checked.definition().validate().is_ok());
+    }
+
+    #[test]
+    fn check_of_any_text_ends(name in ".{0,80}", body in ".{0,80}", value in ".{0,80}") {
+        let wrong = field(&name, FieldType::Enum).values([value]);
+        let tool = edited(pieces([wrong]), |it| (it.name, it.body) = (name.clone(), body));
+        if let Ok(checked) = tool.check() {
+            prop_assert!(checked.definition().validate().is_ok());
+        }
+    }
+}

@@ -11,6 +11,7 @@
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
 //! | `web` | `WebSearch` | searches the web with an engine |
 //! | `shell` | `Shell` | runs commands and background processes in a sandbox (Linux) |
+//! | `shell` | `SandboxLauncher` | starts programs in a sandbox, for the program itself |
 //! | `terminal` | `TerminalApprover` | asks the person at the terminal for approvals |
 //!
 //! The [guide] has a page for each task.
@@ -45,7 +46,7 @@ pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
 #[cfg(feature = "schedule")]
 pub use schedule::{Scheduler, Schedules};
 #[cfg(feature = "shell")]
-pub use shell::{Sandbox, SandboxError, SandboxStatus, Shell};
+pub use shell::{Sandbox, SandboxError, SandboxLauncher, SandboxStatus, SandboxedProcess, Shell};
 #[cfg(feature = "terminal")]
 pub use terminal::TerminalApprover;
 #[cfg(feature = "web")]

@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create, open};
 
 use super::cgroup::{Cgroup, Cgroups};
-use super::command::{Command, shell};
+use super::command::{Command, Output, shell};
 use super::error::SandboxError;
 use super::git::{Part, protected_parts};
 use super::limits::{environment, limits, prlimit};
@@ -46,6 +46,8 @@ pub(super) struct Bubblewrap {
     program: Program,
     workspace: PathBuf,
     root: OwnedFd,
+    /// The further folders that commands may write, without links.
+    writable: Vec<(PathBuf, OwnedFd)>,
     sandbox: Sandbox,
     /// The paths that the program lets commands read: without links, and in the sandbox.
     readable: Vec<(PathBuf, PathBuf)>,
@@ -69,14 +71,16 @@ impl Bubblewrap {
             return Err(SandboxError::new(reason));
         }
         let program = Program::find(&workspace).map_err(SandboxError::new)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let root = open(&workspace, flags, Mode::empty()).map_err(|error| {
-            SandboxError::new(format!("{} can't be opened: {error}", workspace.display()))
-        })?;
+        let root = open_folder(&workspace)?;
+        let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;
+        let opened = writable.iter().map(|path| Ok((path.clone(), open_folder(path)?)));
+        let opened = opened.collect::<Result<_, SandboxError>>()?;
         let filter = filter::bytes().map_err(SandboxError::new)?;
         let cgroups = Cgroups::find();
-        let readable = mounts::resolved(&sandbox.readable, &workspace);
-        let bubblewrap = Self { program, workspace, root, sandbox, readable, filter, cgroups };
+        let readable = mounts::resolved(&sandbox.readable, &workspace, &writable);
+        let writable = opened;
+        let bubblewrap =
+            Self { program, workspace, root, writable, sandbox, readable, filter, cgroups };
         bubblewrap.probe()?;
         Ok(bubblewrap)
     }
@@ -84,7 +88,8 @@ impl Bubblewrap {
     fn probe(&self) -> Result<(), SandboxError> {
         let failed = |reason: String| SandboxError::new(reason.trim().replace('\n', "; "));
         let probe = Command::Argv(vec!["true".to_owned()]);
-        let mut launch = self.launch(&probe).map_err(|error| failed(error.to_string()))?;
+        let mut launch =
+            self.launch(&probe, Output::Merged).map_err(|error| failed(error.to_string()))?;
         let output = launch.process.stdin(Stdio::null()).output();
         let output = output.map_err(|error| failed(error.to_string()))?;
         if output.status.success() {
@@ -116,7 +121,7 @@ impl Bubblewrap {
 
     /// Prepares a process that runs a command. The calling thread must start it at once, and live
     /// as long as it is to run: bubblewrap ends with the thread that started it.
-    pub(super) fn launch(&self, command: &Command) -> io::Result<Launch> {
+    pub(super) fn launch(&self, command: &Command, output: Output) -> io::Result<Launch> {
         let parts = self.parts()?;
         let filter = inheritable_file(&self.filter)?;
         let cgroup = match &self.cgroups {
@@ -147,18 +152,27 @@ impl Bubblewrap {
         }
         process.arg("--chdir").arg(&self.workspace).arg("--");
         process.args(limits(&self.sandbox));
-        process.args([shell(), "-c", ENTRY, "entry"]).args(parts.iter().flat_map(check));
+        process
+            .args([shell(), "-c", ENTRY, "entry", output.word()])
+            .args(parts.iter().flat_map(check));
         process.arg("--").args(command.argv());
         Ok(Launch { process, cgroup, _filter: filter })
     }
 
-    /// Returns the workspace, and what of it is protected.
+    /// Returns the workspace and the other folders that commands may write, and what of them is
+    /// protected.
     fn parts(&self) -> io::Result<Vec<Part>> {
         let is_writable = self.sandbox.access == Access::WorkspaceWrite;
         let mut parts = vec![Part::of(self.workspace.clone(), &self.root, is_writable)?];
-        if is_writable {
-            let protected = protected_parts(&self.root, &self.workspace);
-            parts.extend(protected.map_err(io::Error::other)?);
+        for (path, folder) in &self.writable {
+            parts.push(Part::of(path.clone(), folder, true)?);
+        }
+        // Outer folders first: a later mount covers what is below it.
+        parts.sort_by(|part, other| part.path.cmp(&other.path));
+        let workspace = is_writable.then_some((&self.workspace, &self.root));
+        let others = self.writable.iter().map(|(path, folder)| (path, folder));
+        for (path, folder) in workspace.into_iter().chain(others) {
+            parts.extend(protected_parts(folder, path).map_err(io::Error::other)?);
         }
         Ok(parts)
     }
@@ -168,6 +182,12 @@ impl Bubblewrap {
         let options = options.flat_map(|(name, value)| ["--setenv", name, value]);
         std::iter::once("--clearenv").chain(options).collect()
     }
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, SandboxError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open(path, flags, Mode::empty())
+        .map_err(|error| SandboxError::new(format!("{} can't be opened: {error}", path.display())))
 }
 
 /// Returns the words with which `entry.sh` checks a mount.

@@ -10,6 +10,33 @@ use super::error::failed;
 /// The most bytes of a command. The system has a limit too, with a less helpful error.
 const MAX_LEN: usize = 100_000;
 
+/// The stream to which the standard error of a command goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    /// To its standard output, as in a terminal.
+    Merged,
+    /// To a separate stream, which carries errors of the sandbox too.
+    Separate,
+}
+
+impl Output {
+    /// Returns the word that `entry.sh` knows.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Merged => "merged",
+            Self::Separate => "separate",
+        }
+    }
+
+    /// Returns the script of a shell that becomes the command in its arguments.
+    pub(super) fn script(self) -> &'static str {
+        match self {
+            Self::Merged => r#"exec "$@" 2>&1"#,
+            Self::Separate => r#"exec "$@""#,
+        }
+    }
+}
+
 /// A command line for a shell, or a program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) enum Command {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tool_runtime::process::{ChildProcess, ProcessBuilder};
 
 use super::cgroup::Cgroup;
-use super::command::Command;
+use super::command::{Command, Output};
 use super::error::SandboxError;
 use super::sandbox::{Access, Mechanism, Sandbox};
 use super::spawner;
@@ -86,32 +86,33 @@ impl Confinement {
         &self.status
     }
 
-    /// Starts a command. The standard error of the child carries errors of the sandbox only.
-    pub(super) async fn start(&self, command: Command) -> io::Result<Running> {
+    /// Starts a command. If its output is merged, the standard error of the child carries errors of
+    /// the sandbox only.
+    pub(super) async fn start(&self, command: Command, output: Output) -> io::Result<Running> {
         let launcher = Arc::clone(&self.launcher);
-        spawner::run(move || launcher.start(&command)).await?
+        spawner::run(move || launcher.start(&command, output)).await?
     }
 }
 
 impl Launcher {
-    fn start(&self, command: &Command) -> io::Result<Running> {
+    fn start(&self, command: &Command, output: Output) -> io::Result<Running> {
         match self {
             Self::Unconfined { workspace, env } => {
                 let mut process = Process::new("/bin/sh");
-                process.args(["-c", r#"exec "$@" 2>&1"#, "sh"]).args(command.argv());
+                process.args(["-c", output.script(), "sh"]).args(command.argv());
                 let variables = env.iter().map(|(name, value)| (name, value));
                 process.envs(variables).current_dir(workspace);
                 Ok(Running { child: ProcessBuilder::from(process).spawn()?, _cgroup: None })
             }
             #[cfg(target_os = "linux")]
             Self::Bubblewrap(bubblewrap) => {
-                let launch = bubblewrap.launch(command)?;
+                let launch = bubblewrap.launch(command, output)?;
                 let child = ProcessBuilder::from(launch.process).spawn()?;
                 Ok(Running { child, _cgroup: launch.cgroup })
             }
             #[cfg(target_os = "linux")]
             Self::Landlock(landlock) => {
-                Ok(Running { child: landlock.start(command)?, _cgroup: None })
+                Ok(Running { child: landlock.start(command, output)?, _cgroup: None })
             }
         }
     }

@@ -1,9 +1,12 @@
-# Runs in the sandbox before the command: entry CHECK... -- COMMAND...
-# What it prints to the standard error is an error of the sandbox, not of the command.
+# Runs in the sandbox before the command: entry OUTPUT CHECK... -- COMMAND...
+# What it prints to the standard error is an error of the sandbox. The standard error of the command
+# goes to its standard output if OUTPUT is merged.
 fail() {
     echo "sandbox: $1" >&2
     exit 125
 }
+output=$1
+shift
 # The program may have put a folder of the workspace on PATH.
 trusted=/usr/bin:/bin:/usr/local/bin
 # A check is a path, its device and inode, and its entry in the table of mounts.
@@ -24,4 +27,5 @@ for fd in /proc/self/fd/*; do
         eval "exec $fd>&-"
     fi
 done
-exec "$@" 2>&1
+[ "$output" != merged ] || exec 2>&1
+exec "$@"

@@ -9,7 +9,7 @@ use tool_runtime::event::{ProcessEnd, ProcessStart};
 use tool_runtime::{EffectRecord, ToolContext, ToolError, ToolErrorKind};
 
 use super::capture::Capture;
-use super::command::Command;
+use super::command::{Command, Output};
 use super::confinement::{Confinement, Running};
 use super::error::failed;
 use super::status::SandboxStatus;
@@ -86,7 +86,7 @@ pub(super) async fn start(
     confinement: &Confinement,
     command: Command,
 ) -> Result<Running, ToolError> {
-    confinement.start(command).await.map_err(|error| {
+    confinement.start(command, Output::Merged).await.map_err(|error| {
         let text = format!("The command was not run: {error}.");
         ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
     })

@@ -18,7 +18,7 @@ use seccompiler::BpfProgram;
 use tokio::runtime::Handle;
 use tool_runtime::process::{ChildProcess, ProcessBuilder};
 
-use super::command::Command;
+use super::command::{Command, Output};
 use super::error::SandboxError;
 use super::limits::{environment, limits};
 use super::sandbox::{Access, Sandbox};
@@ -45,6 +45,8 @@ const NOT_ENFORCED: [&str; 6] = [
 pub(super) struct Landlock {
     workspace: PathBuf,
     sandbox: Sandbox,
+    /// The further folders that commands may write, without links.
+    writable: Vec<PathBuf>,
     filter: BpfProgram,
     /// The private folder for temporary files, removed on drop.
     temp: PathBuf,
@@ -56,6 +58,7 @@ impl Landlock {
         if let Some(reason) = mounts::refusal(&workspace) {
             return Err(SandboxError::new(reason));
         }
+        let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;
         let filter = filter::program_without_sockets()
             .map_err(|error| SandboxError::new(format!("the filter can't be built: {error}")))?;
         let name = format!("tool-toolbox-{}-{:016x}", std::process::id(), fastrand::u64(..));
@@ -63,13 +66,13 @@ impl Landlock {
         fs::DirBuilder::new().mode(0o700).create(&temp).map_err(|error| {
             SandboxError::new(format!("{} can't be created: {error}", temp.display()))
         })?;
-        let landlock = Self { workspace, sandbox, filter, temp };
+        let landlock = Self { workspace, sandbox, writable, filter, temp };
         landlock.probe().map_err(|error| SandboxError::new(format!("landlock: {error}")))?;
         Ok(landlock)
     }
 
     fn probe(&self) -> io::Result<()> {
-        let mut process = self.process(&Command::Argv(vec!["true".to_owned()]));
+        let mut process = self.process(&Command::Argv(vec!["true".to_owned()]), Output::Merged);
         let output = self.restricted(move || process.stdin(Stdio::null()).output())?;
         if output.status.success() {
             return Ok(());
@@ -89,22 +92,22 @@ impl Landlock {
     }
 
     /// Starts a command within the runtime of the calling thread.
-    pub(super) fn start(&self, command: &Command) -> io::Result<ChildProcess> {
+    pub(super) fn start(&self, command: &Command, output: Output) -> io::Result<ChildProcess> {
         // The process that ends others with the program must not be started by a restricted thread.
         drop(ProcessBuilder::from(Process::new("true")).spawn()?);
         let runtime = Handle::current();
-        let process = self.process(command);
+        let process = self.process(command, output);
         self.restricted(move || {
             let _guard = runtime.enter();
             ProcessBuilder::from(process).spawn()
         })
     }
 
-    fn process(&self, command: &Command) -> Process {
+    fn process(&self, command: &Command, output: Output) -> Process {
         let mut process = Process::new("/bin/sh");
         process.env_clear().current_dir(&self.workspace);
         process.envs(environment(&self.sandbox)).env("HOME", &self.temp).env("TMPDIR", &self.temp);
-        process.args(["-c", r#"exec "$@" 2>&1"#, "sh"]);
+        process.args(["-c", output.script(), "sh"]);
         process.args(limits(&self.sandbox)).args(command.argv());
         process
     }
@@ -125,8 +128,9 @@ impl Landlock {
     }
 
     fn restrict(&self) -> Result<(), RulesetError> {
-        let resolved = mounts::resolved(&self.sandbox.readable, &self.workspace);
-        let mut written = vec![self.temp.clone()];
+        let resolved = mounts::resolved(&self.sandbox.readable, &self.workspace, &self.writable);
+        let mut written = self.writable.clone();
+        written.push(self.temp.clone());
         let mut read: Vec<_> = mounts::installed().map(PathBuf::from).collect();
         read.extend(resolved.into_iter().map(|(path, _)| path));
         match self.sandbox.access {

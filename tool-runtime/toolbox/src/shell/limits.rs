@@ -6,9 +6,6 @@ use rustix::process::{Resource, getrlimit};
 
 use super::sandbox::Sandbox;
 
-/// The most bytes of a file that a command writes.
-const MAX_FILE_BYTES: u64 = 8 << 30;
-
 /// The environment of a command, before that of the program.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"),
@@ -35,7 +32,7 @@ pub(super) fn limits(sandbox: &Sandbox) -> Vec<String> {
         prlimit.to_owned(),
         format!("--data={}", at_most(Resource::Data, sandbox.memory)),
         format!("--nproc={}", at_most(Resource::Nproc, sandbox.processes.into())),
-        format!("--fsize={}", at_most(Resource::Fsize, MAX_FILE_BYTES)),
+        format!("--fsize={}", at_most(Resource::Fsize, sandbox.file_bytes)),
         "--core=0".to_owned(),
         "--".to_owned(),
     ]

@@ -13,6 +13,8 @@
 //! 5. `exec.rs` waits for the command, or `processes.rs` keeps it as a background process.
 //!    `capture.rs` and `lines.rs` bound the output.
 //!
+//! `launcher.rs` starts programs for other code of the program, by steps 3 and 4.
+//!
 //! # Invariants
 //! - A command runs with all protections of its sandbox, except for those that the status lists as
 //!   not enforced, or it does not run.
@@ -25,6 +27,7 @@ mod command;
 mod confinement;
 mod error;
 mod exec;
+mod launcher;
 mod lines;
 mod preview;
 mod processes;
@@ -55,6 +58,7 @@ use std::sync::Arc;
 use tool_runtime::Availability;
 
 pub use error::SandboxError;
+pub use launcher::{SandboxLauncher, SandboxedProcess};
 pub use sandbox::Sandbox;
 pub use status::SandboxStatus;
 

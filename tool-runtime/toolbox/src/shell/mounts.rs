@@ -53,23 +53,45 @@ pub(super) fn installed() -> impl Iterator<Item = &'static str> {
     std::iter::once("/usr").chain(USR_LINKS).chain(FILES)
 }
 
-/// Returns the paths that exist, each without links and as it was given. Those in the workspace are
-/// left out: commands can read it anyway, and a link there may lead anywhere.
-pub(super) fn resolved(paths: &[PathBuf], workspace: &Path) -> Vec<(PathBuf, PathBuf)> {
+/// Returns the paths that exist, each without links and as it was given. Those in the workspace and
+/// in folders that commands may write are left out: commands can read them anyway, and a link there
+/// may lead anywhere.
+pub(super) fn resolved(
+    paths: &[PathBuf],
+    workspace: &Path,
+    writable: &[PathBuf],
+) -> Vec<(PathBuf, PathBuf)> {
     let resolved = paths
         .iter()
         .filter_map(|path| Some((path.canonicalize().ok()?, std::path::absolute(path).ok()?)));
-    resolved.filter(|(_, path)| !path.starts_with(workspace)).collect()
+    let is_inside = |path: &Path| {
+        path.starts_with(workspace) || writable.iter().any(|folder| path.starts_with(folder))
+    };
+    resolved.filter(|(_, path)| !is_inside(path)).collect()
 }
 
-/// Returns why a folder can't be a workspace, if it can't.
-pub(super) fn refusal(workspace: &Path) -> Option<String> {
-    let workspace_text = workspace.display();
-    if MOUNTED.iter().any(|path| Path::new(path).starts_with(workspace)) {
-        return Some(format!("the workspace {workspace_text} contains folders of the system"));
+/// Returns the folders that commands may write beside the workspace, without links.
+///
+/// # Errors
+/// Returns the reason why a folder can't be written.
+pub(super) fn writable(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let resolve = |folder: &PathBuf| {
+        let path = folder.canonicalize();
+        let path =
+            path.map_err(|error| format!("{} can't be opened: {error}", folder.display()))?;
+        refusal(&path).map_or(Ok(path), Err)
+    };
+    folders.iter().map(resolve).collect()
+}
+
+/// Returns why a folder can't be one in which commands run or write, if it can't.
+pub(super) fn refusal(folder: &Path) -> Option<String> {
+    let folder_text = folder.display();
+    if MOUNTED.iter().any(|path| Path::new(path).starts_with(folder)) {
+        return Some(format!("the folder {folder_text} contains folders of the system"));
     }
-    let is_virtual = ["/proc", "/dev", "/sys"].iter().any(|path| workspace.starts_with(path));
-    is_virtual.then(|| format!("the workspace {workspace_text} is not in a file system for data"))
+    let is_virtual = ["/proc", "/dev", "/sys"].iter().any(|path| folder.starts_with(path));
+    is_virtual.then(|| format!("the folder {folder_text} is not in a file system for data"))
 }
 
 #[cfg(test)]

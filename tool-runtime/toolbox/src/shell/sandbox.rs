@@ -8,7 +8,11 @@ const MEMORY: u64 = 4 << 30;
 /// The default limit of processes and threads.
 const PROCESSES: u32 = 512;
 
-/// The rights of the commands of a [`Shell`](crate::Shell).
+/// The default limit of the size of a file.
+const FILE_BYTES: u64 = 8 << 30;
+
+/// The rights of the commands of a [`Shell`](crate::Shell) and of the programs of a
+/// [`SandboxLauncher`](crate::SandboxLauncher).
 ///
 /// | | reads | writes | network, other processes |
 /// |---|---|---|---|
@@ -33,9 +37,11 @@ pub struct Sandbox {
     pub(super) access: Access,
     pub(super) mechanism: Mechanism,
     pub(super) readable: Vec<PathBuf>,
+    pub(super) writable: Vec<PathBuf>,
     pub(super) env: Vec<(String, String)>,
     pub(super) memory: u64,
     pub(super) processes: u32,
+    pub(super) file_bytes: u64,
 }
 
 /// The parts that commands may write.
@@ -59,9 +65,11 @@ impl Sandbox {
             access,
             mechanism: Mechanism::Bubblewrap,
             readable: Vec::new(),
+            writable: Vec::new(),
             env: Vec::new(),
             memory: MEMORY,
             processes: PROCESSES,
+            file_bytes: FILE_BYTES,
         }
     }
 
@@ -130,7 +138,8 @@ impl Sandbox {
     }
 
     /// Lets commands also read a file or folder outside of the workspace, such as a toolchain below
-    /// the home folder. A path that does not exist is ignored.
+    /// the home folder. A path that does not exist is ignored, and so is one in a folder that
+    /// commands may write.
     ///
     /// ```
     /// use tool_toolbox::Sandbox;
@@ -142,6 +151,23 @@ impl Sandbox {
     /// ```
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.readable.push(path.into());
+        self
+    }
+
+    /// Lets commands also write to a folder outside of the workspace, such as a shared build
+    /// folder.
+    ///
+    /// What is protected of a git repository in the workspace is protected there, too. A folder
+    /// that can't be opened makes the sandbox unavailable.
+    ///
+    /// ```
+    /// use tool_toolbox::Sandbox;
+    ///
+    /// let sandbox = Sandbox::read_only().writable("/srv/build");
+    /// # drop(sandbox);
+    /// ```
+    pub fn writable(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.writable.push(folder.into());
         self
     }
 
@@ -167,6 +193,12 @@ impl Sandbox {
     /// [status](crate::SandboxStatus::not_enforced) says that it is not enforced.
     pub fn processes(mut self, count: u32) -> Self {
         self.processes = count;
+        self
+    }
+
+    /// Limits the size of each file that a command writes. Default: 8 GiB.
+    pub fn file_bytes(mut self, bytes: u64) -> Self {
+        self.file_bytes = bytes;
         self
     }
 

@@ -146,7 +146,7 @@ async fn sandbox_that_can_not_be_enforced_runs_nothing() {
     std::os::unix::fs::symlink("/etc", folder.join(".git")).unwrap();
     for (folder, sandbox, reason) in [
         ("no/such/folder", Sandbox::none(), "no/such/folder can't be opened: "),
-        ("/", Sandbox::read_only(), "the workspace / contains folders of the system"),
+        ("/", Sandbox::read_only(), "the folder / contains folders of the system"),
         ("/proc/self", Sandbox::workspace_write(), "is not in a file system for data"),
         (
             folder.to_str().unwrap(),

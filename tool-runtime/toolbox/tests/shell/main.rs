@@ -19,6 +19,7 @@ mod commands;
 mod corpus;
 mod fixture;
 mod landlock;
+mod launcher;
 mod lifetimes;
 mod limits;
 mod task;

@@ -1,0 +1,185 @@
+//! Starts programs in a sandbox, for code that is not a tool.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::command::{Command, Output};
+use super::confinement::{Confinement, Running};
+use super::error::SandboxError;
+use super::sandbox::Sandbox;
+use super::status::SandboxStatus;
+
+/// Starts programs in one folder, in a [`Sandbox`] that the kernel enforces.
+///
+/// [`Shell`](crate::Shell) gives commands to a model; a launcher starts what the program itself
+/// wants to confine, such as a compiler or a server. Clones share the folder and the sandbox.
+///
+/// ```
+/// use tokio::io::AsyncReadExt;
+/// use tool_toolbox::{Sandbox, SandboxLauncher};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+/// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
+/// let mut process = launcher.spawn(["ls", "-a"]).await?;
+/// let mut output = String::new();
+/// if let Some(mut stdout) = process.take_stdout() {
+///     stdout.read_to_string(&mut output).await?;
+/// }
+/// assert!(process.wait().await?.success());
+/// assert!(output.contains("Cargo.toml"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct SandboxLauncher {
+    confinement: Confinement,
+}
+
+impl SandboxLauncher {
+    /// Creates a launcher for a folder, and checks whether this machine can enforce the sandbox.
+    ///
+    /// Blocks the thread for the time that a program takes to start, about 20 ms. Links in the path
+    /// of the folder are followed now, and not again.
+    ///
+    /// # Errors
+    /// The machine can't enforce the sandbox, or a folder does not exist.
+    pub fn new(folder: impl AsRef<Path>, sandbox: Sandbox) -> Result<Self, SandboxError> {
+        Confinement::new(folder.as_ref(), sandbox).map(|confinement| Self { confinement })
+    }
+
+    /// Returns what confines the programs, and what of it this machine can't enforce.
+    pub fn status(&self) -> &SandboxStatus {
+        self.confinement.status()
+    }
+
+    /// Starts a program by its name on `PATH` or its path, followed by its arguments.
+    ///
+    /// All its streams are pipes.
+    ///
+    /// # Errors
+    /// There is no program, a word contains a NUL character, or the sandbox can't be started. A
+    /// program that does not exist ends with code 127.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+    /// use tool_toolbox::{Sandbox, SandboxLauncher};
+    ///
+    /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
+    /// let status = launcher.spawn(["touch", "Cargo.toml"]).await?.wait().await?;
+    /// assert!(!status.success()); // the folder is read-only
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn spawn<W: Into<String>>(
+        &self,
+        words: impl IntoIterator<Item = W>,
+    ) -> io::Result<SandboxedProcess> {
+        let words: Vec<String> = words.into_iter().map(Into::into).collect();
+        if words.first().is_none_or(String::is_empty) || words.iter().any(|it| it.contains('\0')) {
+            let text = "the command is empty or contains a NUL character";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let running = self.confinement.start(Command::Argv(words), Output::Separate).await?;
+        Ok(SandboxedProcess(running))
+    }
+}
+
+/// A program that a [`SandboxLauncher`] has started. Dropping it kills the program with all
+/// processes that it started.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+/// use tool_toolbox::{Sandbox, SandboxLauncher};
+///
+/// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
+/// let mut process = launcher.spawn(["cat", "no-such-file"]).await?;
+/// assert_eq!(process.wait().await?.code(), Some(1));
+/// assert!(process.stderr_tail().contains("No such file"));
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropping it kills the program"]
+pub struct SandboxedProcess(Running);
+
+impl SandboxedProcess {
+    /// Returns the standard input, once. Dropping it closes the input.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.0.child.take_stdin()
+    }
+
+    /// Returns the standard output, once.
+    ///
+    /// Read it to its end: a program waits while the pipe is full.
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.0.child.take_stdout()
+    }
+
+    /// Returns the end of what was written to the standard error so far, by the program or by the
+    /// sandbox. It is read all the time.
+    pub fn stderr_tail(&self) -> String {
+        self.0.child.stderr_tail()
+    }
+
+    /// Waits until the program ends, and kills what it left behind.
+    ///
+    /// # Errors
+    /// The system can't wait for the process.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, call it again.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+    /// use tool_toolbox::{Sandbox, SandboxLauncher};
+    ///
+    /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
+    /// assert!(launcher.spawn(["true"]).await?.wait().await?.success());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.0.child.wait().await
+    }
+
+    /// Kills the program with all processes that it started, and waits for its end.
+    ///
+    /// # Errors
+    /// The system can't wait for the process.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+    /// use tool_toolbox::{Sandbox, SandboxLauncher};
+    ///
+    /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
+    /// let mut process = launcher.spawn(["sleep", "1000"]).await?;
+    /// assert!(!process.kill().await?.success());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn kill(&mut self) -> io::Result<ExitStatus> {
+        self.0.child.kill_group().await
+    }
+}
+
+impl fmt::Debug for SandboxedProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SandboxedProcess").field("id", &self.0.child.id()).finish_non_exhaustive()
+    }
+}

@@ -3,8 +3,9 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::OpenFailure;
-use super::row::{COLUMNS, SessionRow};
-use super::{checksum, names};
+use super::names;
+use super::row::{self, COLUMNS};
+use crate::store::sessions::{SessionRow, checksum};
 
 /// Application id of session files: "tool" in ASCII.
 const APPLICATION_ID: i32 = 0x746f_6f6c;
@@ -74,7 +75,7 @@ fn write_checksums(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         // A damaged text has a checksum as well: it concerns its session only.
         let state_checksum = checksum::of_text(row.get_ref(8)?.as_bytes()?);
         let name = String::from_utf8_lossy(row.get_ref(7)?.as_bytes()?).into_owned();
-        rows.push((SessionRow { state_checksum, ..SessionRow::read(row)? }, name));
+        rows.push((SessionRow { state_checksum, ..row::read(row)? }, name));
     }
     for (row, name) in rows {
         let mut chain = checksum::EMPTY;

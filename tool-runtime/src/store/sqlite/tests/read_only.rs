@@ -5,11 +5,11 @@ use rusqlite::Connection;
 use super::folder::Folder;
 use crate::agent::session::{SessionError, SessionQuery, SessionStore, SessionWrite};
 use crate::message::Message;
-use crate::store::error::OpenFailure;
-use crate::store::{Sqlite, read_only};
+use crate::store::sqlite::error::OpenFailure;
+use crate::store::sqlite::{Sqlite, read_only};
 
 /// A file of the first version.
-const FIRST: &[u8] = include_bytes!("../../../../tests/golden/sessions/sessions.db");
+const FIRST: &[u8] = include_bytes!("../../../../../tests/golden/sessions/sessions.db");
 
 #[tokio::test]
 async fn file_that_cannot_be_written_is_read() {

@@ -17,7 +17,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use super::folder::Folder;
 use crate::agent::session::{SessionStore, SessionWrite};
 use crate::message::Message;
-use crate::store::Sqlite;
+use crate::store::sqlite::Sqlite;
 
 const FILE: &str = "TOOL_RUNTIME_KILLS_FILE";
 const STEPS: &str = "TOOL_RUNTIME_KILLS_STEPS";
@@ -120,7 +120,7 @@ impl ChildProcess {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args([
             "--exact",
-            "store::tests::kills::child_saves_until_it_is_killed",
+            "store::sqlite::tests::kills::child_saves_until_it_is_killed",
             "--nocapture",
         ]);
         command.env(FILE, file).env(STEPS, steps.to_string());

@@ -3,9 +3,9 @@ use std::fs;
 use rusqlite::Connection;
 
 use super::folder::Folder;
-use crate::store::error::OpenFailure;
-use crate::store::schema::apply;
-use crate::store::{OpenError, Sqlite};
+use crate::store::sqlite::error::OpenFailure;
+use crate::store::sqlite::schema::apply;
+use crate::store::sqlite::{OpenError, Sqlite};
 
 const MIGRATIONS: [&str; 3] = [
     "CREATE TABLE a (x)",

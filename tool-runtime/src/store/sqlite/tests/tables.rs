@@ -5,8 +5,8 @@ use rusqlite::Connection;
 use super::folder::Folder;
 use crate::agent::session::{SessionStore, SessionWrite};
 use crate::message::Message;
-use crate::store::tables::SqliteTables;
-use crate::store::{OpenError, Sqlite, SqliteError};
+use crate::store::sqlite::tables::SqliteTables;
+use crate::store::sqlite::{OpenError, Sqlite, SqliteError};
 
 const MIGRATIONS: &[&str] = &[
     "CREATE TABLE a (x)",

@@ -7,21 +7,21 @@
 use hmac_sha256::Hash;
 
 /// The checksum of a conversation without messages.
-pub(super) const EMPTY: i64 = 0;
+pub(in crate::store) const EMPTY: i64 = 0;
 
 /// Returns the checksum of a conversation from that of the messages before the last one, and the
 /// text of the last one.
-pub(super) fn after_message(before: i64, message: &[u8]) -> i64 {
+pub(in crate::store) fn after_message(before: i64, message: &[u8]) -> i64 {
     of_parts(&[&before.to_le_bytes(), message])
 }
 
 /// Returns the checksum of a name, or of a state.
-pub(super) fn of_text(text: &[u8]) -> i64 {
+pub(in crate::store) fn of_text(text: &[u8]) -> i64 {
     of_parts(&[text])
 }
 
 /// Returns the checksum of the name and the numbers of a session.
-pub(super) fn of_session(name: &str, numbers: &[i64]) -> i64 {
+pub(in crate::store) fn of_session(name: &str, numbers: &[i64]) -> i64 {
     let numbers: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     of_parts(&[&numbers, name.as_bytes()])
 }

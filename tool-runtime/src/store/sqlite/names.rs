@@ -5,7 +5,7 @@
 
 use rusqlite::Connection;
 
-use super::checksum;
+use crate::store::sessions::checksum;
 
 /// Adds a name, or removes one that was added.
 pub(super) fn toggle(connection: &Connection, name: &str, by: i64) -> rusqlite::Result<()> {

@@ -52,6 +52,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "OpenAi", "needs a network"),
     ("", "OpenAiEmbedder", "needs a network"),
     ("", "OpenAiResponses", "needs a network"),
+    ("", "Postgres", "needs a server"),
     ("", "providers.md", "needs a network"),
     ("Cassette", "record", "needs a network"),
     ("Client", "from_env", "needs a key and a network"),
@@ -73,6 +74,9 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("McpConnection", "unsubscribe", "needs a server"),
     ("McpServer", "router", "needs a network"),
     ("McpServer", "serve_stdio", "needs standard input"),
+    ("Postgres", "connect", "needs a server"),
+    ("Postgres", "connect_with", "needs a server"),
+    ("Postgres", "from_pool", "needs a server"),
 ];
 
 /// Returns the names that the crate exports at its root, or that the table of its docs links to.

@@ -52,7 +52,7 @@
 //!
 //! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;
 //! `providers` is the client alone. Others: `http`, `cassette`, `search`, `process`, `sqlite`,
-//! `report`, `terminal`, `tracing`, `chrono`, `uuid`.
+//! `postgres`, `report`, `terminal`, `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]
@@ -86,7 +86,7 @@ pub mod report;
 pub mod schema;
 mod secret;
 mod span;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod store;
 #[cfg(feature = "terminal")]
 pub mod terminal;

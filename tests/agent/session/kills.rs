@@ -1,5 +1,7 @@
-//! A process whose run is saved in SQLite is killed at each of its steps, and another resumes: what
-//! its tools wrote to a file is neither lost nor written twice.
+//! A process whose run is saved in a database is killed at each of its steps, and another resumes:
+//! what its tools wrote to a file is neither lost nor written twice.
+//!
+//! The parent module opens the store: an SQLite file, or a schema of PostgreSQL.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -9,11 +11,12 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::session::SessionStore;
 use tool_runtime::agent::{CompletedStep, Prompt};
-use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, Arguments, ChatModel, ChatReply, ChatRequest, Message, ModelError, Registry, Tool,
     ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait, tool, tools,
 };
+
+use super::open_store;
 
 const FOLDER: &str = "TOOL_RUNTIME_SESSION_FOLDER";
 const STEPS: &str = "TOOL_RUNTIME_SESSION_STEPS";
@@ -37,6 +40,12 @@ fn replaced_tools_by_hand() -> Registry {
     registry.register_all_from("desk", by_hand()).unwrap();
     registry.replace_all_from("desk", by_hand()).unwrap();
     registry
+}
+
+/// Returns the name of a test of this module, which begins with that of the crate.
+fn test_name(test: &str) -> String {
+    let module = module_path!().split_once("::").unwrap().1;
+    format!("{module}::{test}")
 }
 
 /// The form of the tools in a child process.
@@ -100,7 +109,7 @@ async fn child_runs_steps_until_it_is_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let steps: usize = std::env::var(STEPS).unwrap().parse().unwrap();
     let folder = Path::new(&folder);
-    let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
+    let store = open_store(folder).await;
     let agent =
         Agent::new(Story, FORMS[form()]()).extension(World(Mutex::new(folder.join("world"))));
     let session = agent.session(store, "s");
@@ -121,10 +130,10 @@ async fn child_runs_steps_until_it_is_killed() {
 #[tool(effect = "read")]
 async fn fall(ctx: &ToolContext) -> std::io::Result<&'static str> {
     let World(path) = ctx.get().ok_or(std::io::ErrorKind::NotFound)?;
-    let folder = path.lock().unwrap().with_file_name("");
+    let folder = path.lock().unwrap().parent().unwrap().to_owned();
     let Ok(results) = fs::read_to_string(folder.join("fall")) else { return Ok("stood") };
     fs::remove_file(folder.join("fall"))?;
-    let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
+    let store = open_store(&folder).await;
     // If they are not saved, it fails.
     for _ in 0..10_000 {
         let copy = store.load("s").await.unwrap().unwrap().state;
@@ -155,7 +164,7 @@ impl ChatModel for CallsAtOnce {
 const LINES: usize = 9;
 
 async fn run_at_once(folder: &Path, form: usize) -> Vec<Message> {
-    let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
+    let store = open_store(folder).await;
     let world = World(Mutex::new(folder.join("world")));
     let agent = Agent::new(CallsAtOnce, FORMS[form]()).extension(world);
     let session = agent.session(store, "s");
@@ -182,11 +191,7 @@ async fn kill_between_calls_loses_and_repeats_no_finished_call() {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("fall"), results.to_string()).unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "agent::session::kills::child_ends_during_the_calls_of_a_reply",
-                "--ignored",
-            ])
+            .args(["--exact", &test_name("child_ends_during_the_calls_of_a_reply"), "--ignored"])
             .env(FOLDER, &folder)
             .env(FORM, form.to_string())
             .stdout(Stdio::null())
@@ -218,7 +223,6 @@ async fn kill_at_each_step_loses_and_repeats_nothing() {
         let folder = std::env::temp_dir()
             .join(format!("tool-runtime-killed-{}-{steps}-{form}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let store = || Sqlite::open(folder.join("sessions.db"));
         let mut processes = 0;
         let messages = loop {
             processes += 1;
@@ -226,7 +230,7 @@ async fn kill_at_each_step_loses_and_repeats_nothing() {
             let killed = Command::new(std::env::current_exe().unwrap())
                 .args([
                     "--exact",
-                    "agent::session::kills::child_runs_steps_until_it_is_killed",
+                    &test_name("child_runs_steps_until_it_is_killed"),
                     "--ignored",
                     "--nocapture",
                 ])
@@ -239,7 +243,7 @@ async fn kill_at_each_step_loses_and_repeats_nothing() {
                 .unwrap();
             assert!(!killed.success());
             let agent = Agent::new(Story, FORMS[form]());
-            let messages = agent.session(store().await.unwrap(), "s").messages().await.unwrap();
+            let messages = agent.session(open_store(&folder).await, "s").messages().await.unwrap();
             if messages.last().is_some_and(|last| last.text() == "Done.") {
                 break messages;
             }

@@ -21,3 +21,9 @@ mod runs;
 mod sqlite;
 mod stop_reasons;
 mod takeover;
+
+/// Opens the store of a test that kills processes.
+#[cfg(feature = "sqlite")]
+async fn open_store(folder: &std::path::Path) -> tool_runtime::store::Sqlite {
+    tool_runtime::store::Sqlite::open(folder.join("sessions.db")).await.unwrap()
+}

@@ -1,14 +1,18 @@
-//! Stores in databases: SQLite files.
+//! Stores in databases: SQLite files and PostgreSQL.
 //!
-//! One file serves every part of a program. A store implements the
+//! One file, or one pool of connections, serves every part of a program. A store implements the
 //! traits of other modules, such as [`SessionStore`](crate::agent::session::SessionStore).
 //!
-//! `sqlite/` is the database. `sessions/` has what tables of sessions of any database share: rows,
-//! checksums, and the encoding of messages.
+//! `sqlite/` and `postgres/` are the databases. `sessions/` has what their tables of sessions
+//! share: rows, checksums, and the encoding of messages.
 
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sessions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(feature = "postgres")]
+pub use postgres::{ConnectError, Postgres, deadpool_postgres, tokio_postgres};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{OpenError, Sqlite, SqliteError, SqliteTables, rusqlite};

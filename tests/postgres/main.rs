@@ -1,0 +1,73 @@
+//! Tests of the PostgreSQL store against a server, which `.ci/postgres` starts.
+//!
+//! `TOOL_TESTS_POSTGRES` is the connection string of a database in which the user may create
+//! schemas. Each test has its own schema.
+
+mod altered_rows;
+mod conformance;
+mod connections;
+#[path = "../agent/session/kills.rs"]
+mod kills;
+mod limits;
+mod opening;
+mod proxy;
+mod random_kills;
+mod restart;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, process};
+
+use tool_runtime::Message;
+use tool_runtime::agent::session::SessionStore;
+use tool_runtime::store::Postgres;
+use tool_runtime::store::tokio_postgres::{Client, NoTls};
+
+/// Returns the connection string of the server.
+fn server() -> String {
+    env::var("TOOL_TESTS_POSTGRES")
+        .expect("TOOL_TESTS_POSTGRES names no server; `.ci/postgres` starts one")
+}
+
+/// Returns the connection string of a schema, which is created if it does not exist.
+async fn named_schema(name: &str) -> String {
+    let create = format!("CREATE SCHEMA IF NOT EXISTS {name}");
+    client(&server()).await.batch_execute(&create).await.unwrap();
+    format!("{} options='-c search_path={name}'", server())
+}
+
+/// Returns the connection string of a new schema.
+async fn schema() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    named_schema(&format!("test_{}_{number}", process::id())).await
+}
+
+/// Connects without the store.
+async fn client(config: &str) -> Client {
+    let (client, connection) =
+        tool_runtime::store::tokio_postgres::connect(config, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Returns the revision and the number of messages of the session `s`, as soon as the server can be
+/// reached.
+async fn position(store: &Postgres) -> (u64, usize) {
+    loop {
+        match store.load("s").await {
+            Ok(record) => return record.map_or((0, 0), |it| (it.revision, it.messages.len())),
+            Err(error) => assert!(error.is_transient(), "{error}"),
+        }
+    }
+}
+
+/// Opens the store of a test that kills processes.
+async fn open_store(folder: &Path) -> Postgres {
+    let name = folder.file_name().unwrap().to_string_lossy().replace('-', "_");
+    Postgres::connect(&named_schema(&name).await).await.unwrap()
+}
+
+fn user_messages(texts: &[&str]) -> Vec<Message> {
+    texts.iter().map(|text| Message::user(*text)).collect()
+}

@@ -1,0 +1,174 @@
+//! Entries with their versions, and how they are stored.
+
+use serde::{Deserialize, Serialize};
+use tool_runtime::ToolDefinition;
+
+use super::content::{EntryContent, EntryKind};
+use super::error::CatalogError;
+use super::id::EntryId;
+use super::store::CatalogRecord;
+
+/// The most versions that an entry has. The oldest one is dropped when another is added.
+pub const MAX_VERSIONS: usize = 20;
+
+/// One version of an entry, which never changes.
+///
+/// ```
+/// use tool_dynamic::{Catalog, Connection, catalog::MemoryCatalog};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let entry = catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
+/// assert_eq!(entry.current().number, 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct EntryVersion {
+    /// The number of the version, from 1.
+    pub number: u64,
+    /// The content of this version.
+    pub content: EntryContent,
+}
+
+/// An entry of a catalog with its versions.
+///
+/// ```
+/// use tool_dynamic::{Catalog, Connection, EntryId, catalog::MemoryCatalog};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// let catalog = Catalog::new(MemoryCatalog::new());
+/// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
+/// let entry = catalog.replace("docs", Connection::http("https://example.com/v2/mcp")).await?;
+/// assert_eq!(entry.versions().count(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogEntry {
+    id: EntryId,
+    earlier: Vec<EntryVersion>,
+    current: EntryVersion,
+    definitions: Vec<ToolDefinition>,
+    revision: u64,
+}
+
+/// An entry as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredEntry {
+    /// Oldest first.
+    versions: Vec<EntryVersion>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    definitions: Vec<ToolDefinition>,
+}
+
+impl CatalogEntry {
+    pub(super) fn new(id: EntryId, content: EntryContent) -> Self {
+        let current = EntryVersion { number: 1, content };
+        Self { id, earlier: Vec::new(), current, definitions: Vec::new(), revision: 0 }
+    }
+
+    /// Returns the kind and the name of the entry.
+    pub fn id(&self) -> &EntryId {
+        &self.id
+    }
+
+    /// Returns the version that is in effect.
+    pub fn current(&self) -> &EntryVersion {
+        &self.current
+    }
+
+    /// Returns the versions that are stored, oldest first.
+    pub fn versions(&self) -> impl Iterator<Item = &EntryVersion> {
+        self.earlier.iter().chain([&self.current])
+    }
+
+    /// Returns the definitions of a connection's tools as its server last listed them, without
+    /// secrets.
+    pub fn definitions(&self) -> &[ToolDefinition] {
+        &self.definitions
+    }
+
+    /// Returns the revision of the last write of the entry.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Returns the entry with a further version.
+    pub(super) fn with_content(&self, content: EntryContent) -> Self {
+        let mut next = self.clone();
+        let number = self.current.number.saturating_add(1);
+        next.earlier.push(std::mem::replace(&mut next.current, EntryVersion { number, content }));
+        let excess = (next.earlier.len() + 1).saturating_sub(MAX_VERSIONS);
+        next.earlier.drain(..excess);
+        next.definitions.clear();
+        next
+    }
+
+    /// Returns the entry with a further version, whose content is that of an earlier one.
+    pub(super) fn rolled_back(&self, version: u64) -> Result<Self, CatalogError> {
+        let found = self.versions().find(|it| it.number == version);
+        let content = found.map(|it| it.content.clone()).ok_or_else(|| {
+            let first = self.versions().next().map_or(version, |it| it.number);
+            let (id, last) = (self.id.clone(), self.current.number);
+            CatalogError::UnknownVersion { id, version, first, last }
+        })?;
+        Ok(self.with_content(content))
+    }
+
+    /// Returns the entry with the definitions of its tools. They belong to the current version.
+    pub(super) fn with_definitions(&self, definitions: Vec<ToolDefinition>) -> Self {
+        Self { definitions, ..self.clone() }
+    }
+
+    pub(super) fn encode(&self) -> Result<CatalogRecord, CatalogError> {
+        let stored = StoredEntry {
+            versions: self.versions().cloned().collect(),
+            definitions: self.definitions.clone(),
+        };
+        let text = serde_json::to_string(&stored).map_err(|error| CatalogError::Invalid {
+            id: self.id.clone(),
+            reason: error.to_string(),
+        })?;
+        let record = CatalogRecord::new(self.id.kind().as_str(), self.id.name(), text);
+        Ok(record.at_revision(self.revision))
+    }
+
+    pub(super) fn decode(record: &CatalogRecord) -> Result<Self, CatalogError> {
+        let corrupt = |reason: String| CatalogError::CorruptRecord {
+            kind: record.kind.clone(),
+            name: record.name.clone(),
+            reason,
+        };
+        let kind = EntryKind::ALL.into_iter().find(|kind| kind.as_str() == record.kind);
+        let kind = kind.ok_or_else(|| {
+            corrupt("a newer version of the program may have written it".to_owned())
+        })?;
+        // The text of a record is foreign: the error of the parser may quote it.
+        let stored: StoredEntry =
+            serde_json::from_str(&record.content).map_err(|error| corrupt(error.to_string()))?;
+        let mut earlier = stored.versions;
+        let current = earlier.pop().ok_or_else(|| corrupt("it has no version".to_owned()))?;
+        let entry = Self {
+            id: EntryId::new(kind, &record.name),
+            earlier,
+            current,
+            definitions: stored.definitions,
+            revision: record.revision,
+        };
+        if let Some(other) = entry.versions().find(|it| it.content.kind() != kind) {
+            let reason = format!("version {} is a {}", other.number, other.content.kind());
+            return Err(corrupt(reason));
+        }
+        let numbers = entry.versions().map(|it| it.number);
+        if !numbers.is_sorted_by(|left, right| left < right) {
+            return Err(corrupt("its versions are not in order".to_owned()));
+        }
+        Ok(entry)
+    }
+}

@@ -1,0 +1,53 @@
+//! The identity of an entry in a catalog.
+
+use std::fmt;
+
+use super::content::EntryKind;
+
+/// The kind and the name of an entry, which identify it in a catalog.
+///
+/// ```
+/// use tool_dynamic::{EntryId, EntryKind};
+///
+/// let id = EntryId::new(EntryKind::Tool, "add");
+/// assert_eq!(id, EntryId::tool("add"));
+/// assert_eq!(id.to_string(), "tool `add`");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId {
+    kind: EntryKind,
+    name: String,
+}
+
+impl EntryId {
+    /// Names an entry of a kind.
+    pub fn new(kind: EntryKind, name: impl Into<String>) -> Self {
+        Self { kind, name: name.into() }
+    }
+
+    /// Names a tool that was made at run time.
+    pub fn tool(name: impl Into<String>) -> Self {
+        Self::new(EntryKind::Tool, name)
+    }
+
+    /// Names a connection to an MCP server.
+    pub fn connection(name: impl Into<String>) -> Self {
+        Self::new(EntryKind::Connection, name)
+    }
+
+    /// Returns the kind of the entry.
+    pub fn kind(&self) -> EntryKind {
+        self.kind
+    }
+
+    /// Returns the name of the entry.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.kind, self.name)
+    }
+}

@@ -1,0 +1,15 @@
+//! Guide: one page for each task.
+
+macro_rules! pages {
+    ($($feature:literal: $($name:ident)*;)*) => {
+        $($(
+            #[cfg(feature = $feature)]
+            #[doc = include_str!(concat!(stringify!($name), ".md"))]
+            pub mod $name {}
+        )*)*
+    };
+}
+
+pages! {
+    "catalog": catalog;
+}

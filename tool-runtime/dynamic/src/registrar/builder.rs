@@ -1,0 +1,149 @@
+//! The options of a registrar as a builder, and its start.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tool_mcp::McpClient;
+use tool_runtime::Registry;
+use tool_runtime::registry::MemoryDescriptions;
+
+use super::error::RegistrarError;
+use super::event::{EventHook, RegistrarEvent};
+use super::follow::follow;
+use super::handle::Registrar;
+use super::options::Options;
+use super::shared::Shared;
+use crate::backend::ToolBackend;
+use crate::catalog::Catalog;
+use crate::secrets::SecretStore;
+
+/// Collects the options of a [`Registrar`] and starts it.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_dynamic::{Catalog, EnvironmentSecrets, Registrar};
+/// use tool_runtime::Registry;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+/// let registry = Registry::new();
+/// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new()))
+///     .secrets(EnvironmentSecrets::new("MCP_SECRET_"))
+///     .attempt_timeout(Duration::from_secs(30))
+///     .start(&registry)
+///     .await?;
+/// assert!(registrar.statuses().is_empty());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "a registrar does nothing until `start` is called"]
+pub struct RegistrarBuilder {
+    catalog: Catalog,
+    options: Options,
+}
+
+impl Registrar {
+    /// Creates a builder for the registrar of a catalog.
+    pub fn builder(catalog: Catalog) -> RegistrarBuilder {
+        RegistrarBuilder { catalog, options: Options::default() }
+    }
+}
+
+impl RegistrarBuilder {
+    /// Adds the backend that builds the tools of its [kind](ToolBackend::kind). A tool of another
+    /// kind is unavailable.
+    pub fn backend(self, backend: impl ToolBackend + 'static) -> Self {
+        self.shared_backend(Arc::new(backend))
+    }
+
+    /// Adds a backend that the program uses elsewhere too.
+    pub fn shared_backend(mut self, backend: Arc<dyn ToolBackend>) -> Self {
+        self.options.backends.insert(backend.kind(), backend);
+        self
+    }
+
+    /// Sets the store for the secrets of connections. Default: environment variables that begin
+    /// with `TOOL_SECRET_`.
+    pub fn secrets(mut self, store: impl SecretStore + 'static) -> Self {
+        self.options.secrets = Arc::new(store);
+        self
+    }
+
+    /// Changes the options of each client before it connects, by the name of the connection, such
+    /// as its trust or its pins.
+    pub fn configure(
+        mut self,
+        configure: impl Fn(&str, McpClient) -> McpClient + Send + Sync + 'static,
+    ) -> Self {
+        self.options.configure = Some(Arc::new(configure));
+        self
+    }
+
+    /// Calls a function for each event. It must not block. If it panics, the panic is caught.
+    pub fn on_event(mut self, hook: impl Fn(&RegistrarEvent) + Send + Sync + 'static) -> Self {
+        self.options.events = EventHook::new(hook);
+        self
+    }
+
+    /// Sets the time limit of an attempt to build a tool or to connect. Default: 2 minutes.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.options.attempt_timeout = limit;
+        self
+    }
+
+    /// Sets the delay after the first failure of an entry, which doubles up to the longest.
+    /// Default: half a second up to one minute.
+    pub fn retry_delays(mut self, first: Duration, longest: Duration) -> Self {
+        (self.options.first_delay, self.options.longest_delay) = (first, longest);
+        self
+    }
+
+    /// Writes the descriptions of the catalog into a store that the program has given to the
+    /// registry. Default: the registrar replaces the store of the registry by its own.
+    pub fn descriptions(mut self, store: &MemoryDescriptions) -> Self {
+        self.options.descriptions = Some(store.clone());
+        self
+    }
+
+    /// Registers everything that the catalog contains, and follows its changes in the background.
+    ///
+    /// When it returns, all tools whose definitions are known are registered. They are unavailable
+    /// until they were built or connected, which happens in the background:
+    /// [`Registrar::settled`] waits for that. A failure of an entry is an
+    /// [event](Self::on_event), affects no other entry, and is tried again. The background work
+    /// ends with [`Registrar::stop`], or when the last clone of the registry is dropped.
+    ///
+    /// Pass the whole registry: tools that a view does not contain are not protected against an
+    /// entry of the same name. A registry has one registrar.
+    ///
+    /// # Errors
+    /// The catalog can't be read. Then nothing is registered.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::Registry;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// let registry = Registry::new();
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let registrar = Registrar::builder(catalog).start(&registry).await?;
+    /// assert!(registrar.statuses().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn start(self, registry: &Registry) -> Result<Registrar, RegistrarError> {
+        let contents = self.catalog.contents().await?;
+        let revision = contents.revision;
+        let shared = Arc::new(Shared::new(self.catalog, registry, self.options));
+        shared.apply_contents(&contents);
+        tokio::spawn(follow(Arc::clone(&shared), revision));
+        Ok(Registrar { shared })
+    }
+}

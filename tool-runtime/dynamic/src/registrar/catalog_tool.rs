@@ -1,0 +1,68 @@
+//! A tool whose definition is in the catalog, and which can be called once it was built.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tool_runtime::{
+    Arguments, Availability, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolOutput, async_trait,
+};
+
+/// A tool of the catalog. Its definition never changes, so that models see no difference between a
+/// tool that was built and one that was not.
+pub(super) struct CatalogTool {
+    definition: ToolDefinition,
+    state: RwLock<BuildState>,
+}
+
+#[derive(Clone)]
+enum BuildState {
+    Unavailable(Arc<str>),
+    Built(Arc<dyn Tool>),
+}
+
+impl CatalogTool {
+    /// Creates a tool that is unavailable for this reason.
+    pub(super) fn new(definition: ToolDefinition, reason: &str) -> Self {
+        Self { definition, state: RwLock::new(BuildState::Unavailable(reason.into())) }
+    }
+
+    pub(super) fn set_built(&self, tool: Arc<dyn Tool>) {
+        self.set(BuildState::Built(tool));
+    }
+
+    pub(super) fn set_unavailable(&self, reason: &str) {
+        self.set(BuildState::Unavailable(reason.into()));
+    }
+
+    fn set(&self, state: BuildState) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    fn state(&self) -> BuildState {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl Tool for CatalogTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn availability(&self) -> Availability {
+        match self.state() {
+            BuildState::Unavailable(reason) => Availability::Unavailable(reason.to_string()),
+            BuildState::Built(tool) => tool.availability(),
+        }
+    }
+
+    async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        match self.state() {
+            BuildState::Built(tool) => tool.call(args, ctx).await,
+            BuildState::Unavailable(reason) => {
+                let text = format!("The tool is not available, and the call did not run: {reason}");
+                Err(ToolError::new(ToolErrorKind::Unavailable, text))
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The client of a connection, with its secrets.
+
+use tool_mcp::McpClient;
+
+use super::options::Options;
+use crate::catalog::{Connection, ConnectionTarget};
+use crate::secrets::{KnownSecrets, Secret};
+
+/// Creates the client of a connection, and returns its secrets.
+///
+/// # Errors
+/// Returns why a secret is missing.
+pub(super) async fn client(
+    options: &Options,
+    name: &str,
+    connection: &Connection,
+) -> Result<(McpClient, KnownSecrets), String> {
+    let mut known = KnownSecrets::default();
+    let mut client = match &connection.target {
+        ConnectionTarget::Stdio { program, arguments, folder } => {
+            let client = McpClient::stdio(program).args(arguments);
+            match folder {
+                Some(folder) => client.current_dir(folder),
+                None => client,
+            }
+        }
+        ConnectionTarget::Http { url } => McpClient::http(url),
+    };
+    for (key, name) in &connection.secrets {
+        let secret = load(options, name, &mut known).await?;
+        client = match &connection.target {
+            ConnectionTarget::Stdio { .. } => client.env(key, secret.expose()),
+            ConnectionTarget::Http { .. } => client.header(key, secret.expose()),
+        };
+    }
+    if let Some(name) = &connection.bearer {
+        client = client.bearer(load(options, name, &mut known).await?.expose());
+    }
+    let client = match &options.configure {
+        Some(configure) => configure(name, client),
+        None => client,
+    };
+    Ok((client, known))
+}
+
+async fn load(options: &Options, name: &str, known: &mut KnownSecrets) -> Result<Secret, String> {
+    let loaded = options.secrets.load(name).await.map_err(|error| error.to_string())?;
+    let secret = loaded.ok_or_else(|| format!("the secret store has no secret `{name}`"))?;
+    known.add(&secret);
+    Ok(secret)
+}

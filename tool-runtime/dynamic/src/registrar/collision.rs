@@ -1,0 +1,26 @@
+//! Finds tools of the program that an entry would take the name of.
+
+use tool_runtime::Snapshot;
+use tool_runtime::registry::Entry;
+
+use crate::catalog::{DYNAMIC, EntryId, EntryKind};
+
+/// Whether a tool of the program, or another provider, has the name of an entry. `is_applied` tells
+/// whether the registered tools of a connection's name are those of the entry.
+pub(super) fn is_taken(tools: &Snapshot, id: &EntryId, is_applied: bool) -> bool {
+    let name = id.name();
+    let is_conflicting = |entry: &Entry| match id.kind() {
+        // A tool that is called by its full name only does not share its own name.
+        EntryKind::Tool => !is_made(entry) && (entry.name() == name || entry.full_name() == name),
+        EntryKind::Connection => {
+            entry.provider() == Some(name) && !(is_applied && entry.has_label(DYNAMIC))
+        }
+        _ => false,
+    };
+    tools.entries().chain(tools.disabled_entries()).any(is_conflicting)
+}
+
+/// Whether a registrar has registered a tool that was made at run time.
+fn is_made(entry: &Entry) -> bool {
+    entry.provider() == Some(DYNAMIC) && entry.has_label(DYNAMIC)
+}

@@ -1,0 +1,90 @@
+//! Events of a registrar.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::catalog::{EntryId, SkippedRecord};
+
+/// An event of a registrar, for logs and user interfaces. No event contains a secret.
+///
+/// ```
+/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_dynamic::{Catalog, Registrar, RegistrarEvent};
+///
+/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let registrar = Registrar::builder(catalog).on_event(|event| match event {
+///     RegistrarEvent::Failed { id, reason, .. } => println!("{id} failed: {reason}"),
+///     event => println!("{event:?}"),
+/// });
+/// # let _ = registrar;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegistrarEvent {
+    /// The tools of an entry were registered and are available, or an entry took effect.
+    Registered {
+        /// The entry that took effect.
+        id: EntryId,
+        /// The version of the entry.
+        version: u64,
+    },
+    /// An entry is unavailable: an attempt failed, or a connection was lost.
+    Failed {
+        /// The entry that is unavailable.
+        id: EntryId,
+        /// The version of the entry.
+        version: u64,
+        /// The cause, for operators.
+        reason: String,
+        /// The delay before the next attempt; `None` if there is none until the entry changes, or
+        /// if a lost connection is established again by its client.
+        retry_in: Option<Duration>,
+    },
+    /// An entry was removed with its tools.
+    Removed {
+        /// The entry that was removed.
+        id: EntryId,
+    },
+    /// A tool of a server was not registered, because it is invalid.
+    ToolSkipped {
+        /// The connection to the server.
+        id: EntryId,
+        /// The reason why the tool was not registered.
+        reason: String,
+    },
+    /// A record of the catalog has no effect, because it can't be decoded.
+    RecordSkipped(SkippedRecord),
+    /// The catalog could not be read or written. The registrar tries again.
+    StoreFailed {
+        /// The cause, for operators.
+        reason: String,
+    },
+}
+
+/// Receives events.
+type Hook = dyn Fn(&RegistrarEvent) + Send + Sync;
+
+/// The function of the program that receives events, if there is one.
+#[derive(Clone, Default)]
+pub(super) struct EventHook(Option<Arc<Hook>>);
+
+impl EventHook {
+    pub(super) fn new(hook: impl Fn(&RegistrarEvent) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hook)))
+    }
+
+    /// Calls the hook. A panic of it must not end a task.
+    pub(super) fn emit(&self, event: &RegistrarEvent) {
+        if let Some(hook) = &self.0 {
+            let _ = catch_unwind(AssertUnwindSafe(|| hook(event)));
+        }
+    }
+}
+
+impl fmt::Debug for EventHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "some" } else { "none" })
+    }
+}

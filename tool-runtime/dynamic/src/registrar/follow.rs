@@ -1,0 +1,54 @@
+//! Follows the changes of a catalog by other processes.
+
+use std::sync::Arc;
+
+use tokio::time::sleep;
+
+use super::backoff::Backoff;
+use super::event::RegistrarEvent;
+use super::shared::Shared;
+use crate::catalog::{CatalogContents, CatalogError};
+
+/// Runs until the registrar is stopped, or nothing uses the registry any more.
+pub(super) async fn follow(shared: Arc<Shared>, since: u64) {
+    let registry_dropped = async {
+        let Some(mut changes) = shared.registry.upgrade().map(|registry| registry.changes()) else {
+            return;
+        };
+        while changes.changed().await.is_some() {}
+    };
+    tokio::select! {
+        () = shared.stopped.cancelled() => {}
+        () = registry_dropped => {}
+        () = apply_changes(&shared, since) => {}
+    }
+    shared.stopped.cancel();
+}
+
+async fn apply_changes(shared: &Arc<Shared>, mut since: u64) {
+    let options = &shared.options;
+    let delays = || Backoff::new(options.first_delay, options.longest_delay);
+    let mut backoff = delays();
+    loop {
+        match read(shared, since).await {
+            Ok(contents) => {
+                backoff = delays();
+                let revision = contents.revision;
+                if shared.apply_contents(&contents) {
+                    since = revision;
+                }
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                shared.emit([RegistrarEvent::StoreFailed { reason }]);
+                sleep(backoff.next_delay()).await;
+            }
+        }
+    }
+}
+
+/// Waits for a change and returns what the catalog contains then.
+async fn read(shared: &Shared, since: u64) -> Result<CatalogContents, CatalogError> {
+    shared.catalog.store().changed(since).await?;
+    shared.catalog.contents().await
+}

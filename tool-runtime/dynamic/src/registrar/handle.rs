@@ -1,0 +1,369 @@
+//! The handle of a registrar for the program.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use super::collision::is_taken;
+use super::error::RegistrarError;
+use super::registration::unregister;
+use super::shared::Shared;
+use super::status::{EntryState, EntryStatus};
+use crate::catalog::{Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind};
+
+/// Keeps the tools of a registry in step with a [`Catalog`].
+///
+/// A change through a registrar is stored first, and then applied to the registry. If it can't be
+/// stored, nothing is registered. If it can't be applied, it stays stored: the returned
+/// [`EntryStatus`] has the reason, and the registrar tries again. A crash in between loses nothing:
+/// the next start registers what is stored. Changes by other processes are applied as they are
+/// found.
+///
+/// Tools that were made at run time have the provider and the label `dynamic`. The tools of a
+/// connection have its name as the provider, and the label `dynamic`. No other tool is ever
+/// replaced or removed.
+///
+/// Clones share the state. Dropping all of them does not end the background work: see
+/// [`stop`](Self::stop).
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_dynamic::{
+///     BodyKind, Catalog, CheckedPieces, EntryId, EntryState, Pieces, Registrar, RegistrarError,
+///     ToolBackend,
+/// };
+/// use tool_runtime::{
+///     Arguments, Registry, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
+/// };
+///
+/// /// Makes tools that return their body.
+/// struct Templates;
+///
+/// struct Template(CheckedPieces);
+///
+/// #[async_trait]
+/// impl Tool for Template {
+///     fn definition(&self) -> &ToolDefinition {
+///         self.0.definition()
+///     }
+///
+///     async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::text(self.0.body()))
+///     }
+/// }
+///
+/// #[async_trait]
+/// impl ToolBackend for Templates {
+///     fn kind(&self) -> BodyKind {
+///         BodyKind::JavaScript
+///     }
+///
+///     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
+///         Ok(Arc::new(Template(pieces.clone())))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), RegistrarError> {
+/// // With an `SqliteCatalog`, the tools survive a restart.
+/// let registry = Registry::new();
+/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let registrar = Registrar::builder(catalog).backend(Templates).start(&registry).await?;
+///
+/// let pieces = |body: &str| Pieces::new(BodyKind::JavaScript, "hello", "Greets.", body);
+/// let status = registrar.create("hello", pieces("Hello!")).await?;
+/// assert_eq!((status.version, status.state), (1, EntryState::Registered));
+/// assert!(registry.snapshot().get("hello").is_some());
+///
+/// let id = EntryId::tool("hello");
+/// registrar.replace("hello", pieces("Good morning!")).await?;
+/// assert_eq!(registrar.roll_back(&id, 1).await?.version, 3);
+///
+/// registrar.remove(&id).await?;
+/// assert!(registry.snapshot().get("hello").is_none());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Registrar {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Registrar {
+    /// Returns the catalog, to read entries with their versions.
+    pub fn catalog(&self) -> &Catalog {
+        &self.shared.catalog
+    }
+
+    /// Stores a new entry and puts it into effect. Waits for the first attempt.
+    ///
+    /// # Errors
+    /// - [`RegistrarError::NameTaken`] if a tool or a provider of the program has the name.
+    /// - [`RegistrarError::NoBackend`] if the program has no backend for the language of a tool.
+    /// - [`RegistrarError::Catalog`] with the errors of [`Catalog::create`].
+    /// - [`RegistrarError::Stopped`] if the registrar was stopped.
+    ///
+    /// Nothing is stored after each of these errors. A failed attempt to put the entry into effect
+    /// is no error: see [`EntryStatus::state`].
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the entry is stored and takes effect, or neither.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::{Registry, ToolPreference};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// let registry = Registry::new();
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let registrar = Registrar::builder(catalog).start(&registry).await?;
+    /// let hidden = ToolPreference::default().hidden();
+    /// let status = registrar.create("jira__find", hidden).await?;
+    /// assert!(status.state.is_registered());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn create(
+        &self,
+        name: impl Into<String>,
+        content: impl Into<EntryContent>,
+    ) -> Result<EntryStatus, RegistrarError> {
+        let (name, content) = (name.into(), content.into());
+        self.check(&name, &content)?;
+        self.put(self.shared.catalog.create(name, content).await?).await
+    }
+
+    /// Stores a further version of an entry and puts it into effect. Waits for the first attempt.
+    ///
+    /// The previous version of a tool can be called until the new one was built. If that fails, the
+    /// tool is unavailable; [`roll_back`](Self::roll_back) restores the previous version.
+    ///
+    /// # Errors
+    /// The errors of [`create`](Self::create), with those of [`Catalog::replace`].
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the version is stored and takes effect, or neither.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::{Registry, ToolPreference};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// let registry = Registry::new();
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let registrar = Registrar::builder(catalog).start(&registry).await?;
+    /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
+    /// let status = registrar.replace("jira__find", ToolPreference::default()).await?;
+    /// assert_eq!(status.version, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn replace(
+        &self,
+        name: impl Into<String>,
+        content: impl Into<EntryContent>,
+    ) -> Result<EntryStatus, RegistrarError> {
+        let (name, content) = (name.into(), content.into());
+        self.check(&name, &content)?;
+        self.put(self.shared.catalog.replace(name, content).await?).await
+    }
+
+    /// Stores a further version of an entry with the content of an earlier version, and puts it
+    /// into effect. Waits for the first attempt.
+    ///
+    /// # Errors
+    /// The errors of [`Catalog::roll_back`], and [`RegistrarError::Stopped`].
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the version is stored and takes effect, or neither.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, EntryId, EntryKind, Registrar};
+    /// use tool_runtime::{Registry, ToolPreference};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// let registry = Registry::new();
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let registrar = Registrar::builder(catalog).start(&registry).await?;
+    /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
+    /// registrar.replace("jira__find", ToolPreference::default()).await?;
+    /// let id = EntryId::new(EntryKind::Preference, "jira__find");
+    /// assert_eq!(registrar.roll_back(&id, 1).await?.version, 3);
+    /// assert!(registry.preferences()["jira__find"].hidden);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn roll_back(
+        &self,
+        id: &EntryId,
+        version: u64,
+    ) -> Result<EntryStatus, RegistrarError> {
+        self.check_running()?;
+        self.put(self.shared.catalog.roll_back(id, version).await?).await
+    }
+
+    /// Removes an entry with all of its versions from the catalog, and its tools from the registry.
+    ///
+    /// # Errors
+    /// The errors of [`Catalog::remove`], and [`RegistrarError::Stopped`]. Then nothing is changed.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the entry is removed from both, or from neither.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, EntryId, EntryKind, Registrar};
+    /// use tool_runtime::{Registry, ToolPreference};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// let registry = Registry::new();
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let registrar = Registrar::builder(catalog).start(&registry).await?;
+    /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
+    /// let id = EntryId::new(EntryKind::Preference, "jira__find");
+    /// registrar.remove(&id).await?;
+    /// assert!(registry.preferences().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn remove(&self, id: &EntryId) -> Result<(), RegistrarError> {
+        self.check_running()?;
+        let revision = self.shared.catalog.remove(id).await?;
+        self.shared.apply_removal(id, revision);
+        Ok(())
+    }
+
+    /// Returns all entries with their states in this process, in the order of their kinds and
+    /// names.
+    pub fn statuses(&self) -> Vec<EntryStatus> {
+        self.shared.statuses()
+    }
+
+    /// Returns the state of an entry in this process, if it is applied.
+    pub fn status(&self, id: &EntryId) -> Option<EntryStatus> {
+        self.shared.status(id)
+    }
+
+    /// Waits until the first attempt of each current entry has ended, for at most this time.
+    /// Returns the states of all entries.
+    ///
+    /// Wait for it before a run is resumed, so that the run finds its tools available.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::Registry;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// let registry = Registry::new();
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let registrar = Registrar::builder(catalog).start(&registry).await?;
+    /// for status in registrar.settled(Duration::from_secs(10)).await {
+    ///     println!("{}: {}", status.id, status.state);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn settled(&self, limit: Duration) -> Vec<EntryStatus> {
+        let deadline = Instant::now() + limit;
+        let states: Vec<_> = {
+            let applied = self.shared.lock();
+            applied.entries.values().map(|entry| entry.state.subscribe()).collect()
+        };
+        for state in states {
+            if timeout_at(deadline, attempted(state)).await.is_err() {
+                break;
+            }
+        }
+        self.statuses()
+    }
+
+    /// Ends the background work and all connections, and removes the tools of the catalog from the
+    /// registry. The catalog is not changed.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::{Registry, ToolPreference};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// let registry = Registry::new();
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// let registrar = Registrar::builder(catalog).start(&registry).await?;
+    /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
+    /// registrar.stop().await;
+    /// assert_eq!(registrar.catalog().contents().await?.entries.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn stop(&self) {
+        self.shared.stopped.cancel();
+        let entries = std::mem::take(&mut self.shared.lock().entries);
+        if let Some(registry) = self.shared.registry.upgrade() {
+            entries.keys().for_each(|id| unregister(&registry, id));
+        }
+        for entry in entries.into_values() {
+            // A preference has no task.
+            if !matches!(entry.content.kind(), EntryKind::Tool | EntryKind::Connection) {
+                continue;
+            }
+            entry.ended.cancelled().await;
+        }
+    }
+
+    fn check_running(&self) -> Result<(), RegistrarError> {
+        self.shared.registry().map(drop).ok_or(RegistrarError::Stopped)
+    }
+
+    /// Refuses what could never take effect.
+    fn check(&self, name: &str, content: &EntryContent) -> Result<(), RegistrarError> {
+        let registry = self.shared.registry().ok_or(RegistrarError::Stopped)?;
+        if let EntryContent::Tool(pieces) = content
+            && !self.shared.options.backends.contains_key(&pieces.kind)
+        {
+            return Err(RegistrarError::NoBackend { name: name.to_owned(), kind: pieces.kind });
+        }
+        let id = EntryId::new(content.kind(), name);
+        let is_applied = self.shared.lock().entries.contains_key(&id);
+        if is_taken(&registry.snapshot(), &id, is_applied) {
+            return Err(RegistrarError::NameTaken { id });
+        }
+        Ok(())
+    }
+
+    /// Applies an entry that was stored, and waits for the first attempt.
+    async fn put(&self, entry: CatalogEntry) -> Result<EntryStatus, RegistrarError> {
+        let removed = || CatalogError::NotFound { id: entry.id().clone() };
+        let Some(state) = self.shared.apply(&entry) else {
+            self.check_running()?;
+            return Err(removed().into());
+        };
+        attempted(state).await;
+        Ok(self.status(entry.id()).ok_or_else(removed)?)
+    }
+}
+
+/// Waits until the first attempt has ended, or the entry was replaced or removed.
+async fn attempted(mut state: watch::Receiver<EntryState>) {
+    let _ = state.wait_for(|state| *state != EntryState::Starting).await;
+}
+
+impl fmt::Debug for Registrar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registrar").field("statuses", &self.statuses()).finish_non_exhaustive()
+    }
+}

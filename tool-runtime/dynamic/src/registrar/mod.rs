@@ -1,0 +1,40 @@
+//! The registrar: keeps the tools of a registry in step with a catalog.
+//!
+//! 1. `builder.rs`: [`RegistrarBuilder`] collects the options (`options.rs`). `handle.rs`:
+//!    [`Registrar`] is the handle, whose changes are stored first and then applied.
+//! 2. `shared.rs` holds what is applied, and `apply.rs` applies entries: those that this process
+//!    changed, and those that `follow.rs` finds in the catalog when another process changed it.
+//! 3. A tool is registered at once as a `catalog_tool.rs`, which is unavailable until
+//!    `tool_task.rs` has built it. `connection_task.rs` connects to a server (`client.rs`) and
+//!    registers what it lists. Both try again after a failure (`backoff.rs`).
+//! 4. `registration.rs` changes the registry, and `collision.rs` protects the tools of the program.
+//!    `status.rs`, `event.rs` and `error.rs` report what happened.
+//!
+//! # Invariants
+//! - Nothing is registered that is not stored. What is stored is registered again at each start.
+//! - Only tools with the label `dynamic` are replaced or removed.
+//! - The registry changes under one lock, after a check that the entry is still the current one: an
+//!   outdated attempt changes nothing.
+
+mod apply;
+mod backoff;
+mod builder;
+mod catalog_tool;
+mod client;
+mod collision;
+mod connection_task;
+mod error;
+mod event;
+mod follow;
+mod handle;
+mod options;
+mod registration;
+mod shared;
+mod status;
+mod tool_task;
+
+pub use builder::RegistrarBuilder;
+pub use error::RegistrarError;
+pub use event::RegistrarEvent;
+pub use handle::Registrar;
+pub use status::{EntryState, EntryStatus};

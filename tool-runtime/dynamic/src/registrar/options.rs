@@ -1,0 +1,55 @@
+//! The options of a registrar.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tool_mcp::McpClient;
+use tool_runtime::registry::MemoryDescriptions;
+
+use super::event::EventHook;
+use crate::backend::ToolBackend;
+use crate::pieces::BodyKind;
+use crate::secrets::{EnvironmentSecrets, SecretStore};
+
+/// Changes the options of the client for the connection of this name.
+type Configure = dyn Fn(&str, McpClient) -> McpClient + Send + Sync;
+
+pub(super) struct Options {
+    pub(super) backends: BTreeMap<BodyKind, Arc<dyn ToolBackend>>,
+    pub(super) secrets: Arc<dyn SecretStore>,
+    pub(super) configure: Option<Arc<Configure>>,
+    pub(super) events: EventHook,
+    pub(super) attempt_timeout: Duration,
+    pub(super) first_delay: Duration,
+    pub(super) longest_delay: Duration,
+    /// `None` installs a store of the registrar in the registry.
+    pub(super) descriptions: Option<MemoryDescriptions>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            backends: BTreeMap::new(),
+            secrets: Arc::new(EnvironmentSecrets::new("TOOL_SECRET_")),
+            configure: None,
+            events: EventHook::default(),
+            attempt_timeout: Duration::from_secs(120),
+            first_delay: Duration::from_millis(500),
+            longest_delay: Duration::from_secs(60),
+            descriptions: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("backends", &self.backends.keys())
+            .field("secrets", &self.secrets)
+            .field("events", &self.events)
+            .field("attempt_timeout", &self.attempt_timeout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,75 @@
+//! The state of entries in this process.
+
+use std::fmt;
+
+use crate::catalog::EntryId;
+
+/// The state of an entry in this process.
+///
+/// ```
+/// use tool_dynamic::EntryState;
+///
+/// let failed = EntryState::Unavailable { reason: "cargo was not found".into() };
+/// assert!(!failed.is_registered());
+/// assert_eq!(failed.to_string(), "unavailable: cargo was not found");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryState {
+    /// The first attempt is in progress.
+    Starting,
+    /// The entry is in effect: its tools can be called.
+    Registered,
+    /// The entry can't take effect now. Its tools that are known answer `TOOL_UNAVAILABLE`.
+    Unavailable {
+        /// The cause, for operators.
+        reason: String,
+    },
+}
+
+impl EntryState {
+    /// Returns `true` if the entry is in effect.
+    pub fn is_registered(&self) -> bool {
+        *self == Self::Registered
+    }
+}
+
+impl fmt::Display for EntryState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Starting => f.write_str("starting"),
+            Self::Registered => f.write_str("registered"),
+            Self::Unavailable { reason } => write!(f, "unavailable: {reason}"),
+        }
+    }
+}
+
+/// An entry with its state in this process.
+///
+/// ```
+/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_dynamic::{Catalog, EntryState, Registrar};
+/// use tool_runtime::{Registry, ToolPreference};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+/// let registry = Registry::new();
+/// let catalog = Catalog::new(MemoryCatalog::new());
+/// let registrar = Registrar::builder(catalog).start(&registry).await?;
+/// let status = registrar.create("find", ToolPreference::default().hidden()).await?;
+/// assert_eq!((status.version, status.state), (1, EntryState::Registered));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EntryStatus {
+    /// The kind and the name of the entry.
+    pub id: EntryId,
+    /// The version that is in effect, or will be.
+    pub version: u64,
+    /// The state of the entry.
+    pub state: EntryState,
+    /// The names by which models call the tools of the entry, sorted.
+    pub tools: Vec<String>,
+}

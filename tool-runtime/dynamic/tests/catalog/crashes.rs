@@ -1,0 +1,202 @@
+//! A process that changes a catalog is killed again and again: after each kill, catalog and
+//! registry agree, and each change is in effect as a whole or not at all.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tool_dynamic::{EntryContent, EntryId, Registrar};
+use tool_runtime::Registry;
+
+use super::fixture::{Folder, names, open, output, pieces, start};
+
+const FOLDER: &str = "TOOL_DYNAMIC_CRASH_FOLDER";
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// The tools of a catalog: the bodies of their versions.
+type Model = BTreeMap<String, Vec<String>>;
+
+/// A change as a line of the log, such as `3 replace a`. The number is the body.
+#[derive(Clone, Debug)]
+struct Change {
+    number: u64,
+    verb: String,
+    name: String,
+}
+
+impl Change {
+    fn random(number: u64) -> Self {
+        let verb = *fastrand::choice(&["create", "replace", "roll_back", "remove"]).unwrap();
+        let name = *fastrand::choice(&NAMES).unwrap();
+        Self { number, verb: verb.to_owned(), name: name.to_owned() }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let number = words.next()?.parse().ok()?;
+        let (verb, name) = (words.next()?.to_owned(), words.next()?.to_owned());
+        Some(Self { number, verb, name })
+    }
+
+    fn body(&self) -> String {
+        format!("body {}", self.number)
+    }
+
+    /// Makes the change. It may be refused, as in the model.
+    async fn make(&self, registrar: &Registrar) -> bool {
+        let (name, id) = (self.name.as_str(), EntryId::tool(&self.name));
+        let pieces = pieces(name, &self.body());
+        let result = match self.verb.as_str() {
+            "create" => registrar.create(name, pieces).await.map(drop),
+            "replace" => registrar.replace(name, pieces).await.map(drop),
+            "roll_back" => {
+                let entry = registrar.catalog().entry(&id).await.unwrap();
+                let first = entry.and_then(|it| it.versions().next().map(|it| it.number));
+                registrar.roll_back(&id, first.unwrap_or(1)).await.map(drop)
+            }
+            _ => registrar.remove(&id).await,
+        };
+        result.is_ok()
+    }
+
+    /// Returns the model after the change, as a whole.
+    fn applied(&self, model: &Model) -> Model {
+        let mut next = model.clone();
+        match (self.verb.as_str(), next.get_mut(&self.name)) {
+            ("create", None) => drop(next.insert(self.name.clone(), vec![self.body()])),
+            ("replace", Some(bodies)) => bodies.push(self.body()),
+            ("roll_back", Some(bodies)) => bodies.push(bodies[0].clone()),
+            ("remove", Some(_)) => drop(next.remove(&self.name)),
+            _ => {}
+        }
+        for bodies in next.values_mut() {
+            let excess = bodies.len().saturating_sub(tool_dynamic::catalog::MAX_VERSIONS);
+            bodies.drain(..excess);
+        }
+        next
+    }
+}
+
+/// Returns the tools of the catalog.
+async fn model(registrar: &Registrar) -> Model {
+    let contents = registrar.catalog().contents().await.unwrap();
+    assert_eq!(contents.skipped, []);
+    let bodies = |content: &EntryContent| match content {
+        EntryContent::Tool(pieces) => pieces.body.clone(),
+        other => panic!("{other:?}"),
+    };
+    let entries = contents.entries.iter();
+    entries
+        .map(|entry| {
+            let versions = entry.versions().map(|version| bodies(&version.content)).collect();
+            (entry.id().name().to_owned(), versions)
+        })
+        .collect()
+}
+
+/// Checks that the registry has exactly the tools of the catalog, in their current versions.
+async fn check_registry(registry: &Registry, model: &Model) {
+    assert_eq!(names(registry), model.keys().cloned().collect::<Vec<_>>());
+    for (name, bodies) in model {
+        let body = bodies.last().unwrap();
+        assert_eq!(&output(registry, name).await, body, "{name}");
+        let snapshot = registry.snapshot();
+        let description = &snapshot.definition(name).unwrap().description;
+        assert_eq!(*description, format!("Returns {body}."), "{name}");
+    }
+}
+
+/// Changes the catalog until the process is killed.
+#[tokio::test]
+#[ignore = "the process that the test below kills"]
+async fn child_changes_the_catalog_until_it_is_killed() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let folder = Path::new(&folder);
+    let registry = Registry::new();
+    let registrar = start(open(&folder.join("store.db")).await, &registry).await;
+    registrar.settled(Duration::from_secs(60)).await;
+    let mut log = OpenOptions::new().append(true).open(folder.join("log")).unwrap();
+    let text = std::fs::read_to_string(folder.join("log")).unwrap();
+    let last = text.lines().filter_map(Change::parse).next_back();
+    let first = last.map_or(1, |change| change.number + 1);
+    // Ends by itself if the parent has ended.
+    for number in first..first + 20_000 {
+        let change = Change::random(number);
+        // Each line is one write, so that a kill leaves no part of a line.
+        let line = format!("{number} {} {}\n", change.verb, change.name);
+        log.write_all(line.as_bytes()).unwrap();
+        change.make(&registrar).await;
+        log.write_all(b"done\n").unwrap();
+    }
+}
+
+fn spawn(folder: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crashes::child_changes_the_catalog_until_it_is_killed", "--ignored"])
+        .env(FOLDER, folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+async fn kill_repeatedly(kills: usize) {
+    let folder = Folder::new();
+    let log = folder.path().join("log");
+    std::fs::write(&log, "").unwrap();
+    open(&folder.file()).await;
+    let (mut before, mut read_lines) = (Model::new(), 0);
+    let (mut finished, mut cut_off) = (0, 0);
+    for kill in 0..kills {
+        let mut child = spawn(folder.path());
+        // Some are killed while they start.
+        thread::sleep(Duration::from_millis(fastrand::u64(5..150)));
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "the process ended before it was killed");
+
+        let text = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<_> = text.lines().skip(read_lines).map(str::to_owned).collect();
+        read_lines += lines.len();
+        let mut pending = None;
+        for line in &lines {
+            match Change::parse(line) {
+                Some(change) => pending = Some(change),
+                None => {
+                    let change: Change = pending.take().expect("a change that is done");
+                    before = change.applied(&before);
+                    finished += 1;
+                }
+            }
+        }
+        // The next process starts as this one.
+        let registry = Registry::new();
+        let registrar = start(open(&folder.file()).await, &registry).await;
+        let statuses = registrar.settled(Duration::from_secs(60)).await;
+        assert!(statuses.iter().all(|it| it.state.is_registered()), "{statuses:?}");
+        let after = model(&registrar).await;
+        check_registry(&registry, &after).await;
+        if let Some(change) = pending {
+            let whole = change.applied(&before);
+            assert!(after == before || after == whole, "kill {kill}: {change:?}\n{after:?}");
+            cut_off += usize::from(whole != before);
+        } else {
+            assert_eq!(after, before, "kill {kill}");
+        }
+        before = after;
+        registrar.stop().await;
+    }
+    println!("{finished} changes finished, {cut_off} were cut off");
+    assert!(finished > kills / 4, "the processes were killed before they changed anything");
+}
+
+#[tokio::test]
+async fn killed_process_leaves_each_change_as_a_whole_or_not_at_all() {
+    let kills = std::env::var("KILLS").map_or(20, |kills| kills.parse().unwrap());
+    kill_repeatedly(kills).await;
+}

@@ -1,0 +1,195 @@
+//! Failures are reported and tried again, and tools that can't be built keep their definitions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
+use tool_dynamic::{Catalog, CatalogError, EntryId, EntryState, RegistrarError, RegistrarEvent};
+use tool_runtime::{Registry, ToolErrorKind, async_trait};
+
+use super::fixture::{Templates, builder, call, memory, names, output, pieces, wait_until};
+
+#[tokio::test]
+async fn tool_that_cannot_be_built_keeps_its_definition_and_answers_with_the_reason() {
+    let catalog = memory();
+    catalog.create("bad", pieces("bad", "invalid")).await.unwrap();
+    catalog.create("good", pieces("good", "one")).await.unwrap();
+    let registry = Registry::new();
+    let (builder, events) = builder(catalog);
+    let backend = Templates::default();
+    let registrar = builder.backend(backend.clone()).start(&registry).await.unwrap();
+    registrar.settled(Duration::from_secs(60)).await;
+
+    // One failure affects no other entry.
+    assert_eq!(output(&registry, "good").await, "one");
+    let snapshot = registry.snapshot();
+    assert_eq!(snapshot.all_definitions().len(), 2);
+    let offered: Vec<_> = snapshot.definitions().iter().map(|it| it.name.clone()).collect();
+    assert_eq!(offered, ["good"]);
+    let refused = call(&registry, "bad").await.result;
+    assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
+    assert!(refused.text.contains("line 1: unknown name `x`"), "{}", refused.text);
+    // A body that is wrong stays wrong.
+    let failed = RegistrarEvent::Failed {
+        id: EntryId::tool("bad"),
+        version: 1,
+        reason: "line 1: unknown name `x`".into(),
+        retry_in: None,
+    };
+    assert!(events.all().contains(&failed), "{}", events.text());
+    assert_eq!(backend.builds("invalid"), 1);
+}
+
+#[tokio::test]
+async fn transient_failure_is_tried_again_and_each_attempt_is_reported() {
+    let registry = Registry::new();
+    let (builder, events) = builder(memory());
+    let backend = Templates::default();
+    let registrar = builder.backend(backend.clone()).start(&registry).await.unwrap();
+    // The caller receives the result of the first attempt.
+    let status = registrar.create("flaky", pieces("flaky", "flaky")).await.unwrap();
+    let reason = "the disk is full".to_owned();
+    assert_eq!(status.state, EntryState::Unavailable { reason });
+    wait_until("the third attempt", || registrar.statuses()[0].state.is_registered()).await;
+    assert_eq!(output(&registry, "flaky").await, "flaky");
+    assert_eq!(backend.builds("flaky"), 3);
+    let delays: Vec<_> = events
+        .all()
+        .into_iter()
+        .filter_map(|event| match event {
+            RegistrarEvent::Failed { retry_in, .. } => retry_in,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(delays, [Duration::from_millis(1), Duration::from_millis(2)]);
+}
+
+#[tokio::test]
+async fn missing_toolchain_makes_tools_unavailable_until_it_is_there() {
+    let registry = Registry::new();
+    let backend = Templates::default();
+    *backend.unavailable.lock().unwrap() = Some("cargo was not found".into());
+    let (builder, _) = builder(memory());
+    let registrar = builder.backend(backend.clone()).start(&registry).await.unwrap();
+    registrar.create("hello", pieces("hello", "one")).await.unwrap();
+    let refused = call(&registry, "hello").await.result;
+    assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
+    assert!(refused.text.contains("cargo was not found"), "{}", refused.text);
+    assert_eq!(backend.builds("one"), 0);
+    *backend.unavailable.lock().unwrap() = None;
+    wait_until("the build", || registrar.statuses()[0].state.is_registered()).await;
+    assert_eq!(output(&registry, "hello").await, "one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempt_ends_at_its_deadline_and_a_panic_is_a_failure() {
+    let registry = Registry::new();
+    let (builder, events) = builder(memory());
+    let backend = Templates::default();
+    let builder = builder.backend(backend.clone()).attempt_timeout(Duration::from_secs(5));
+    let registrar = builder.start(&registry).await.unwrap();
+    for (name, expected) in [("hang", "timed out after 5s"), ("panic", "a bug of the backend")] {
+        let status = registrar.create(name, pieces(name, name)).await.unwrap();
+        assert!(status.state.to_string().contains(expected), "{}", status.state);
+        assert!(events.text().contains(expected), "{}", events.text());
+        registrar.remove(&EntryId::tool(name)).await.unwrap();
+    }
+    assert!(names(&registry).is_empty());
+    // A removed entry is not built again.
+    let builds = backend.builds("hang");
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(backend.builds("hang"), builds);
+}
+
+#[tokio::test]
+async fn failed_version_replaces_the_previous_one_until_it_is_rolled_back() {
+    let registry = Registry::new();
+    let (builder, _) = builder(memory());
+    let registrar = builder.backend(Templates::default()).start(&registry).await.unwrap();
+    registrar.create("hello", pieces("hello", "one")).await.unwrap();
+    let status = registrar.replace("hello", pieces("hello", "invalid")).await.unwrap();
+    assert!(!status.state.is_registered());
+    let snapshot = registry.snapshot();
+    assert_eq!(snapshot.entry("hello").unwrap().definition().description, "Returns invalid.");
+    assert!(!snapshot.entry("hello").unwrap().availability().is_available());
+    registrar.roll_back(&EntryId::tool("hello"), 1).await.unwrap();
+    assert_eq!(output(&registry, "hello").await, "one");
+}
+
+/// A store that can be made to fail.
+#[derive(Debug)]
+struct Failing(MemoryCatalog, Arc<AtomicBool>);
+
+impl Failing {
+    fn check(&self) -> Result<(), CatalogError> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err(CatalogError::unavailable("the disk is full"));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl CatalogStore for Failing {
+    async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError> {
+        self.check()?;
+        self.0.load(kind, name).await
+    }
+
+    async fn save(&self, record: &CatalogRecord) -> Result<u64, CatalogError> {
+        self.check()?;
+        self.0.save(record).await
+    }
+
+    async fn delete(&self, kind: &str, name: &str, revision: u64) -> Result<u64, CatalogError> {
+        self.check()?;
+        self.0.delete(kind, name, revision).await
+    }
+
+    async fn list(&self) -> Result<CatalogRecords, CatalogError> {
+        self.check()?;
+        self.0.list().await
+    }
+
+    async fn revision(&self) -> Result<u64, CatalogError> {
+        self.check()?;
+        self.0.revision().await
+    }
+
+    async fn changed(&self, since: u64) -> Result<u64, CatalogError> {
+        self.check()?;
+        self.0.changed(since).await
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_registered_that_is_not_stored() {
+    let (store, fails) = (MemoryCatalog::new(), Arc::new(AtomicBool::new(false)));
+    let catalog = Catalog::new(Failing(store.clone(), Arc::clone(&fails)));
+    let registry = Registry::new();
+    let (first, events) = builder(catalog.clone());
+    let registrar = first.backend(Templates::default()).start(&registry).await.unwrap();
+    registrar.create("kept", pieces("kept", "one")).await.unwrap();
+
+    fails.store(true, Ordering::Relaxed);
+    let unavailable = |error: RegistrarError| {
+        let is_unavailable = matches!(error, RegistrarError::Catalog(CatalogError::Unavailable(_)));
+        assert!(is_unavailable, "{error}");
+    };
+    unavailable(registrar.create("new", pieces("new", "one")).await.unwrap_err());
+    unavailable(registrar.replace("kept", pieces("kept", "two")).await.unwrap_err());
+    unavailable(registrar.roll_back(&EntryId::tool("kept"), 1).await.unwrap_err());
+    unavailable(registrar.remove(&EntryId::tool("kept")).await.unwrap_err());
+    assert_eq!(names(&registry), ["kept"]);
+    assert_eq!(output(&registry, "kept").await, "one");
+    let (second, _) = builder(catalog);
+    unavailable(second.start(&Registry::new()).await.unwrap_err());
+
+    // The registrar goes on when the store is back.
+    fails.store(false, Ordering::Relaxed);
+    Catalog::new(store).create("later", pieces("later", "one")).await.unwrap();
+    wait_until("the later tool", || names(&registry) == ["kept", "later"]).await;
+    // A failure to follow the catalog may have been reported, and no failure of an entry.
+    assert!(!events.text().contains("Failed { id"), "{}", events.text());
+}

@@ -1,0 +1,23 @@
+//! Tests of catalogs and registrars.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops at the first failure"
+)]
+
+#[cfg(unix)]
+mod canary;
+#[cfg(unix)]
+mod connections;
+mod crashes;
+mod failures;
+mod fixture;
+mod operations;
+mod processes;
+mod registrar;
+mod secrets;
+mod stores;

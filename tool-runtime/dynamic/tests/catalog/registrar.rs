@@ -1,0 +1,179 @@
+//! Changes are stored first, and the registry follows the catalog.
+
+use std::time::Duration;
+
+use tool_dynamic::{
+    BodyKind, EntryContent, EntryId, EntryState, Pieces, RegistrarError, RegistrarEvent,
+};
+use tool_runtime::registry::MemoryDescriptions;
+use tool_runtime::{Registry, ToolPreference, tool, tools};
+
+use super::fixture::{Folder, Templates, builder, memory, names, open, output, pieces, start};
+
+/// Reads a file.
+#[tool(effect = "read")]
+async fn read() -> &'static str {
+    "built in"
+}
+
+#[tokio::test]
+async fn change_is_in_effect_when_it_returns() {
+    let (registry, catalog) = (Registry::new(), memory());
+    let registrar = start(catalog.clone(), &registry).await;
+    let id = EntryId::tool("hello");
+
+    let status = registrar.create("hello", pieces("hello", "one")).await.unwrap();
+    assert_eq!((status.version, status.state), (1, EntryState::Registered));
+    assert_eq!(status.tools, ["hello"]);
+    assert_eq!(output(&registry, "hello").await, "one");
+    let snapshot = registry.snapshot();
+    let entry = snapshot.entry("hello").unwrap();
+    assert_eq!((entry.provider(), entry.full_name()), (Some("dynamic"), "dynamic__hello"));
+    assert!(entry.has_label("dynamic"));
+
+    registrar.replace("hello", pieces("hello", "two")).await.unwrap();
+    assert_eq!(output(&registry, "hello").await, "two");
+    assert_eq!(registry.snapshot().definition("hello").unwrap().description, "Returns two.");
+
+    assert_eq!(registrar.roll_back(&id, 1).await.unwrap().version, 3);
+    assert_eq!(output(&registry, "hello").await, "one");
+
+    registrar.remove(&id).await.unwrap();
+    assert!(names(&registry).is_empty());
+    assert_eq!(registrar.status(&id), None);
+    assert!(catalog.contents().await.unwrap().entries.is_empty());
+}
+
+#[tokio::test]
+async fn everything_is_registered_again_at_the_next_start() {
+    let folder = Folder::new();
+    {
+        let registry = Registry::new();
+        let registrar = start(open(&folder.file()).await, &registry).await;
+        registrar.create("hello", pieces("hello", "one")).await.unwrap();
+        registrar.create("gone", pieces("gone", "one")).await.unwrap();
+        registrar.create("read", ToolPreference::default().hidden()).await.unwrap();
+        let description = EntryContent::Description("Reads a page.".into());
+        registrar.create("read", description).await.unwrap();
+        registrar.remove(&EntryId::tool("gone")).await.unwrap();
+    }
+    let registry = Registry::try_from(tools![read]).unwrap();
+    let registrar = start(open(&folder.file()).await, &registry).await;
+    // Registered before it is built.
+    assert_eq!(names(&registry), ["hello", "read"]);
+    let statuses = registrar.settled(Duration::from_secs(60)).await;
+    assert!(statuses.iter().all(|status| status.state.is_registered()), "{statuses:?}");
+    assert_eq!(output(&registry, "hello").await, "one");
+    let snapshot = registry.snapshot();
+    let definition = snapshot.definition("read").unwrap();
+    assert!(definition.preference.hidden);
+    assert_eq!(definition.description, "Reads a page.");
+
+    registrar.remove(&EntryId::new(tool_dynamic::EntryKind::Preference, "read")).await.unwrap();
+    registrar.remove(&EntryId::new(tool_dynamic::EntryKind::Description, "read")).await.unwrap();
+    let snapshot = registry.snapshot();
+    let definition = snapshot.definition("read").unwrap();
+    assert!(!definition.preference.hidden);
+    assert_eq!(definition.description, "Reads a file.");
+}
+
+#[tokio::test]
+async fn preferences_and_descriptions_of_the_program_stay() {
+    let descriptions = MemoryDescriptions::default();
+    descriptions.set("read", "Reads by the program.");
+    let registry = Registry::try_from(tools![read]).unwrap().descriptions(descriptions.clone());
+    registry.prefer("read", ToolPreference::default().weight(2.0)).unwrap();
+    let (builder, _) = builder(memory());
+    let registrar = builder.descriptions(&descriptions).start(&registry).await.unwrap();
+    registrar.create("other", ToolPreference::default().hidden()).await.unwrap();
+    registrar.create("other", EntryContent::Description("Other.".into())).await.unwrap();
+    let snapshot = registry.snapshot();
+    let definition = snapshot.definition("read").unwrap();
+    assert_eq!(definition.description, "Reads by the program.");
+    assert!(definition.preference.weight > 1.9);
+}
+
+#[tokio::test]
+async fn name_of_a_tool_of_the_program_is_refused() {
+    let registry = Registry::try_from(tools![read]).unwrap();
+    registry.register_all_from("github", tools![read]).unwrap();
+    registry.prefer("read", ToolPreference::default().disabled()).unwrap();
+    let (registrar, catalog) = (start(memory(), &registry).await, memory());
+    let is_taken = |error: &RegistrarError| matches!(error, RegistrarError::NameTaken { .. });
+    let error = registrar.create("read", pieces("read", "mine")).await.unwrap_err();
+    assert!(is_taken(&error), "{error}");
+    let connection = tool_dynamic::Connection::stdio("false");
+    let error = registrar.create("github", connection).await.unwrap_err();
+    assert!(is_taken(&error), "{error}");
+    assert_eq!(catalog.contents().await.unwrap().revision, 0);
+    assert!(registrar.statuses().is_empty());
+}
+
+#[tokio::test]
+async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
+    let catalog = memory();
+    catalog.create("read", pieces("read", "mine")).await.unwrap();
+    let registry = Registry::try_from(tools![read]).unwrap();
+    let (builder, events) = builder(catalog);
+    let registrar = builder.backend(Templates::default()).start(&registry).await.unwrap();
+    registrar.settled(Duration::from_secs(60)).await;
+    assert_eq!(output(&registry, "read").await, "built in");
+    assert_eq!(names(&registry), ["read"]);
+    assert!(events.text().contains("a tool of the program has its name"), "{}", events.text());
+
+    // The entry takes effect when the name is free.
+    registry.unregister("read").unwrap();
+    super::fixture::wait_until("the registration", || {
+        registrar.statuses()[0].state.is_registered()
+    })
+    .await;
+    assert_eq!(output(&registry, "read").await, "mine");
+}
+
+#[tokio::test]
+async fn tool_without_a_backend_is_not_stored() {
+    let registry = Registry::new();
+    let registrar = start(memory(), &registry).await;
+    let pieces = Pieces::new(BodyKind::Rust, "add", "Adds.", "Ok(1)");
+    let error = registrar.create("add", pieces).await.unwrap_err();
+    assert_eq!(error.to_string(), "tool `add`: the program has no backend for bodies in rust");
+    assert_eq!(registrar.catalog().contents().await.unwrap().revision, 0);
+}
+
+#[tokio::test]
+async fn stop_removes_the_tools_of_the_catalog_alone() {
+    let registry = Registry::try_from(tools![read]).unwrap();
+    registry.register_all_from("p", tools![read].labelled(["dynamic"])).unwrap();
+    let registrar = start(memory(), &registry).await;
+    registrar.create("hello", pieces("hello", "one")).await.unwrap();
+    registrar.stop().await;
+    assert_eq!(names(&registry), ["p__read", "read"]);
+    assert_eq!(registrar.catalog().contents().await.unwrap().entries.len(), 1);
+    let error = registrar.create("bye", pieces("bye", "one")).await.unwrap_err();
+    assert!(matches!(error, RegistrarError::Stopped), "{error}");
+}
+
+#[tokio::test]
+async fn another_registrar_of_the_catalog_follows_each_change() {
+    let catalog = memory();
+    let (first_registry, second_registry) = (Registry::new(), Registry::new());
+    let first = start(catalog.clone(), &first_registry).await;
+    let (builder, events) = builder(catalog);
+    let second = builder.backend(Templates::default()).start(&second_registry).await.unwrap();
+    let id = EntryId::tool("hello");
+    let version = |number: u64| {
+        let status = second.status(&id);
+        status.is_some_and(|it| it.version == number && it.state.is_registered())
+    };
+    first.create("hello", pieces("hello", "one")).await.unwrap();
+    super::fixture::wait_until("the first version", || version(1)).await;
+    assert_eq!(output(&second_registry, "hello").await, "one");
+    first.replace("hello", pieces("hello", "two")).await.unwrap();
+    super::fixture::wait_until("the second version", || version(2)).await;
+    assert_eq!(output(&second_registry, "hello").await, "two");
+    first.remove(&id).await.unwrap();
+    super::fixture::wait_until("the removal", || second.status(&id).is_none()).await;
+    assert!(names(&second_registry).is_empty());
+    let removed = RegistrarEvent::Removed { id };
+    assert!(events.all().contains(&removed), "{}", events.text());
+}

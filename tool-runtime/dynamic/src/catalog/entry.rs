@@ -1,6 +1,7 @@
 //! Entries with their versions, and how they are stored.
 
 use serde::{Deserialize, Serialize};
+use tool_mcp::Pins;
 use tool_runtime::ToolDefinition;
 
 use super::content::{EntryContent, EntryKind};
@@ -54,6 +55,7 @@ pub struct CatalogEntry {
     earlier: Vec<EntryVersion>,
     current: EntryVersion,
     definitions: Vec<ToolDefinition>,
+    pins: Option<Pins>,
     revision: u64,
 }
 
@@ -65,12 +67,14 @@ struct StoredEntry {
     versions: Vec<EntryVersion>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<ToolDefinition>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pins: Option<Pins>,
 }
 
 impl CatalogEntry {
     pub(super) fn new(id: EntryId, content: EntryContent) -> Self {
         let current = EntryVersion { number: 1, content };
-        Self { id, earlier: Vec::new(), current, definitions: Vec::new(), revision: 0 }
+        Self { id, earlier: Vec::new(), current, definitions: Vec::new(), pins: None, revision: 0 }
     }
 
     /// Returns the kind and the name of the entry.
@@ -94,6 +98,12 @@ impl CatalogEntry {
         &self.definitions
     }
 
+    /// Returns the pinned definitions of a connection's tools, without secrets; `None` if none were
+    /// pinned since the current version was stored.
+    pub fn pins(&self) -> Option<&Pins> {
+        self.pins.as_ref()
+    }
+
     /// Returns the revision of the last write of the entry.
     pub fn revision(&self) -> u64 {
         self.revision
@@ -107,6 +117,7 @@ impl CatalogEntry {
         let excess = (next.earlier.len() + 1).saturating_sub(MAX_VERSIONS);
         next.earlier.drain(..excess);
         next.definitions.clear();
+        next.pins = None;
         next
     }
 
@@ -126,10 +137,16 @@ impl CatalogEntry {
         Self { definitions, ..self.clone() }
     }
 
+    /// Returns the entry with the pinned definitions of its tools.
+    pub(super) fn with_pins(&self, pins: Pins) -> Self {
+        Self { pins: Some(pins), ..self.clone() }
+    }
+
     pub(super) fn encode(&self) -> Result<CatalogRecord, CatalogError> {
         let stored = StoredEntry {
             versions: self.versions().cloned().collect(),
             definitions: self.definitions.clone(),
+            pins: self.pins.clone(),
         };
         let text = serde_json::to_string(&stored).map_err(|error| CatalogError::Invalid {
             id: self.id.clone(),
@@ -159,6 +176,7 @@ impl CatalogEntry {
             earlier,
             current,
             definitions: stored.definitions,
+            pins: stored.pins,
             revision: record.revision,
         };
         if let Some(other) = entry.versions().find(|it| it.content.kind() != kind) {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tool_mcp::Pins;
 use tool_runtime::ToolDefinition;
 
 use super::content::EntryContent;
@@ -315,6 +316,24 @@ impl Catalog {
                 return Ok(None);
             }
             Ok(Some(entry.with_definitions(definitions.clone())))
+        })
+        .await
+    }
+
+    /// Stores the pinned definitions of a connection, if they belong to its current version and
+    /// differ.
+    pub(crate) async fn save_pins(
+        &self,
+        id: &EntryId,
+        version: u64,
+        pins: &Pins,
+    ) -> Result<CatalogEntry, CatalogError> {
+        self.change(id, |entry| {
+            let is_current = entry.current().number == version;
+            if !is_current || entry.pins() == Some(pins) {
+                return Ok(None);
+            }
+            Ok(Some(entry.with_pins(pins.clone())))
         })
         .await
     }

@@ -161,6 +161,7 @@ impl Shared {
             version: current.number,
             content: current.content.clone(),
             state: watch::Sender::new(state),
+            connection: None,
             outdated: task.outdated,
             ended,
         };

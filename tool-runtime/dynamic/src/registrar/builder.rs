@@ -72,7 +72,7 @@ impl RegistrarBuilder {
     }
 
     /// Changes the options of each client before it connects, by the name of the connection, such
-    /// as its trust or its pins.
+    /// as its trust. By default, definitions are pinned in the entry of the connection.
     pub fn configure(
         mut self,
         configure: impl Fn(&str, McpClient) -> McpClient + Send + Sync + 'static,

@@ -1,8 +1,12 @@
 //! The client of a connection, with its secrets.
 
+use std::sync::Arc;
+
 use tool_mcp::McpClient;
 
 use super::options::Options;
+use super::pins::EntryPins;
+use super::shared::Task;
 use crate::catalog::{Connection, ConnectionTarget};
 use crate::secrets::{KnownSecrets, Secret};
 
@@ -11,10 +15,10 @@ use crate::secrets::{KnownSecrets, Secret};
 /// # Errors
 /// Returns why a secret is missing.
 pub(super) async fn client(
-    options: &Options,
-    name: &str,
+    task: &Task,
     connection: &Connection,
-) -> Result<(McpClient, KnownSecrets), String> {
+) -> Result<(McpClient, Arc<KnownSecrets>), String> {
+    let options = &task.shared.options;
     let mut known = KnownSecrets::default();
     let mut client = match &connection.target {
         ConnectionTarget::Stdio { program, arguments, folder } => {
@@ -36,11 +40,18 @@ pub(super) async fn client(
     if let Some(name) = &connection.bearer {
         client = client.bearer(load(options, name, &mut known).await?.expose());
     }
+    let secrets = Arc::new(known);
+    let client = client.pins(EntryPins {
+        catalog: task.shared.catalog.clone(),
+        id: task.id.clone(),
+        version: task.version,
+        secrets: Arc::clone(&secrets),
+    });
     let client = match &options.configure {
-        Some(configure) => configure(name, client),
+        Some(configure) => configure(task.id.name(), client),
         None => client,
     };
-    Ok((client, known))
+    Ok((client, secrets))
 }
 
 async fn load(options: &Options, name: &str, known: &mut KnownSecrets) -> Result<Secret, String> {

@@ -32,7 +32,7 @@ pub(super) struct ConnectionTask {
 struct Established {
     connection: McpConnection,
     listed: Registry,
-    secrets: KnownSecrets,
+    secrets: Arc<KnownSecrets>,
 }
 
 impl ConnectionTask {
@@ -79,7 +79,9 @@ impl ConnectionTask {
             };
             let reason = match connected {
                 Ok(established) => {
+                    task.set_connection(Some(established.connection.clone()));
                     let end = self.keep(&established).await;
+                    task.set_connection(None);
                     established.connection.disconnect().await;
                     let Some(reason) = end else { return };
                     reason
@@ -98,10 +100,9 @@ impl ConnectionTask {
     }
 
     async fn connect(&self) -> Result<Established, String> {
-        let (options, name) = (&self.task.shared.options, self.task.id.name());
-        let limit = options.attempt_timeout;
+        let (limit, name) = (self.task.shared.options.attempt_timeout, self.task.id.name());
         let attempt = async {
-            let (client, secrets) = client(options, name, &self.connection).await?;
+            let (client, secrets) = client(&self.task, &self.connection).await?;
             let listed = Registry::new();
             let connected = Box::pin(client.connect(name, &listed)).await;
             // A server may repeat its secrets in an error.

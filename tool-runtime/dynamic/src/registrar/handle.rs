@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
+use tool_mcp::McpConnection;
 
 use super::collision::is_taken;
 use super::error::RegistrarError;
@@ -253,6 +254,16 @@ impl Registrar {
     /// Returns the state of an entry in this process, if it is applied.
     pub fn status(&self, id: &EntryId) -> Option<EntryStatus> {
         self.shared.status(id)
+    }
+
+    /// Returns the connection to a server while it is established, such as to approve definitions
+    /// that have changed, or to read resources.
+    ///
+    /// Its tools are in a registry of the connection, from which they are copied. To end the
+    /// connection, [remove](Self::remove) its entry.
+    pub fn connection(&self, name: &str) -> Option<McpConnection> {
+        let applied = self.shared.lock();
+        applied.entries.get(&EntryId::connection(name))?.connection.clone()
     }
 
     /// Waits until the first attempt of each current entry has ended, for at most this time.

@@ -6,7 +6,8 @@
 //!    changed, and those that `follow.rs` finds in the catalog when another process changed it.
 //! 3. A tool is registered at once as a `catalog_tool.rs`, which is unavailable until
 //!    `tool_task.rs` has built it. `connection_task.rs` connects to a server (`client.rs`) and
-//!    registers what it lists. Both try again after a failure (`backoff.rs`).
+//!    registers what it lists, as far as it is pinned (`pins.rs`). Both try again after a failure
+//!    (`backoff.rs`).
 //! 4. `registration.rs` changes the registry, and `collision.rs` protects the tools of the program.
 //!    `status.rs`, `event.rs` and `error.rs` report what happened.
 //!
@@ -28,6 +29,7 @@ mod event;
 mod follow;
 mod handle;
 mod options;
+mod pins;
 mod registration;
 mod shared;
 mod status;

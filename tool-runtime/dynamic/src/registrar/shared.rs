@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tool_mcp::McpConnection;
 use tool_runtime::Registry;
 use tool_runtime::registry::{MemoryDescriptions, WeakRegistry};
 
@@ -41,6 +42,8 @@ pub(super) struct AppliedEntry {
     pub(super) version: u64,
     pub(super) content: EntryContent,
     pub(super) state: watch::Sender<EntryState>,
+    /// The connection of an entry while it is established.
+    pub(super) connection: Option<McpConnection>,
     /// Cancelled when the entry is replaced or removed.
     pub(super) outdated: CancellationToken,
     /// Cancelled when the task of the entry has ended.
@@ -88,18 +91,22 @@ impl Shared {
 
     pub(super) fn statuses(&self) -> Vec<EntryStatus> {
         let applied = self.lock();
-        let registry = self.registry.upgrade();
-        let status = |(id, entry): (&EntryId, &AppliedEntry)| EntryStatus {
-            id: id.clone(),
-            version: entry.version,
-            state: entry.state.borrow().clone(),
-            tools: registry.as_ref().map(|it| names(it, id)).unwrap_or_default(),
-        };
-        applied.entries.iter().map(status).collect()
+        applied.entries.iter().map(|(id, entry)| self.status_of(id, entry)).collect()
     }
 
     pub(super) fn status(&self, id: &EntryId) -> Option<EntryStatus> {
-        self.statuses().into_iter().find(|status| status.id == *id)
+        let applied = self.lock();
+        applied.entries.get(id).map(|entry| self.status_of(id, entry))
+    }
+
+    fn status_of(&self, id: &EntryId, entry: &AppliedEntry) -> EntryStatus {
+        let registry = self.registry.upgrade();
+        EntryStatus {
+            id: id.clone(),
+            version: entry.version,
+            state: entry.state.borrow().clone(),
+            tools: registry.map(|registry| names(&registry, id)).unwrap_or_default(),
+        }
     }
 }
 
@@ -135,6 +142,15 @@ impl Task {
         };
         self.shared.emit(event);
         true
+    }
+
+    /// Sets the connection of the entry, unless the entry is outdated.
+    pub(super) fn set_connection(&self, connection: Option<McpConnection>) {
+        let mut applied = self.shared.lock();
+        let entry = applied.entries.get_mut(&self.id);
+        if let Some(entry) = entry.filter(|_| !self.outdated.is_cancelled()) {
+            entry.connection = connection;
+        }
     }
 
     /// Waits for the delay. Returns `false` if the entry is outdated by then.

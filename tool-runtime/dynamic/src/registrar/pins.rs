@@ -1,0 +1,37 @@
+//! Keeps the pinned definitions of a connection in its entry.
+
+use std::io;
+use std::sync::Arc;
+
+use tool_mcp::{PinStore, Pins};
+use tool_runtime::async_trait;
+
+use crate::catalog::{Catalog, EntryId};
+use crate::secrets::KnownSecrets;
+
+/// The pins of one version of a connection: a further version pins what its server lists then.
+pub(super) struct EntryPins {
+    pub(super) catalog: Catalog,
+    pub(super) id: EntryId,
+    pub(super) version: u64,
+    /// Replaced in the definitions, which are for people: the fingerprint decides.
+    pub(super) secrets: Arc<KnownSecrets>,
+}
+
+#[async_trait]
+impl PinStore for EntryPins {
+    async fn load(&self, _: &str) -> io::Result<Option<Pins>> {
+        let entry = self.catalog.entry(&self.id).await.map_err(io::Error::other)?;
+        let current = entry.filter(|entry| entry.current().number == self.version);
+        Ok(current.and_then(|entry| entry.pins().cloned()))
+    }
+
+    async fn save(&self, _: &str, pins: &Pins) -> io::Result<()> {
+        let mut pins = pins.clone();
+        for pin in pins.values_mut() {
+            self.secrets.redact_value(&mut pin.definition);
+        }
+        let saved = self.catalog.save_pins(&self.id, self.version, &pins).await;
+        saved.map(drop).map_err(io::Error::other)
+    }
+}

@@ -6,6 +6,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::terminal::Terminal;
 use tool_runtime::{RunContext, async_trait};
 
 /// Asks the person at the terminal to approve calls, one after the other.
@@ -15,7 +16,8 @@ use tool_runtime::{RunContext, async_trait};
 /// [previewers](tool_runtime::Policy::previewer) to the policy. The answers are `y` for this call,
 /// `a` for all calls of the tool in this run, and `n`, which may be followed by a reason for the
 /// model. Everything else, and the end of the input, denies the call. If the standard input is not
-/// a terminal, every call is denied.
+/// a terminal, every call is denied. A program that shows its runs by a [`Terminal`] asks
+/// [beside it](Self::with_display).
 ///
 /// ```
 /// use tool_runtime::Policy;
@@ -26,6 +28,8 @@ use tool_runtime::{RunContext, async_trait};
 /// ```
 #[derive(Default)]
 pub struct TerminalApprover {
+    /// The display that pauses while a question is open.
+    display: Option<Terminal>,
     /// Held while a question is open.
     turn: Mutex<()>,
 }
@@ -43,6 +47,26 @@ impl TerminalApprover {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Creates an approver for a program that shows its runs on the terminal.
+    ///
+    /// The display is not redrawn while a question is open, so that it does not overwrite the
+    /// question or the answer.
+    ///
+    /// ```
+    /// use tool_runtime::terminal::Terminal;
+    /// use tool_runtime::{Agent, Policy, ScriptedModel, Tools};
+    /// use tool_toolbox::TerminalApprover;
+    ///
+    /// let terminal = Terminal::new();
+    /// let agent = Agent::new(ScriptedModel::default(), Tools::new())
+    ///     .policy(Policy::new().approver(TerminalApprover::with_display(&terminal)))
+    ///     .observer(terminal);
+    /// ```
+    #[must_use]
+    pub fn with_display(display: &Terminal) -> Self {
+        Self { display: Some(display.clone()), turn: Mutex::default() }
+    }
 }
 
 #[async_trait]
@@ -50,7 +74,12 @@ impl Approver for TerminalApprover {
     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         let question = question(request);
         let _turn = self.turn.lock().await;
-        let answer = spawn_blocking(move || ask(&question)).await;
+        let display = self.display.clone();
+        let answer = spawn_blocking(move || match display {
+            Some(display) => display.suspend(|| ask(&question)),
+            None => ask(&question),
+        });
+        let answer = answer.await;
         answer.ok().and_then(Result::ok).unwrap_or_else(|| deny("the terminal does not answer"))
     }
 

@@ -1,9 +1,13 @@
 //! Workspace tools: reads, searches and changes the files of a folder, runs commands in it, and
-//! fetches pages, one call at a time.
+//! fetches pages, by a coding agent or one call at a time.
 //!
-//! Run it with `cargo run --example workspace --features toolbox -- FOLDER --call NAME JSON`, such
-//! as `-- . --call grep '{"pattern": "fn main"}'`. It needs no key, and prints the execution of
-//! the call as one JSON object.
+//! `cargo run --example workspace --features toolbox -- FOLDER "Make the tests pass."` works on a
+//! task with a model from the environment, and writes a report and a patch at its end. Without a
+//! task, the program reads one task per line. `OPENAI_MODEL`, `OPENAI_API_KEY` and
+//! `OPENAI_BASE_URL` choose the model.
+//!
+//! `-- FOLDER --call NAME JSON`, such as `-- . --call grep '{"pattern": "fn main"}'`, runs one
+//! call, and prints its execution as one JSON object. It needs no key.
 //!
 //! | option | meaning |
 //! |---|---|
@@ -12,49 +16,81 @@
 //! | `--allow-net CIDR` | lets `http_fetch` contact a network that is not public; repeatable |
 //! | `--sandbox NAME` | what commands may do: `read-only`, `workspace-write` (default), `none` |
 //! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff or the command |
+//! | `--report FILE` | where the agent writes its report; default: `target/workspace.html` |
+
+mod coder;
 
 use std::error::Error;
 use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
 
-use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::terminal::Terminal;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
-use tool_toolbox::{Files, Sandbox, Shell, Web};
+use tool_toolbox::{Files, Sandbox, Shell, TerminalApprover, Web};
 
-const USAGE: &str = "usage: workspace FOLDER [--call NAME JSON] [--session] [--yes]
+use crate::coder::Coder;
+
+const USAGE: &str = "usage: workspace FOLDER [TASK] [--report FILE] [--yes]
+    [--sandbox read-only|workspace-write|none] [--allow-net CIDR]
+   or: workspace FOLDER [--call NAME JSON] [--session] [--yes]
     [--sandbox read-only|workspace-write|none] [--allow-net CIDR]";
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match start().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn start() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
     let files = Files::open(&options.folder)?;
     let web = options.allowed_networks.iter().try_fold(Web::new(), Web::allow_net)?;
-    let approver = Terminal { approves_all: options.approves_all, asks: !options.is_session };
     let shell = Shell::new(&options.folder, options.sandbox.clone());
     match shell.check() {
         Ok(status) => eprintln!("sandbox: {status}"),
         Err(error) => eprintln!("{error}"),
     }
+    let terminal = Terminal::new();
     let policy = Policy::new()
-        .approver(approver)
+        .approver(Person {
+            options: options.clone(),
+            terminal: TerminalApprover::with_display(&terminal),
+        })
         .previewer(files.clone())
         .previewer(shell.clone())
         .previewer(web.clone());
-    let tools = tools![..files, ..shell, ..web];
-    let dispatcher = Dispatcher::new(Registry::try_from(tools)?).policy(policy);
+    let tools = tools![..files.clone(), ..shell, ..web];
+    if options.call.is_some() || options.is_session {
+        let dispatcher = Dispatcher::new(Registry::try_from(tools)?).policy(policy);
+        return run_calls(&dispatcher, &options).await;
+    }
+    let coder = Coder::new(&files, tools, policy, terminal)?;
+    let outcome = coder.work(options.task).await;
+    coder.write_report(&options.report)?;
+    outcome
+}
+
+async fn run_calls(dispatcher: &Dispatcher, options: &Options) -> Result<(), Box<dyn Error>> {
     let mut count = 0;
     let mut call = |name: &str, json: &str| {
         count += 1;
         ToolCall::new(format!("call_{count}"), name, json)
     };
     if let Some((name, json)) = &options.call {
-        run(&dispatcher, call(name, json)).await?;
+        run(dispatcher, call(name, json)).await?;
     }
     if options.is_session {
         for line in io::stdin().lock().lines() {
             let line = line?;
             if let Some((name, json)) = line.trim().split_once(char::is_whitespace) {
-                run(&dispatcher, call(name, json)).await?;
+                run(dispatcher, call(name, json)).await?;
             }
         }
     }
@@ -70,25 +106,37 @@ async fn run(dispatcher: &Dispatcher, call: ToolCall) -> Result<(), Box<dyn Erro
 }
 
 /// The arguments of the program.
-#[derive(Default)]
+#[derive(Clone)]
 struct Options {
     folder: String,
+    task: Option<String>,
     call: Option<(String, String)>,
     allowed_networks: Vec<String>,
     is_session: bool,
     approves_all: bool,
     sandbox: Sandbox,
+    report: PathBuf,
 }
 
 impl Options {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
-        let mut options = Self { folder: arguments.next()?, ..Self::default() };
+        let mut options = Self {
+            folder: arguments.next()?,
+            task: None,
+            call: None,
+            allowed_networks: Vec::new(),
+            is_session: false,
+            approves_all: false,
+            sandbox: Sandbox::default(),
+            report: "target/workspace.html".into(),
+        };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--call" => options.call = Some((arguments.next()?, arguments.next()?)),
                 "--allow-net" => options.allowed_networks.push(arguments.next()?),
                 "--session" => options.is_session = true,
                 "--yes" => options.approves_all = true,
+                "--report" => options.report = arguments.next()?.into(),
                 "--sandbox" => {
                     options.sandbox = match arguments.next()?.as_str() {
                         "read-only" => Sandbox::read_only(),
@@ -97,37 +145,33 @@ impl Options {
                         _ => return None,
                     }
                 }
+                task if !task.starts_with("--") && options.task.is_none() => {
+                    options.task = Some(argument);
+                }
                 _ => return None,
             }
         }
-        (options.call.is_some() || options.is_session).then_some(options)
+        Some(options)
     }
 }
 
-/// Asks the person at the terminal, if there is one.
-struct Terminal {
-    approves_all: bool,
-    asks: bool,
+/// Asks the person at the terminal, unless all calls are approved.
+struct Person {
+    options: Options,
+    terminal: TerminalApprover,
 }
 
 #[async_trait]
-impl Approver for Terminal {
-    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
-        if self.approves_all {
+impl Approver for Person {
+    async fn approve(&self, request: &ApprovalRequest, context: &RunContext<'_>) -> Approval {
+        if self.options.approves_all {
             return Approval::Once;
         }
-        let arguments = request.redacted_arguments_json();
-        let question = request.preview.clone().unwrap_or(arguments);
-        eprint!("{}\n{question}\n", request.tool.name);
-        if !self.asks || !io::stdin().is_terminal() {
+        // A session reads its calls from the standard input.
+        if self.options.is_session || !io::stdin().is_terminal() {
             return Approval::Deny("there is no terminal to ask; `--yes` approves".into());
         }
-        eprint!("[y/n] ");
-        let answer = spawn_blocking(|| io::stdin().lines().next()).await;
-        match answer {
-            Ok(Some(Ok(answer))) if answer.trim() == "y" => Approval::Once,
-            _ => Approval::Deny("the terminal answered no".into()),
-        }
+        self.terminal.approve(request, context).await
     }
 
     fn name(&self) -> &str {

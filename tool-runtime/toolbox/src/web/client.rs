@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -183,6 +184,9 @@ fn transport_error(error: TransportError) -> ToolError {
         (TransportError::Setup(reason), _) => {
             (ToolErrorKind::Failed, format!("The request can't be sent: {reason}."))
         }
+        _ if has_invalid_certificate(&error) => {
+            (ToolErrorKind::Failed, "The certificate of the host is not valid.".to_owned())
+        }
         _ => (ToolErrorKind::Transient, "The host can't be reached.".to_owned()),
     };
     ToolError::new(kind, text).with_source(error)
@@ -195,6 +199,22 @@ fn was_not_sent(error: &ToolError) -> bool {
     let is_connect = cause::<reqwest::Error>(source).is_some_and(reqwest::Error::is_connect);
     let is_refused = cause::<RefusedAddress>(source).is_some();
     is_setup || is_connect || is_refused
+}
+
+/// Whether the client refused the certificate of the server.
+fn has_invalid_certificate(error: &TransportError) -> bool {
+    let mut source = error.source();
+    while let Some(mut error) = source {
+        // An I/O error is not the cause of the error that it holds, which may be another one.
+        while let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            error = inner;
+        }
+        if matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        source = error.source();
+    }
+    false
 }
 
 /// Returns the first error of a type among those that caused an error.

@@ -1,8 +1,10 @@
 //! Two servers on one port: one that may be reached, and one inside that must not be.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -134,4 +136,19 @@ pub(crate) fn dispatcher(web: impl Toolbox + Send + Sync + 'static) -> Dispatche
 pub(crate) async fn call(dispatcher: &Dispatcher, tool: &str, arguments: Value) -> ToolExecution {
     let call = ToolCall::new("call", tool, arguments.to_string());
     dispatcher.dispatch(vec![call]).await.remove(0)
+}
+
+/// Runs an ignored test of this program in a child process with these variables.
+pub(crate) async fn run_in_child(test: &'static str, variables: Vec<(&'static str, OsString)>) {
+    let child = tokio::task::spawn_blocking(move || {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--ignored", "--nocapture"])
+            .envs(variables)
+            .output()
+            .unwrap()
+    });
+    let output = child.await.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{error}");
 }

@@ -22,3 +22,4 @@ mod refusals;
 mod requests;
 mod searching;
 mod server;
+mod tls;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde_json::json;
 use tool_toolbox::Web;
 
-use super::fixture::{Fixture, INSIDE, PUBLIC, SECRET, call, dispatcher};
+use super::fixture::{Fixture, INSIDE, PUBLIC, SECRET, call, dispatcher, run_in_child};
 use super::server::Reply;
 
 /// Spellings of the address of the server inside.
@@ -141,6 +141,47 @@ const INVALID: [&str; 29] = [
     "http://user:password@public.test:{port}/",
 ];
 
+/// Texts that a parser may take for the server inside, or for no URL at all.
+const DOUBTFUL: [&str; 26] = [
+    "http://127.0.0.1:{port}#@public.test/",
+    "http://127.0.0.1:{port}?@public.test/",
+    "http://127.0.0.1:{port}/..//@public.test",
+    "http://0x7F.0x0.0x0.0x1:{port}/",
+    "http://00000177.0.0.01:{port}/",
+    "http://0x7f000001.:{port}/",
+    "http://127.0.1.:{port}/",
+    "http://4294967297:{port}/",
+    "http://127.0.0.1\u{2024}:{port}/",
+    "http://127\u{2024}0\u{2024}0\u{2024}1:{port}/",
+    "http://\u{ad}127.0.0.1:{port}/",
+    "http://127.0.0.1\u{200b}:{port}/",
+    "http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ:{port}/",
+    "http://localhost%2e:{port}/",
+    "http://localhost%00.public.test:{port}/",
+    "http://127.0.0.1%00.public.test:{port}/",
+    "http://public.test%40127.0.0.1:{port}/",
+    "http://public.test%2f@127.0.0.1:{port}/",
+    "http://[::ffff:127.0.0.1%25lo]:{port}/",
+    "http://[0:0:0:0:0:ffff:127.0.0.1]:{port}/",
+    "http://[::127.0.0.1.]:{port}/",
+    "http://[127.0.0.1]:{port}/",
+    "http://inside.test.:{port}/",
+    "http://INSIDE.TEST:{port}/",
+    "https://inside.test:{port}/",
+    "http://inside。test:{port}/",
+];
+
+#[tokio::test]
+async fn doubtful_spellings_reach_nothing() {
+    let fixture = Fixture::new(|_| Reply::ok("text/plain", "public")).await;
+    for url in DOUBTFUL {
+        let execution = fixture.fetch(url).await;
+        assert!(execution.is_failure(), "{url}: {}", execution.result.text);
+    }
+    fixture.assert_nothing_inside();
+    assert_eq!(fixture.public.connection_count(), 0);
+}
+
 #[tokio::test]
 async fn spellings_of_an_inside_address_reach_nothing() {
     let fixture = Fixture::new(|_| Reply::ok("text/plain", "public")).await;
@@ -263,16 +304,8 @@ async fn fetch_beside_a_proxy() {
 async fn proxies_of_the_environment_are_not_used() {
     let fixture = Fixture::new(|_| Reply::ok("text/plain", "public")).await;
     let proxy = fixture.url("http://127.0.0.1:{port}");
-    let test = ["--exact", "refusals::fetch_beside_a_proxy", "--ignored"];
-    let child = tokio::task::spawn_blocking(move || {
-        std::process::Command::new(std::env::current_exe().unwrap())
-            .args(test)
-            .envs(["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"].map(|name| (name, &proxy)))
-            .output()
-            .unwrap()
-    });
-    let output = child.await.unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    let names = ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"];
+    let proxies = names.map(|name| (name, proxy.clone().into())).to_vec();
+    run_in_child("refusals::fetch_beside_a_proxy", proxies).await;
     fixture.assert_nothing_inside();
 }

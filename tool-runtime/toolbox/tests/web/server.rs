@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 /// The bytes that a server sends before it closes the connection.
 pub(crate) enum Reply {
@@ -53,11 +54,7 @@ impl Server {
         listener: TcpListener,
         reply: impl Fn(&str) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let server = Self {
-            address: listener.local_addr().unwrap(),
-            connections: Arc::default(),
-            requests: Arc::default(),
-        };
+        let server = Self::new(&listener);
         let (reply, started) = (Arc::new(reply), server.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -66,6 +63,38 @@ impl Server {
             }
         });
         server
+    }
+
+    /// Serves a listener by TLS.
+    pub(crate) fn start_tls(
+        listener: TcpListener,
+        acceptor: TlsAcceptor,
+        reply: impl Fn(&str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let server = Self::new(&listener);
+        let (reply, started) = (Arc::new(reply), server.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                started.connections.fetch_add(1, Ordering::SeqCst);
+                let (acceptor, reply) = (acceptor.clone(), Arc::clone(&reply));
+                let server = started.clone();
+                tokio::spawn(async move {
+                    // A client that refuses the certificate ends the handshake.
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        answer(stream, reply, server).await;
+                    }
+                });
+            }
+        });
+        server
+    }
+
+    fn new(listener: &TcpListener) -> Self {
+        Self {
+            address: listener.local_addr().unwrap(),
+            connections: Arc::default(),
+            requests: Arc::default(),
+        }
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -83,7 +112,7 @@ impl Server {
 }
 
 async fn answer(
-    mut stream: TcpStream,
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
     reply: Arc<impl Fn(&str) -> Reply + Send + Sync + 'static>,
     server: Server,
 ) {

@@ -57,6 +57,12 @@ cases! {
     Anybody "rename a file to the outside": "echo x >f && mv f $OUT/new && [ -e $OUT/new ] && echo THROUGH";
     Anybody "hard link from the outside": "ln -f $OUT/secret.txt hard && echo THROUGH";
     Anybody "make a socket outside": python!("s = socket.socketpair()[0]" "try:" "  u = socket.socket(socket.AF_UNIX); u.bind(env['OUT'] + '/new'); through(True)" "except OSError as e: print(e)");
+    Anybody "create a file by tee": "echo x | tee $OUT/new >/dev/null && echo THROUGH";
+    Anybody "link outside": "ln -s x $OUT/new && echo THROUGH";
+    Anybody "FIFO outside": "mkfifo $OUT/new && echo THROUGH";
+    Anybody "set the times of a file": "touch -t 200001010000 $OUT/secret.txt && echo THROUGH";
+    Anybody "change the mode of a file": "chmod 600 $OUT/secret.txt && chmod 666 $OUT/secret.txt && echo THROUGH";
+    Anybody "exchange with a file": python!("open('f2', 'w').write('x'); through(call(316, -100, b'f2', -100, env['OUT'].encode() + b'/secret.txt', 2) == 0)");
     NotTried "write /etc": "echo x >>/etc/canary && echo THROUGH";
     NotTried "replace /etc/passwd": "cp /etc/passwd p && mount --bind p /etc/passwd && echo THROUGH";
     NotTried "write /usr": "touch /usr/local/canary && echo THROUGH";
@@ -84,6 +90,13 @@ cases! {
     Anybody "read the environment of a process": "tr '\\0' '\\n' </proc/$PID/environ | grep CANARY && echo THROUGH";
     Anybody "read all environments": "cat /proc/*/environ | tr '\\0' '\\n' | grep -a CANARY && echo THROUGH";
     Anybody "read the own environment": "env | grep CANARY && echo THROUGH";
+    Anybody "list the outside": "ls $OUT && echo THROUGH";
+    Anybody "read the size of a file": "stat $OUT/secret.txt && echo THROUGH";
+    Anybody "find a file by its parent": "find $OUT/.. -name secret.txt | grep . && echo THROUGH";
+    Anybody "watch a folder": python!("fd = call(253); through(call(254, fd, env['OUT'].encode(), 2) >= 0)");
+    Anybody "open a descriptor of a process": "ls /proc/$PID/fd && echo THROUGH";
+    NotTried "read a disk": "head -c 1 /dev/vda || head -c 1 /dev/sda || head -c 1 /dev/nvme0n1 && echo THROUGH";
+    NotTried "read the settings of the kernel": "ls /sys/kernel/debug /sys/kernel/security 2>/dev/null | grep . && echo THROUGH";
     NotTried "read by the root of the first process": "cat /proc/1/root$OUT/secret.txt && echo THROUGH";
     NotTried "read by the folder of the first process": "cat /proc/1/cwd$OUT/secret.txt && echo THROUGH";
     Anybody "read an inherited file": "for fd in /proc/self/fd/*; do [ -f $fd ] && cat $fd | grep c4n4ry && echo THROUGH; done";
@@ -102,6 +115,11 @@ cases! {
 
     // Reach the network and other processes.
     Anybody "TCP": "exec 3<>/dev/tcp/127.0.0.1/$TCP && echo x >&3 && echo THROUGH";
+    Anybody "TCP by a mapped address": python!("s = socket.socket(socket.AF_INET6); s.settimeout(5); s.connect(('::ffff:127.0.0.1', int(env['TCP']))); through(True)");
+    Anybody "TCP by the address of this host": python!("s = socket.socket(); s.settimeout(5); s.connect(('0.0.0.0', int(env['TCP']))); through(True)");
+    Anybody "hold a process": python!("through(call(434, int(env['PID']), 0) >= 0)");
+    Anybody "read the limits of a process": "prlimit --pid $PID && echo THROUGH";
+    Anybody "read the scheduling of a process": "taskset -p $PID && echo THROUGH";
     NotTried "TCP to the internet": "timeout 5 bash -c 'exec 3<>/dev/tcp/1.1.1.1/53' && echo THROUGH";
     NotTried "UDP": "echo x >/dev/udp/127.0.0.1/$UDP; sleep 0.1";
     NotTried "network interfaces": "grep -v -e lo: -e '|' /proc/net/dev && echo THROUGH";
@@ -133,6 +151,10 @@ cases! {
     Root "change the root": "chroot /usr true || chroot / true && echo THROUGH";
     NotTried "user namespace": "unshare -U true && echo THROUGH";
     NotTried "user namespace by clone": python!("p = call(56, 0x10000000 | 17, 0, 0, 0, 0)" "if p == 0: os._exit(0)" "through(p > 0)");
+    NotTried "user namespace by clone3": python!("a = ctypes.create_string_buffer(struct.pack('11Q', 0x10000000, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0), 88)" "p = call(435, a, 88)" "if p == 0: os._exit(0)" "through(p > 0)");
+    Anybody "setgid folder": "mkdir -m 2755 d1 && [ -g d1 ] && echo THROUGH";
+    NotTried "setuid by 32-bit calls": python!("import mmap" "open('s11', 'w').close()" "m = mmap.mmap(-1, 4096, 0x22 | 0x40, 7); at = ctypes.addressof(ctypes.c_char.from_buffer(m))" "m[256:260] = b's11\\0'" "code = b'\\x53\\xb8\\x0f\\0\\0\\0\\xbb' + struct.pack('I', at + 256) + b'\\xb9\\xed\\x09\\0\\0\\xcd\\x80\\x5b\\xc3'" "m[0:len(code)] = code" "if os.fork() == 0: ctypes.CFUNCTYPE(ctypes.c_int)(at)(); os._exit(0)" "os.wait(); through(os.stat('s11').st_mode & 0o4000)");
+    NotTried "make a group of processes": "mkdir /sys/fs/cgroup/canary && echo THROUGH";
     Root "mount namespace": "unshare -m true && echo THROUGH";
     Anybody "setuid by chmod": "cp /bin/true s1; chmod u+s s1 && [ -u s1 ] && echo THROUGH";
     Anybody "setgid by chmod": "cp /bin/true s2; chmod g+s s2 && [ -g s2 ] && echo THROUGH";

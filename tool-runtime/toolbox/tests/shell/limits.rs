@@ -1,5 +1,8 @@
 //! Limits of memory and processes.
 
+use std::fs;
+
+use serde_json::json;
 use tool_toolbox::Sandbox;
 
 use super::fixture::Fixture;
@@ -42,5 +45,28 @@ async fn limits_that_the_status_does_not_except_hold_for_all_processes() {
     if !is_excepted("the number of processes") {
         let (_, output) = fixture.run(FORK).await;
         assert!(!output.contains("THROUGH"), "{output}");
+    }
+}
+
+/// Returns whether a cgroup v2 of this machine has the controllers of memory and processes.
+fn has_controllers() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let points = mounts.lines().filter(|line| line.contains(" - cgroup2 "));
+    points.filter_map(|line| line.split(' ').nth(4)).any(|point| {
+        let names = fs::read_to_string(format!("{point}/cgroup.controllers")).unwrap_or_default();
+        ["memory", "pids"].iter().all(|name| names.split_whitespace().any(|it| it == *name))
+    })
+}
+
+#[tokio::test]
+async fn status_names_the_limits_that_no_group_can_enforce() {
+    let fixture = Fixture::new(Sandbox::read_only());
+    let missing = fixture.shell.check().unwrap().not_enforced().join(", ");
+    let is_root = rustix::process::geteuid().is_root();
+    if !has_controllers() {
+        assert!(missing.contains("the memory of all processes together"), "{missing}");
+        assert_eq!(missing.contains("the number of processes"), is_root, "{missing}");
+        let preview = fixture.shell.preview_of("shell_exec", &json!({ "command": "ls" })).unwrap();
+        assert!(preview.ends_with(&format!("not enforced: {missing}")), "{preview}");
     }
 }

@@ -22,6 +22,8 @@ mod files;
 #[cfg(any(doc, doctest))]
 #[path = "docs/guide.rs"]
 pub mod guide;
+#[cfg(any(feature = "knowledge", feature = "web"))]
+mod html;
 #[cfg(any(all(feature = "files", target_os = "linux"), feature = "web"))]
 mod image;
 #[cfg(feature = "knowledge")]

@@ -27,10 +27,11 @@ struct Block {
     range: Range<usize>,
 }
 
-/// Divides a document. The chunks are in order, overlap nowhere, and leave out white space only.
+/// Divides a document; one in HTML as Markdown. The chunks are in order, overlap nowhere, and leave
+/// out white space only.
 pub(super) fn chunks(text: &str, format: DocumentFormat) -> Vec<Chunk> {
     let blocks = match format {
-        DocumentFormat::Markdown => markdown_blocks(text),
+        DocumentFormat::Markdown | DocumentFormat::Html => markdown_blocks(text),
         DocumentFormat::Text => paragraphs(text, |_| true),
         // A line that is indented continues the item above.
         DocumentFormat::Code => paragraphs(text, |line| !line.starts_with([' ', '\t', '}', ')'])),

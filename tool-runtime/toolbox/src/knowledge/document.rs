@@ -50,6 +50,9 @@ pub enum DocumentFormat {
     Markdown,
     /// Source code, which is divided between its top-level items.
     Code,
+    /// A page in HTML, which is converted to Markdown without scripts, styles and elements that are
+    /// marked as hidden.
+    Html,
 }
 
 impl DocumentFormat {
@@ -59,6 +62,7 @@ impl DocumentFormat {
         match extension.as_str() {
             "txt" | "text" | "rst" | "adoc" | "log" | "csv" | "tsv" => Some(Self::Text),
             "md" | "markdown" | "mdx" => Some(Self::Markdown),
+            "html" | "htm" | "xhtml" => Some(Self::Html),
             "rs" | "py" | "js" | "jsx" | "ts" | "tsx" | "go" | "java" | "kt" | "c" | "h" | "cc"
             | "cpp" | "hpp" | "cs" | "rb" | "php" | "swift" | "scala" | "sh" | "bash" | "sql"
             | "toml" | "yaml" | "yml" | "json" | "xml" | "css" | "lua" | "r" | "jl" | "hs"
@@ -82,6 +86,29 @@ impl Document {
     /// Creates a document of source code.
     pub fn code(source: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(source, text, DocumentFormat::Code)
+    }
+
+    /// Creates a document of a page in HTML.
+    ///
+    /// The title of the page is the first heading, unless the page begins with one. If the source
+    /// is a URL, relative links are resolved.
+    ///
+    /// ```
+    /// use tool_runtime::store::Sqlite;
+    /// use tool_toolbox::knowledge::{Document, Knowledge, SearchFilter, SqliteDocuments};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let knowledge = Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+    /// let page = "<title>Leave</title><p>Everyone has <b>30</b> days.</p>";
+    /// knowledge.add(Document::html("https://intranet.example/leave", page)).await?;
+    /// let found = knowledge.search("days of leave", &SearchFilter::default(), 5).await?;
+    /// assert_eq!(found[0].text, "# Leave\n\nEveryone has **30** days.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn html(source: impl Into<String>, html: impl Into<String>) -> Self {
+        Self::new(source, html, DocumentFormat::Html)
     }
 
     /// Creates a document of this format.

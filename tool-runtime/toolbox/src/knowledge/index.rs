@@ -7,8 +7,9 @@ use tool_runtime::models::{EmbedRequest, Embedder};
 
 use super::Knowledge;
 use super::chunk::{self, chunks};
-use super::document::Document;
+use super::document::{Document, DocumentFormat};
 use super::error::KnowledgeError;
+use super::page::page_text;
 use super::store::{Digest, DocumentRecord, IndexedChunk, IndexedDocument};
 
 /// The number of documents that are written at once.
@@ -140,12 +141,12 @@ impl Knowledge {
             match stored.get(&(document.tenant.clone(), document.source.clone())) {
                 Some(stored) if *stored == record => report.unchanged += 1,
                 Some(_) => {
+                    changed.push(IndexedDocument::new(record, divide(document).await));
                     report.replaced += 1;
-                    changed.push(IndexedDocument::new(record, divide(&document)));
                 }
                 None => {
+                    changed.push(IndexedDocument::new(record, divide(document).await));
                     report.new += 1;
-                    changed.push(IndexedDocument::new(record, divide(&document)));
                 }
             }
         }
@@ -207,10 +208,15 @@ impl Knowledge {
     }
 }
 
-fn divide(document: &Document) -> Vec<IndexedChunk> {
-    let parts = chunks(&document.text, document.format).into_iter();
+async fn divide(document: Document) -> Vec<IndexedChunk> {
+    let Document { source, text, format, .. } = document;
+    let text = match format {
+        DocumentFormat::Html => page_text(&source, text).await,
+        _ => text,
+    };
+    let parts = chunks(&text, format).into_iter();
     let chunk = |part: chunk::Chunk| {
-        let text = document.text.get(part.range.clone())?;
+        let text = text.get(part.range.clone())?;
         let digest = hmac_sha256::Hash::hash(embedded_text(&part.heading, text).as_bytes());
         let mut chunk = IndexedChunk::new(part.range.start, text, digest);
         chunk.heading = part.heading;

@@ -2,8 +2,9 @@
 //!
 //! # The path of a document
 //! 1. `document.rs`: the program adds a [`Document`], or a folder (`folder.rs`).
-//! 2. `index.rs`: a document that is stored unchanged is left alone. Otherwise `chunk.rs` divides
-//!    it, and the embedder makes the vectors of those chunks that are new.
+//! 2. `index.rs`: a document that is stored unchanged is left alone. Otherwise `page.rs` converts
+//!    it if it is HTML, `chunk.rs` divides it, and the embedder makes the vectors of those chunks
+//!    that are new.
 //! 3. A [`DocumentStore`] keeps it; `sqlite` is the one in a file.
 //!
 //! # The path of a question
@@ -18,6 +19,7 @@ mod error;
 mod folder;
 mod fusion;
 mod index;
+mod page;
 mod passage;
 mod sqlite;
 mod store;

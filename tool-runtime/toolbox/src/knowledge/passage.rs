@@ -31,7 +31,7 @@ pub struct Passage {
     pub source: String,
     /// The headings above the passage, from the outermost, joined by ` > `.
     pub heading: String,
-    /// The number of its first byte in the document.
+    /// The number of its first byte in the document; in the Markdown of a page in HTML.
     pub start: usize,
     /// The text of the passage, of at most 1,500 bytes.
     pub text: String,

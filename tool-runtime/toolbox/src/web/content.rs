@@ -9,8 +9,8 @@ use url::Url;
 
 use super::client::Response;
 use super::decode::{Decoded, decode};
-use super::html::to_markdown;
 use super::{charset, json};
+use crate::html::to_markdown;
 use crate::image::image_type;
 
 /// The largest image or PDF document that is sent, in bytes.
@@ -65,8 +65,7 @@ impl ContentType {
     }
 }
 
-/// Converts a response, on a thread with a stack of
-/// [`STACK_LEN`](super::html::STACK_LEN) bytes.
+/// Converts a response. Call it [on a thread for it](crate::html::on_thread).
 pub(super) fn convert(response: Response, max_bytes: usize) -> Result<Document, ToolError> {
     let Response { url, headers, body, is_truncated, .. } = response;
     let encoding = headers.get("content-encoding");

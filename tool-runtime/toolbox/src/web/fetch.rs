@@ -3,14 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
 use tool_runtime::{ToolError, ToolErrorKind, Untrusted};
 use url::Url;
 
 use super::client::{Client, Response};
 use super::content::{Document, convert};
-use super::html::STACK_LEN;
 use super::recent::Fetched;
+use crate::html::on_thread;
 
 /// The bytes of the page of an error status that the model receives.
 const MAX_ERROR_LEN: usize = 2_000;
@@ -54,22 +53,13 @@ pub(super) async fn received(
     Err(error)
 }
 
-/// Converts a response on a thread whose stack is large enough for a page of any nesting.
+/// Converts a response on a separate thread.
 async fn convert_on_thread(response: Response, max_bytes: usize) -> Result<Document, ToolError> {
-    let (sender, receiver) = oneshot::channel();
     let failed = |error: io::Error| {
         ToolError::failed("The content can't be converted now.").with_source(error)
     };
-    std::thread::Builder::new()
-        .name("html to markdown".to_owned())
-        .stack_size(STACK_LEN)
-        .spawn(move || {
-            // The call may have ended meanwhile.
-            let _ = sender.send(convert(response, max_bytes));
-        })
-        .map_err(failed)?;
-    // The sender is dropped without a document if the converter panics.
-    receiver.await.unwrap_or_else(|_| {
+    let converted = on_thread(move || convert(response, max_bytes)).await.map_err(failed)?;
+    converted.unwrap_or_else(|| {
         Err(ToolError::failed("The content can't be converted: its HTML is not understood."))
     })
 }

@@ -6,7 +6,7 @@
 //!    name, which checks each of them, and connects to one of these.
 //! 3. A redirect is the next request: it begins at the first step.
 //! 4. `content.rs` decides what the body is, after `decode.rs` has decompressed it and `charset.rs`
-//!    decoded its text. `html/` converts pages, `json.rs` indents JSON.
+//!    decoded its text. the module `html` converts pages, `json.rs` indents JSON.
 //! 5. `page.rs` cuts long texts; `recent.rs` keeps the document for the next page.
 //!
 //! `requests.rs` sends requests that change something on the same path. `search/` asks search
@@ -25,7 +25,6 @@ mod client;
 mod content;
 mod decode;
 mod fetch;
-mod html;
 mod json;
 mod page;
 mod preview;

@@ -100,3 +100,41 @@ async fn folder_is_added_incrementally() {
     }
     fs::remove_dir_all(&folder).unwrap();
 }
+
+const PAGE: &str = "<html><head><title>Leave</title><style>.x { color: red }</style></head><body>\
+    <script>let hidden = 'pineapple';</script><p hidden>secret papaya</p>\
+    <h2>Days</h2><p>Everyone has <b>30</b> days of <a href='/leave'>leave</a>.</p>\
+    <h2>Travel</h2><p>Book by train.</p></body></html>";
+
+#[tokio::test]
+async fn pages_are_divided_by_their_headings() {
+    let knowledge = knowledge().await;
+    let page = Document::html("https://intranet.example/handbook", PAGE);
+    assert_eq!(knowledge.add(page.clone()).await.unwrap(), Added::New);
+    assert_eq!(knowledge.add(page).await.unwrap(), Added::Unchanged);
+    let search = async |question: &str| {
+        knowledge.search(question, &SearchFilter::default(), 1).await.unwrap()
+    };
+    let found = search("days of leave").await;
+    assert_eq!(found[0].heading, "Leave > Days");
+    let expected = "## Days\n\nEveryone has **30** days of \
+                    [leave](https://intranet.example/leave).";
+    assert_eq!(found[0].text, expected);
+    assert_eq!(search("train").await[0].heading, "Leave > Travel");
+    for hidden in ["pineapple", "papaya", "color"] {
+        assert!(search(hidden).await.is_empty(), "{hidden}");
+    }
+}
+
+#[tokio::test]
+async fn hostile_pages_are_reduced_to_their_text() {
+    let knowledge = knowledge().await;
+    let nested = format!("{}banana{}", "<div>".repeat(100_000), "</div>".repeat(100_000));
+    knowledge.add(Document::html("nested.html", nested)).await.unwrap();
+    let unclosed = format!("<p>cherry</p>{}", "<table><tr><td>".repeat(50_000));
+    knowledge.add(Document::html("unclosed.html", unclosed)).await.unwrap();
+    for (word, source) in [("banana", "nested.html"), ("cherry", "unclosed.html")] {
+        let found = knowledge.search(word, &SearchFilter::default(), 5).await.unwrap();
+        assert_eq!(found[0].source, source);
+    }
+}

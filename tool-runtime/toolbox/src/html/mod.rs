@@ -4,18 +4,22 @@
 //! 2. `clean.rs`: removes what a reader does not see, and makes links absolute.
 //! 3. `table.rs`: writes tables without padding; the crate htmd writes everything else.
 //! 4. `plain.rs`: reduces a page that the others refuse to its text.
+//!
+//! All of it runs on a separate thread (`thread.rs`).
 
 mod clean;
 mod plain;
 mod table;
+mod thread;
 mod tree;
 
 use htmd::HtmlToMarkdown;
 use url::Url;
 
 use clean::clean;
-use plain::plain_text;
+pub(crate) use plain::plain_text;
 use table::table;
+pub(crate) use thread::on_thread;
 use tree::parse;
 
 /// Elements whose content is not text for a reader.
@@ -26,15 +30,15 @@ const SKIPPED: [&str; 14] = [
 
 /// A page as Markdown.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Page {
-    pub(super) title: Option<String>,
-    pub(super) text: String,
+pub(crate) struct Page {
+    pub(crate) title: Option<String>,
+    pub(crate) text: String,
     /// Whether the structure of the page was dropped, because it is nested too deeply or too large.
-    pub(super) is_plain: bool,
+    pub(crate) is_plain: bool,
 }
 
-/// Converts a page. It takes a stack of [`STACK_LEN`] bytes.
-pub(super) fn to_markdown(html: &str, url: &Url) -> Page {
+/// Converts a page. Call it [on a separate thread](on_thread).
+pub(crate) fn to_markdown(html: &str, url: &Url) -> Page {
     let Some(document) = parse(html) else {
         return Page { title: None, text: plain_text(html), is_plain: true };
     };
@@ -50,4 +54,4 @@ pub(super) fn to_markdown(html: &str, url: &Url) -> Page {
 }
 
 /// The stack that the recursion of htmd needs for a tree of the greatest depth, with a reserve.
-pub(super) const STACK_LEN: usize = 32 * 1024 * 1024;
+const STACK_LEN: usize = 32 * 1024 * 1024;

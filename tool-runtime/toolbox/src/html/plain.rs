@@ -10,7 +10,7 @@ const INLINE: [&str; 16] = [
 ];
 
 /// Returns the text of a page, with a line break for each element that is not within a line.
-pub(super) fn plain_text(html: &str) -> String {
+pub(crate) fn plain_text(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
     while let Some((before, after)) = rest.split_once('<') {

@@ -9,6 +9,14 @@
 //! | `search QUERY` | prints the best passages as JSON lines |
 //! | `--ask QUESTION` | answers from the best passage, by a model that is a script |
 //! | `eval FOLDER` | measures a retrieval set: `docs.jsonl`, `queries.jsonl` and `qrels.tsv` |
+//!
+//! Options after the command add the search by vectors:
+//!
+//! | option | meaning |
+//! |---|---|
+//! | `--embedder openai` | the model `OPENAI_EMBEDDING_MODEL` of the server `OPENAI_BASE_URL` |
+//! | `--embedder test` | a weak one for tests, which compares words only |
+//! | `--words WEIGHT`, `--vectors WEIGHT` | the weights of both rankings; default: 1 |
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
@@ -16,24 +24,29 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tool_runtime::models::TestEmbedder;
+use tool_runtime::providers::OpenAiEmbedder;
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, async_trait, tools,
 };
-use tool_toolbox::knowledge::{Document, Knowledge, SearchFilter, SqliteDocuments};
+use tool_toolbox::knowledge::{Document, Fusion, Knowledge, SearchFilter, SqliteDocuments};
 
-const USAGE: &str =
-    "usage: knowledge --store FILE (add FOLDER | search QUERY | --ask QUESTION | eval FOLDER)";
+const USAGE: &str = "\
+usage: knowledge --store FILE (add FOLDER | search QUERY | --ask QUESTION | eval FOLDER)
+    [--embedder openai|test] [--words WEIGHT] [--vectors WEIGHT]";
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [option, file, command, argument] = arguments.as_slice() else { return Err(USAGE.into()) };
+    let [option, file, command, argument, options @ ..] = arguments.as_slice() else {
+        return Err(USAGE.into());
+    };
     if option != "--store" {
         return Err(USAGE.into());
     }
     let store = Sqlite::open(file).await?;
-    let knowledge = Knowledge::new(SqliteDocuments::open(&store).await?);
+    let knowledge = with_options(Knowledge::new(SqliteDocuments::open(&store).await?), options)?;
     match command.as_str() {
         "add" => add(&knowledge, argument).await,
         "search" => search(&knowledge, argument).await,
@@ -41,6 +54,22 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "eval" => evaluate(&knowledge, Path::new(argument)).await,
         _ => Err(USAGE.into()),
     }
+}
+
+/// Sets the embedder and the weights.
+fn with_options(mut knowledge: Knowledge, options: &[String]) -> Result<Knowledge, Box<dyn Error>> {
+    let mut fusion = Fusion::default();
+    for option in options.chunks(2) {
+        let [name, value] = option else { return Err(USAGE.into()) };
+        match (name.as_str(), value.as_str()) {
+            ("--embedder", "openai") => knowledge = knowledge.embedder(OpenAiEmbedder::from_env()?),
+            ("--embedder", "test") => knowledge = knowledge.embedder(TestEmbedder::new(256)),
+            ("--words", weight) => fusion = fusion.words(weight.parse()?),
+            ("--vectors", weight) => fusion = fusion.vectors(weight.parse()?),
+            _ => return Err(USAGE.into()),
+        }
+    }
+    Ok(knowledge.fusion(fusion))
 }
 
 async fn add(knowledge: &Knowledge, folder: &str) -> Result<(), Box<dyn Error>> {

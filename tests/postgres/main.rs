@@ -9,10 +9,12 @@ mod connections;
 #[path = "../agent/session/kills.rs"]
 mod kills;
 mod limits;
+mod notifications;
 mod opening;
 mod proxy;
 mod random_kills;
 mod restart;
+mod tables;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

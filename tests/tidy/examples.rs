@@ -53,6 +53,8 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "OpenAiEmbedder", "needs a network"),
     ("", "OpenAiResponses", "needs a network"),
     ("", "Postgres", "needs a server"),
+    ("", "PostgresNotifications", "needs a server"),
+    ("", "PostgresTables", "needs a server"),
     ("", "providers.md", "needs a network"),
     ("Cassette", "record", "needs a network"),
     ("Client", "from_env", "needs a key and a network"),
@@ -77,6 +79,11 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("Postgres", "connect", "needs a server"),
     ("Postgres", "connect_with", "needs a server"),
     ("Postgres", "from_pool", "needs a server"),
+    ("Postgres", "listen", "needs a server"),
+    ("Postgres", "notify", "needs a server"),
+    ("Postgres", "tables", "needs a server"),
+    ("PostgresNotifications", "next", "needs a server"),
+    ("PostgresTables", "client", "needs a server"),
 ];
 
 /// Returns the names that the crate exports at its root, or that the table of its docs links to.

@@ -1,7 +1,8 @@
 //! Stores in databases: SQLite files and PostgreSQL.
 //!
 //! One file, or one pool of connections, serves every part of a program. A store implements the
-//! traits of other modules, such as [`SessionStore`](crate::agent::session::SessionStore).
+//! traits of other modules, such as [`SessionStore`](crate::agent::session::SessionStore). Tables
+//! of other crates are beside those of the traits.
 //!
 //! `sqlite/` and `postgres/` are the databases. `sessions/` has what their tables of sessions
 //! share: rows, checksums, and the encoding of messages.
@@ -13,6 +14,9 @@ mod sessions;
 mod sqlite;
 
 #[cfg(feature = "postgres")]
-pub use postgres::{ConnectError, Postgres, deadpool_postgres, tokio_postgres};
+pub use postgres::{
+    ConnectError, Postgres, PostgresError, PostgresNotification, PostgresNotifications,
+    PostgresTables, deadpool_postgres, tokio_postgres,
+};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{OpenError, Sqlite, SqliteError, SqliteTables, rusqlite};

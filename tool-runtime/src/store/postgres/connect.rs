@@ -25,13 +25,12 @@ const LIMITS: &str = "
     WHERE current_setting(name) = '0'
 ";
 
-pub(super) fn pool<T>(mut config: Config, tls: T) -> Result<Pool, ConnectError>
-where
-    T: MakeTlsConnect<Socket> + Clone + Sync + Send + 'static,
-    T::Stream: Sync + Send,
-    T::TlsConnect: Sync + Send,
-    <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
-{
+/// The time after which the system checks whether the server is still there, and that between two
+/// attempts.
+const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(10));
+
+/// Adds the timeouts that the configuration does not set.
+pub(super) fn with_defaults(mut config: Config) -> Config {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(TIMEOUT);
     }
@@ -39,6 +38,19 @@ where
         // A server that is gone without a word is noticed after this time.
         config.tcp_user_timeout(TIMEOUT * 2);
     }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_idle(KEEPALIVE.0).keepalives_interval(KEEPALIVE.1);
+    }
+    config
+}
+
+pub(super) fn pool<T>(config: Config, tls: T) -> Result<Pool, ConnectError>
+where
+    T: MakeTlsConnect<Socket> + Clone + Sync + Send + 'static,
+    T::Stream: Sync + Send,
+    T::TlsConnect: Sync + Send,
+    <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+{
     let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let limit = Hook::async_fn(|client: &mut deadpool_postgres::ClientWrapper, _| {
         Box::pin(async move { client.batch_execute(LIMITS).await.map_err(HookError::Backend) })

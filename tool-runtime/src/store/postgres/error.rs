@@ -128,7 +128,16 @@ impl Failure {
         }
     }
 
-    fn sql_state(&self) -> Option<&SqlState> {
+    /// Returns whether the same operation may succeed later.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::Session(error) => error.is_transient(),
+            Self::Statement(error) if error.code().is_none() => self.can_run_again(),
+            Self::Statement(_) | Self::Pool(_) => self.sql_state().is_none_or(is_transient),
+        }
+    }
+
+    pub(super) fn sql_state(&self) -> Option<&SqlState> {
         match self {
             Self::Session(_) => None,
             Self::Statement(error) => error.code(),
@@ -139,7 +148,7 @@ impl Failure {
         }
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             Self::Session(error) => chain(error),
             Self::Statement(error) => chain(error),

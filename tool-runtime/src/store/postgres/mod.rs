@@ -7,14 +7,19 @@
 //!    is recognized by its checksum and is not done twice.
 //! 3. `error.rs` decides which errors are transient.
 //!
+//! Other parts of a program have separate tables in the database (`tables.rs`), and notify each
+//! other of changes (`notifications.rs`).
+//!
 //! Names, states and messages are stored as bytes: texts of PostgreSQL can't contain the character
 //! NUL, and would be compared by the rules of a language.
 
 mod connect;
 mod error;
 mod migrations;
+mod notifications;
 mod retry;
 mod session_table;
+mod tables;
 
 use std::fmt;
 use std::ops::Range;
@@ -30,6 +35,9 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
 pub use error::ConnectError;
+use notifications::Connector;
+pub use notifications::{PostgresNotification, PostgresNotifications};
+pub use tables::{PostgresError, PostgresTables};
 
 use crate::agent::session::{
     SessionError, SessionInfo, SessionLocks, SessionPart, SessionQuery, SessionRecord,
@@ -83,6 +91,8 @@ use crate::store::sessions::EncodedWrite;
 #[derive(Clone)]
 pub struct Postgres {
     pool: Pool,
+    /// Opens connections for notifications; `None` if the pool is that of the program.
+    connector: Option<Connector>,
     locks: SessionLocks,
 }
 
@@ -143,7 +153,10 @@ impl Postgres {
         T::TlsConnect: Sync + Send,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
-        Self::from_pool(connect::pool(config, tls)?).await
+        let config = connect::with_defaults(config);
+        let connector = Connector::new(config.clone(), tls.clone());
+        let store = Self::from_pool(connect::pool(config, tls)?).await?;
+        Ok(Self { connector: Some(connector), ..store })
     }
 
     /// Creates a store that uses the pool of the program, and creates or migrates the tables of
@@ -172,7 +185,96 @@ impl Postgres {
     /// ```
     pub async fn from_pool(pool: Pool) -> Result<Self, ConnectError> {
         session_table::migrate(&pool).await?;
-        Ok(Self { pool, locks: SessionLocks::new() })
+        Ok(Self { pool, connector: None, locks: SessionLocks::new() })
+    }
+
+    /// Creates, or opens, tables of another part of the program in this database.
+    ///
+    /// `part` names the part, and `migrations` are the statements that lead from each version of
+    /// its tables to the next. Those that the database does not have yet are run, in one
+    /// transaction; other processes wait for it. Never change or remove a migration that a program
+    /// in use has run: append another. The names of tables begin with the name of the part, so that
+    /// they never collide with those of others.
+    ///
+    /// # Errors
+    /// - [`ConnectError::UnsupportedVersion`] if the database has more migrations of this part.
+    /// - [`ConnectError::Refused`] if a migration fails.
+    /// - [`ConnectError::Unavailable`] if the server can't be reached.
+    ///
+    /// ```no_run
+    /// use tool_runtime::store::{ConnectError, Postgres};
+    ///
+    /// # async fn f() -> Result<(), ConnectError> {
+    /// const MIGRATIONS: &[&str] = &[
+    ///     "CREATE TABLE notes (text TEXT NOT NULL)",
+    ///     "ALTER TABLE notes ADD COLUMN author TEXT",
+    /// ];
+    /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
+    /// let notes = store.tables("notes", MIGRATIONS).await?;
+    /// # drop(notes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn tables(
+        &self,
+        part: &'static str,
+        migrations: &'static [&'static str],
+    ) -> Result<PostgresTables, ConnectError> {
+        PostgresTables::open(part, migrations, self.pool.clone()).await
+    }
+
+    /// Listens to the notifications of a channel, from all processes. None is missed that is sent
+    /// after this method has returned, unless [the connection is lost](PostgresNotifications).
+    ///
+    /// The name of a channel has 63 bytes at most. Channels belong to the database: all schemas
+    /// share them.
+    ///
+    /// # Errors
+    /// - [`ConnectError::InvalidConfig`] if [`from_pool`](Self::from_pool) has created the store: a
+    ///   pool does not pass notifications on.
+    /// - The errors of [`connect`](Self::connect).
+    ///
+    /// ```no_run
+    /// use tool_runtime::store::{Postgres, PostgresNotification};
+    ///
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
+    /// let mut notifications = store.listen("prices").await?;
+    /// store.notify("prices", "bread").await?;
+    /// assert_eq!(notifications.next().await, PostgresNotification::Received("bread".into()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn listen(&self, channel: &str) -> Result<PostgresNotifications, ConnectError> {
+        let Some(connector) = &self.connector else {
+            let source = "the pool of a program does not pass notifications on; open the store \
+                          with `connect` or `connect_with`";
+            return Err(ConnectError::InvalidConfig { source: source.into() });
+        };
+        PostgresNotifications::open(connector.clone(), channel).await
+    }
+
+    /// Sends a notification to all processes that listen to a channel.
+    ///
+    /// To send one when a transaction commits, run `SELECT pg_notify($1, $2)` in it. A payload has
+    /// 7,999 bytes at most.
+    ///
+    /// # Errors
+    /// Returns [`PostgresError`] if the server can't be reached, or if the name or the payload is
+    /// too long.
+    ///
+    /// ```no_run
+    /// use tool_runtime::store::{Postgres, PostgresError};
+    ///
+    /// async fn announce(store: &Postgres, article: &str) -> Result<(), PostgresError> {
+    ///     store.notify("prices", article).await
+    /// }
+    /// ```
+    pub async fn notify(&self, channel: &str, payload: &str) -> Result<(), PostgresError> {
+        let client = self.pool.get().await?;
+        let notify = client.prepare_cached("SELECT pg_notify($1, $2)").await?;
+        client.execute(&notify, &[&channel, &payload]).await?;
+        Ok(())
     }
 }
 

@@ -135,7 +135,10 @@ impl Bubblewrap {
         // The first process of the sandbox shows the environment that bubblewrap was started with.
         process.env_clear().current_dir("/");
         process.arg("--seccomp").arg(filter.as_raw_fd().to_string());
-        process.args(NAMESPACES).args(self.environment()).args(mounts::system());
+        process
+            .args(NAMESPACES)
+            .args(self.environment())
+            .args(mounts::system(&self.sandbox.hidden));
         process.args(["--proc", "/proc", "--dev", "/dev"]);
         for path in ["/dev/shm", "/tmp"] {
             process.args(["--size", TMPFS_BYTES, "--tmpfs", path]);

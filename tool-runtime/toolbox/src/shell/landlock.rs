@@ -131,7 +131,7 @@ impl Landlock {
         let resolved = mounts::resolved(&self.sandbox.readable, &self.workspace, &self.writable);
         let mut written = self.writable.clone();
         written.push(self.temp.clone());
-        let mut read: Vec<_> = mounts::installed().map(PathBuf::from).collect();
+        let mut read: Vec<_> = mounts::installed(&self.sandbox.hidden).map(PathBuf::from).collect();
         read.extend(resolved.into_iter().map(|(path, _)| path));
         match self.sandbox.access {
             Access::WorkspaceWrite => written.push(self.workspace.clone()),

@@ -32,8 +32,8 @@ const FILES: [&str; 17] = [
 /// The folders that a workspace must not contain, because a sandbox mounts over them.
 const MOUNTED: [&str; 6] = ["/usr", "/etc", "/proc", "/dev", "/sys", "/run"];
 
-/// Returns the options that mount the installed programs.
-pub(super) fn system() -> Vec<OsString> {
+/// Returns the options that mount the installed programs, without files that are hidden.
+pub(super) fn system(hidden: &[PathBuf]) -> Vec<OsString> {
     let mut options: Vec<OsString> = ["--ro-bind", "/usr", "/usr"].map(Into::into).into();
     for path in USR_LINKS {
         match (fs::read_link(path), Path::new(path).is_dir()) {
@@ -42,15 +42,19 @@ pub(super) fn system() -> Vec<OsString> {
             (Err(_), false) => {}
         }
     }
-    for path in FILES {
+    for path in visible_files(hidden) {
         options.extend(["--ro-bind-try", path, path].map(Into::into));
     }
     options
 }
 
-/// Returns the paths of the installed programs and their files.
-pub(super) fn installed() -> impl Iterator<Item = &'static str> {
-    std::iter::once("/usr").chain(USR_LINKS).chain(FILES)
+/// Returns the paths of the installed programs and their files, without files that are hidden.
+pub(super) fn installed(hidden: &[PathBuf]) -> impl Iterator<Item = &'static str> {
+    std::iter::once("/usr").chain(USR_LINKS).chain(visible_files(hidden))
+}
+
+fn visible_files(hidden: &[PathBuf]) -> impl Iterator<Item = &'static str> {
+    FILES.into_iter().filter(|path| !hidden.iter().any(|other| other == Path::new(path)))
 }
 
 /// Returns the paths that exist, each without links and as it was given. Those in the workspace and

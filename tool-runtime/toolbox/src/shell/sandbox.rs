@@ -38,6 +38,7 @@ pub struct Sandbox {
     pub(super) mechanism: Mechanism,
     pub(super) readable: Vec<PathBuf>,
     pub(super) writable: Vec<PathBuf>,
+    pub(super) hidden: Vec<PathBuf>,
     pub(super) env: Vec<(String, String)>,
     pub(super) memory: u64,
     pub(super) processes: u32,
@@ -66,6 +67,7 @@ impl Sandbox {
             mechanism: Mechanism::Bubblewrap,
             readable: Vec::new(),
             writable: Vec::new(),
+            hidden: Vec::new(),
             env: Vec::new(),
             memory: MEMORY,
             processes: PROCESSES,
@@ -168,6 +170,19 @@ impl Sandbox {
     /// ```
     pub fn writable(mut self, folder: impl Into<PathBuf>) -> Self {
         self.writable.push(folder.into());
+        self
+    }
+
+    /// Hides a file of `/etc` that commands see otherwise, such as `/etc/passwd`.
+    ///
+    /// ```
+    /// use tool_toolbox::Sandbox;
+    ///
+    /// let sandbox = Sandbox::read_only().hidden("/etc/passwd");
+    /// # drop(sandbox);
+    /// ```
+    pub fn hidden(mut self, path: impl Into<PathBuf>) -> Self {
+        self.hidden.push(path.into());
         self
     }
 

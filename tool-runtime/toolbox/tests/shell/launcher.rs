@@ -108,3 +108,16 @@ async fn folders_that_do_not_exist_or_belong_to_the_system_are_refused() {
     let mut missing = launcher.spawn(["no-such-program"]).await.unwrap();
     assert_eq!(missing.wait().await.unwrap().code(), Some(127));
 }
+
+#[tokio::test]
+async fn hidden_files_do_not_exist() {
+    let folders = Folders::new("hidden");
+    for (sandbox, expected) in [
+        (Sandbox::read_only(), "/etc/group\n/etc/passwd\n"),
+        (Sandbox::read_only().hidden("/etc/passwd"), "/etc/group\n"),
+    ] {
+        let launcher = SandboxLauncher::new(folders.path("work"), sandbox).unwrap();
+        let (output, _) = run(&launcher, "ls /etc/group /etc/passwd", "").await;
+        assert_eq!(output, expected);
+    }
+}

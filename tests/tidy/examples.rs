@@ -55,6 +55,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "Postgres", "needs a server"),
     ("", "PostgresNotifications", "needs a server"),
     ("", "PostgresTables", "needs a server"),
+    ("", "RustTools", "compiles for minutes"),
     ("", "providers.md", "needs a network"),
     ("Cassette", "record", "needs a network"),
     ("Client", "from_env", "needs a key and a network"),
@@ -84,6 +85,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("Postgres", "tables", "needs a server"),
     ("PostgresNotifications", "next", "needs a server"),
     ("PostgresTables", "client", "needs a server"),
+    ("RustTools", "prepare", "compiles for minutes"),
 ];
 
 /// Returns the names that the crate exports at its root, or that the table of its docs links to.

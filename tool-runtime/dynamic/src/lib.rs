@@ -11,12 +11,14 @@
 mod backend;
 #[cfg(feature = "catalog")]
 pub mod catalog;
-#[cfg(all(feature = "catalog", any(doc, doctest)))]
+#[cfg(all(any(feature = "catalog", feature = "rust"), any(doc, doctest)))]
 #[path = "docs/guide.rs"]
 pub mod guide;
 mod pieces;
 #[cfg(feature = "catalog")]
 mod registrar;
+#[cfg(all(feature = "rust", target_os = "linux"))]
+mod rust;
 #[cfg(feature = "catalog")]
 mod secrets;
 
@@ -34,6 +36,8 @@ pub use pieces::{
 pub use registrar::{
     EntryState, EntryStatus, Registrar, RegistrarBuilder, RegistrarError, RegistrarEvent,
 };
+#[cfg(all(feature = "rust", target_os = "linux"))]
+pub use rust::{RustTools, RustToolsError};
 #[cfg(feature = "catalog")]
 pub use secrets::{EnvironmentSecrets, FileSecrets, Secret, SecretError, SecretStore};
 #[cfg(feature = "keyring")]

@@ -12,4 +12,5 @@ macro_rules! pages {
 
 pages! {
     "catalog": catalog;
+    "rust": rust_tools;
 }

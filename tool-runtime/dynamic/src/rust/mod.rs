@@ -1,0 +1,347 @@
+//! Tools whose bodies are written in Rust.
+//!
+//! # From pieces to a tool
+//! 1. `source.rs` generates the source of a crate from checked pieces: `main.rs` has the types of
+//!    the arguments (`types.rs`, `literal.rs`) and one function under `#[tool]`, `body.rs` has the
+//!    body.
+//! 2. `build.rs` writes the crate with our manifest and lock file beside the support crate
+//!    (`support.rs`), compares what would run code during the build with a list (`allowed.rs`), and
+//!    runs cargo (`cargo.rs`) of the toolchain (`toolchain.rs`) in a sandbox. `diagnostics.rs`
+//!    converts errors of the compiler into a text for the model.
+//! 3. `program.rs` runs the program in the sandbox of the tool, one process for each call, and
+//!    speaks MCP with it.
+//!
+//! # Invariants
+//! - Nothing that a model wrote runs during a build, and nothing of it runs outside of a sandbox.
+//! - The definition of a tool is that of its pieces: a program that claims another is not called.
+//! - No process outlives its call or its build.
+
+mod allowed;
+mod build;
+mod cargo;
+mod diagnostics;
+mod literal;
+mod program;
+mod source;
+mod support;
+mod toolchain;
+mod types;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tool_runtime::{Availability, Tool, ToolError, ToolErrorKind, async_trait};
+use tool_toolbox::{Sandbox, SandboxLauncher, SandboxStatus};
+
+use crate::{BodyKind, CheckedPieces, PieceError, ToolBackend};
+use build::{Builder, Setup};
+use program::Program;
+use source::Source;
+use support::Sources;
+use toolchain::Toolchain;
+
+/// The time limit of a build, after the first one.
+const BUILD_LIMIT: Duration = Duration::from_secs(60);
+
+/// The memory of each process of a build.
+const BUILD_MEMORY: u64 = 4 << 30;
+
+/// The memory of a call.
+const CALL_MEMORY: u64 = 512 << 20;
+
+/// The processes and threads of a call.
+const CALL_PROCESSES: u32 = 32;
+
+/// The largest file that a call may write.
+const CALL_FILE_BYTES: u64 = 64 << 20;
+
+/// Makes tools whose bodies are written in Rust. They are compiled and run in sandboxes.
+///
+/// A body is that of an async function: `args` is a struct with the arguments, and the body returns
+/// `Result<impl Serialize, ToolError>`, such as `Ok(args.text.len())`. It can use `std`, `serde`
+/// and `serde_json`.
+///
+/// All tools share a folder, which only this program should write. The first build compiles what
+/// they have in common, which takes minutes; each further one takes seconds. A tool that was built
+/// before is not built again, not even after a restart.
+///
+/// This takes Linux with bubblewrap, a Rust toolchain with a linker, and the sources of the
+/// dependencies in the registry of cargo. Without them, the backend is
+/// [unavailable](ToolBackend::availability), with the reason.
+///
+/// ```no_run
+/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces, RustTools, ToolBackend};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let tools = RustTools::new("/var/lib/agent/rust-tools");
+/// println!("{}", tools.status()?);
+/// let body = "Ok(args.text.split_whitespace().count())";
+/// let pieces = Pieces::new(BodyKind::Rust, "count_words", "Counts words.", body)
+///     .field(ArgumentField::new("text", FieldType::String))
+///     .check()?;
+/// let tool = tools.build(&pieces).await?;
+/// assert_eq!(tool.definition().name, "count_words");
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct RustTools {
+    folder: PathBuf,
+    sources: PathBuf,
+    grants: Vec<Grant>,
+    build_limit: Duration,
+    build_memory: u64,
+    memory: u64,
+    machine: OnceLock<Result<Machine, RustToolsError>>,
+}
+
+/// The file or folder that a capability opens to a body.
+#[derive(Clone, Debug)]
+struct Grant {
+    capability: String,
+    path: PathBuf,
+    is_writable: bool,
+}
+
+/// The toolchain and the sandbox of this machine.
+struct Machine {
+    builder: Arc<Builder>,
+    status: SandboxStatus,
+}
+
+/// The reason why tools in Rust can't be made on this machine.
+///
+/// ```
+/// use tool_dynamic::RustTools;
+///
+/// let error = RustTools::new("rust-tools").sources("no/such/folder").status().unwrap_err();
+/// assert!(error.to_string().starts_with("tools in Rust are unavailable: "));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("tools in Rust are unavailable: {reason}")]
+#[non_exhaustive]
+pub struct RustToolsError {
+    /// The reason, such as `rustc can't run: No such file or directory`.
+    pub reason: String,
+}
+
+impl RustTools {
+    /// Creates a backend that keeps its builds and programs in a folder, which is created.
+    ///
+    /// The folder takes about 400 MB for what all tools share, and 20 MB for each tool.
+    ///
+    /// ```
+    /// use tool_dynamic::RustTools;
+    ///
+    /// let tools = RustTools::new("rust-tools").memory(256 << 20);
+    /// # drop(tools);
+    /// ```
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        // In a checkout, the crates are in its folders. In a registry, they are beside this one.
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let checkout = manifest
+            .parent()
+            .and_then(Path::parent)
+            .filter(|path| path.join("tool-runtime/Cargo.toml").is_file());
+        Self {
+            folder: folder.into(),
+            sources: checkout.or_else(|| manifest.parent()).unwrap_or(manifest).to_owned(),
+            grants: Vec::new(),
+            build_limit: BUILD_LIMIT,
+            build_memory: BUILD_MEMORY,
+            memory: CALL_MEMORY,
+            machine: OnceLock::new(),
+        }
+    }
+
+    /// Sets where the sources of `tool-runtime` and its sibling crates are: a checkout of the
+    /// project, or a folder with the published crates. Default: where this program found them when
+    /// it was compiled.
+    pub fn sources(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.sources = folder.into();
+        self.unchecked()
+    }
+
+    /// Lets bodies with a capability read a file or folder.
+    ///
+    /// ```
+    /// use tool_dynamic::RustTools;
+    ///
+    /// let tools = RustTools::new("rust-tools")
+    ///     .readable("notes", "/srv/notes")
+    ///     .writable("scratch", "/srv/scratch");
+    /// # drop(tools);
+    /// ```
+    pub fn readable(self, capability: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        self.grant(capability.into(), path.into(), false)
+    }
+
+    /// Lets bodies with a capability read and write a folder.
+    pub fn writable(self, capability: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
+        self.grant(capability.into(), folder.into(), true)
+    }
+
+    /// Forgets what was found on the machine, because an option of it has changed.
+    fn unchecked(mut self) -> Self {
+        self.machine = OnceLock::new();
+        self
+    }
+
+    fn grant(mut self, capability: String, path: PathBuf, is_writable: bool) -> Self {
+        self.grants.push(Grant { capability, path, is_writable });
+        self
+    }
+
+    /// Limits the time of a build. It does not apply to what all tools share. Default: 1 minute.
+    pub fn build_timeout(mut self, limit: Duration) -> Self {
+        self.build_limit = limit;
+        self.unchecked()
+    }
+
+    /// Limits the memory of a build. Default: 4 GiB.
+    pub fn build_memory(mut self, bytes: u64) -> Self {
+        self.build_memory = bytes;
+        self.unchecked()
+    }
+
+    /// Limits the memory of a call. Default: 512 MiB.
+    ///
+    /// Without a writable cgroup v2, the limit applies to the data of each process.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Returns what confines builds and calls, and what of it this machine can't enforce.
+    ///
+    /// Call it when the program starts. The first time, it blocks the thread for about 0.2 seconds.
+    /// Later changes of the machine are not noticed.
+    ///
+    /// # Errors
+    /// Returns the reason why tools can't be made, such as that there is no toolchain.
+    pub fn status(&self) -> Result<SandboxStatus, RustToolsError> {
+        self.machine().map(|machine| machine.status.clone())
+    }
+
+    /// Compiles what all tools share, so that the first tool takes seconds too.
+    ///
+    /// Without it, the first [build](ToolBackend::build) does so.
+    ///
+    /// # Errors
+    /// The dependencies are not on this machine, would run unknown code during a build, or do not
+    /// compile.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the build stops. The next one continues.
+    ///
+    /// ```no_run
+    /// use tool_dynamic::RustTools;
+    ///
+    /// # async fn prepare() -> Result<(), tool_runtime::ToolError> {
+    /// RustTools::new("/var/lib/agent/rust-tools").prepare().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn prepare(&self) -> Result<(), ToolError> {
+        self.builder()?.prepare().await
+    }
+
+    fn machine(&self) -> Result<&Machine, RustToolsError> {
+        let machine = self
+            .machine
+            .get_or_init(|| self.find_machine().map_err(|reason| RustToolsError { reason }));
+        machine.as_ref().map_err(Clone::clone)
+    }
+
+    fn find_machine(&self) -> Result<Machine, String> {
+        let toolchain = Toolchain::find()?;
+        let sources = Sources::find(&self.sources)?;
+        std::fs::create_dir_all(&self.folder)
+            .map_err(|error| format!("{} can't be created: {error}", self.folder.display()))?;
+        let folder = self.folder.canonicalize().map_err(|error| error.to_string())?;
+        let launcher = SandboxLauncher::new(&folder, Sandbox::read_only());
+        let status = launcher.map_err(|error| error.reason)?.status().clone();
+        let setup = Setup {
+            folder,
+            toolchain,
+            sources,
+            limit: self.build_limit,
+            memory: self.build_memory,
+        };
+        Ok(Machine { builder: Arc::new(Builder::new(setup)), status })
+    }
+
+    fn builder(&self) -> Result<Arc<Builder>, ToolError> {
+        let machine = self.machine().map_err(|error| {
+            let text = format!("The tool was not made: {error}. Use another kind.");
+            ToolError::new(ToolErrorKind::Unavailable, text)
+        })?;
+        Ok(Arc::clone(&machine.builder))
+    }
+
+    /// Returns the sandbox of calls of a tool.
+    fn sandbox(&self, pieces: &CheckedPieces) -> Sandbox {
+        let sandbox = Sandbox::read_only()
+            .hidden("/etc/passwd")
+            .hidden("/etc/group")
+            .memory(self.memory)
+            .processes(CALL_PROCESSES)
+            .file_bytes(CALL_FILE_BYTES);
+        let granted = self.grants.iter().filter(|grant| pieces.has_capability(&grant.capability));
+        granted.fold(sandbox, |sandbox, grant| {
+            if grant.is_writable {
+                sandbox.writable(&grant.path)
+            } else {
+                sandbox.readable(&grant.path)
+            }
+        })
+    }
+}
+
+#[async_trait]
+impl ToolBackend for RustTools {
+    fn kind(&self) -> BodyKind {
+        BodyKind::Rust
+    }
+
+    fn availability(&self) -> Availability {
+        match self.machine() {
+            Ok(_) => Availability::Available,
+            Err(error) => Availability::Unavailable(error.to_string()),
+        }
+    }
+
+    fn check(&self, pieces: &CheckedPieces) -> Vec<PieceError> {
+        let names: Vec<_> = self.grants.iter().map(|grant| grant.capability.as_str()).collect();
+        let mut errors = pieces.unsupported_capabilities(&names);
+        if !pieces.pieces().tools.is_empty() {
+            errors.push(PieceError::new("tools", "remove it: a body in Rust can't call tools"));
+        }
+        errors
+    }
+
+    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
+        let builder = self.builder()?;
+        let folder = builder.build(&Source::of(pieces)).await?;
+        let (sandbox, definition) = (self.sandbox(pieces), pieces.definition().clone());
+        let program = Program::new(&folder, sandbox, definition).await.map_err(|error| {
+            let text = "The tool was not made: its sandbox can't be started.";
+            ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
+        })?;
+        program.check().await?;
+        Ok(Arc::new(program))
+    }
+}
+
+impl fmt::Debug for RustTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RustTools")
+            .field("folder", &self.folder)
+            .field("sources", &self.sources)
+            .field("grants", &self.grants)
+            .finish_non_exhaustive()
+    }
+}

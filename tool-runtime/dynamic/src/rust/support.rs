@@ -1,0 +1,126 @@
+//! The crates that a build consists of: the support crate, and the made tool that depends on it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The library that each made tool links.
+pub(super) const LIB: &str = include_str!("../../support/lib.rs");
+
+/// The versions of all dependencies. The name of the made tool is replaced.
+const LOCK: &str = include_str!("../../support/Cargo.lock");
+
+/// The name of the made tool in [`LOCK`].
+const NAME_IN_LOCK: &str = "made-tool";
+
+/// The crates of this project that a build compiles, below the folder of the sources.
+const CRATES: [(&str, &str); 4] = [
+    ("tool-json", "tool-runtime/json"),
+    ("tool-macros", "tool-macros"),
+    ("tool-mcp", "tool-runtime/mcp"),
+    ("tool-runtime", "tool-runtime"),
+];
+
+/// The sources of the crates of this project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sources {
+    /// The paths that a build reads.
+    pub(super) readable: Vec<PathBuf>,
+    crates: Vec<(&'static str, PathBuf)>,
+    /// Whether the crates look for each other in a registry.
+    is_published: bool,
+}
+
+impl Sources {
+    /// Finds the sources: a checkout of the project, or the folder of a registry in which published
+    /// crates are beside each other.
+    ///
+    /// # Errors
+    /// A crate is in neither place.
+    pub(super) fn find(folder: &Path) -> Result<Self, String> {
+        let folder = folder.canonicalize();
+        let folder = folder.map_err(|error| format!("the sources can't be read: {error}"))?;
+        let exists = |path: &Path| path.join("Cargo.toml").is_file();
+        let in_checkout = CRATES.map(|(name, path)| (name, folder.join(path)));
+        if in_checkout.iter().all(|(_, path)| exists(path)) {
+            let readable = ["Cargo.toml", "tool-macros", "tool-runtime"];
+            let readable = readable.map(|path| folder.join(path)).to_vec();
+            return Ok(Self { readable, crates: in_checkout.to_vec(), is_published: false });
+        }
+        let version = env!("CARGO_PKG_VERSION");
+        let published = CRATES.map(|(name, _)| (name, folder.join(format!("{name}-{version}"))));
+        match published.iter().find(|(_, path)| !exists(path)) {
+            None => {
+                let readable = published.iter().map(|(_, path)| path.clone()).collect();
+                Ok(Self { readable, crates: published.to_vec(), is_published: true })
+            }
+            Some((name, _)) => {
+                Err(format!("the sources of the crate {name} are not in {}", folder.display()))
+            }
+        }
+    }
+
+    /// Returns whether a manifest belongs to a crate of this project.
+    pub(super) fn contain(&self, manifest: &Path) -> bool {
+        self.crates.iter().any(|(_, path)| manifest == path.join("Cargo.toml"))
+    }
+
+    fn path(&self, name: &str) -> String {
+        let path = self.crates.iter().find(|(other, _)| *other == name);
+        toml_text(path.map(|(_, path)| path.as_path()).unwrap_or_else(|| Path::new("")))
+    }
+
+    /// Returns the manifest of the support crate.
+    pub(super) fn support_manifest(&self) -> String {
+        let (mcp, runtime) = (self.path("tool-mcp"), self.path("tool-runtime"));
+        format!(
+            "[package]\n\
+             name = \"tool-support\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
+             [lib]\npath = \"lib.rs\"\n\n\
+             [dependencies]\n\
+             schemars = {{ version = \"1\", default-features = false }}\n\
+             serde = {{ version = \"1\", features = [\"derive\"] }}\n\
+             serde_json = \"1\"\n\
+             tokio = {{ version = \"1\", default-features = false, features = [\"rt\"] }}\n\
+             tool-mcp = {{ path = {mcp}, features = [\"server-stdio\"] }}\n\
+             tool-runtime = {{ path = {runtime} }}\n"
+        )
+    }
+
+    /// Returns the manifest of a made tool.
+    pub(super) fn manifest(&self, name: &str, support: &Path) -> String {
+        let support = toml_text(support);
+        let runtime = self.path("tool-runtime");
+        let mut manifest = format!(
+            "[package]\n\
+             name = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\
+             autobins = false\nautoexamples = false\nautotests = false\nautobenches = false\n\
+             build = false\n\n\
+             [[bin]]\nname = \"{name}\"\npath = \"main.rs\"\n\n\
+             [dependencies]\n\
+             serde = {{ version = \"1\", features = [\"derive\"] }}\n\
+             serde_json = \"1\"\n\
+             tool-runtime = {{ path = {runtime} }}\n\
+             tool-support = {{ path = {support} }}\n\n\
+             [profile.dev]\ndebug = false\nincremental = false\nstrip = \"debuginfo\"\n\n\
+             [workspace]\n"
+        );
+        if self.is_published {
+            manifest.push_str("\n[patch.crates-io]\n");
+            for (name, _) in &self.crates {
+                manifest.push_str(&format!("{name} = {{ path = {} }}\n", self.path(name)));
+            }
+        }
+        manifest
+    }
+}
+
+/// Returns a path as a text of TOML, whose escapes are those of JSON.
+fn toml_text(path: &Path) -> String {
+    Value::from(path.to_string_lossy()).to_string()
+}
+
+/// Returns the lock file of a made tool.
+pub(super) fn lock(name: &str) -> String {
+    LOCK.replace(&format!("\"{NAME_IN_LOCK}\""), &format!("\"{name}\""))
+}

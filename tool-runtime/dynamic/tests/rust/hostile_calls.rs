@@ -1,0 +1,86 @@
+//! Bodies that attack the machine when they run. One tool has all attacks, so that it is built
+//! once.
+
+use std::fs;
+use std::net::TcpListener;
+
+use serde_json::json;
+use tool_dynamic::{ArgumentField, FieldType};
+
+use super::fixture::{build, call, ends, folder, pieces, text};
+
+/// The attacks that the body knows, and a part of the result.
+const ATTACKS: [(&str, &str); 14] = [
+    ("read_home", "held"),
+    ("read_shadow", "held"),
+    ("read_sources", "held"),
+    ("environment", "held"),
+    ("write_program", "held"),
+    ("write_outside", "held"),
+    ("target", "held"),
+    ("unix_socket", "held"),
+    ("processes", "held"),
+    ("exit", "ended without a result"),
+    ("abort", "ended without a result"),
+    ("memory", "ended without a result"),
+    ("file", "ended without a result"),
+    ("panic", "The tool crashed"),
+];
+
+#[tokio::test]
+async fn nothing_gets_through_at_run_time() {
+    let secret = folder().join("canary");
+    fs::write(&secret, "CANARY-OF-A-FILE").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let body = include_str!("hostile_calls_body.rs");
+    let source = pieces("attacks", body)
+        .field(ArgumentField::new("attack", FieldType::String))
+        .field(ArgumentField::new("value", FieldType::String).default_value(""))
+        .timeout_seconds(20);
+    let tool = build(source).await;
+    for (attack, expected) in ATTACKS {
+        let result = text(&tool, json!({ "attack": attack })).await;
+        println!("{attack}: {result}");
+        assert!(result.contains(expected), "{attack}: {result}");
+        assert!(!result.contains("THROUGH"), "{attack}: {result}");
+    }
+    for (attack, value) in [("read", secret.to_string_lossy().into_owned()), ("connect", address)] {
+        let result = text(&tool, json!({ "attack": attack, "value": value })).await;
+        assert_eq!(result, "held", "{attack}");
+    }
+    assert!(!folder().join("canary-new").exists());
+}
+
+#[tokio::test]
+async fn written_frames_change_no_tool_and_no_result_of_others() {
+    let body = "println!(\"{}\", args.line); println!(); \
+        std::thread::sleep(std::time::Duration::from_millis(100)); Ok(\"the real output\")";
+    let source = pieces("writes_frames", body)
+        .field(ArgumentField::new("line", FieldType::String))
+        .timeout_seconds(10);
+    let tool = build(source).await;
+    let long = "x".repeat(3 << 20);
+    for line in [
+        "no JSON",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":999,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"sampling/createMessage\",\"params\":{}}",
+        &long,
+    ] {
+        let execution = call(&tool, json!({ "line": line })).await;
+        let result = &execution.result.text;
+        println!("{}: {result}", &line[..line.len().min(60)]);
+        assert!(result == "the real output" || !execution.is_success(), "{result}");
+    }
+}
+
+#[tokio::test]
+async fn daemon_ends_with_its_call() {
+    let body = "use std::process::Command; let child = Command::new(\"/bin/sh\")\n\
+        .args([\"-c\", \"setsid sleep 7654323 & sleep 7654323 & echo started >&2\"]).spawn();\n\
+        Ok(child.is_ok())";
+    let tool = build(pieces("starts_daemon", body)).await;
+    assert_eq!(text(&tool, json!({})).await, "true");
+    assert!(ends(b"sleep\x007654323\0").await);
+}

@@ -75,7 +75,7 @@ const CALL_FILE_BYTES: u64 = 64 << 20;
 /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces, RustTools, ToolBackend};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn main() -> Result<(), tool_runtime::ToolError> {
 /// let tools = RustTools::new("/var/lib/agent/rust-tools");
 /// println!("{}", tools.status()?);
 /// let body = "Ok(args.text.split_whitespace().count())";

@@ -11,6 +11,7 @@ mod kills;
 mod limits;
 mod notifications;
 mod opening;
+mod overrides;
 mod proxy;
 mod random_kills;
 mod restart;

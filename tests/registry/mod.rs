@@ -4,6 +4,7 @@ mod changes;
 mod concurrent_changes;
 mod labels;
 mod naming;
+mod overrides;
 mod preferences;
 mod reentrancy;
 mod reference_model;

@@ -58,6 +58,7 @@ mod labels;
 mod namesakes;
 mod naming;
 mod nearest;
+pub mod overrides;
 mod preferences;
 mod provider;
 mod replace;

@@ -16,7 +16,7 @@ mod sqlite;
 #[cfg(feature = "postgres")]
 pub use postgres::{
     ConnectError, Postgres, PostgresError, PostgresNotification, PostgresNotifications,
-    PostgresTables, deadpool_postgres, tokio_postgres,
+    PostgresOverrides, PostgresTables, deadpool_postgres, tokio_postgres,
 };
 #[cfg(feature = "sqlite")]
-pub use sqlite::{OpenError, Sqlite, SqliteError, SqliteTables, rusqlite};
+pub use sqlite::{OpenError, Sqlite, SqliteError, SqliteOverrides, SqliteTables, rusqlite};

@@ -17,6 +17,7 @@ mod connect;
 mod error;
 mod migrations;
 mod notifications;
+mod overrides;
 mod retry;
 mod session_table;
 mod tables;
@@ -37,6 +38,7 @@ use tokio_postgres::{Config, NoTls, Socket};
 pub use error::ConnectError;
 use notifications::Connector;
 pub use notifications::{PostgresNotification, PostgresNotifications};
+pub use overrides::PostgresOverrides;
 pub use tables::{PostgresError, PostgresTables};
 
 use crate::agent::session::{
@@ -221,6 +223,26 @@ impl Postgres {
         migrations: &'static [&'static str],
     ) -> Result<PostgresTables, ConnectError> {
         PostgresTables::open(part, migrations, self.pool.clone()).await
+    }
+
+    /// Opens the descriptions and preferences of tools in this database.
+    ///
+    /// # Errors
+    /// Returns the errors of [`tables`](Self::tables).
+    ///
+    /// ```no_run
+    /// use tool_runtime::registry::overrides::OverrideStore;
+    /// use tool_runtime::store::Postgres;
+    ///
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
+    /// let descriptions = store.overrides().await?.load().await?.descriptions;
+    /// # drop(descriptions);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn overrides(&self) -> Result<PostgresOverrides, ConnectError> {
+        PostgresOverrides::open(self).await
     }
 
     /// Listens to the notifications of a channel, from all processes. None is missed that is sent

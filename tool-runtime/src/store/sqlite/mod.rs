@@ -14,6 +14,7 @@
 mod error;
 mod names;
 mod open;
+mod overrides;
 mod read_only;
 mod row;
 mod schema;
@@ -31,6 +32,7 @@ use rusqlite::Connection;
 use tokio::task::spawn_blocking;
 
 pub use error::OpenError;
+pub use overrides::SqliteOverrides;
 /// The version of the crate `rusqlite` that this crate uses, for operations on [`SqliteTables`].
 pub use rusqlite;
 pub use tables::{SqliteError, SqliteTables};
@@ -199,6 +201,26 @@ impl Sqlite {
             Ok(opened) => opened.map_err(|failure| failure.at(&path)),
             Err(source) => Err(OpenError::Unavailable { path, source: Box::new(source) }),
         }
+    }
+
+    /// Opens the descriptions and preferences of tools in this file.
+    ///
+    /// # Errors
+    /// Returns the errors of [`tables`](Self::tables).
+    ///
+    /// ```
+    /// use tool_runtime::registry::overrides::OverrideStore;
+    /// use tool_runtime::store::Sqlite;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let overrides = Sqlite::in_memory()?.overrides().await?;
+    /// assert_eq!(overrides.load().await?.version, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn overrides(&self) -> Result<SqliteOverrides, OpenError> {
+        SqliteOverrides::open(self).await
     }
 
     /// Runs an operation on the blocking pool.

@@ -1,0 +1,232 @@
+//! Descriptions and preferences that are stored: the contract of their stores, and the registries
+//! to which they apply.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tool_runtime::registry::overrides::{
+    MemoryOverrides, OverrideError, OverrideStore, SharedOverrides, ToolOverrides, conformance,
+};
+use tool_runtime::{Registry, ToolPreference, async_trait, tool, tools};
+
+/// Returns the time.
+#[tool(effect = "read")]
+async fn now() -> &'static str {
+    "noon"
+}
+
+fn registry() -> Registry {
+    let registry = Registry::new();
+    registry.register_all_from("clock", tools![now]).unwrap();
+    registry
+}
+
+/// Waits until the registry has this description.
+async fn described(registry: &Registry, description: &str) {
+    while registry.snapshot().definition("now").unwrap().description != description {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn memory_store_conforms() {
+    conformance::check(|| async { MemoryOverrides::new() }).await.unwrap();
+    let store = MemoryOverrides::new();
+    conformance::check_handles(store.clone(), store).await.unwrap();
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn sqlite_store_conforms() {
+    use std::sync::atomic::AtomicUsize;
+    use tool_runtime::store::Sqlite;
+    let open = || async { Sqlite::in_memory().unwrap().overrides().await.unwrap() };
+    conformance::check(open).await.unwrap();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("overrides");
+    _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let count = AtomicUsize::new(0);
+    let open = || {
+        let file = folder.join(format!("{}.db", count.fetch_add(1, Ordering::Relaxed)));
+        async { Sqlite::open(file).await.unwrap().overrides().await.unwrap() }
+    };
+    conformance::check(open).await.unwrap();
+    let twice = async || {
+        let file = Sqlite::open(folder.join("twice.db")).await.unwrap();
+        file.overrides().await.unwrap()
+    };
+    conformance::check_handles(twice().await, twice().await).await.unwrap();
+}
+
+#[tokio::test]
+async fn change_by_another_process_reaches_each_registry() {
+    let store = MemoryOverrides::new();
+    store.set_description("now", Some("First.")).await.unwrap();
+    let overrides = SharedOverrides::open(store.clone()).await.unwrap();
+    let [first, second] = [overrides.apply(registry()), overrides.apply(registry())];
+    // What the store has already applies at once.
+    assert_eq!(first.snapshot().definition("now").unwrap().description, "First.");
+    // The full name takes precedence.
+    store.set_description("clock__now", Some("Second.")).await.unwrap();
+    let preference = ToolPreference::default().hidden();
+    store.set_preference("clock__now", Some(&preference)).await.unwrap();
+    for registry in [&first, &second] {
+        described(registry, "Second.").await;
+        while registry.snapshot().definition("now").unwrap().preference != preference {
+            tokio::task::yield_now().await;
+        }
+    }
+    store.set_description("clock__now", None).await.unwrap();
+    store.set_description("now", None).await.unwrap();
+    store.set_preference("clock__now", None).await.unwrap();
+    described(&first, "Returns the time.").await;
+    assert_eq!(first.preferences().len(), overrides.overrides().preferences.len());
+}
+
+#[tokio::test]
+async fn change_by_this_process_is_there_when_it_returns() {
+    let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let registry = overrides.apply(registry());
+    for text in ["One.", "Two."] {
+        overrides.set_description("now", Some(text)).await.unwrap();
+        assert_eq!(registry.snapshot().definition("now").unwrap().description, text);
+    }
+    let preference = ToolPreference::default().weight(3.0);
+    overrides.set_preference("clock__now", Some(&preference)).await.unwrap();
+    assert_eq!(registry.snapshot().definition("now").unwrap().preference, preference);
+}
+
+#[tokio::test]
+async fn invalid_preference_is_ignored_and_others_apply() {
+    let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let registry = overrides.apply(registry());
+    let invalid = ToolPreference::default().weight(f64::NAN);
+    overrides.set_preference("other", Some(&invalid)).await.unwrap();
+    overrides.set_preference("no name", Some(&ToolPreference::default())).await.unwrap();
+    let preference = ToolPreference::default().hidden();
+    overrides.set_preference("clock__now", Some(&preference)).await.unwrap();
+    assert_eq!(registry.snapshot().definition("now").unwrap().preference, preference);
+    assert_eq!(registry.preferences().len(), 1);
+}
+
+/// A store that can't be reached for a while.
+#[derive(Clone, Debug)]
+struct Failing(MemoryOverrides, Arc<AtomicBool>);
+
+impl Failing {
+    fn check(&self) -> Result<(), OverrideError> {
+        if self.1.load(Ordering::SeqCst) {
+            return Err(OverrideError::unavailable("no route to the host"));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl OverrideStore for Failing {
+    async fn load(&self) -> Result<ToolOverrides, OverrideError> {
+        self.check()?;
+        self.0.load().await
+    }
+
+    async fn set_description(&self, name: &str, text: Option<&str>) -> Result<u64, OverrideError> {
+        self.0.set_description(name, text).await
+    }
+
+    async fn set_preference(
+        &self,
+        name: &str,
+        preference: Option<&ToolPreference>,
+    ) -> Result<u64, OverrideError> {
+        self.0.set_preference(name, preference).await
+    }
+
+    async fn wait_for_change(&self, version: u64) -> Result<(), OverrideError> {
+        self.check()?;
+        self.0.wait_for_change(version).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn store_that_cannot_be_reached_keeps_the_last_overrides() {
+    let store = Failing(MemoryOverrides::new(), Arc::default());
+    let overrides = SharedOverrides::open(store.clone()).await.unwrap();
+    let registry = overrides.apply(registry());
+    overrides.set_description("now", Some("Before.")).await.unwrap();
+    store.1.store(true, Ordering::SeqCst);
+    store.0.set_description("now", Some("After.")).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    assert_eq!(registry.snapshot().definition("now").unwrap().description, "Before.");
+    let error = overrides.set_description("now", Some("Later.")).await.unwrap_err();
+    assert_eq!(error.to_string(), "store for overrides unavailable: no route to the host");
+    store.1.store(false, Ordering::SeqCst);
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    assert_eq!(registry.snapshot().definition("now").unwrap().description, "Later.");
+}
+
+/// Faults that a store can have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    CountsNothing,
+    KeepsRemoved,
+    TakesCasesForOne,
+    NeverWakes,
+    CutsTexts,
+}
+
+#[derive(Clone, Debug)]
+struct Faulty(MemoryOverrides, Fault);
+
+#[async_trait]
+impl OverrideStore for Faulty {
+    async fn load(&self) -> Result<ToolOverrides, OverrideError> {
+        self.0.load().await
+    }
+
+    async fn set_description(&self, name: &str, text: Option<&str>) -> Result<u64, OverrideError> {
+        let lower = name.to_lowercase();
+        let name = if self.1 == Fault::TakesCasesForOne { &lower } else { name };
+        let cut = text.map(|text| text.chars().take(65_535).collect::<String>());
+        let text = if self.1 == Fault::CutsTexts { cut.as_deref() } else { text };
+        match text {
+            None if self.1 == Fault::KeepsRemoved => self.0.set_description("-", None).await,
+            text => self.0.set_description(name, text).await,
+        }
+    }
+
+    async fn set_preference(
+        &self,
+        name: &str,
+        preference: Option<&ToolPreference>,
+    ) -> Result<u64, OverrideError> {
+        let version = self.0.set_preference(name, preference).await?;
+        Ok(if self.1 == Fault::CountsNothing { 1 } else { version })
+    }
+
+    async fn wait_for_change(&self, version: u64) -> Result<(), OverrideError> {
+        match self.1 {
+            Fault::NeverWakes => std::future::pending().await,
+            _ => self.0.wait_for_change(version).await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_fault_of_a_store_is_detected() {
+    const LOADED: &str = "loaded overrides equal those that were set";
+    for (fault, rule) in [
+        (Fault::CountsNothing, "each change increments the version"),
+        (Fault::KeepsRemoved, "each change increments the version"),
+        (Fault::TakesCasesForOne, LOADED),
+        (Fault::CutsTexts, LOADED),
+        (Fault::NeverWakes, "a wait for another version than the current one returns at once"),
+    ] {
+        let open = || async { Faulty(MemoryOverrides::new(), fault) };
+        let error = conformance::check(open).await.expect_err("a fault").to_string();
+        let expected = format!("store for overrides violates the contract: {rule}: ");
+        assert!(error.starts_with(&expected), "{fault:?}: {:.200}", error);
+    }
+    let store = Faulty(MemoryOverrides::new(), Fault::NeverWakes);
+    let error = conformance::check_handles(store.clone(), store).await.unwrap_err().to_string();
+    assert!(error.contains("a change ends the wait of each handle"), "{error}");
+}

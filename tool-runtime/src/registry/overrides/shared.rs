@@ -1,0 +1,253 @@
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{OverrideError, OverrideStore, ToolOverrides};
+use crate::registry::{DescriptionStore, Registry, WeakRegistry};
+use crate::tool::{ToolDefinition, ToolPreference};
+
+/// The time between two attempts to reach a store.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Descriptions and preferences of a store, applied to registries of this process. Clones share
+/// them.
+///
+/// A task follows the store: a change in any process reaches the next
+/// [`snapshot`](Registry::snapshot) of each registry. While the store can't be reached, the last
+/// overrides stay. The task ends when the last clone is dropped.
+///
+/// Stores: [`MemoryOverrides`](super::MemoryOverrides), `store::SqliteOverrides` and
+/// `store::PostgresOverrides`.
+///
+/// ```
+/// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+/// use tool_runtime::{Registry, ToolPreference, tool, tools};
+///
+/// /// Returns the current time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+/// let registry = overrides.apply(Registry::try_from(tools![now])?);
+///
+/// overrides.set_description("now", Some("Returns the time in Oslo.")).await?;
+/// overrides.set_preference("now", Some(&ToolPreference::default().weight(2.0))).await?;
+/// let snapshot = registry.snapshot();
+/// let definition = snapshot.definition("now").unwrap();
+/// assert_eq!(definition.description, "Returns the time in Oslo.");
+/// assert_eq!(definition.preference.weight, 2.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SharedOverrides {
+    store: Arc<dyn OverrideStore>,
+    copy: Copied,
+    /// Ends the task on drop.
+    _task: Arc<AbortOnDropHandle<()>>,
+}
+
+impl SharedOverrides {
+    /// Loads the overrides of a store and follows its changes.
+    ///
+    /// # Errors
+    /// Returns the errors of [`OverrideStore::load`].
+    ///
+    /// # Panics
+    /// Panics outside a tokio runtime.
+    ///
+    /// ```
+    /// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+    /// assert_eq!(overrides.overrides().version, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn open(store: impl OverrideStore + 'static) -> Result<Self, OverrideError> {
+        let store: Arc<dyn OverrideStore> = Arc::new(store);
+        let copy = Copied::default();
+        copy.replace(store.load().await?);
+        let task = tokio::spawn(follow(Arc::clone(&store), copy.clone()));
+        Ok(Self { store, copy, _task: Arc::new(AbortOnDropHandle::new(task)) })
+    }
+
+    /// Returns the registry with the descriptions and preferences of the store, now and after each
+    /// change, also for all other views of it.
+    ///
+    /// Preferences that were set by [`prefer`](Registry::prefer) are replaced. An override that is
+    /// not valid is ignored.
+    #[must_use]
+    pub fn apply(&self, registry: Registry) -> Registry {
+        let registry = registry.descriptions(self.copy.clone());
+        self.copy.add(&registry);
+        registry
+    }
+
+    /// Returns the current overrides.
+    pub fn overrides(&self) -> Arc<ToolOverrides> {
+        Arc::clone(&self.copy.lock().overrides)
+    }
+
+    /// Sets the description of the tools that [have this name](crate::registry#tool-names), in all
+    /// processes, or removes it.
+    ///
+    /// # Errors
+    /// Returns [`OverrideError::Unavailable`] if the store can't be reached.
+    ///
+    /// ```
+    /// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+    /// overrides.set_description("now", Some("Returns the time.")).await?;
+    /// assert_eq!(overrides.overrides().descriptions["now"], "Returns the time.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn set_description(
+        &self,
+        name: &str,
+        description: Option<&str>,
+    ) -> Result<(), OverrideError> {
+        self.store.set_description(name, description).await?;
+        self.refresh().await
+    }
+
+    /// Sets the preference of the tool with this [full name](ToolDefinition::full_name), in all
+    /// processes, or removes it.
+    ///
+    /// # Errors
+    /// Returns [`OverrideError::Unavailable`] if the store can't be reached.
+    ///
+    /// ```
+    /// use tool_runtime::ToolPreference;
+    /// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let overrides = SharedOverrides::open(MemoryOverrides::new()).await?;
+    /// overrides.set_preference("now", Some(&ToolPreference::default().hidden())).await?;
+    /// assert!(overrides.overrides().preferences["now"].hidden);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn set_preference(
+        &self,
+        name: &str,
+        preference: Option<&ToolPreference>,
+    ) -> Result<(), OverrideError> {
+        self.store.set_preference(name, preference).await?;
+        self.refresh().await
+    }
+
+    async fn refresh(&self) -> Result<(), OverrideError> {
+        self.copy.replace(self.store.load().await?);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for SharedOverrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = self.copy.lock().overrides.version;
+        f.debug_struct("SharedOverrides")
+            .field("store", &self.store)
+            .field("version", &version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The copy of a store in memory.
+#[derive(Clone, Default)]
+struct Copied {
+    state: Arc<Mutex<State>>,
+    /// Held while registries are changed, which may query descriptions.
+    applying: Arc<Mutex<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    overrides: Arc<ToolOverrides>,
+    registries: Vec<WeakRegistry>,
+}
+
+impl Copied {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes a registry now and after each change of the store.
+    fn add(&self, registry: &Registry) {
+        let _applying = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
+        let overrides = {
+            let mut state = self.lock();
+            state.registries.push(registry.downgrade());
+            Arc::clone(&state.overrides)
+        };
+        set_preferences(registry, &overrides);
+    }
+
+    /// Replaces the overrides, unless they are older, and changes the registries.
+    fn replace(&self, overrides: ToolOverrides) {
+        let _applying = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
+        let overrides = Arc::new(overrides);
+        let registries: Vec<_> = {
+            let mut state = self.lock();
+            if overrides.version < state.overrides.version {
+                return;
+            }
+            state.overrides = Arc::clone(&overrides);
+            state.registries.retain(|registry| registry.upgrade().is_some());
+            state.registries.clone()
+        };
+        for registry in registries.iter().filter_map(WeakRegistry::upgrade) {
+            set_preferences(&registry, &overrides);
+        }
+    }
+}
+
+impl DescriptionStore for Copied {
+    fn version(&self) -> u64 {
+        self.lock().overrides.version
+    }
+
+    fn description(&self, name: &str) -> Option<Arc<str>> {
+        self.lock().overrides.descriptions.get(name).map(|text| text.as_str().into())
+    }
+}
+
+fn set_preferences(registry: &Registry, overrides: &ToolOverrides) {
+    let mut preferences = overrides.preferences.clone();
+    preferences.retain(|name, preference| {
+        let any_tool = ToolDefinition::new(name.as_str(), "Any.", json!({ "type": "object" }));
+        any_tool.preference(preference.clone()).validate().is_ok()
+    });
+    // All of them are valid.
+    _ = registry.set_preferences(preferences);
+}
+
+/// Loads the overrides again after each change.
+async fn follow(store: Arc<dyn OverrideStore>, copy: Copied) {
+    loop {
+        let version = copy.lock().overrides.version;
+        let changed = match store.wait_for_change(version).await {
+            Ok(()) => store.load().await,
+            Err(error) => Err(error),
+        };
+        match changed {
+            Ok(overrides) => copy.replace(overrides),
+            Err(_) => sleep(RETRY_AFTER).await,
+        }
+    }
+}

@@ -1,10 +1,12 @@
 //! Text from untrusted sources, between tags that distinguish it from messages of the user.
 //!
 //! 1. `glyph.rs`: the characters of a text as a model may read them.
-//! 2. `tags.rs`: escapes what would close the tags or open others.
-//! 3. `template_tokens.rs`: escapes what a chat template would read as the end of a message.
+//! 2. `reference.rs`: decodes character references and escapes.
+//! 3. `tags.rs`: escapes what would close the tags or open others.
+//! 4. `template_tokens.rs`: escapes what a chat template would read as the end of a message.
 
 mod glyph;
+mod reference;
 mod tags;
 mod template_tokens;
 
@@ -14,7 +16,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use self::glyph::glyphs;
+use self::glyph::{Glyph, glyphs};
 use self::tags::escape_tags;
 pub use self::template_tokens::escape_template_tokens;
 
@@ -29,8 +31,9 @@ const MARKS: (&str, &str) = (
 ///
 /// The model receives the text between tags, with a notice that the text is information without
 /// authority. The text cannot close these tags: equal tags within it are escaped with a backslash.
-/// So are variants of them: upper case, white space or invisible characters, full-width or
-/// look-alike letters, and character references such as `&lt;`.
+/// So are variants of them: upper case, repeated slashes, white space, punctuation or invisible
+/// characters within, other brackets such as `《` or `[`, full-width or look-alike letters, and
+/// character references such as `&lt;`, also if they are encoded twice.
 ///
 /// The source may be untrusted as well, such as the title of a page. It is sent within the opening
 /// tag, without quotation marks, angle brackets and invisible characters, and truncated to 80
@@ -157,13 +160,12 @@ fn on_one_line(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
-/// Returns the text with a backslash behind each `bracket`, or character that looks like it, for
-/// which `is_escaped` returns true. `is_escaped` receives the offset behind the bracket.
-fn with_backslashes(text: &str, bracket: char, is_escaped: impl Fn(usize) -> bool) -> String {
+/// Returns the text with a backslash behind each character for which `is_escaped` returns true.
+fn with_backslashes(text: &str, is_escaped: impl Fn(Glyph) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut from = 0;
     for glyph in glyphs(text, 0) {
-        if glyph.c == bracket && is_escaped(glyph.end) {
+        if is_escaped(glyph) {
             escaped.push_str(text.get(from..glyph.end).unwrap_or_default());
             escaped.push('\\');
             from = glyph.end;

@@ -1,34 +1,94 @@
 //! Escaping of tags that would end an untrusted text, or begin another one.
+//!
+//! What looks like a tag begins with a bracket and names the tag. Between them and between the
+//! letters, a closing tag may have white space and punctuation. The search for one tag stops at the
+//! next bracket, which may begin a tag itself, so the time is linear in the text.
 
-use super::glyph::{ANY_LETTER, Glyph, glyphs};
+use std::iter::Peekable;
+
+use super::glyph::{Glyph, glyphs};
+use super::reference::{ANY_LETTER, ANY_SYMBOL};
 
 /// The name of the tag.
 const NAME: &str = "untrusted";
 
-/// Inserts a backslash into `untrusted` tags, even if they are disguised by white space, invisible
-/// or look-alike characters, upper case, or character references.
+/// Inserts a backslash into `untrusted` tags, even if they are disguised by white space,
+/// punctuation, invisible or look-alike characters, other brackets, upper case, or character
+/// references.
 pub(super) fn escape_tags(text: &str) -> String {
-    super::with_backslashes(text, '<', |after| is_tag(text, after))
+    super::with_backslashes(text, |bracket| {
+        is_bracket(bracket.c) && is_tag(bracket.c, glyphs(text, bracket.end))
+    })
 }
 
 /// Whether an opening bracket begins an `untrusted` tag.
-fn is_tag(text: &str, after: usize) -> bool {
-    let mut rest = glyphs(text, after).peekable();
-    // A closing tag is recognized with white space anywhere in it; without a slash, the text may be
-    // a comparison.
-    let mut skipped = glyphs(text, after).filter(|glyph| glyph.c != ' ').peekable();
-    match skipped.next_if(|glyph| glyph.c == '/') {
-        Some(_) => has_name(&mut skipped),
-        None => has_name(&mut rest) && !rest.peek().is_some_and(|next| is_of_name(next.c)),
+fn is_tag(bracket: char, after: impl Iterator<Item = Glyph> + Clone) -> bool {
+    // An escaped tag stays as it is.
+    if after.clone().next().is_none_or(|next| next.c == '\\') {
+        return false;
     }
+    is_closing_tag(bracket, after.clone()) || (bracket == '<' && is_opening_tag(after))
 }
 
-fn has_name(glyphs: &mut impl Iterator<Item = Glyph>) -> bool {
-    NAME.chars().all(|letter| {
-        glyphs
-            .next()
-            .is_some_and(|glyph| glyph.c == ANY_LETTER || glyph.c.eq_ignore_ascii_case(&letter))
-    })
+/// Whether a closing tag follows a bracket: a slash among punctuation, and the name.
+fn is_closing_tag(bracket: char, after: impl Iterator<Item = Glyph>) -> bool {
+    let mut rest = after.peekable();
+    let mut has_slash = false;
+    while let Some(mark) = rest.next_if(|next| is_mark(next.c) && !is_bracket(next.c)) {
+        has_slash |= mark.c == '/';
+    }
+    let is_next_tag = rest.peek().is_some_and(|next| is_bracket(next.c));
+    if !has_slash || is_next_tag || !NAME.chars().all(|letter| has_letter(&mut rest, letter)) {
+        return false;
+    }
+    // Other brackets stand before paths, such as `(/untrusted/list)`.
+    bracket == '<' || rest.find(|next| next.c != ' ').is_none_or(|next| ends_name(next.c))
+}
+
+/// Returns whether the next character is a letter of the name, after marks that are skipped.
+fn has_letter(rest: &mut Peekable<impl Iterator<Item = Glyph>>, letter: char) -> bool {
+    while rest.next_if(|next| is_mark(next.c)).is_some() {}
+    rest.next().is_some_and(|next| is_letter(next.c, letter))
+}
+
+/// Whether an opening tag follows a bracket. After white space the text may be a comparison, so
+/// that a bracket or an attribute has to follow the name.
+fn is_opening_tag(after: impl Iterator<Item = Glyph>) -> bool {
+    let mut rest = after.peekable();
+    let mut is_apart = false;
+    while rest.next_if(|next| next.c == ' ').is_some() {
+        is_apart = true;
+    }
+    if !NAME.chars().all(|letter| rest.next().is_some_and(|next| is_letter(next.c, letter))) {
+        return false;
+    }
+    if !is_apart {
+        return rest.peek().is_none_or(|next| !is_of_name(next.c));
+    }
+    let mut rest = rest.skip_while(|next| next.c == ' ').peekable();
+    if rest.peek().is_some_and(|next| matches!(next.c, '>' | '/')) {
+        return true;
+    }
+    let mut attribute = rest.skip_while(|next| is_of_name(next.c)).skip_while(|next| next.c == ' ');
+    attribute.next().is_some_and(|next| next.c == '=')
+}
+
+fn is_letter(c: char, letter: char) -> bool {
+    c == ANY_LETTER || c.eq_ignore_ascii_case(&letter)
+}
+
+/// Whether a character can be read as the bracket of a tag.
+fn is_bracket(c: char) -> bool {
+    matches!(c, '<' | '[' | '{' | '(' | ANY_SYMBOL) || (!c.is_ascii() && is_mark(c))
+}
+
+/// Whether a character is white space or punctuation.
+fn is_mark(c: char) -> bool {
+    c != ANY_LETTER && !c.is_alphanumeric()
+}
+
+fn ends_name(c: char) -> bool {
+    !is_of_name(c) && !matches!(c, '/' | '.')
 }
 
 fn is_of_name(c: char) -> bool {

@@ -133,9 +133,13 @@ const MAX_NAME: usize = 64;
 /// assert_eq!(escape_template_tokens(&escaped), escaped);
 /// ```
 pub fn escape_template_tokens(text: &str) -> Cow<'_, str> {
-    let angled = super::with_backslashes(text, '<', |after| is_angled(text, after));
-    let square = super::with_backslashes(&angled, '[', |after| is_square(&angled, after));
-    let escaped = super::with_backslashes(&square, ']', |after| is_literal(&square, ']', after));
+    let angled =
+        super::with_backslashes(text, |glyph| glyph.c == '<' && is_angled(text, glyph.end));
+    let square =
+        super::with_backslashes(&angled, |glyph| glyph.c == '[' && is_square(&angled, glyph.end));
+    let escaped = super::with_backslashes(&square, |glyph| {
+        glyph.c == ']' && is_literal(&square, ']', glyph.end)
+    });
     if escaped == text { text.into() } else { escaped.into() }
 }
 

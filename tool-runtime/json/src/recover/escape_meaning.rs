@@ -20,6 +20,9 @@
 //! of a letter such as `\d`. In paths, everything is kept; but what may be a relative path or lines
 //! of code, `rm\nit\x41`, is doubtful.
 
+/// The longest part of a word before and after an apostrophe that is examined, in characters.
+const MAX_WORD: usize = 64;
+
 /// Words in the keys of members that hold commands of a shell.
 const SHELL_WORDS: [&str; 8] =
     ["command", "commands", "cmd", "shell", "bash", "sh", "argv", "commandline"];
@@ -152,7 +155,7 @@ pub(super) fn is_character_escape(text: &str) -> bool {
     let mut chars = text.chars();
     let Some(first) = chars.next() else { return false };
     let rest = chars.as_str();
-    let count = |is_digit: fn(&char) -> bool| rest.chars().take_while(is_digit).count();
+    let count = |is_digit: fn(&char) -> bool| rest.chars().take(9).take_while(is_digit).count();
     let hexadecimal = count(char::is_ascii_hexdigit);
     match first {
         'x' => hexadecimal >= 2,
@@ -185,12 +188,16 @@ fn is_pattern_escape(text: &str) -> bool {
 /// Returns whether the apostrophe at the start of `after` stands between letters, in a word that
 /// has nothing else.
 fn is_in_plain_word(before: &str, after: &str) -> bool {
-    let start = before.rsplit(char::is_whitespace).next().unwrap_or_default();
-    let end = after.split(char::is_whitespace).next().unwrap_or_default();
-    let inside = end.get(1..).unwrap_or_default();
-    before.ends_with(char::is_alphabetic)
-        && inside.starts_with(char::is_alphabetic)
-        && is_plain_word(&format!("{start}{end}"))
+    let inside = after.get(1..).unwrap_or_default();
+    if !before.ends_with(char::is_alphabetic) || !inside.starts_with(char::is_alphabetic) {
+        return false;
+    }
+    let is_of_word = |c: &char| !c.is_whitespace();
+    let start = before.chars().rev().take_while(is_of_word).take(MAX_WORD).collect::<Vec<_>>();
+    let end = after.chars().take_while(is_of_word).take(MAX_WORD);
+    let word: String = start.into_iter().rev().chain(end).collect();
+    // Several apostrophes may be in one word, so that only a part of a long one is examined.
+    is_plain_word(&word)
 }
 
 /// Returns whether `raw` is prose: two of its words stand side by side, or it has nothing else.

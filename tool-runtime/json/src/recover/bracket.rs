@@ -5,11 +5,14 @@ use super::{
     RecoveryError,
     builder::Builder,
     containers::ContainerKind,
+    literals::LITERALS,
     lookahead::Plausibility,
     parser::{Parser, PreviousValue},
+    placeholder::is_bracketed_placeholder,
     value::RecoveryState,
+    word::PLACEHOLDER,
 };
-use crate::FixKind;
+use crate::{FixKind, ParseErrorKind};
 
 impl<B: Builder> Parser<'_, '_, B> {
     pub(super) fn open_container(
@@ -88,6 +91,13 @@ impl<B: Builder> Parser<'_, '_, B> {
             return Ok(RecoveryState::Done);
         };
         if matches!(closed.kind, ContainerKind::Set | ContainerKind::Tuple) {
+            let whole = self.source().slice(closed.span.clone());
+            let inner = whole.trim_matches(['(', ')', '（', '）']).trim();
+            let is_literal = LITERALS.iter().any(|(literal, _)| *literal == inner);
+            if !is_literal && is_bracketed_placeholder(inner) {
+                let start = closed.span.start;
+                return Err(RecoveryError::new(ParseErrorKind::Elided, start, PLACEHOLDER));
+            }
             self.record_fix(FixKind::Tuple, closed.span)?;
         }
         if self.previous() == PreviousValue::Number {

@@ -17,8 +17,38 @@ const OPEN_WORDS: [&str; 13] = [
     "datetime",
 ];
 
+/// Abbreviations and phrases for a value that there is not.
+const MISSING: [&str; 12] = [
+    "n/a",
+    "n.a.",
+    "n/k",
+    "not applicable",
+    "not available",
+    "not given",
+    "not known",
+    "not provided",
+    "not specified",
+    "none given",
+    "unspecified",
+    "to be determined",
+];
+
+/// Returns whether what stands in parentheses is a placeholder, such as `(city)`: words alone.
+pub(super) fn is_bracketed_placeholder(words: &str) -> bool {
+    let is_of_words = |c: char| c.is_alphanumeric() || " _-'".contains(c);
+    words.starts_with(char::is_alphabetic) && words.chars().all(is_of_words)
+}
+
+/// Returns whether a word without quotes is the name of its own argument: `{"city": city}`.
+pub(super) fn is_name_of(words: &str, key: &str) -> bool {
+    let letters = |text: &str| -> Vec<char> {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    words.len() < 2 * key.len() + 2 && !letters(key).is_empty() && letters(words) == letters(key)
+}
+
 /// Returns whether words without quotes are a placeholder: `<query>`, `${query}`, `%s`,
-/// `YOUR_QUERY`, `#QUERY#`, `string`, `insert text`, `text goes here`, `TODO`, `???`.
+/// `YOUR_QUERY`, `#QUERY#`, `string`, `insert text`, `text goes here`, `TODO`, `N/A`, `???`.
 ///
 /// Quoted text is never one.
 pub(super) fn is_placeholder(words: &str) -> bool {
@@ -35,7 +65,8 @@ pub(super) fn is_placeholder(words: &str) -> bool {
     let Some(first) = first else { return true };
     let is_request = last.is_some() && matches!(first.as_str(), "your" | "insert")
         || last.as_deref() == Some("here");
-    is_marked || is_request || last.is_none() && OPEN_WORDS.contains(&first.as_str())
+    let is_missing = MISSING.iter().any(|missing| words.eq_ignore_ascii_case(missing));
+    is_marked || is_missing || is_request || last.is_none() && OPEN_WORDS.contains(&first.as_str())
 }
 
 #[cfg(test)]
@@ -67,6 +98,9 @@ mod tests {
             "???",
             "___",
             "*",
+            "N/A",
+            "n.a.",
+            "Not specified",
         ] {
             assert!(is_placeholder(words), "{words}");
         }
@@ -87,5 +121,20 @@ mod tests {
         ] {
             assert!(!is_placeholder(words), "{words}");
         }
+    }
+    #[test]
+    fn bracketed_words_are_a_placeholder() {
+        for words in ["city", "your city", "start_date", "user's name"] {
+            assert!(is_bracketed_placeholder(words), "{words}");
+        }
+        for words in ["1", "a, b", "\"city\"", "", "f(x)", "-"] {
+            assert!(!is_bracketed_placeholder(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn word_is_compared_with_its_key() {
+        assert!(is_name_of("city", "city") && is_name_of("startDate", "start_date"));
+        assert!(!is_name_of("oslo", "city") && !is_name_of("", "_") && !is_name_of("a", "b"));
     }
 }

@@ -7,7 +7,7 @@ use super::{
     literals::{LITERALS, begins_literal},
     lookahead::Plausibility,
     parser::Parser,
-    placeholder::is_placeholder,
+    placeholder::{is_name_of, is_placeholder},
     schema_keys::SchemaKeys,
 };
 use crate::{FixKind, ParseErrorKind};
@@ -15,7 +15,8 @@ use crate::{FixKind, ParseErrorKind};
 /// Spellings of numbers that JSON does not have.
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
 const HALF: &str = "this text has a quote at one end only: put quotes around all of it";
-const PLACEHOLDER: &str = "this is a placeholder: write the value itself, or put text into quotes";
+pub(super) const PLACEHOLDER: &str =
+    "this is a placeholder: write the value itself, or put text into quotes";
 const CALL: &str =
     "no value begins here: send it without a call around it, or put all of this text into quotes";
 
@@ -154,7 +155,8 @@ impl<B: Builder> Parser<'_, '_, B> {
             let reason = "something is left out here: write it in full, without an ellipsis";
             return Err(RecoveryError::new(ParseErrorKind::Elided, start, reason));
         }
-        if is_placeholder(text) {
+        let is_own_name = self.containers().nearest_key().is_some_and(|key| is_name_of(text, key));
+        if is_own_name || is_placeholder(text) {
             return Err(RecoveryError::new(ParseErrorKind::Elided, start, PLACEHOLDER));
         }
         if round + other > 0 {

@@ -152,6 +152,15 @@ impl ParseError {
         Self { kind: ParseErrorKind::Limit, offset: 0, message }
     }
 
+    pub(super) fn too_long_to_repair(text: &str, limit: usize, expected: TypeSet) -> Self {
+        let message = format!(
+            "the text is too long to repair: it has {} bytes, where {limit} may be. {}",
+            text.len(),
+            instruction(expected)
+        );
+        Self { kind: ParseErrorKind::Limit, offset: 0, message }
+    }
+
     pub(super) fn no_value(text: &str, expected: TypeSet) -> Self {
         let noun = expected.noun();
         let start = text.len() - text.trim_start().len();

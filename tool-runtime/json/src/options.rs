@@ -7,13 +7,17 @@ const DEFAULT_MAX_DEPTH: usize = 127;
 /// The maximum of `max_depth`: values are dropped and serialized by recursion.
 const MAX_DEPTH_LIMIT: usize = 512;
 
-/// The default of `max_len`: a repair can take many times the memory of its text.
+/// The default of `max_len`.
 const DEFAULT_MAX_LEN: usize = 32 << 20;
+
+/// The default of `max_repair_len`: a repair can take 128 times the memory of its text, and so at
+/// most 8 times `max_len`.
+const DEFAULT_MAX_REPAIR_LEN: usize = 2 << 20;
 
 /// Limits on the text and its repairs; a text that exceeds one is refused.
 ///
-/// By default, all repairs are allowed, and a text has at most 32 MiB. A limit never changes how a
-/// text is read.
+/// By default, all repairs are allowed. A text has at most 32 MiB, and at most 2 MiB if it needs
+/// repairs. A limit never changes how a text is read.
 ///
 /// ```
 /// use tool_json::{Level, Options, parse_with};
@@ -33,9 +37,11 @@ pub struct Options {
     pub max_risk: Risk,
     /// The maximum number of nested arrays and objects. Default: 127; maximum: 512.
     pub max_depth: usize,
-    /// The maximum length of the text in bytes. Default: 32 MiB, because a repair takes many times
-    /// the memory of its text.
+    /// The maximum length of the text in bytes. Default: 32 MiB.
     pub max_len: usize,
+    /// The maximum length in bytes of a text that is no valid JSON, or does not fit the schema.
+    /// Default: 2 MiB, because a repair takes up to 128 times the memory of its text.
+    pub max_repair_len: usize,
     /// The maximum number of fixes. Default: unlimited.
     pub max_fixes: usize,
 }
@@ -47,6 +53,7 @@ impl Default for Options {
             max_risk: Risk::Lossy,
             max_depth: DEFAULT_MAX_DEPTH,
             max_len: DEFAULT_MAX_LEN,
+            max_repair_len: DEFAULT_MAX_REPAIR_LEN,
             max_fixes: usize::MAX,
         }
     }
@@ -104,6 +111,20 @@ impl Options {
         self
     }
 
+    /// Sets the maximum length in bytes of a text that needs repairs.
+    ///
+    /// ```
+    /// use tool_json::{Options, parse_with};
+    ///
+    /// let options = Options::default().with_max_repair_len(5);
+    /// assert!(parse_with("[1, 2]", &options).is_ok());
+    /// assert!(parse_with("[1, 2,]", &options).is_err());
+    /// ```
+    pub const fn with_max_repair_len(mut self, len: usize) -> Self {
+        self.max_repair_len = len;
+        self
+    }
+
     /// Sets the maximum number of fixes.
     ///
     /// ```
@@ -157,6 +178,11 @@ mod tests {
                 options.with_max_len(3),
                 "[12]",
                 "the text is too long: it has 4 bytes, where 3 may be.",
+            ),
+            (
+                options.with_max_repair_len(3),
+                "[1,]",
+                "the text is too long to repair: it has 4 bytes, where 3 may be.",
             ),
             (
                 options.with_max_depth(1),

@@ -16,7 +16,7 @@ use super::{
     parsed::JsonText,
     recover::{Checkpoint, NodeBuilder, ParseSettings, RecoveryError, SchemaKeys, recover},
     respell::Respelling,
-    strict::{parse_strict, parse_unique},
+    strict::{is_json, parse_strict, parse_unique},
     tree::{Node, parse_valid_tree},
 };
 
@@ -122,7 +122,15 @@ fn coerce_parsed(
     if is_valid && fits_schema(&parsed.value, schema, text.len()) {
         return Ok(parsed);
     }
+    let limit = settings.options.max_repair_len;
+    if text.len() > limit {
+        return Err(ParseError::too_long_to_repair(text, limit, TypeSet::of_schema(schema)));
+    }
     *steps += parsed.json.source().len();
+    if !is_valid {
+        // The tree takes its place, and both take much memory.
+        parsed.value = Value::Null;
+    }
     let Some(mut node) = parse_tree(&parsed.json, settings, steps) else {
         return Ok(parsed);
     };
@@ -203,6 +211,11 @@ pub(crate) fn parse_value(
     if text.len() > limit {
         return Err(ParseError::too_long(text, limit, expected));
     }
+    let limit = settings.options.max_repair_len;
+    // Before values are built: those of a damaged text take memory, too.
+    if text.len() > limit && !is_json(text) {
+        return Err(ParseError::too_long_to_repair(text, limit, expected));
+    }
     match parse_strict(text) {
         Ok(value) => {
             let depth = settings.options.depth();
@@ -220,6 +233,7 @@ pub(crate) fn parse_value(
             let parsed = Parsed { value, fixes, truncated: false, callees, json };
             Ok(LocatedValue { parsed, span })
         }
+        Err(_) if text.len() > limit => Err(ParseError::too_long_to_repair(text, limit, expected)),
         Err((error, progress)) => {
             // Otherwise the text's first bracket is known to begin something that is not JSON.
             let starts_damaged = !error.to_string().starts_with("trailing characters");
@@ -397,6 +411,8 @@ mod tests {
             "\\\"a ",
             "u'",
             "u'a', ",
+            "a\\'",
+            "a\\'b",
             "u'a' ",
             "b'",
             "r'\\d', ",

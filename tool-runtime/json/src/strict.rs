@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// The longest key that recovery looks for in its lookahead: a byte may be escaped as six.
@@ -44,6 +44,11 @@ pub(super) fn parse_strict(text: &str) -> Result<Value, (serde_json::Error, Pars
             Err((error, progress))
         }
     }
+}
+
+/// Returns whether `text` is JSON, without building its value. Numbers may be too large.
+pub(super) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// Parses `json` like serde_json, but refuses an object with a duplicate key: in damaged text,

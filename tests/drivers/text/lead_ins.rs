@@ -77,6 +77,40 @@ fn lead_in_decides_whether_call_is_meant() {
     }
 }
 
+/// A call in parentheses or in an element that is not known to hold calls may be an example, as may
+/// a call without a marker under a heading.
+#[test]
+fn enclosed_call_does_not_count_as_meant() {
+    for (before, after, unmarked, marked) in [
+        ("(", ")", Example, Doubtful),
+        ("You see (", ").", Example, Doubtful),
+        ("（", "）", Example, Doubtful),
+        ("# Example\n", "", Example, Doubtful),
+        ("## Usage\n\n", "", Example, Doubtful),
+        ("**How to write a file**\n", "", Example, Doubtful),
+        ("### Notes\n", "", Doubtful, Call),
+        ("### Next step\n", "", Call, Call),
+        ("# Tool call\n", "", Call, Call),
+        ("# Notes\n\nI'll write it now.\n", "", Call, Call),
+        ("<note>", "</note>", Example, Doubtful),
+        ("<note>\n", "\n</note>", Doubtful, Doubtful),
+        ("<documentation lang=\"en\">\n", "\n</documentation>", Doubtful, Doubtful),
+        ("<note>See: ", "</note>", Example, Doubtful),
+        ("Hi! <memo>", "</memo>", Example, Doubtful),
+        ("<answer>", "</answer>", Example, Call),
+        ("<final_response>\n", "\n</final_response>", Call, Call),
+        ("<b>Now</b>\n", "", Call, Call),
+        ("a < b and c > d\n", "", Call, Call),
+        ("One line.<br>\n", "", Call, Call),
+    ] {
+        let text = format!("{before}{WRITE}{after}");
+        let is_expected = outcome(&text) == unmarked || after.contains("</");
+        assert!(is_expected, "{text}: {:?}", outcome(&text));
+        let text = format!("{before}<tool_call>{WRITE}</tool_call>{after}");
+        assert_eq!(outcome(&text), marked, "{text}");
+    }
+}
+
 /// The sentence of the first call counts for the calls after it.
 #[test]
 fn lead_in_counts_for_all_calls_after_it() {

@@ -1,4 +1,5 @@
-//! The sentence before a call, which may announce an example.
+//! The sentence or heading before a call, which may announce an example, and the start tag of an
+//! element around the call.
 
 use super::grammar::truncated_call;
 use crate::message::ToolCall;
@@ -73,13 +74,50 @@ const ANNOUNCEMENT: [&str; 7] =
 const DESCRIPTION: [&str; 8] =
     ["to ", "here is ", "here's ", "here’s ", "this is ", "the call", "the format", "the tool"];
 
-/// The meaning of the sentence before a call.
+/// Words of headings over examples and descriptions.
+const HEADING: [&str; 10] = [
+    "usage",
+    "how to",
+    "reference",
+    "documentation",
+    "format",
+    "exemple",
+    "ejemplo",
+    "esempio",
+    "exemplo",
+    "例",
+];
+/// Words of headings over calls that are meant.
+const CALL_HEADING: [&str; 8] =
+    ["call", "action", "tool", "function", "step", "execut", "invo", "next"];
+/// Parts of the names of tags around calls that are meant.
+const CALL_TAGS: [&str; 15] = [
+    "tool",
+    "call",
+    "function",
+    "invo",
+    "action",
+    "answer",
+    "response",
+    "reply",
+    "final",
+    "assistant",
+    "step",
+    "turn",
+    "plan",
+    "solution",
+    "root",
+];
+
+/// The meaning of what stands before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeadIn {
     /// No sentence precedes the call, or it announces a call.
     Call,
     /// The sentence announces a call or describes one.
     Doubtful,
+    /// The call stands in parentheses, or in an element that is not known to hold calls.
+    Enclosed,
     /// The sentence announces an example or a quoted call, or forbids the call.
     Example,
 }
@@ -103,11 +141,19 @@ impl LeadIn {
         let sentence = line.get(ends.max().unwrap_or(0)..).unwrap_or_default().trim_start();
         let contains = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
         let is_announced = contains(&ANNOUNCEMENT);
-        let has_colon = sentence.ends_with([':', '：']);
+        let is_heading = is_heading(&line);
+        let has_colon = is_heading || sentence.ends_with([':', '：']);
         let is_forbidden = FORBIDDEN.iter().any(|start| sentence.starts_with(start));
         let is_hypothetical = has_colon && (contains(&HYPOTHETICAL) || contains(&QUOTED));
-        if contains(&EXAMPLE) || !is_announced && (is_hypothetical || is_forbidden) {
+        let is_example = contains(&EXAMPLE) || is_heading && contains(&HEADING);
+        if is_example || !is_announced && (is_hypothetical || is_forbidden) {
             return Self::Example;
+        }
+        if sentence.ends_with(['(', '（']) || is_in_element(&line) {
+            return Self::Enclosed;
+        }
+        if is_heading && !is_announced && !contains(&CALL_HEADING) {
+            return Self::Doubtful;
         }
         let is_description = DESCRIPTION.iter().any(|start| sentence.starts_with(start));
         if has_colon && is_description && !is_announced { Self::Doubtful } else { Self::Call }
@@ -117,7 +163,7 @@ impl LeadIn {
     /// as truncated, so that no tool runs that changes something.
     pub(super) fn marked(self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
         match self {
-            Self::Example => calls.into_iter().map(truncated_call).collect(),
+            Self::Example | Self::Enclosed => calls.into_iter().map(truncated_call).collect(),
             Self::Call | Self::Doubtful => calls,
         }
     }
@@ -126,8 +172,38 @@ impl LeadIn {
     pub(super) fn unmarked(self, calls: Vec<ToolCall>) -> Option<Vec<ToolCall>> {
         match self {
             Self::Call => Some(calls),
-            Self::Doubtful => Some(calls.into_iter().map(truncated_call).collect()),
+            Self::Doubtful | Self::Enclosed => {
+                Some(calls.into_iter().map(truncated_call).collect())
+            }
             Self::Example => None,
         }
     }
+}
+
+/// Whether a line is a heading of Markdown: `# Example`, or `**Example**` alone.
+fn is_heading(line: &str) -> bool {
+    let line = line.trim();
+    let rest = line.trim_start_matches('#');
+    let is_bold = line.len() > 4 && line.starts_with("**") && line.ends_with("**");
+    rest.len() < line.len() && rest.starts_with(' ') || is_bold
+}
+
+/// Whether a line begins with, or ends with, the start tag of an element that is not closed in it
+/// and is not known to hold calls: `<note>`, `<note>See: `.
+fn is_in_element(line: &str) -> bool {
+    let line = line.trim();
+    let starts = line.strip_prefix('<');
+    let ends = line.strip_suffix('>').and_then(|line| line.rsplit_once('<')).map(|(_, tag)| tag);
+    [starts, ends].into_iter().flatten().any(|tag| {
+        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':');
+        let name = tag.split(|c| !is_of_name(c)).next().unwrap_or_default();
+        let rest = tag.get(name.len()..).unwrap_or_default();
+        let is_tag = rest.is_empty() || rest.starts_with(['>', ' ']) && !rest.starts_with("  ");
+        let is_closed = rest.contains("/>") || line.contains(&format!("</{name}"));
+        name.starts_with(char::is_alphabetic)
+            && is_tag
+            && !is_closed
+            && !matches!(name, "br" | "hr")
+            && !CALL_TAGS.iter().any(|part| name.contains(part))
+    })
 }

@@ -160,7 +160,11 @@ fn readme_mentions_every_feature() {
 #[test]
 fn guide_pages_start_with_an_example_and_end_with_limits_and_links() {
     let mut pages = 0;
-    let folders = ["tool-runtime/src/docs/guide", "tool-runtime/toolbox/src/docs"];
+    let folders = [
+        "tool-runtime/src/docs/guide",
+        "tool-runtime/toolbox/src/docs",
+        "tool-runtime/dynamic/src/docs",
+    ];
     for (path, text) in folders.into_iter().flat_map(|folder| files(folder, &["md"])) {
         if path.ends_with("index.md") {
             continue;

@@ -184,7 +184,8 @@ fn examples_run_unless_listed() {
             }
         }
     }
-    let pages = ["tool-runtime/src/docs", "tool-runtime/toolbox/src/docs"];
+    let pages =
+        ["tool-runtime/src/docs", "tool-runtime/toolbox/src/docs", "tool-runtime/dynamic/src/docs"];
     for (path, text) in pages.into_iter().flat_map(|folder| files(folder, &["md"])) {
         let page = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         for attributes in text.lines().filter_map(|line| line.strip_prefix("```")) {

@@ -4,16 +4,24 @@
 //! [`Pieces::check`] reports everything that is wrong with them at once. A [`ToolBackend`] turns
 //! the [`CheckedPieces`] into a tool, which is called like every other tool.
 //!
-//! With the feature `catalog`, made tools and connections to MCP servers survive a restart: a
-//! `Catalog` stores them, and a `Registrar` keeps a registry in step with it.
+//! | feature | item | what it does |
+//! |---|---|---|
+//! | `catalog` | `Catalog` | stores made tools and connections to MCP servers |
+//! | `catalog` | `Registrar` | keeps a registry in step with a catalog |
+//! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
+//! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
+//!
+//! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
 #[cfg(feature = "catalog")]
 pub mod catalog;
-#[cfg(all(any(feature = "catalog", feature = "rust"), any(doc, doctest)))]
+#[cfg(any(doc, doctest))]
 #[path = "docs/guide.rs"]
 pub mod guide;
+#[cfg(feature = "javascript")]
+mod javascript;
 mod pieces;
 #[cfg(feature = "catalog")]
 mod registrar;
@@ -28,6 +36,8 @@ pub use catalog::{
     Catalog, CatalogEntry, CatalogError, Connection, ConnectionTarget, EntryContent, EntryId,
     EntryKind, EntryVersion,
 };
+#[cfg(feature = "javascript")]
+pub use javascript::JavaScript;
 pub use pieces::{
     ArgumentField, BodyKind, CheckedField, CheckedPieces, ElementType, ExampleCall, FieldType,
     PieceError, PieceErrors, Pieces, Presence, Shape,

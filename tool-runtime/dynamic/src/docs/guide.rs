@@ -12,5 +12,6 @@ macro_rules! pages {
 
 pages! {
     "catalog": catalog;
+    "javascript": scripts;
     "rust": rust_tools;
 }

@@ -7,7 +7,7 @@ use tool_runtime::{Effect, Fingerprint, Permission, ToolDefinition};
 use super::error::PieceError;
 use super::limits::DEFAULT_TIMEOUT_SECONDS;
 use super::schema;
-use super::shape::CheckedField;
+use super::shape::{CheckedField, Presence, Shape};
 use super::{BodyKind, ExampleCall, Pieces};
 
 /// Pieces that [`Pieces::check`] accepted, and the definition of their tool. Clones share them.
@@ -100,6 +100,24 @@ impl CheckedPieces {
         self.0.fingerprint
     }
 
+    /// Adds the default of each omitted argument, at all levels. The value has to match the schema
+    /// of the parameters.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces};
+    ///
+    /// let depth = ArgumentField::new("depth", FieldType::Integer).default_value(2);
+    /// let pieces = Pieces::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(depth);
+    /// let mut arguments = json!({});
+    /// pieces.check()?.add_defaults(&mut arguments);
+    /// assert_eq!(arguments, json!({ "depth": 2 }));
+    /// # Ok::<(), tool_dynamic::PieceErrors>(())
+    /// ```
+    pub fn add_defaults(&self, arguments: &mut Value) {
+        add_defaults(self.fields(), arguments);
+    }
+
     /// Returns an error for each capability that is not among the supported ones.
     pub fn unsupported_capabilities(&self, supported: &[&str]) -> Vec<PieceError> {
         let kind = self.kind();
@@ -112,6 +130,31 @@ impl CheckedPieces {
             .filter(|(_, name)| !supported.contains(&name.as_str()))
             .map(|(index, _)| PieceError::new(format!("capabilities[{index}]"), &expected))
             .collect()
+    }
+}
+
+fn add_defaults(fields: &[CheckedField], object: &mut Value) {
+    let Some(members) = object.as_object_mut() else { return };
+    for field in fields {
+        if let (Presence::Default(value), None) = (&field.presence, members.get(&field.name)) {
+            members.insert(field.name.clone(), value.clone());
+        }
+        if let Some(value) = members.get_mut(&field.name) {
+            add_inner_defaults(&field.shape, value);
+        }
+    }
+}
+
+fn add_inner_defaults(shape: &Shape, value: &mut Value) {
+    match (shape, value) {
+        (Shape::Object(fields), object) => add_defaults(fields, object),
+        (Shape::List { items, .. }, Value::Array(values)) => {
+            values.iter_mut().for_each(|value| add_inner_defaults(items, value));
+        }
+        (Shape::Map { values: shape, .. }, Value::Object(members)) => {
+            members.values_mut().for_each(|value| add_inner_defaults(shape, value));
+        }
+        _ => {}
     }
 }
 

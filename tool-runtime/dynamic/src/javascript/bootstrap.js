@@ -1,0 +1,30 @@
+// Runs before the body, in the same context. The body can't reach the variables of this function.
+(request, log, calls_tools, body) => {
+  'use strict';
+  const NativePromise = Promise;
+  const NativeError = Error;
+  const waiting = { __proto__: null };
+  const define = Object.defineProperty;
+  const console = {};
+  for (const level of ['debug', 'error', 'info', 'log', 'warn']) {
+    console[level] = (...values) => log(values);
+  }
+  define(globalThis, 'console', { __proto__: null, value: Object.freeze(console) });
+  if (calls_tools) {
+    const call_tool = (name, args = {}) => new NativePromise((resolve, reject) => {
+      waiting[request(name, args)] = { __proto__: null, resolve, reject };
+    });
+    define(globalThis, 'call_tool', { __proto__: null, value: Object.freeze(call_tool) });
+  }
+  const settle = (id, is_success, value) => {
+    const { resolve, reject } = waiting[id];
+    delete waiting[id];
+    if (is_success) {
+      resolve(value);
+    } else {
+      reject(new NativeError(value));
+    }
+  };
+  const AsyncFunction = (async () => {}).constructor;
+  return [new AsyncFunction('args', body), settle];
+}

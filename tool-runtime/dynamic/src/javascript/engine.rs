@@ -1,0 +1,294 @@
+//! One run of a script in a fresh context, without IO: the caller executes the calls of tools.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rquickjs::promise::PromiseState;
+use rquickjs::{Context, Ctx, Exception, Function, Module, Persistent, Promise, Runtime, Value};
+
+use super::console::Console;
+use super::error::ScriptError;
+use super::exception::script_error;
+use super::limits::{
+    MAX_CALL_BYTES, MAX_CALLS, MAX_MEMORY_BYTES, MAX_OUTPUT_BYTES, MAX_STACK_BYTES,
+};
+use super::watch::Watch;
+
+const BOOTSTRAP: &str = include_str!("bootstrap.js");
+
+/// A call that the script waits for.
+#[derive(Debug)]
+pub(super) struct HostCall {
+    pub(super) id: u32,
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+/// The result of a call: JSON or text, or the text of an error.
+pub(super) enum HostResult {
+    Json(String),
+    Text(String),
+    Error(String),
+}
+
+/// The output of a script.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    Nothing,
+    Text(String),
+    Json(String),
+}
+
+/// The state of a script that can't continue by itself.
+pub(super) enum Progress {
+    Returned(Output),
+    Waits(Vec<HostCall>),
+}
+
+/// The calls that a script has made.
+#[derive(Default)]
+struct Requests {
+    count: u32,
+    waiting: Vec<HostCall>,
+}
+
+/// The context of one run.
+pub(super) struct Engine {
+    // Values of the context are dropped before it, and the context before its runtime.
+    function: Persistent<Function<'static>>,
+    settle: Persistent<Function<'static>>,
+    promise: Option<Persistent<Promise<'static>>>,
+    context: Context,
+    runtime: Runtime,
+    requests: Rc<RefCell<Requests>>,
+    console: Rc<RefCell<Console>>,
+    watch: Rc<Watch>,
+    line_count: usize,
+}
+
+impl Engine {
+    /// Parses a body. Nothing of it runs.
+    pub(super) fn new(body: &str, tools: &[String], watch: Watch) -> Result<Self, ScriptError> {
+        let runtime = Runtime::new().map_err(|_| ScriptError::OutOfMemory)?;
+        runtime.set_memory_limit(MAX_MEMORY_BYTES);
+        runtime.set_max_stack_size(MAX_STACK_BYTES);
+        let watch = Rc::new(watch);
+        let interrupt = Rc::clone(&watch);
+        runtime.set_interrupt_handler(Some(Box::new(move || interrupt.stop().is_some())));
+        let context = Context::full(&runtime).map_err(|_| ScriptError::OutOfMemory)?;
+        let requests = Rc::<RefCell<Requests>>::default();
+        let console = Rc::<RefCell<Console>>::default();
+        let line_count = body.lines().count();
+        let (function, settle) = context.with(|ctx| {
+            let request = request_function(&ctx, Rc::clone(&requests), tools.to_vec());
+            let log = log_function(&ctx, Rc::clone(&console));
+            let parse = || -> rquickjs::Result<_> {
+                let bootstrap: Function<'_> = ctx.eval(BOOTSTRAP)?;
+                // With strict rules, an undeclared variable is an error.
+                let body = format!("'use strict';{body}");
+                parse_as_unit(&ctx, &body)?;
+                let parts: (Function<'_>, Function<'_>) = bootstrap
+                    .call::<_, Vec<Function<'_>>>((request?, log?, !tools.is_empty(), body))
+                    .and_then(pair)?;
+                Ok((Persistent::save(&ctx, parts.0), Persistent::save(&ctx, parts.1)))
+            };
+            parse().map_err(|error| failure(&ctx, &watch, error, line_count))
+        })?;
+        Ok(Self {
+            function,
+            settle,
+            promise: None,
+            context,
+            runtime,
+            requests,
+            console,
+            watch,
+            line_count,
+        })
+    }
+
+    /// Calls the body with arguments, which are JSON.
+    pub(super) fn start(&mut self, arguments: &str) -> Result<(), ScriptError> {
+        let promise = self.context.with(|ctx| {
+            let call = || -> rquickjs::Result<_> {
+                let arguments = ctx.json_parse(arguments)?;
+                let promise =
+                    self.function.clone().restore(&ctx)?.call::<_, Promise<'_>>((arguments,))?;
+                Ok(Persistent::save(&ctx, promise))
+            };
+            call().map_err(|error| failure(&ctx, &self.watch, error, self.line_count))
+        })?;
+        self.promise = Some(promise);
+        Ok(())
+    }
+
+    /// Runs the script until it returns or waits for calls.
+    pub(super) fn advance(&mut self) -> Result<Progress, ScriptError> {
+        loop {
+            if let Some(stop) = self.watch.stop() {
+                return Err(ScriptError::Stopped(stop));
+            }
+            match self.runtime.execute_pending_job() {
+                Ok(true) => {}
+                Ok(false) => break,
+                // The promise of the body reports what matters of it.
+                Err(error) => _ = error.0.with(|ctx| ctx.catch().is_null()),
+            }
+        }
+        let Some(promise) = self.promise.clone() else { return Err(ScriptError::NeverResolves) };
+        let settled = self.context.with(|ctx| {
+            let promise = promise.restore(&ctx).ok()?;
+            if promise.state() == PromiseState::Pending {
+                return None;
+            }
+            let value = promise.result::<Value<'_>>()?;
+            let output = value.and_then(|value| output(&ctx, &value));
+            Some(output.map_err(|error| failure(&ctx, &self.watch, error, self.line_count)))
+        });
+        match settled {
+            Some(output) => {
+                let output = output??;
+                match self.watch.stop() {
+                    Some(stop) => Err(ScriptError::Stopped(stop)),
+                    None => Ok(Progress::Returned(output)),
+                }
+            }
+            None => match std::mem::take(&mut self.requests.borrow_mut().waiting) {
+                calls if calls.is_empty() => Err(ScriptError::NeverResolves),
+                calls => Ok(Progress::Waits(calls)),
+            },
+        }
+    }
+
+    /// Resolves or rejects the promise of a call.
+    pub(super) fn settle(&mut self, id: u32, result: HostResult) -> Result<(), ScriptError> {
+        self.context.with(|ctx| {
+            let settle = || -> rquickjs::Result<()> {
+                let settle = self.settle.clone().restore(&ctx)?;
+                match result {
+                    HostResult::Json(json) => settle.call((id, true, ctx.json_parse(json)?)),
+                    HostResult::Text(text) => settle.call((id, true, text)),
+                    HostResult::Error(text) => settle.call((id, false, text)),
+                }
+            };
+            settle().map_err(|error| failure(&ctx, &self.watch, error, self.line_count))
+        })
+    }
+
+    /// Returns the text that the body wrote to the console.
+    pub(super) fn console(&self) -> String {
+        self.console.borrow().text().to_owned()
+    }
+
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+}
+
+/// The reason of a stop takes precedence, because an interrupt throws nothing that tells it.
+fn failure(ctx: &Ctx<'_>, watch: &Watch, error: rquickjs::Error, line_count: usize) -> ScriptError {
+    let error = script_error(ctx, error, line_count);
+    watch.stop().map_or(error, ScriptError::Stopped)
+}
+
+/// Checks that a body does not end its function.
+///
+/// The constructor of functions accepts a body that closes its function, continues with other code,
+/// and opens another function. After a function in a list, only a comma or the end can follow;
+/// after one that is a statement, neither can. So no such body is valid in both. A declared module
+/// is parsed and does not run.
+fn parse_as_unit(ctx: &Ctx<'_>, body: &str) -> rquickjs::Result<()> {
+    for (start, end) in [("[async (args) =>", "]"), ("async function body(args)", "")] {
+        let unit = format!("{start}\n{{\n{body}\n}}{end}");
+        Module::declare(ctx.clone(), "<input>", unit)?;
+    }
+    Ok(())
+}
+
+fn pair<T>(items: Vec<T>) -> rquickjs::Result<(T, T)> {
+    let mut items = items.into_iter();
+    items.next().zip(items.next()).ok_or(rquickjs::Error::Unknown)
+}
+
+/// Returns the function by which the script makes a call. It returns the id of the call.
+fn request_function<'js>(
+    ctx: &Ctx<'js>,
+    requests: Rc<RefCell<Requests>>,
+    tools: Vec<String>,
+) -> rquickjs::Result<Function<'js>> {
+    let request = move |ctx: Ctx<'js>, name: String, arguments: Value<'js>| {
+        if !tools.contains(&name) {
+            let text = format!(
+                "`{name}` can't be called: it is not among the `tools` of this tool, which are \
+                 `{}`",
+                tools.join("`, `")
+            );
+            return Err(Exception::throw_type(&ctx, &text));
+        }
+        let arguments = match ctx.json_stringify(arguments)? {
+            Some(json) => json.to_string()?,
+            None => "{}".to_owned(),
+        };
+        if arguments.len() > MAX_CALL_BYTES {
+            let text = format!("the arguments of `{name}` have more than {MAX_CALL_BYTES} bytes");
+            return Err(Exception::throw_range(&ctx, &text));
+        }
+        let mut requests = requests.borrow_mut();
+        if requests.count == MAX_CALLS {
+            let text = format!("a run makes at most {MAX_CALLS} calls");
+            return Err(Exception::throw_range(&ctx, &text));
+        }
+        requests.count += 1;
+        let id = requests.count;
+        requests.waiting.push(HostCall { id, name, arguments });
+        Ok(id)
+    };
+    Function::new(ctx.clone(), request)
+}
+
+/// Returns the function that writes values to the console.
+fn log_function<'js>(
+    ctx: &Ctx<'js>,
+    console: Rc<RefCell<Console>>,
+) -> rquickjs::Result<Function<'js>> {
+    let log = move |ctx: Ctx<'js>, values: Vec<Value<'js>>| -> rquickjs::Result<()> {
+        let mut line = String::new();
+        for value in values {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            match text_or_json(&ctx, &value)? {
+                Output::Nothing => line.push_str("undefined"),
+                Output::Text(text) | Output::Json(text) => line.push_str(&text),
+            }
+        }
+        console.borrow_mut().add(&line);
+        Ok(())
+    };
+    Function::new(ctx.clone(), log)
+}
+
+/// Converts the value that the body returned.
+fn output<'js>(
+    ctx: &Ctx<'js>,
+    value: &Value<'js>,
+) -> rquickjs::Result<Result<Output, ScriptError>> {
+    let output = text_or_json(ctx, value)?;
+    let (Output::Text(text) | Output::Json(text)) = &output else { return Ok(Ok(output)) };
+    if text.len() > MAX_OUTPUT_BYTES {
+        return Ok(Err(ScriptError::LargeOutput(text.len())));
+    }
+    Ok(Ok(output))
+}
+
+/// Returns a string as it is, and every other value as JSON. Getters, proxies and `toJSON` of the
+/// body run within its limits.
+fn text_or_json<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> rquickjs::Result<Output> {
+    if let Some(text) = value.as_string() {
+        return text.to_string().map(Output::Text);
+    }
+    match ctx.json_stringify(value.clone())? {
+        Some(json) => json.to_string().map(Output::Json),
+        None => Ok(Output::Nothing),
+    }
+}

@@ -1,0 +1,76 @@
+//! Tools whose bodies are scripts in JavaScript.
+//!
+//! # The path of a call
+//! 1. `script_tool.rs` moves the call to a thread for blocking work.
+//! 2. `engine.rs` creates a fresh context, and parses the body separately, so that the body can't
+//!    end its function. `bootstrap.js` adds the console and `call_tool`.
+//! 3. The body runs until it returns or waits for calls of tools. The calls are dispatched as one
+//!    batch of nested calls, under the policy of the run. Then the body continues.
+//! 4. The output becomes text or JSON. An exception becomes a text with the line of the body
+//!    (`exception.rs`, `error.rs`).
+//!
+//! # Invariants
+//! - A script reaches nothing but its arguments, the console and the tools that its pieces name.
+//! - Every run ends: `watch.rs` stops running code, and a script that waits for nothing fails.
+//! - Memory, stack, output, console, and the number and size of calls are limited (`limits.rs`).
+
+mod console;
+mod engine;
+mod error;
+mod exception;
+mod limits;
+mod script_tool;
+mod watch;
+
+use std::sync::Arc;
+
+use tool_runtime::{Tool, ToolError, async_trait};
+
+use crate::backend::ToolBackend;
+use crate::pieces::{BodyKind, CheckedPieces};
+
+/// Makes tools whose bodies are scripts in JavaScript.
+///
+/// A body is that of an async function with the parameter `args`. It has the language and its
+/// built-in objects, `console`, and `call_tool(name, args)` if its pieces name tools. It has no
+/// access to files, processes, the network, or timers. Each call runs in a fresh context of
+/// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory.
+///
+/// ```
+/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, JavaScript, Pieces, ToolBackend};
+/// use tool_runtime::{Effect, ToolContext};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let body = "return args.text.split(' ').length;";
+/// let pieces = Pieces::new(BodyKind::JavaScript, "count_words", "Counts words.", body)
+///     .effect(Effect::None)
+///     .field(ArgumentField::new("text", FieldType::String))
+///     .check()?;
+/// let tool = JavaScript::new().build(&pieces).await.map_err(|error| error.to_string())?;
+/// let output = tool.call(r#"{"text": "a b c"}"#.into(), &ToolContext::default()).await;
+/// assert_eq!(output.unwrap().as_text(), "3");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct JavaScript;
+
+impl JavaScript {
+    /// Creates a backend whose scripts can compute and call tools.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+#[async_trait]
+impl ToolBackend for JavaScript {
+    fn kind(&self) -> BodyKind {
+        BodyKind::JavaScript
+    }
+
+    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
+        script_tool::script_tool(pieces).await
+    }
+}

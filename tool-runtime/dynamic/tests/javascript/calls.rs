@@ -1,0 +1,133 @@
+//! Calls of other tools, under the policy of the caller.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tool_dynamic::Pieces;
+use tool_runtime::dispatch::Batch;
+use tool_runtime::{
+    CancellationToken, Dispatcher, Registry, ToolCall, ToolContext, ToolExecution, tool, tools,
+};
+
+use super::fixture::{build, script};
+
+/// Doubles a number.
+#[tool(effect = "none")]
+async fn double(n: i64) -> i64 {
+    2 * n
+}
+
+/// Returns a text.
+#[tool(effect = "read")]
+async fn greet(name: String) -> String {
+    format!("Hello, {name}!")
+}
+
+/// Deletes everything.
+#[tool(effect = "external", permission = "ask")]
+async fn wipe() -> String {
+    "wiped".into()
+}
+
+async fn dispatcher(pieces: &[Pieces]) -> Dispatcher {
+    let registry = Registry::try_from(tools![double, greet, wipe, wait]).unwrap();
+    for pieces in pieces {
+        registry.register_all([build(pieces).await.unwrap()].into_iter().collect()).unwrap();
+    }
+    Dispatcher::new(registry)
+}
+
+async fn call(dispatcher: &Dispatcher) -> ToolExecution {
+    dispatcher.dispatch(vec![ToolCall::new("1", "script", "{}")]).await.remove(0)
+}
+
+/// Waits until the call is cancelled.
+#[tool(effect = "read")]
+async fn wait(ctx: &ToolContext) {
+    ctx.cancellation().cancelled().await;
+}
+
+#[tokio::test]
+async fn script_composes_calls() {
+    let body = "
+        const n = await call_tool('double', { n: 4 });
+        const all = await Promise.all([1, 2, 3].map(n => call_tool('double', { n })));
+        const text = await call_tool('greet', { name: 'Ada' });
+        return { n: n + 1, all, text };";
+    let pieces = script(body).tool("double").tool("greet");
+    let execution = call(&dispatcher(&[pieces]).await).await;
+    let expected = r#"{"all":[2,4,6],"n":9,"text":"Hello, Ada!"}"#;
+    assert_eq!(execution.result.text, expected);
+}
+
+#[tokio::test]
+async fn failed_calls_throw_what_the_model_would_read() {
+    for (call_text, expected) in [
+        ("call_tool('double', { n: 'four' })", "`n`: expected an integer"),
+        ("call_tool('wipe')", "`wipe` needs approval"),
+        ("call_tool('unknown')", "unknown"),
+        ("call_tool('grep')", "`grep` can't be called: it is not among the `tools` of this tool"),
+        ("call_tool(['double'])", "Error"),
+    ] {
+        let body = format!("try {{ return await {call_text}; }} catch (e) {{ return `${{e}}`; }}");
+        let pieces = script(&body).tool("double").tool("wipe").tool("unknown");
+        let execution = call(&dispatcher(&[pieces]).await).await;
+        assert!(execution.is_success(), "{call_text}: {}", execution.result.text);
+        assert!(execution.result.text.contains(expected), "{}", execution.result.text);
+    }
+}
+
+#[tokio::test]
+async fn number_of_calls_is_limited() {
+    let body = "
+        let count = 0;
+        try {
+            while (true) { await call_tool('double', { n: count }); count++; }
+        } catch (e) { return `${count} ${e.message}`; }";
+    let execution = call(&dispatcher(&[script(body).tool("double")]).await).await;
+    assert_eq!(execution.result.text, "100 a run makes at most 100 calls");
+}
+
+#[tokio::test]
+async fn tools_that_call_each_other_are_stopped() {
+    static DEPTH: AtomicU32 = AtomicU32::new(0);
+
+    /// Counts its calls.
+    #[tool(effect = "read")]
+    async fn count() -> u32 {
+        DEPTH.fetch_add(1, Ordering::Relaxed)
+    }
+
+    let body = "await call_tool('count'); return await call_tool('other');";
+    let first = script(body).tool("other").tool("count");
+    let mut second = script("return await call_tool('script');").tool("script");
+    second.name = "other".into();
+    let dispatcher = dispatcher(&[first, second]).await;
+    let execution = {
+        let registry = dispatcher.registry();
+        registry.register_all(tools![count]).unwrap();
+        call(&dispatcher).await
+    };
+    assert!(execution.is_failure());
+    assert!(DEPTH.load(Ordering::Relaxed) < 8);
+}
+
+#[tokio::test]
+async fn cancelled_call_stops_code_and_waiting() {
+    for body in ["while (true) {}", "await call_tool('wait');"] {
+        let tool = build(&script(body).tool("wait").timeout_seconds(60)).await.unwrap();
+        let registry = Registry::try_from(tools![wait]).unwrap();
+        registry.register_all([tool].into_iter().collect()).unwrap();
+        let dispatcher = Dispatcher::new(registry);
+        let token = CancellationToken::new();
+        let mut batch = Batch::from(vec![ToolCall::new("1", "script", "{}")]);
+        batch.cancellation = Some(token.clone());
+        let cancel = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            token.cancel();
+        };
+        let run = dispatcher.dispatch_on(&dispatcher.registry().snapshot(), batch);
+        let (executions, ()) = tokio::join!(run, cancel);
+        assert!(executions[0].failed_with("TOOL_CANCELLED"), "{:?}", executions[0].result);
+    }
+}

@@ -1,0 +1,142 @@
+//! Bodies that attack the program. None gets through, and none stops it.
+
+use std::time::{Duration, Instant};
+
+use super::fixture::{run, script};
+
+/// Bodies that have to fail, with a part of the text that the model receives.
+const STOPPED: &[(&str, &str, &str)] = &[
+    ("infinite loop", "while (true) {}", "time limit"),
+    ("loop that catches", "while (true) { try { while (true) {} } catch {} }", "time limit"),
+    ("loop in finally", "try { while (true) {} } finally { while (true) {} }", "time limit"),
+    ("regular expression", "return /^(a+)+$/.test('a'.repeat(40) + '!');", "time limit"),
+    ("endless microtasks", "const f = () => Promise.resolve().then(f); await f();", ""),
+    (
+        "forking microtasks",
+        "const f = () => { Promise.resolve().then(f); Promise.resolve().then(f); }; f(); await new \
+         Promise(() => {});",
+        "",
+    ),
+    (
+        "loop in a microtask",
+        "Promise.resolve().then(() => { while (true) {} }); await 0;",
+        "time limit",
+    ),
+    ("promise that never resolves", "await new Promise(() => {});", "never resolves"),
+    ("list bomb", "const a = []; while (true) a.push(new Array(1000).fill(7));", ""),
+    ("text bomb", "let s = 'x'; while (true) s += s;", ""),
+    ("long text", "return 'x'.repeat(2 ** 28);", ""),
+    ("large buffer", "return new ArrayBuffer(2 ** 30).byteLength;", ""),
+    ("large shared buffer", "return new SharedArrayBuffer(2 ** 30).byteLength;", ""),
+    ("many buffers", "const a = []; while (true) a.push(new ArrayBuffer(1e6));", ""),
+    ("large integer", "let n = 7n; while (true) n *= n;", ""),
+    ("sort bomb", "return Array.from({ length: 3e6 }, (_, i) => -i).sort().length;", ""),
+    ("deep recursion", "const f = n => f(n + 1) + 1; return f(0);", "stack"),
+    (
+        "deep recursion of a getter",
+        "const o = { get a() { return this.a; } }; return o.a;",
+        "stack",
+    ),
+    ("deep JSON", "return JSON.parse('['.repeat(1e6));", ""),
+    ("deep output", "let a = []; for (let i = 0; i < 1000; i++) a = [a]; return a;", ""),
+    ("cyclic output", "const a = {}; a.a = a; return a;", "circular"),
+    ("giant output", "return 'x'.repeat(300000);", "at most 262144"),
+    ("giant object", "return Array(100000).fill('xyz');", "at most 262144"),
+    ("getter in the output", "return { get a() { while (true) {} } };", "time limit"),
+    ("getter that throws", "return { get a() { throw new Error('got'); } };", "got"),
+    (
+        "proxy in the output",
+        "return new Proxy({}, { ownKeys() { while (true) {} } });",
+        "time limit",
+    ),
+    ("toJSON loop", "return { toJSON() { while (true) {} } };", "time limit"),
+    ("then in the output", "return { then() { while (true) {} } };", "time limit"),
+    ("hostile error", "throw { toString() { while (true) {} } };", "time limit"),
+    (
+        "hostile message",
+        "const e = new Error(''); Object.defineProperty(e, 'message', { get() { while (true) {} } \
+         }); throw e;",
+        "time limit",
+    ),
+    ("giant message", "throw new Error('x'.repeat(1e6));", ""),
+    ("lone surrogate", "return { a: '\\ud800' };", "JSON"),
+    ("blocking wait", "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e9);", ""),
+    ("import of a module", "return await import('fs');", ""),
+    ("import of a file", "return await import('/etc/passwd');", ""),
+    ("console loop", "console.log({ toJSON() { while (true) {} } });", "time limit"),
+];
+
+#[tokio::test]
+async fn hostile_bodies_are_stopped() {
+    let mut violations = Vec::new();
+    for (name, body, expected) in STOPPED {
+        let started = Instant::now();
+        let result = run(&script(body).timeout_seconds(1), "{}").await;
+        let text = match &result {
+            Ok(output) => format!("returned {}", output.as_text().len()),
+            Err(error) => error.text().to_owned(),
+        };
+        let is_slow = started.elapsed() > Duration::from_secs(30);
+        if result.is_ok() || !text.contains(expected) || text.len() > 4_000 || is_slow {
+            violations.push(format!("{name} after {:?}: {text}", started.elapsed()));
+        }
+    }
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+#[tokio::test]
+async fn body_finds_no_way_out() {
+    for name in [
+        "require",
+        "process",
+        "fetch",
+        "XMLHttpRequest",
+        "WebSocket",
+        "Worker",
+        "Deno",
+        "Bun",
+        "std",
+        "os",
+        "bjson",
+        "print",
+        "load",
+        "loadScript",
+        "scriptArgs",
+        "WebAssembly",
+        "setTimeout",
+        "call_tool",
+    ] {
+        let pieces = script(&format!("return typeof globalThis['{name}'];"));
+        assert_eq!(run(&pieces, "{}").await.unwrap().as_text(), "undefined", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn changed_built_ins_do_not_reach_the_host() {
+    let pollution = "
+        Object.prototype.then = function (f) { f('stolen'); };
+        Array.prototype.includes = () => true;
+        String.prototype.toString = () => 'wipe';
+        Map.prototype.get = Set.prototype.has = () => true;
+        JSON.stringify = () => '{\"n\": 1}';
+        Promise.prototype.then = null;
+        try { globalThis.call_tool = () => 1; } catch {}
+        try { console.log = () => 1; } catch {}
+        try { call_tool.tools = ['wipe']; } catch {}
+    ";
+    let attempt = "try { return await call_tool('wipe'); } catch (e) { return e.message; }";
+    let body = format!("{pollution} {attempt}");
+    let pieces = script(&body).tool("double").timeout_seconds(1);
+    let result = run(&pieces, "{}").await;
+    let text = result.map_or_else(|error| error.text().to_owned(), |output| output.into_text());
+    assert!(text.contains("can't be called"), "{text}");
+}
+
+#[tokio::test]
+async fn program_continues_after_every_attack() {
+    for (name, body, _) in STOPPED.iter().filter(|(name, ..)| name.contains("bomb")) {
+        run(&script(body).timeout_seconds(1), "{}").await.expect_err(name);
+        let output = run(&script("return 6 * 7;"), "{}").await.unwrap();
+        assert_eq!(output.as_text(), "42");
+    }
+}

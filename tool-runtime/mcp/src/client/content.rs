@@ -45,7 +45,30 @@ impl ResultReader {
             None | Some(Value::Null) if structured.is_some() || result.is_object() => Vec::new(),
             _ => return Err(self.invalid("its content is no list")),
         };
-        let mut parts = self.parts(blocks);
+        self.output(self.parts(blocks), structured, is_error)
+    }
+
+    /// Converts the result of `tools/call`, of which the SDK knows all blocks of content.
+    ///
+    /// # Errors
+    /// The server reports an error, or its result violates the output schema.
+    pub(super) fn read_blocks(
+        &self,
+        blocks: Vec<ContentBlock>,
+        structured: Option<Value>,
+        is_error: bool,
+    ) -> Result<ToolOutput, ToolError> {
+        let parts = self.collect(blocks, |parts, block| parts.push_known(block));
+        self.output(parts, structured, is_error)
+    }
+
+    /// Creates the output from the parts, or the structured value if there are none.
+    fn output(
+        &self,
+        mut parts: Vec<ContentPart>,
+        structured: Option<Value>,
+        is_error: bool,
+    ) -> Result<ToolOutput, ToolError> {
         if let (true, Some(value)) = (parts.is_empty(), &structured) {
             parts = self.parts(vec![json!({ "type": "text", "text": value.to_string() })]);
         }
@@ -67,13 +90,17 @@ impl ResultReader {
 
     /// Converts blocks of content, within the limits.
     pub(super) fn parts(&self, blocks: Vec<Value>) -> Vec<ContentPart> {
+        self.collect(blocks, |parts, block| parts.push_block(&block))
+    }
+
+    fn collect<B>(&self, blocks: Vec<B>, push: fn(&mut Parts<'_>, B)) -> Vec<ContentPart> {
         let mut parts = Parts::new(self);
         for (index, block) in blocks.into_iter().enumerate() {
             if index >= self.limits.parts {
                 parts.push_text("[further parts were left out]");
                 break;
             }
-            parts.push_block(block);
+            push(&mut parts, block);
         }
         parts.finish()
     }
@@ -112,27 +139,39 @@ impl<'r> Parts<'r> {
         Self { reader, parts: Vec::new(), text: String::new(), text_bytes, media_bytes }
     }
 
-    fn push_block(&mut self, block: Value) {
-        let kind = block.get("type").and_then(Value::as_str).unwrap_or("none");
-        let kind = clean_line(kind, 40);
+    fn push_block(&mut self, block: &Value) {
         match ContentBlock::deserialize(block) {
-            Ok(ContentBlock::Text(text)) => self.push_text(&text.text),
-            Ok(ContentBlock::Image(image)) => {
+            Ok(block) => self.push_known(block),
+            Err(_) => {
+                let kind = block.get("type").and_then(Value::as_str).unwrap_or("none");
+                self.push_unknown(&clean_line(kind, 40));
+            }
+        }
+    }
+
+    fn push_unknown(&mut self, kind: &str) {
+        self.push_text(&format!("[part of unknown type `{kind}` was left out]"));
+    }
+
+    fn push_known(&mut self, block: ContentBlock) {
+        match block {
+            ContentBlock::Text(text) => self.push_text(&text.text),
+            ContentBlock::Image(image) => {
                 let media_type = label(&image.mime_type);
                 self.push_media(Image { media_type, base64: image.data }.into());
             }
-            Ok(ContentBlock::Audio(audio)) => {
+            ContentBlock::Audio(audio) => {
                 self.push_media(Audio::new(label(&audio.mime_type), audio.data).into());
             }
-            Ok(ContentBlock::ResourceLink(link)) => {
+            ContentBlock::ResourceLink(link) => {
                 let mut part = ResourceLink::new(label(&link.uri), label(&link.name));
                 part.description = link.description.as_deref().map(label);
                 part.media_type = link.mime_type.as_deref().map(label);
                 part.size = link.size;
                 self.push_part(part.into());
             }
-            Ok(ContentBlock::Resource(resource)) => self.push_resource(resource.resource),
-            _ => self.push_text(&format!("[part of unknown type `{kind}` was left out]")),
+            ContentBlock::Resource(resource) => self.push_resource(resource.resource),
+            _ => self.push_unknown("other"),
         }
     }
 

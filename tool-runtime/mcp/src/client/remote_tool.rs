@@ -1,13 +1,13 @@
 //! The tool of a server as a tool of the runtime.
 
 use std::future::{Future, pending};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta as _, InputRequiredResult,
-    JsonObject, ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetMeta as _,
+    InputRequiredResult, JsonObject, ServerResult,
 };
 use rmcp::service::ServiceError;
 use serde::Deserialize as _;
@@ -58,9 +58,8 @@ impl RemoteTool {
         if let Some(task) = state.task.clone() {
             return self.follow(task, &input, &mut state, deadline).await;
         }
+        let mut params = CallToolRequestParams::new(name.clone()).with_arguments(arguments);
         loop {
-            let mut params =
-                CallToolRequestParams::new(name.clone()).with_arguments(arguments.clone());
             params.request_state = state.request_state.take();
             let responses = std::mem::take(&mut state.responses);
             params.input_responses = (!responses.is_empty()).then_some(responses);
@@ -76,6 +75,11 @@ impl RemoteTool {
             }
             if let ServerResult::CreateTaskResult(created) = result {
                 return self.follow(created.task.task_id, &input, &mut state, deadline).await;
+            }
+            if let ServerResult::CallToolResult(result) = result {
+                let CallToolResult { content, structured_content, is_error, .. } = result;
+                let is_error = is_error.unwrap_or_default();
+                return self.reader.read_blocks(content, structured_content, is_error);
             }
             let value = serde_json::to_value(result).unwrap_or_default();
             // A list of requests in which one is malformed.
@@ -149,6 +153,7 @@ impl RemoteTool {
         };
         let mut answering: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
         let mut samples = 0;
+        let mut expired = pin!(sleep_until(deadline));
         let result = loop {
             let is_idle = answering.is_none();
             let answered = async {
@@ -160,7 +165,7 @@ impl RemoteTool {
             tokio::select! {
                 biased;
                 result = request.result() => break result,
-                () = sleep_until(deadline) => break Err(RequestError::TimedOut),
+                () = &mut expired => break Err(RequestError::TimedOut),
                 () = answered => answering = None,
                 () = slot.progressed() => emit_progress(),
                 question = questions.recv(), if is_idle => {
@@ -200,7 +205,11 @@ impl Tool for RemoteTool {
         if self.link.session().is_none() {
             return Err(self.unavailable());
         }
-        let Ok(Value::Object(arguments)) = serde_json::from_str(&args.to_text()) else {
+        let arguments = match args {
+            Arguments::Text(text) => serde_json::from_str(&text).ok(),
+            Arguments::Value(value) => Some(Arc::unwrap_or_clone(value)),
+        };
+        let Some(Value::Object(arguments)) = arguments else {
             return Err(ToolError::validation("The arguments must be a JSON object."));
         };
         let limit = self.definition.timeout.unwrap_or(DEFAULT_TIMEOUT);

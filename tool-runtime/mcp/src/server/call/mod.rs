@@ -60,9 +60,13 @@ fn prepare(
         return Err(unknown("tool", &params.name));
     };
     let arguments = Value::Object(params.arguments.unwrap_or_default());
-    let binding = seal::binding(request.principal(), &params.name, &arguments);
-    let sealed: Option<Sealed> =
-        params.request_state.map(|state| shared.seals.open(&state, &binding)).transpose()?;
+    let sealed: Option<Sealed> = match params.request_state {
+        Some(state) => {
+            let binding = seal::binding(request.principal(), &params.name, &arguments);
+            Some(shared.seals.open(&state, &binding)?)
+        }
+        None => None,
+    };
     let id = match &sealed {
         Some(sealed) => sealed.call.clone(),
         None => RunId::random().to_string().into(),
@@ -73,7 +77,7 @@ fn prepare(
     };
     let run_info = run_info(&request);
     let call = ToolCall::new(id, params.name.into_owned(), arguments);
-    Ok(Invocation { dispatcher, tools, definition, call, request, run_info, resume, binding })
+    Ok(Invocation { dispatcher, tools, definition, call, request, run_info, resume })
 }
 
 /// Returns the tools that the caller may use.

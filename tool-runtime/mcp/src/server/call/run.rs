@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, ErrorCode, InputRequiredResult};
+use serde_json::Value;
 use tool_runtime::dispatch::{Batch, RunInfo};
-use tool_runtime::{Dispatcher, Snapshot, ToolCall, ToolDefinition, ToolExecution};
+use tool_runtime::{Arguments, Dispatcher, Snapshot, ToolCall, ToolDefinition, ToolExecution};
 
 use super::super::McpRequest;
 use super::super::input::InputRequests;
@@ -11,7 +12,7 @@ use super::super::outbox::{Link, delivering};
 use super::observer::CallObserver;
 use super::pending::{ANSWERED_BY, Outcome, PendingCall};
 use super::resume::Resume;
-use super::seal::{Sealed, Seals};
+use super::seal::{self, Sealed, Seals};
 use crate::content::{call_result, error_result};
 
 /// The number of times that one call may ask its client while it waits.
@@ -26,7 +27,6 @@ pub(crate) struct Invocation {
     pub(crate) request: McpRequest,
     pub(super) run_info: Option<Arc<RunInfo>>,
     pub(super) resume: Resume,
-    pub(super) binding: Vec<u8>,
 }
 
 /// The end of a call.
@@ -48,11 +48,20 @@ impl Invocation {
         match self.run(&link).await {
             Ended::InputRequired(PendingCall { questions, reason }) => {
                 let state = Sealed { call: self.call.id.clone(), reason };
-                let state = seals.seal(&state, &self.binding)?;
+                let state = seals.seal(&state, &self.binding())?;
                 input_required(&questions, state).map(Into::into)
             }
             ended => self.result(ended).map(Into::into),
         }
+    }
+
+    /// Returns what a state of this call is valid for.
+    fn binding(&self) -> Vec<u8> {
+        let arguments = match &self.call.arguments {
+            Arguments::Value(value) => Value::clone(value),
+            Arguments::Text(text) => Value::from(&**text),
+        };
+        seal::binding(self.request.principal(), &self.call.name, &arguments)
     }
 
     /// Runs the call as a task and returns its result.
@@ -169,7 +178,7 @@ pub(crate) fn input_required(
     Ok(InputRequiredResult::new(Some(requests), Some(state)))
 }
 
-type Answers = std::collections::BTreeMap<String, serde_json::Value>;
+type Answers = std::collections::BTreeMap<String, Value>;
 
 /// Asks all questions at once and returns the answers, or the text of an error.
 pub(crate) async fn ask(

@@ -3,6 +3,7 @@
 use rmcp::model::Tool;
 use tool_runtime::Fingerprint;
 
+use super::offered_features::OfferedFeatures;
 use super::pins::{DefinitionChange, PinnedDefinition};
 
 /// The tools of a server as they were last registered.
@@ -60,7 +61,7 @@ pub(super) struct Catalog {
     pub(super) tools: Vec<(usize, Tool, PinnedDefinition)>,
     pub(super) malformed: Vec<SkippedServerTool>,
     pub(super) is_truncated: bool,
-    pub(super) has_resources: bool,
+    pub(super) features: OfferedFeatures,
     /// The names and fingerprints of the registered tools, so that an equal list changes nothing.
     pub(super) registered: Option<Vec<(String, Fingerprint)>>,
     pub(super) report: ToolsReport,

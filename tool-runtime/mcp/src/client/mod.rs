@@ -17,8 +17,8 @@
 //! 6. `challenge.rs` answers challenges by the authorization of `oauth/`, and the refused request
 //!    is sent again.
 //! 7. `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
-//!    `prompts.rs` and `completion.rs`. `resource_tools.rs` gives resources to a model,
-//!    `model_tools.rs` connections.
+//!    `prompts.rs` and `completion.rs`. `feature_tools.rs` gives them to a model, if
+//!    `offered_features.rs` has them, and `model_tools.rs` gives connections.
 //!
 //! # Invariants
 //! - Nothing waits for a server without a limit: every request has a deadline, every write a
@@ -37,6 +37,7 @@ mod diff;
 mod elicitation;
 mod error;
 mod events;
+mod feature_tools;
 mod flood;
 mod guard;
 mod handler;
@@ -51,6 +52,7 @@ mod model_tools;
 mod notices;
 #[cfg(feature = "oauth")]
 mod oauth;
+mod offered_features;
 mod options;
 mod pin_file;
 mod pinning;
@@ -60,7 +62,6 @@ mod prompts;
 mod refresh;
 mod remote_tool;
 mod request_error;
-mod resource_tools;
 mod resources;
 mod roots;
 mod sampling;

@@ -35,6 +35,7 @@ pub(super) struct Options {
     pub(super) steering: Option<Steering>,
     pub(super) events: EventHook,
     pub(super) offers_resources: bool,
+    pub(super) offers_prompts: bool,
 }
 
 impl Default for Options {
@@ -56,6 +57,7 @@ impl Default for Options {
             steering: None,
             events: EventHook::default(),
             offers_resources: false,
+            offers_prompts: false,
         }
     }
 }

@@ -13,12 +13,13 @@ use super::content::ResultReader;
 use super::definition::{definition, pinned};
 use super::error::McpError;
 use super::events::McpEvent;
+use super::feature_tools::feature_tools;
 use super::link::Link;
 use super::list::{ListKind, list};
+use super::offered_features::OfferedFeatures;
 use super::pinning::check;
 use super::pins::{ChangeKind, DefinitionChange, Pins};
 use super::remote_tool::RemoteTool;
-use super::resource_tools::resource_tools;
 use super::session::Session;
 use super::text::clean_line;
 
@@ -59,8 +60,7 @@ impl Link {
                 fresh.tools.push((index, tool, pin));
             }
         }
-        fresh.has_resources =
-            self.options.offers_resources && session.info.capabilities.resources.is_some();
+        fresh.features = OfferedFeatures::new(&self.options, &session.info.capabilities);
         fresh.registered = catalog.registered.take();
         fresh.report = std::mem::take(&mut catalog.report);
         *catalog = fresh;
@@ -138,9 +138,7 @@ impl Link {
             indexes.push(*index);
             tools = tools.with(self.remote_tool(tool));
         }
-        if catalog.has_resources {
-            tools = resource_tools(self, tools);
-        }
+        let tools = feature_tools(self, catalog.features, tools);
         let tools = tools.labelled([LABEL]).always_prefixed();
         let report = registry.replace_valid_from(&self.name, tools);
         let report =

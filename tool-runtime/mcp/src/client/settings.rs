@@ -162,9 +162,26 @@ impl McpClient {
         self
     }
 
-    /// Registers tools that list and read the resources of the server, beside its own tools.
+    /// Registers tools that list and read the resources of the server, beside its own tools:
+    /// `list_resources`, which also lists templates, `read_resource`, and `complete` if the server
+    /// suggests values.
     pub fn resource_tools(mut self) -> Self {
         self.options.offers_resources = true;
+        self
+    }
+
+    /// Registers tools that list and get the prompts of the server, beside its own tools:
+    /// `list_prompts`, `get_prompt`, and `complete` if the server suggests values.
+    ///
+    /// The model receives the messages of a prompt as untrusted text, not as messages of the user.
+    ///
+    /// ```
+    /// use tool_mcp::McpClient;
+    ///
+    /// let client = McpClient::http("http://127.0.0.1:3001/mcp").resource_tools().prompt_tools();
+    /// ```
+    pub fn prompt_tools(mut self) -> Self {
+        self.options.offers_prompts = true;
         self
     }
 }

@@ -1,0 +1,256 @@
+//! Tools that give a model the resources, prompts and completions of a server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tool_runtime::{
+    Arguments, Availability, Effect, Message, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolKind, ToolOutput, Tools, async_trait,
+};
+
+use super::connection::McpConnection;
+use super::content::ResultReader;
+use super::error::McpError;
+use super::link::Link;
+use super::offered_features::OfferedFeatures;
+use super::prompts::McpPrompt;
+use super::status::McpStatus;
+use super::text::clean_line;
+
+/// The number of characters of an error that the model reads.
+const MAX_ERROR_CHARS: usize = 500;
+
+/// The number of characters of a description in a list.
+const MAX_ABOUT_CHARS: usize = 300;
+
+/// The number of characters of a URI or a name in a list.
+const MAX_NAME_CHARS: usize = 500;
+
+/// Adds the tools for the features of a server to a list.
+pub(super) fn feature_tools(
+    link: &Arc<Link>,
+    features: OfferedFeatures,
+    mut tools: Tools,
+) -> Tools {
+    let mut offered = Vec::new();
+    if features.resources {
+        offered.extend([Operation::ListResources, Operation::ReadResource]);
+    }
+    if features.prompts {
+        offered.extend([Operation::ListPrompts, Operation::GetPrompt]);
+    }
+    if features.completions {
+        offered.push(Operation::Complete);
+    }
+    for operation in offered {
+        tools = tools.with(FeatureTool::new(link, operation));
+    }
+    tools
+}
+
+#[derive(Clone, Copy)]
+enum Operation {
+    ListResources,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+    Complete,
+}
+
+impl Operation {
+    /// Returns the name of the tool, what it does with the server, and the schema of its arguments.
+    fn describe(self) -> (&'static str, &'static str, Value) {
+        let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required });
+        let text = |description: &str| json!({ "type": "string", "description": description });
+        match self {
+            Self::ListResources => (
+                "list_resources",
+                "Lists the resources, and the templates of their URIs, of",
+                object(json!({}), &[]),
+            ),
+            Self::ReadResource => (
+                "read_resource",
+                "Reads a resource of",
+                object(json!({ "uri": text("The URI of the resource.") }), &["uri"]),
+            ),
+            Self::ListPrompts => ("list_prompts", "Lists the prompts of", object(json!({}), &[])),
+            Self::GetPrompt => {
+                let arguments = json!({
+                    "type": "object",
+                    "description": "The arguments of the prompt.",
+                    "additionalProperties": { "type": "string" },
+                });
+                let properties =
+                    json!({ "name": text("The name of the prompt."), "arguments": arguments });
+                ("get_prompt", "Returns the messages of a prompt of", object(properties, &["name"]))
+            }
+            Self::Complete => {
+                let properties = json!({
+                    "of": text("The name of a prompt, or the template of a URI."),
+                    "argument": text("The name of the argument or the variable."),
+                    "value": text("The beginning of its value."),
+                });
+                let required = ["of", "argument", "value"];
+                ("complete", "Suggests values of an argument to", object(properties, &required))
+            }
+        }
+    }
+}
+
+struct FeatureTool {
+    definition: ToolDefinition,
+    operation: Operation,
+    connection: McpConnection,
+}
+
+#[derive(Deserialize)]
+struct ReadArguments {
+    uri: String,
+}
+
+#[derive(Deserialize)]
+struct PromptArguments {
+    name: String,
+    #[serde(default)]
+    arguments: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct CompletionArguments {
+    of: String,
+    argument: String,
+    value: String,
+}
+
+impl FeatureTool {
+    fn new(link: &Arc<Link>, operation: Operation) -> Self {
+        let (name, verb, parameters) = operation.describe();
+        let description = format!("{verb} the MCP server `{}`.", link.name);
+        let mut definition =
+            ToolDefinition::new(name, description, parameters).effect(Effect::Read);
+        definition.kind = ToolKind::Remote(link.name.clone());
+        definition.timeout = Some(link.options.call_timeout);
+        Self { definition, operation, connection: McpConnection { link: Arc::clone(link) } }
+    }
+
+    fn reader(&self) -> ResultReader {
+        let options = &self.connection.link.options;
+        ResultReader {
+            server: self.connection.name().to_owned(),
+            limits: options.results,
+            marks_text: options.trust.marks_text(&self.definition.name),
+            output: None,
+        }
+    }
+
+    /// Returns lines as one untrusted text.
+    fn lines(&self, lines: &[String]) -> ToolOutput {
+        let blocks = vec![json!({ "type": "text", "text": lines.join("\n") })];
+        ToolOutput::from_parts(self.reader().parts(blocks))
+    }
+
+    async fn list_resources(&self) -> Result<ToolOutput, McpError> {
+        let resources = self.connection.resources().await?;
+        let mut lines: Vec<_> = resources
+            .iter()
+            .map(|resource| {
+                let about = resource.description.as_deref().or(resource.title.as_deref());
+                line(&resource.uri, about.unwrap_or(&resource.name))
+            })
+            .collect();
+        // Many servers with resources have no templates, and say so with an error.
+        let templates = self.connection.resource_templates().await.unwrap_or_default();
+        lines.extend(templates.iter().map(|template| {
+            line(&template.uri_template, template.description.as_deref().unwrap_or(&template.name))
+        }));
+        Ok(self.lines(&lines))
+    }
+
+    async fn read_resource(&self, args: ReadArguments) -> Result<ToolOutput, McpError> {
+        let contents = self.connection.read_resource_values(args.uri).await?;
+        let block = |resource| json!({ "type": "resource", "resource": resource });
+        let blocks = contents.into_iter().map(block).collect();
+        Ok(ToolOutput::from_parts(self.reader().parts(blocks)))
+    }
+
+    async fn list_prompts(&self) -> Result<ToolOutput, McpError> {
+        let prompts = self.connection.prompts().await?;
+        Ok(self.lines(&prompts.iter().map(prompt_line).collect::<Vec<_>>()))
+    }
+
+    async fn get_prompt(&self, args: PromptArguments) -> Result<ToolOutput, McpError> {
+        let arguments = args.arguments.iter().map(|(name, value)| (&**name, &**value));
+        let messages = self.connection.prompt(args.name, arguments).await?;
+        let lines: Vec<_> = messages
+            .iter()
+            .map(|message| {
+                let role = match message {
+                    Message::Assistant { .. } => "assistant",
+                    _ => "user",
+                };
+                format!("{role}: {}", message.text())
+            })
+            .collect();
+        Ok(self.lines(&lines))
+    }
+
+    async fn complete(&self, args: CompletionArguments) -> Result<ToolOutput, McpError> {
+        let CompletionArguments { of, argument, value } = args;
+        // A template is a URI, and names of prompts have no scheme.
+        let values = if of.contains("://") {
+            self.connection.complete_resource(of, argument, value).await?
+        } else {
+            self.connection.complete_prompt(of, argument, value).await?
+        };
+        let lines = values.iter().map(|value| clean_line(value, MAX_NAME_CHARS));
+        Ok(self.lines(&lines.collect::<Vec<_>>()))
+    }
+}
+
+fn line(name: &str, about: &str) -> String {
+    format!("{}: {}", clean_line(name, MAX_NAME_CHARS), clean_line(about, MAX_ABOUT_CHARS))
+}
+
+/// Describes a prompt: `review(code, language?): Reviews code.`
+fn prompt_line(prompt: &McpPrompt) -> String {
+    let arguments = prompt.arguments.iter().map(|argument| {
+        let mark = if argument.required { "" } else { "?" };
+        format!("{}{mark}", argument.name)
+    });
+    let name = format!("{}({})", prompt.name, arguments.collect::<Vec<_>>().join(", "));
+    let about = prompt.description.as_deref().or(prompt.title.as_deref());
+    line(&name, about.unwrap_or(&prompt.name))
+}
+
+#[async_trait]
+impl Tool for FeatureTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn availability(&self) -> Availability {
+        match self.connection.status() {
+            McpStatus::Connected { .. } => Availability::Available,
+            status => {
+                let server = self.connection.name();
+                Availability::Unavailable(format!("the MCP server `{server}` is {status}"))
+            }
+        }
+    }
+
+    async fn call(&self, args: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let args = args.to_text();
+        let output = match self.operation {
+            Operation::ListResources => Box::pin(self.list_resources()).await,
+            Operation::ReadResource => {
+                Box::pin(self.read_resource(serde_json::from_str(&args)?)).await
+            }
+            Operation::ListPrompts => Box::pin(self.list_prompts()).await,
+            Operation::GetPrompt => Box::pin(self.get_prompt(serde_json::from_str(&args)?)).await,
+            Operation::Complete => Box::pin(self.complete(serde_json::from_str(&args)?)).await,
+        };
+        output.map_err(|error| ToolError::failed(clean_line(&error.to_string(), MAX_ERROR_CHARS)))
+    }
+}

@@ -1,0 +1,23 @@
+//! The features of a server that the model receives as tools.
+
+use rmcp::model::ServerCapabilities;
+
+use super::options::Options;
+
+/// The features of a server that its connection offers as tools.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OfferedFeatures {
+    pub(super) resources: bool,
+    pub(super) prompts: bool,
+    pub(super) completions: bool,
+}
+
+impl OfferedFeatures {
+    /// Returns the features that the program asked for and the server has.
+    pub(super) fn new(options: &Options, server: &ServerCapabilities) -> Self {
+        let resources = options.offers_resources && server.resources.is_some();
+        let prompts = options.offers_prompts && server.prompts.is_some();
+        let completions = (resources || prompts) && server.completions.is_some();
+        Self { resources, prompts, completions }
+    }
+}

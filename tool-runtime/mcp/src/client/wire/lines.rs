@@ -123,6 +123,11 @@ impl Skipped {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use tokio::io::ReadBuf;
+
     use super::*;
 
     async fn lines(text: &str, limit: usize) -> Vec<Line> {
@@ -154,5 +159,52 @@ mod tests {
     async fn endless_line_ends_the_stream() {
         let text = "a".repeat(1_000_000);
         assert_eq!(lines(&text, 1_000).await, []);
+    }
+
+    /// A line of a gigabyte, generated while it is read.
+    struct Gigabyte {
+        start: &'static [u8],
+        left: usize,
+    }
+
+    impl AsyncRead for Gigabyte {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let count = buffer.remaining().min(self.left);
+            let (start, rest) = self.start.split_at(self.start.len().min(count));
+            buffer.put_slice(start);
+            buffer.initialize_unfilled_to(count - start.len()).fill(b'a');
+            buffer.advance(count - start.len());
+            self.start = rest;
+            self.left -= count;
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn line_of_a_gigabyte_is_given_up_in_bounded_memory() {
+        const LIMIT: usize = 1 << 20;
+        for start in [&b""[..], b"{\"id\":7,\"result\":\""] {
+            let mut lines = BoundedLines::new(Gigabyte { start, left: 1 << 30 }, LIMIT);
+            let mut most = 0;
+            let mut found = Vec::new();
+            let error = loop {
+                match lines.next().await {
+                    Ok(line) => found.extend(line),
+                    Err(error) => break error,
+                }
+                most = most.max(lines.line.capacity());
+            };
+            assert_eq!(error.to_string(), "line never ends");
+            let expected = (!start.is_empty()).then_some(Line::TooLong(Some(RequestId::Number(7))));
+            assert_eq!(found, Vec::from_iter(expected));
+            let read = (1 << 30) - lines.reader.left;
+            assert!(read <= LIMIT * (MAX_SKIPPED_LIMITS + 1), "{read} bytes were read");
+            let capacity = most.max(lines.line.capacity()) + lines.buffer.capacity();
+            assert!(capacity <= 3 * LIMIT, "{capacity} bytes are allocated");
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `catalog` | `Catalog` | stores made tools and connections to MCP servers |
 //! | `catalog` | `Registrar` | keeps a registry in step with a catalog |
+//! | `catalog` | `DynamicTools` | tools by which a model makes tools |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
 //!
@@ -29,6 +30,8 @@ mod registrar;
 mod rust;
 #[cfg(feature = "catalog")]
 mod secrets;
+#[cfg(feature = "catalog")]
+mod tools;
 
 pub use backend::ToolBackend;
 #[cfg(feature = "catalog")]
@@ -52,3 +55,5 @@ pub use rust::{RustTools, RustToolsError};
 pub use secrets::{EnvironmentSecrets, FileSecrets, Secret, SecretError, SecretStore};
 #[cfg(feature = "keyring")]
 pub use secrets::{KeyringSecrets, keyring_core};
+#[cfg(feature = "catalog")]
+pub use tools::{DynamicTools, tools};

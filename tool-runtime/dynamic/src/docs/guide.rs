@@ -15,3 +15,7 @@ pages! {
     "javascript": scripts;
     "rust": rust_tools;
 }
+
+#[cfg(all(feature = "catalog", feature = "javascript"))]
+#[doc = include_str!("dynamic_tools.md")]
+pub mod dynamic_tools {}

@@ -13,7 +13,9 @@ use super::error::RegistrarError;
 use super::registration::unregister;
 use super::shared::Shared;
 use super::status::{EntryState, EntryStatus};
+use crate::backend::ToolBackend;
 use crate::catalog::{Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind};
+use crate::pieces::BodyKind;
 
 /// Keeps the tools of a registry in step with a [`Catalog`].
 ///
@@ -340,8 +342,13 @@ impl Registrar {
         self.shared.registry().map(drop).ok_or(RegistrarError::Stopped)
     }
 
+    /// Returns the backend that builds tools in a language.
+    pub(crate) fn backend(&self, kind: BodyKind) -> Option<Arc<dyn ToolBackend>> {
+        self.shared.options.backends.get(&kind).cloned()
+    }
+
     /// Refuses what could never take effect.
-    fn check(&self, name: &str, content: &EntryContent) -> Result<(), RegistrarError> {
+    pub(crate) fn check(&self, name: &str, content: &EntryContent) -> Result<(), RegistrarError> {
         let registry = self.shared.registry().ok_or(RegistrarError::Stopped)?;
         if let EntryContent::Tool(pieces) = content
             && !self.shared.options.backends.contains_key(&pieces.kind)

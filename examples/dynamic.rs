@@ -1,0 +1,106 @@
+//! Tools that are made at run time, and kept in a file.
+//!
+//! Run it with `cargo run --example dynamic --features dynamic -- --catalog FILE --call NAME JSON
+//! --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`, `tool_source`,
+//! `tool_test`, or a tool that was made before. It needs no key, and prints the execution of the
+//! call as one JSON object.
+//!
+//! | option | meaning |
+//! |---|---|
+//! | `--catalog FILE` | keeps the tools in this file |
+//! | `--call NAME JSON` | runs this call |
+//! | `--yes` | approves all calls; otherwise the terminal shows the source and asks |
+
+use std::error::Error;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tool_dynamic::catalog::SqliteCatalog;
+use tool_dynamic::{Catalog, DynamicTools, JavaScript, Registrar};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::store::Sqlite;
+use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
+
+const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [--yes]";
+
+/// The time for the tools of the file to be built.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
+    let registry = Registry::new();
+    let catalog = Catalog::new(SqliteCatalog::open(&Sqlite::open(&options.catalog).await?).await?);
+    let registrar = Registrar::builder(catalog).backend(JavaScript::new()).start(&registry).await?;
+    for status in registrar.settled(START_LIMIT).await {
+        eprintln!("{}: {}", status.id, status.state);
+    }
+    let tools = DynamicTools::new(registrar.clone());
+    registry.register_all(tools![..tools.clone()])?;
+    let approver = Terminal { approves_all: options.approves_all };
+    let policy = Policy::new().approver(approver).previewer(tools);
+    let dispatcher = Dispatcher::new(registry).policy(policy);
+    let call = ToolCall::new("call_1", options.name, options.arguments);
+    for execution in dispatcher.dispatch(vec![call]).await {
+        println!("{}", serde_json::to_string(&execution)?);
+    }
+    registrar.stop().await;
+    Ok(())
+}
+
+/// The arguments of the program.
+#[derive(Default)]
+struct Options {
+    catalog: String,
+    name: String,
+    arguments: String,
+    approves_all: bool,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
+        let mut options = Self::default();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--catalog" => options.catalog = arguments.next()?,
+                "--call" => {
+                    (options.name, options.arguments) = (arguments.next()?, arguments.next()?);
+                }
+                "--yes" => options.approves_all = true,
+                _ => return None,
+            }
+        }
+        (!options.catalog.is_empty() && !options.name.is_empty()).then_some(options)
+    }
+}
+
+/// Asks the person at the terminal, if there is one.
+struct Terminal {
+    approves_all: bool,
+}
+
+#[async_trait]
+impl Approver for Terminal {
+    async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
+        if self.approves_all {
+            return Approval::Once;
+        }
+        let arguments = request.redacted_arguments_json();
+        let question = request.preview.clone().unwrap_or(arguments);
+        eprint!("{}\n{question}\n", request.tool.name);
+        if !io::stdin().is_terminal() {
+            return Approval::Deny("there is no terminal to ask; `--yes` approves".into());
+        }
+        eprint!("[y/n] ");
+        let answer = spawn_blocking(|| io::stdin().lines().next()).await;
+        match answer {
+            Ok(Some(Ok(answer))) if answer.trim() == "y" => Approval::Once,
+            _ => Approval::Deny("the terminal answered no".into()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        "terminal"
+    }
+}

@@ -1,0 +1,328 @@
+//! The tools by which a model makes tools.
+//!
+//! 1. The pieces are checked, first by themselves, then by the backend of their kind.
+//! 2. The backend builds the tool, and its examples run (`examples.rs`).
+//! 3. The [`Registrar`] stores the pieces and registers the tool.
+//!
+//! `preview.rs` shows an approver the definition and the source.
+//!
+//! # Invariants
+//! - A tool is registered only if its pieces are valid, it was built, and its examples passed.
+//! - No tool changes, removes or replaces a tool that was not made at run time.
+
+mod examples;
+mod preview;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+use tool_runtime::{Availability, Fingerprint, ToolContext, ToolError, ToolErrorKind, tool};
+
+use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
+use crate::pieces::{CheckedPieces, ExampleCall, PieceErrors, Pieces};
+use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
+use examples::{ExampleResult, call_examples, check_examples};
+
+/// The characters of a description in the list of tools.
+const MAX_LISTED_CHARS: usize = 200;
+
+/// Tools by which a model makes tools at run time.
+///
+/// | tool | what it does |
+/// |---|---|
+/// | `new_tool` | makes a tool from its [`Pieces`], or a new version of one |
+/// | `unregister_tool` | removes a tool with all of its versions |
+/// | `tool_rollback` | returns to an earlier version of a tool |
+/// | `tool_list` | lists the tools that were made |
+/// | `tool_source` | returns the pieces of a version |
+/// | `tool_test` | calls a tool with its examples, or with others |
+///
+/// The first three ask for an approval, unless the policy
+/// [allows](tool_runtime::dispatch::Permissions::tool) them. An approval is bound to the pieces.
+/// Add a clone to [`Policy::previewer`](tool_runtime::Policy::previewer): it shows the definition
+/// and the source to the approver. No tool that was not made at run time can be touched.
+///
+/// ```
+/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_dynamic::{Catalog, DynamicTools, Registrar};
+/// use tool_runtime::dispatch::Permissions;
+/// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::new();
+/// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new())).start(&registry).await?;
+/// registry.register_all(tools![..DynamicTools::new(registrar)])?;
+/// let allowed = Permissions::default().tool("new_tool", Permission::Allow);
+/// let dispatcher = Dispatcher::new(registry).policy(Policy::new().permissions(allowed));
+///
+/// let pieces = r#"{"name": "Sum", "description": "", "kind": "rust", "body": "Ok(())"}"#;
+/// let call = ToolCall::new("1", "new_tool", pieces);
+/// let text = &dispatcher.dispatch(vec![call]).await[0].result.text;
+/// assert!(text.contains("`name`: expected") && text.contains("`description`: expected"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct DynamicTools {
+    registrar: Registrar,
+    granted: BTreeSet<String>,
+}
+
+/// Returns the tools by which a model changes the tools of a registrar.
+///
+/// ```
+/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_dynamic::{Catalog, Registrar};
+/// use tool_runtime::{Registry, tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+/// let registry = Registry::new();
+/// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new())).start(&registry).await?;
+/// assert_eq!(tools![..tool_dynamic::tools(&registrar)].into_iter().count(), 6);
+/// # Ok(())
+/// # }
+/// ```
+pub fn tools(registrar: &Registrar) -> DynamicTools {
+    DynamicTools::new(registrar.clone())
+}
+
+/// A tool in the list of made tools.
+#[derive(Debug, Serialize)]
+struct ListedTool {
+    name: String,
+    version: u64,
+    state: String,
+    kind: String,
+    description: String,
+}
+
+/// A version of a tool with its source.
+#[derive(Debug, Serialize)]
+struct ToolSource {
+    version: u64,
+    versions: Vec<u64>,
+    fingerprint: Option<Fingerprint>,
+    pieces: Pieces,
+}
+
+impl DynamicTools {
+    /// Creates the tools by which a model changes the tools of a registrar.
+    pub fn new(registrar: Registrar) -> Self {
+        Self { registrar, granted: BTreeSet::new() }
+    }
+
+    /// Allows made tools to declare a capability, such as `network`. Default: none.
+    ///
+    /// The policy has to grant it as well, before such a tool can be called. The examples of
+    /// `new_tool` run with it.
+    #[must_use]
+    pub fn grant(mut self, capability: impl Into<String>) -> Self {
+        self.granted.insert(capability.into());
+        self
+    }
+
+    /// Checks and builds a tool, and runs its examples.
+    async fn make(&self, pieces: &Pieces, ctx: &ToolContext) -> Result<CheckedPieces, ToolError> {
+        let pieces = pieces.check().map_err(|errors| errors.to_tool_error())?;
+        let content = EntryContent::from(pieces.pieces().clone());
+        self.registrar.check(pieces.name(), &content).map_err(|error| model_error(&error))?;
+        let Some(backend) = self.registrar.backend(pieces.kind()) else {
+            return Err(ToolError::validation("There is no backend for bodies of this kind."));
+        };
+        if let Availability::Unavailable(reason) = backend.availability() {
+            let text = format!("No tool in {} can be made now: {reason}", pieces.kind());
+            return Err(ToolError::new(ToolErrorKind::Unavailable, text));
+        }
+        let mut errors = backend.check(&pieces);
+        if errors.is_empty() {
+            let granted: Vec<_> = self.granted.iter().map(String::as_str).collect();
+            errors = pieces.unsupported_capabilities(&granted);
+        }
+        if !errors.is_empty() {
+            return Err(PieceErrors::from(errors).to_tool_error());
+        }
+        let tool = backend.build(&pieces).await?;
+        check_examples(tool.as_ref(), &pieces, ctx).await?;
+        Ok(pieces)
+    }
+
+    /// Returns a made tool.
+    async fn entry(&self, name: &str) -> Result<CatalogEntry, ToolError> {
+        let id = EntryId::tool(name);
+        let entry = self.registrar.catalog().entry(&id).await;
+        let entry = entry.map_err(|error| model_error(&error.into()))?;
+        entry.ok_or_else(|| model_error(&CatalogError::NotFound { id }.into()))
+    }
+}
+
+#[tool]
+impl DynamicTools {
+    /// Makes a tool from its pieces, runs its examples, and registers it. You can call the tool
+    /// from your next turn on. To change a tool that you made, send all of its pieces again.
+    #[tool(effect = "write", permission = "ask")]
+    async fn new_tool(&self, pieces: Pieces, ctx: &ToolContext) -> Result<String, ToolError> {
+        let pieces = self.make(&pieces, ctx).await?;
+        let (name, content) = (pieces.name(), pieces.pieces().clone());
+        let entry = self.registrar.catalog().entry(&EntryId::tool(name)).await;
+        let is_new = entry.map_err(|error| model_error(&error.into()))?.is_none();
+        let status = match is_new {
+            true => self.registrar.create(name, content).await,
+            false => self.registrar.replace(name, content).await,
+        };
+        report(status)
+    }
+
+    /// Removes a tool that was made by `new_tool`, with all of its versions.
+    #[tool(effect = "write", permission = "ask")]
+    async fn unregister_tool(&self, name: String) -> Result<String, ToolError> {
+        let removed = self.registrar.remove(&EntryId::tool(&name)).await;
+        removed.map_err(|error| model_error(&error))?;
+        Ok(format!("`{name}` was removed."))
+    }
+
+    /// Returns to an earlier version of a tool that was made by `new_tool`.
+    #[tool(effect = "write", permission = "ask")]
+    async fn tool_rollback(
+        &self,
+        name: String,
+        /// The number of the version.
+        version: u64,
+        /// The fingerprint of the version, as `tool_source` returns it.
+        fingerprint: String,
+    ) -> Result<String, ToolError> {
+        let entry = self.entry(&name).await?;
+        let source = source(&entry, Some(version))?;
+        let expected = source.fingerprint.map(|fingerprint| fingerprint.to_string());
+        if expected.as_deref() != Some(&fingerprint) {
+            let text = "`fingerprint` is not that of this version: read it with `tool_source`.";
+            return Err(ToolError::validation(text));
+        }
+        report(self.registrar.roll_back(entry.id(), version).await)
+    }
+
+    /// Lists the tools that were made by `new_tool`.
+    #[tool(effect = "read")]
+    async fn tool_list(&self) -> Result<Vec<ListedTool>, ToolError> {
+        let contents = self.registrar.catalog().contents().await;
+        let contents = contents.map_err(|error| model_error(&error.into()))?;
+        let entries = contents.entries.iter().filter(|it| it.id().kind() == EntryKind::Tool);
+        Ok(entries.filter_map(|entry| self.listed(entry)).collect())
+    }
+
+    /// Returns the pieces of a tool that was made by `new_tool`, with its body.
+    #[tool(effect = "read")]
+    async fn tool_source(
+        &self,
+        name: String,
+        /// The number of an earlier version.
+        version: Option<u64>,
+    ) -> Result<ToolSource, ToolError> {
+        source(&self.entry(&name).await?, version)
+    }
+
+    /// Calls a tool that was made by `new_tool` with its examples, or with others, and compares
+    /// the outputs.
+    #[tool(effect = "external")]
+    async fn tool_test(
+        &self,
+        name: String,
+        /// Calls to make instead of the examples of the tool.
+        examples: Option<Vec<ExampleCall>>,
+        ctx: &ToolContext,
+    ) -> Result<Vec<ExampleResult>, ToolError> {
+        let entry = self.entry(&name).await?;
+        let status = self.registrar.status(entry.id());
+        let called = status.and_then(|status| status.tools.into_iter().next());
+        let Some(called) = called else {
+            let text = format!("`{name}` is not registered now. See `tool_list`.");
+            return Err(ToolError::new(ToolErrorKind::Unavailable, text));
+        };
+        let examples = match examples {
+            Some(examples) => examples,
+            None => source(&entry, None)?.pieces.examples,
+        };
+        Ok(call_examples(&called, &examples, ctx).await)
+    }
+}
+
+impl DynamicTools {
+    fn listed(&self, entry: &CatalogEntry) -> Option<ListedTool> {
+        let EntryContent::Tool(pieces) = &entry.current().content else { return None };
+        let status = self.registrar.status(entry.id());
+        Some(ListedTool {
+            name: pieces.name.clone(),
+            version: entry.current().number,
+            state: status.map_or_else(|| "not applied".into(), |status| status.state.to_string()),
+            kind: pieces.kind.to_string(),
+            description: pieces.description.chars().take(MAX_LISTED_CHARS).collect(),
+        })
+    }
+}
+
+/// Returns a version of a tool, by default the current one.
+fn source(entry: &CatalogEntry, version: Option<u64>) -> Result<ToolSource, ToolError> {
+    let versions: Vec<_> = entry.versions().map(|version| version.number).collect();
+    let number = version.unwrap_or(entry.current().number);
+    let found = entry.versions().find(|version| version.number == number);
+    match found {
+        Some(EntryVersion { content: EntryContent::Tool(pieces), .. }) => Ok(ToolSource {
+            version: number,
+            versions,
+            fingerprint: pieces.check().ok().map(|pieces| pieces.fingerprint()),
+            pieces: Pieces::clone(pieces),
+        }),
+        _ => {
+            let text = format!("There is no version {number}, only {versions:?}.");
+            Err(ToolError::validation(text))
+        }
+    }
+}
+
+/// Describes a change to the model.
+fn report(status: Result<EntryStatus, RegistrarError>) -> Result<String, ToolError> {
+    let status = status.map_err(|error| model_error(&error))?;
+    let name = status.id.name();
+    let version = status.version;
+    match status.state {
+        EntryState::Unavailable { reason } => {
+            let text =
+                format!("`{name}` was stored as version {version}, but it can't run: {reason}");
+            Err(ToolError::new(ToolErrorKind::Unavailable, text))
+        }
+        _ => {
+            let called = status.tools.first().map_or(name, String::as_str);
+            Ok(format!(
+                "Version {version} is registered. Call it as `{called}` from your next turn on."
+            ))
+        }
+    }
+}
+
+/// Returns an error for the model that asked for a change.
+fn model_error(error: &RegistrarError) -> ToolError {
+    match error {
+        RegistrarError::Catalog(CatalogError::NotFound { id }) => {
+            let name = id.name();
+            ToolError::validation(format!(
+                "No tool `{name}` was made by `new_tool`: see `tool_list`."
+            ))
+        }
+        RegistrarError::NameTaken { id } => {
+            let name = id.name();
+            ToolError::validation(format!(
+                "The program has a tool or provider `{name}`, which can't be changed: use another \
+                 `name`."
+            ))
+        }
+        other => ToolError::failed(format!("The catalog was not changed: {other}.")),
+    }
+}
+
+impl fmt::Debug for DynamicTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicTools").field("granted", &self.granted).finish_non_exhaustive()
+    }
+}

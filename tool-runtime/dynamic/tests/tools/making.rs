@@ -1,0 +1,88 @@
+//! From pieces to a tool that can be called.
+
+use serde_json::json;
+
+use super::fixture::{Fixture, pieces};
+
+#[tokio::test]
+async fn made_tool_is_called_like_any_other() {
+    let fixture = Fixture::new().await;
+    let mut sum = pieces("sum", "return args.numbers.reduce((a, b) => a + b, 0);");
+    sum["fields"] = json!([{ "name": "numbers", "type": "list", "items": { "type": "integer" } }]);
+    sum["examples"] = json!([{ "arguments": { "numbers": [1, 2] }, "output": 3 }]);
+    let text = fixture.text("new_tool", sum).await;
+    assert_eq!(text, "Version 1 is registered. Call it as `sum` from your next turn on.");
+    assert_eq!(fixture.text("sum", json!({ "numbers": [2, 3, 4] })).await, "9");
+    // Its arguments are repaired and validated.
+    assert_eq!(fixture.text("sum", json!({ "numbers": ["2"] })).await, "2");
+    let refused = fixture.call("sum", json!({ "numbers": "many" })).await;
+    assert!(refused.failed_with("TOOL_INVALID_ARGUMENTS"));
+
+    let listed = fixture.text("tool_list", json!({})).await;
+    assert!(listed.contains(r#""name":"sum","state":"registered","version":1"#), "{listed}");
+    fixture.text("unregister_tool", json!({ "name": "sum" })).await;
+    assert!(fixture.call("sum", json!({ "numbers": [] })).await.failed_with("TOOL_NOT_FOUND"));
+    assert_eq!(fixture.text("tool_list", json!({})).await, "[]");
+}
+
+#[tokio::test]
+async fn wrong_pieces_are_reported_at_once() {
+    let fixture = Fixture::new().await;
+    let mut wrong = pieces("Sum", "return 1;");
+    wrong["fields"] = json!([{ "name": "a-b", "type": "list" }]);
+    wrong["capabilities"] = json!(["network"]);
+    let execution = fixture.call("new_tool", wrong.clone()).await;
+    assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"));
+    for path in ["`name`", "`fields[0].name`", "`fields[0].items`"] {
+        assert!(execution.result.text.contains(path), "{}", execution.result.text);
+    }
+    // The backend is asked when the pieces are valid by themselves.
+    wrong["name"] = "sum".into();
+    wrong["fields"] = json!([]);
+    let execution = fixture.call("new_tool", wrong).await;
+    assert!(execution.result.text.contains("`capabilities[0]`"), "{}", execution.result.text);
+    wrong = pieces("sum", "return 1 +;");
+    let execution = fixture.call("new_tool", wrong).await;
+    assert!(execution.result.text.contains("at line 1: `return 1 +;`"));
+    wrong = pieces("sum", "return 1;");
+    wrong["kind"] = "rust".into();
+    let execution = fixture.call("new_tool", wrong).await;
+    assert!(execution.is_failure() && fixture.names().is_empty());
+}
+
+#[tokio::test]
+async fn tool_whose_examples_fail_is_not_registered() {
+    let fixture = Fixture::new().await;
+    for (body, output, expected) in [
+        ("return args.n + 1;", json!(4), "- `examples[0]`: expected 4, got 3"),
+        ("return args.n.x.y;", json!(4), "TypeError"),
+        ("while (true) {}", json!(4), "time limit"),
+        ("return await call_tool('double', args);", json!(4), "not defined"),
+    ] {
+        let mut wrong = pieces("next", body);
+        wrong["fields"] = json!([{ "name": "n", "type": "integer" }]);
+        wrong["examples"] = json!([{ "arguments": { "n": 2 }, "output": output }]);
+        wrong["timeout_seconds"] = json!(1);
+        let execution = fixture.call("new_tool", wrong).await;
+        assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"), "{body}");
+        assert!(execution.result.text.contains(expected), "{}", execution.result.text);
+        assert!(fixture.names().is_empty());
+        assert_eq!(fixture.text("tool_list", json!({})).await, "[]");
+    }
+}
+
+#[tokio::test]
+async fn examples_call_other_tools() {
+    let fixture = Fixture::new().await;
+    let mut twice = pieces("twice", "return await call_tool('double', args);");
+    twice["fields"] = json!([{ "name": "n", "type": "integer" }]);
+    twice["tools"] = json!(["double"]);
+    twice["examples"] = json!([{ "arguments": { "n": 2 }, "output": 4 }]);
+    fixture.text("new_tool", twice).await;
+    let report = fixture.text("tool_test", json!({ "name": "twice" })).await;
+    assert!(report.contains(r#""passed":true"#), "{report}");
+    let examples = json!([{ "arguments": { "n": 2 }, "output": 5 }, { "arguments": {} }]);
+    let report = fixture.text("tool_test", json!({ "name": "twice", "examples": examples })).await;
+    assert_eq!(report.matches(r#""passed":false"#).count(), 2, "{report}");
+    assert!(report.contains("`n`"), "{report}");
+}

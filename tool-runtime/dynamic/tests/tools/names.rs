@@ -1,0 +1,59 @@
+//! Tools that were not made at run time can't be touched.
+
+use serde_json::json;
+
+use super::fixture::{Fixture, pieces};
+
+#[tokio::test]
+async fn name_of_a_built_in_tool_is_refused() {
+    let fixture = Fixture::new().await;
+    for name in ["double", "new_tool", "tool_list"] {
+        let execution = fixture.make(name, "return 1;").await;
+        assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"), "{name}");
+        assert!(execution.result.text.contains("which can't be changed"), "{name}");
+    }
+    assert!(fixture.names().is_empty());
+    assert_eq!(fixture.text("double", json!({ "n": 2 })).await, "4");
+}
+
+#[tokio::test]
+async fn built_in_tools_are_not_found() {
+    let fixture = Fixture::new().await;
+    for (tool, arguments) in [
+        ("unregister_tool", json!({ "name": "double" })),
+        ("unregister_tool", json!({ "name": "new_tool" })),
+        ("tool_source", json!({ "name": "double" })),
+        ("tool_test", json!({ "name": "double", "examples": [{ "arguments": { "n": 1 } }] })),
+        ("tool_rollback", json!({ "name": "double", "version": 1, "fingerprint": "" })),
+    ] {
+        let execution = fixture.call(tool, arguments).await;
+        let text = "No tool `double` was made by `new_tool`: see `tool_list`.";
+        let expected = execution.result.text.replace("`new_tool` was", "`double` was");
+        assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"), "{tool}");
+        assert!(expected == text || expected.contains("was made by"), "{expected}");
+    }
+    assert_eq!(fixture.text("double", json!({ "n": 2 })).await, "4");
+}
+
+#[tokio::test]
+async fn made_tool_can_not_call_the_tools_that_make_tools_unasked() {
+    use super::fixture::allowed;
+    use tool_dynamic::catalog::MemoryCatalog;
+    use tool_runtime::Policy;
+
+    let policy = Policy::new();
+    let store = std::sync::Arc::new(MemoryCatalog::new());
+    // Made with permission, by another program on the same catalog.
+    let maker = Fixture::on(std::sync::Arc::clone(&store), allowed()).await;
+    let body = "return await call_tool('new_tool', args.pieces).catch(e => e.message);";
+    let mut spawner = pieces("spawner", body);
+    spawner["tools"] = json!(["new_tool"]);
+    spawner["fields"] = json!([{ "name": "pieces", "type": "map", "items": { "type": "string" } }]);
+    maker.text("new_tool", spawner).await;
+    let fixture = Fixture::on(store, policy).await;
+    fixture.registrar.settled(std::time::Duration::from_secs(10)).await;
+    let child = pieces("child", "return 1;");
+    let text = fixture.text("spawner", json!({ "pieces": child })).await;
+    assert!(text.contains("was not approved"), "{text}");
+    assert_eq!(fixture.names(), ["spawner"]);
+}

@@ -32,7 +32,7 @@ pub(super) async fn check_examples(
     let mut failures = Vec::new();
     for (index, example) in pieces.examples().iter().enumerate() {
         let arguments = Value::from(example.arguments.clone()).to_string();
-        let call = tool.call(Arguments::Text(arguments), ctx);
+        let call = tool.call(Arguments::from(arguments), ctx);
         let result = match tokio::time::timeout(pieces.timeout(), call).await {
             Ok(result) => result.map(|output| output.as_text().to_owned()),
             Err(_) => Err(ToolError::failed("It ran longer than its time limit.")),

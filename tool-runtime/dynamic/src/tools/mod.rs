@@ -168,9 +168,10 @@ impl DynamicTools {
         let (name, content) = (pieces.name(), pieces.pieces().clone());
         let entry = self.registrar.catalog().entry(&EntryId::tool(name)).await;
         let is_new = entry.map_err(|error| model_error(&error.into()))?.is_none();
-        let status = match is_new {
-            true => self.registrar.create(name, content).await,
-            false => self.registrar.replace(name, content).await,
+        let status = if is_new {
+            self.registrar.create(name, content).await
+        } else {
+            self.registrar.replace(name, content).await
         };
         report(status)
     }
@@ -265,7 +266,7 @@ impl DynamicTools {
 /// Returns a version of a tool, by default the current one.
 fn source(entry: &CatalogEntry, version: Option<u64>) -> Result<ToolSource, ToolError> {
     let versions: Vec<_> = entry.versions().map(|version| version.number).collect();
-    let number = version.unwrap_or(entry.current().number);
+    let number = version.unwrap_or_else(|| entry.current().number);
     let found = entry.versions().find(|version| version.number == number);
     match found {
         Some(EntryVersion { content: EntryContent::Tool(pieces), .. }) => Ok(ToolSource {

@@ -10,11 +10,11 @@ async fn made_tool_is_callable_in_the_next_turn() {
     let made = pieces("answer", "return 6 * 7;").to_string();
     let model = ScriptedModel::new([
         ChatReply::default().call("answer", "{}"),
-        ChatReply::default().call("new_tool", &made),
+        ChatReply::default().call("new_tool", made.as_str()),
         ChatReply::default().call("answer", "{}"),
         ChatReply::text("It is 42."),
     ]);
-    let agent = Agent::new(model.clone(), fixture.registry.clone()).policy(allowed());
+    let agent = Agent::new(model, fixture.registry.clone()).policy(allowed());
     let answer = agent.run("What is the answer?").await.unwrap();
     let results: Vec<_> = answer
         .transcript

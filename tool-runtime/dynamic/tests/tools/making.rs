@@ -19,7 +19,12 @@ async fn made_tool_is_called_like_any_other() {
     assert!(refused.failed_with("TOOL_INVALID_ARGUMENTS"));
 
     let listed = fixture.text("tool_list", json!({})).await;
-    assert!(listed.contains(r#""name":"sum","state":"registered","version":1"#), "{listed}");
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let expected = json!({
+        "name": "sum", "version": 1, "state": "registered", "kind": "javascript",
+        "description": "Does something.",
+    });
+    assert_eq!(listed, json!([expected]));
     fixture.text("unregister_tool", json!({ "name": "sum" })).await;
     assert!(fixture.call("sum", json!({ "numbers": [] })).await.failed_with("TOOL_NOT_FOUND"));
     assert_eq!(fixture.text("tool_list", json!({})).await, "[]");

@@ -54,6 +54,6 @@ async fn made_tool_can_not_call_the_tools_that_make_tools_unasked() {
     fixture.registrar.settled(std::time::Duration::from_secs(10)).await;
     let child = pieces("child", "return 1;");
     let text = fixture.text("spawner", json!({ "pieces": child })).await;
-    assert!(text.contains("was not approved"), "{text}");
+    assert!(text.contains("needs approval"), "{text}");
     assert_eq!(fixture.names(), ["spawner"]);
 }

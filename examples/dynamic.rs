@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tool_dynamic::catalog::SqliteCatalog;
-use tool_dynamic::{Catalog, DynamicTools, JavaScript, Registrar};
+use tool_dynamic::{Catalog, DynamicTools, JavaScript, Registrar, RustTools};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
@@ -27,12 +27,18 @@ const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [--yes]";
 /// The time for the tools of the file to be built.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// The time for one tool: the first one in Rust takes minutes, further ones take seconds.
+const BUILD_LIMIT: Duration = Duration::from_secs(900);
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
     let registry = Registry::new();
     let catalog = Catalog::new(SqliteCatalog::open(&Sqlite::open(&options.catalog).await?).await?);
-    let registrar = Registrar::builder(catalog).backend(JavaScript::new()).start(&registry).await?;
+    // The programs of tools in Rust, which are compiled again if the folder is deleted.
+    let rust = RustTools::new(format!("{}.rust", options.catalog));
+    let builder = Registrar::builder(catalog).backend(JavaScript::new()).backend(rust);
+    let registrar = builder.attempt_timeout(BUILD_LIMIT).start(&registry).await?;
     for status in registrar.settled(START_LIMIT).await {
         eprintln!("{}: {}", status.id, status.state);
     }

@@ -58,6 +58,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("", "PostgresTables", "needs a server"),
     ("", "RustTools", "compiles for minutes"),
     ("", "providers.md", "needs a network"),
+    ("", "rust_tools.md", "compiles for minutes"),
     ("Cassette", "record", "needs a network"),
     ("Client", "from_env", "needs a key and a network"),
     ("McpClient", "connect", "needs a server"),

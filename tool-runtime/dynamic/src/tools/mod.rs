@@ -236,8 +236,8 @@ impl DynamicTools {
     ) -> Result<Vec<ExampleResult>, ToolError> {
         let entry = self.entry(&name).await?;
         let status = self.registrar.status(entry.id());
-        let called = status.and_then(|status| status.tools.into_iter().next());
-        let Some(called) = called else {
+        let registered = status.and_then(|status| status.tools.into_iter().next());
+        let Some(tool_name) = registered else {
             let text = format!("`{name}` is not registered now. See `tool_list`.");
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         };
@@ -245,7 +245,7 @@ impl DynamicTools {
             Some(examples) => examples,
             None => source(&entry, None)?.pieces.examples,
         };
-        Ok(call_examples(&called, &examples, ctx).await)
+        Ok(call_examples(&tool_name, &examples, ctx).await)
     }
 }
 
@@ -294,9 +294,9 @@ fn report(status: Result<EntryStatus, RegistrarError>) -> Result<String, ToolErr
             Err(ToolError::new(ToolErrorKind::Unavailable, text))
         }
         _ => {
-            let called = status.tools.first().map_or(name, String::as_str);
+            let tool_name = status.tools.first().map_or(name, String::as_str);
             Ok(format!(
-                "Version {version} is registered. Call it as `{called}` from your next turn on."
+                "Version {version} is registered. Call it as `{tool_name}` from your next turn on."
             ))
         }
     }

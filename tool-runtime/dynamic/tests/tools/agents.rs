@@ -7,10 +7,10 @@ use super::fixture::{Fixture, allowed, pieces};
 #[tokio::test]
 async fn made_tool_is_callable_in_the_next_turn() {
     let fixture = Fixture::new().await;
-    let made = pieces("answer", "return 6 * 7;").to_string();
+    let new_pieces = pieces("answer", "return 6 * 7;").to_string();
     let model = ScriptedModel::new([
         ChatReply::default().call("answer", "{}"),
-        ChatReply::default().call("new_tool", made.as_str()),
+        ChatReply::default().call("new_tool", new_pieces.as_str()),
         ChatReply::default().call("answer", "{}"),
         ChatReply::text("It is 42."),
     ]);

@@ -1,4 +1,4 @@
-//! What an approver sees, and what its approval is bound to.
+//! Previews for approvers, and what their approvals are bound to.
 
 use std::sync::{Arc, Mutex};
 

@@ -235,6 +235,28 @@ def check_pending_run(page, path, pictures):
     has_no_side_effects(page, "a run that waits")
 
 
+def check_diffs(page, path, pictures):
+    page.sized(1400, 900)
+    page.open(path)
+    diffs = """[...document.querySelectorAll('.detail h2')].filter((title) => title.textContent.startsWith('Diff'))
+        .map((title) => title.nextElementSibling.innerText)"""
+    holds(page.value(diffs) == [], "a diff is shown before its row is opened")
+    rows = "[...document.querySelectorAll('.row')].filter((row) => row.querySelector('b').textContent == 'file_edit')"
+    for row, paths in enumerate([["src/total.rs"], ["src/total.rs", "src/lib.rs"]]):
+        page.value(f"{rows}[{row}].querySelector('.name').click()")
+        shown = [diff.splitlines() for diff in page.value(diffs)]
+        expected = [logs.DIFF.replace("src/total.rs", path).splitlines() for path in paths]
+        holds(shown == expected, f"the diffs are not shown line by line: {shown}")
+        page.picture(pictures / f"diff_{row}.png")
+        page.value(f"{rows}[{row}].querySelector('.name').click()")
+    holds(page.value(diffs) == [], "a closed row shows its diff")
+    page.open(path, "#q=items.iter")
+    holds(page.value(FOUND) == 2, f"{page.value(FOUND)} rows match a line of the diffs")
+    page.value(OPEN_ALL)
+    contrast(page, "diffs")
+    has_no_side_effects(page, "a report of diffs")
+
+
 def check_huge_outputs(page, path, outputs, pictures):
     holds(path.stat().st_size < 200 << 20, f"the report has {path.stat().st_size} bytes")
     page.open(path)
@@ -291,6 +313,7 @@ def main(program, folder):
         check_hostile_texts(page, drawn("hostile", logs.hostile())[0], pictures)
         check_killed_run(page, drawn("killed", logs.killed(), '{"run": "3", "tu')[0], pictures)
         check_pending_run(page, drawn("waiting", logs.waiting())[0], pictures)
+        check_diffs(page, drawn("edited", logs.edited())[0], pictures)
         path, _ = drawn("huge", logs.huge(10, 50_000_000))
         (pictures / "huge.jsonl").unlink()
         check_huge_outputs(page, path, 10, pictures)

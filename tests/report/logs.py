@@ -158,5 +158,31 @@ def waiting():
             yield line(run, 2, later + 30_100, "run", "finished", usage=both, cost=0.0051, took=30_100)
 
 
+DIFF = """\
+diff --git a/src/total.rs b/src/total.rs
+--- a/src/total.rs
++++ b/src/total.rs
+@@ -1,3 +1,3 @@
+ pub fn total(items: &[u32]) -> u32 {
+-    items.iter().sum::<u32>() - 1
++    items.iter().sum::<u32>() // <script>alert(1)</script>
+ }
+"""
+
+
+def edited():
+    """Returns a run with a call that changed one file, and one that changed two."""
+    yield line(7, 0, 0, "run", "started")
+    for n, paths in enumerate([["src/total.rs"], ["src/total.rs", "src/lib.rs"]]):
+        call = {"id": f"c{n}", "name": "file_edit", "arguments": "{}"}
+        at = 1_000 * (n + 1)
+        yield line(7, 1, at, "tool", "started", call=call)
+        effects = [
+            {"kind": "file_changed", "path": path, "op": "write", "diff": DIFF.replace("src/total.rs", path)} for path in paths
+        ]
+        yield line(7, 1, at + 900, "tool", "finished", **ended(call, at + 900, 900, "Edited.", effects=effects))
+    yield line(7, 1, 10_000, "run", "finished", took=10_000)
+
+
 def write(path, events, rest=""):
     path.write_text("".join(json.dumps(event) + "\n" for event in events) + rest)

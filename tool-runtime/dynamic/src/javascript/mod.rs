@@ -1,9 +1,10 @@
 //! Tools whose bodies are scripts in JavaScript.
 //!
 //! # The path of a call
-//! 1. `script_tool.rs` moves the call to a thread for blocking work.
+//! 1. `script_tool.rs` moves the call to a separate thread (`threads.rs`).
 //! 2. `engine.rs` creates a fresh context, and parses the body separately, so that the body can't
-//!    end its function. `bootstrap.js` adds the console and `call_tool`.
+//!    end its function. `guards.js` replaces built-in functions that can't be interrupted.
+//!    `bootstrap.js` adds the console and `call_tool`.
 //! 3. The body runs until it returns or waits for calls of tools. The calls are dispatched as one
 //!    batch of nested calls, under the policy of the run. Then the body continues.
 //! 4. The output becomes text or JSON. An exception becomes a text with the line of the body
@@ -11,7 +12,8 @@
 //!
 //! # Invariants
 //! - A script reaches nothing but its arguments, the console and the tools that its pieces name.
-//! - Every run ends: `watch.rs` stops running code, and a script that waits for nothing fails.
+//! - Every call ends: `watch.rs` stops running code, and a script that waits for nothing fails. A
+//!   thread that can't be stopped is left behind and counts as running.
 //! - Memory, stack, output, console, and the number and size of calls are limited (`limits.rs`).
 
 mod console;
@@ -20,6 +22,7 @@ mod error;
 mod exception;
 mod limits;
 mod script_tool;
+mod threads;
 mod watch;
 
 use std::sync::Arc;
@@ -28,13 +31,18 @@ use tool_runtime::{Tool, ToolError, async_trait};
 
 use crate::backend::ToolBackend;
 use crate::pieces::{BodyKind, CheckedPieces};
+use threads::Threads;
+
+/// The default of [`JavaScript::max_running`].
+const MAX_RUNNING: usize = 64;
 
 /// Makes tools whose bodies are scripts in JavaScript.
 ///
 /// A body is that of an async function with the parameter `args`. It has the language and its
 /// built-in objects, `console`, and `call_tool(name, args)` if its pieces name tools. It has no
 /// access to files, processes, the network, or timers. Each call runs in a fresh context of
-/// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory.
+/// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory, on a
+/// separate thread. Clones share the limit of threads.
 ///
 /// ```
 /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, JavaScript, Pieces, ToolBackend};
@@ -53,14 +61,35 @@ use crate::pieces::{BodyKind, CheckedPieces};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct JavaScript;
+#[derive(Clone, Debug)]
+pub struct JavaScript {
+    threads: Arc<Threads>,
+}
 
 impl JavaScript {
     /// Creates a backend whose scripts can compute and call tools.
     pub fn new() -> Self {
-        Self
+        Self { threads: Arc::new(Threads::new(MAX_RUNNING)) }
+    }
+
+    /// Limits how many scripts run at the same time, including those that wait for calls. A further
+    /// call fails at once, with a transient error. Default: 64.
+    ///
+    /// ```
+    /// use tool_dynamic::JavaScript;
+    ///
+    /// let scripts = JavaScript::new().max_running(8);
+    /// # drop(scripts);
+    /// ```
+    #[must_use]
+    pub fn max_running(self, limit: usize) -> Self {
+        Self { threads: Arc::new(Threads::new(limit)) }
+    }
+}
+
+impl Default for JavaScript {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -71,6 +100,6 @@ impl ToolBackend for JavaScript {
     }
 
     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-        script_tool::script_tool(pieces).await
+        script_tool::script_tool(pieces, &self.threads).await
     }
 }

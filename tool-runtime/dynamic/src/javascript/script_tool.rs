@@ -1,7 +1,7 @@
-//! The tool of a script. The script runs on a thread for blocking work, because its code blocks.
+//! The tool of a script. The script runs on a separate thread, because its code blocks.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -13,44 +13,61 @@ use tool_runtime::{
 
 use super::engine::{Engine, HostCall, HostResult, Output, Progress};
 use super::error::ScriptError;
+use super::threads::Threads;
 use super::watch::{Stop, Watch};
 use crate::pieces::CheckedPieces;
 
+/// How long after its time limit the result of a script is awaited.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// A tool whose body is a script.
-pub(super) struct ScriptTool(CheckedPieces);
+pub(super) struct ScriptTool {
+    pieces: CheckedPieces,
+    threads: Arc<Threads>,
+}
 
 impl ScriptTool {
     /// Parses the body of the pieces.
-    pub(super) async fn new(pieces: CheckedPieces) -> Result<Self, ToolError> {
+    pub(super) async fn new(
+        pieces: CheckedPieces,
+        threads: Arc<Threads>,
+    ) -> Result<Self, ToolError> {
         let parsed = pieces.clone();
+        // The size of a body bounds the time to parse it.
         let parse = move || {
             let watch = Watch::new(Instant::now() + parsed.timeout(), CancellationToken::new());
             Engine::new(parsed.body(), &parsed.pieces().tools, watch).map(drop)
         };
         let checked = tokio::task::spawn_blocking(parse).await?;
         checked.map_err(|error| error.of_body(pieces.body()))?;
-        Ok(Self(pieces))
+        Ok(Self { pieces, threads })
     }
 }
 
 #[async_trait]
 impl Tool for ScriptTool {
     fn definition(&self) -> &ToolDefinition {
-        self.0.definition()
+        self.pieces.definition()
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         // Cancelled with the call, and if this future is dropped outside of a dispatcher.
         let cancellation = ctx.cancellation().child_token();
         let _guard = cancellation.clone().drop_guard();
-        let deadline = Instant::now() + self.0.timeout();
+        let deadline = Instant::now() + self.pieces.timeout();
         let deadline = ctx.deadline().map_or(deadline, |at| at.into_std().min(deadline));
-        let (pieces, ctx, handle) = (self.0.clone(), ctx.clone(), Handle::current());
+        let (pieces, ctx, handle) = (self.pieces.clone(), ctx.clone(), Handle::current());
         let run = move || {
             let watch = Watch::new(deadline, cancellation);
             run(&pieces, &args.to_text(), &ctx, watch, &handle)
         };
-        tokio::task::spawn_blocking(run).await?
+        let output = self.threads.run(run)?;
+        match timeout_at((deadline + GRACE).into(), output).await {
+            Ok(Ok(output)) => output,
+            Ok(Err(_)) => Err(ToolError::failed("The script ended without a result.")),
+            // The engine does not reach a point at which it can be interrupted.
+            Err(_) => Err(ScriptError::Stopped(Stop::Deadline).of_call(self.pieces.body(), "")),
+        }
     }
 }
 
@@ -146,6 +163,9 @@ fn with_defaults(pieces: &CheckedPieces, arguments: &str) -> String {
 }
 
 /// Makes the tool of pieces.
-pub(super) async fn script_tool(pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-    Ok(Arc::new(ScriptTool::new(pieces.clone()).await?))
+pub(super) async fn script_tool(
+    pieces: &CheckedPieces,
+    threads: &Arc<Threads>,
+) -> Result<Arc<dyn Tool>, ToolError> {
+    Ok(Arc::new(ScriptTool::new(pieces.clone(), Arc::clone(threads)).await?))
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tool_dynamic::Pieces;
+use tool_dynamic::{JavaScript, Pieces, ToolBackend};
 use tool_runtime::dispatch::Batch;
 use tool_runtime::{
     CancellationToken, Dispatcher, Registry, ToolCall, ToolContext, ToolExecution, tool, tools,
@@ -130,4 +130,41 @@ async fn cancelled_call_stops_code_and_waiting() {
         let (executions, ()) = tokio::join!(run, cancel);
         assert!(executions[0].failed_with("TOOL_CANCELLED"), "{:?}", executions[0].result);
     }
+}
+
+/// Returns a dispatcher with a script that calls another one.
+async fn nested_scripts(backend: &JavaScript) -> Dispatcher {
+    let body = "return await call_tool('inner').catch(e => e.message);";
+    let outer = script(body).tool("inner").timeout_seconds(5);
+    let mut inner = script("return 7;");
+    inner.name = "inner".into();
+    let registry = Registry::new();
+    for pieces in [outer, inner] {
+        let tool = backend.build(&pieces.check().unwrap()).await.unwrap();
+        registry.register_all([tool].into_iter().collect()).unwrap();
+    }
+    Dispatcher::new(registry)
+}
+
+#[test]
+fn scripts_occupy_no_blocking_threads() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let text = runtime.block_on(async {
+        let dispatcher = nested_scripts(&JavaScript::new()).await;
+        call(&dispatcher).await.result.text
+    });
+    assert_eq!(text, "7");
+}
+
+#[tokio::test]
+async fn scripts_beyond_the_limit_fail_at_once() {
+    let dispatcher = nested_scripts(&JavaScript::new().max_running(1)).await;
+    let text = call(&dispatcher).await.result.text;
+    assert!(text.contains("too many scripts are running"), "{text}");
+    let dispatcher = nested_scripts(&JavaScript::new().max_running(2)).await;
+    assert_eq!(call(&dispatcher).await.result.text, "7");
 }

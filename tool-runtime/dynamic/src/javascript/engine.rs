@@ -14,6 +14,7 @@ use super::limits::{
 };
 use super::watch::Watch;
 
+const GUARDS: &str = include_str!("guards.js");
 const BOOTSTRAP: &str = include_str!("bootstrap.js");
 
 /// A call that the script waits for.
@@ -83,6 +84,7 @@ impl Engine {
             let request = request_function(&ctx, Rc::clone(&requests), tools.to_vec());
             let log = log_function(&ctx, Rc::clone(&console));
             let parse = || -> rquickjs::Result<_> {
+                ctx.eval::<(), _>(GUARDS)?;
                 let bootstrap: Function<'_> = ctx.eval(BOOTSTRAP)?;
                 // With strict rules, an undeclared variable is an error.
                 let body = format!("'use strict';{body}");

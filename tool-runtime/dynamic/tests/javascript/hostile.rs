@@ -1,6 +1,9 @@
 //! Bodies that attack the program. None gets through, and none stops it.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use tool_runtime::ToolErrorKind;
 
 use super::fixture::{run, script};
 
@@ -47,7 +50,7 @@ const STOPPED: &[(&str, &str, &str)] = &[
     (
         "proxy in the output",
         "return new Proxy({}, { ownKeys() { while (true) {} } });",
-        "time limit",
+        "Proxy is not defined",
     ),
     ("toJSON loop", "return { toJSON() { while (true) {} } };", "time limit"),
     ("then in the output", "return { then() { while (true) {} } };", "time limit"),
@@ -63,6 +66,50 @@ const STOPPED: &[(&str, &str, &str)] = &[
     ("blocking wait", "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e9);", ""),
     ("import of a module", "return await import('fs');", ""),
     ("import of a file", "return await import('/etc/passwd');", ""),
+    // Native loops, which the engine can't interrupt.
+    ("reversed object", "Array.prototype.reverse.call({ length: 2 ** 53 - 1 });", "limited to"),
+    ("joined object", "Array.prototype.join.call({ length: 2 ** 53 - 1 }, '');", "limited to"),
+    ("shifted object", "Array.prototype.shift.call({ length: 2 ** 53 - 1 });", "limited to"),
+    (
+        "object with two lengths",
+        "let n = 0; Array.prototype.reverse.call({ get length() { return n++ ? 2 ** 53 - 1 : 1; } });",
+        "limited to",
+    ),
+    (
+        "length that is an object",
+        "let n = 0; Array.prototype.reverse.call({ length: { valueOf: () => n++ ? 2 ** 53 - 1 : 1 } });",
+        "limited to",
+    ),
+    (
+        "inherited descriptor",
+        "Object.prototype.value = 5; let n = 0; Array.prototype.reverse.call({ get length() { return \
+         n++ ? 2 ** 53 - 1 : 1; } });",
+        "limited to",
+    ),
+    ("sorted hole", "const a = []; a.length = 2 ** 32 - 1; a.sort();", "limited to"),
+    ("spliced hole", "const a = []; a.length = 2 ** 32 - 1; a.splice(0, 2 ** 31);", "limited to"),
+    ("concatenated hole", "const a = []; a.length = 2 ** 32 - 1; [].concat(a);", "time limit"),
+    ("flattened hole", "const a = []; a.length = 2 ** 32 - 1; [a].flat();", "time limit"),
+    ("mapped hole", "const a = []; a.length = 2 ** 32 - 1; a.flatMap(n => n);", "time limit"),
+    ("filtered hole", "const a = []; a.length = 2 ** 32 - 1; a.filter(n => n);", "time limit"),
+    (
+        "skipped items",
+        "Array.prototype.values.call({ length: 2 ** 53 - 1 }).drop(2 ** 53 - 2).next();",
+        "limited to",
+    ),
+    (
+        "set of holes",
+        "new Set(Array.prototype.values.call({ length: 2 ** 53 - 1 }));",
+        "time limit",
+    ),
+    ("search", "'a'.repeat(8e6).indexOf('a'.repeat(4e6) + 'b');", "limited to"),
+    (
+        "search for an object",
+        "'a'.repeat(8e6).split({ toString: () => 'a'.repeat(4e6) + 'b' });",
+        "limited to",
+    ),
+    ("search backwards", "'a'.repeat(8e6).lastIndexOf('b' + 'a'.repeat(4e6));", "limited to"),
+    ("replacement", "'a'.repeat(8e6).replaceAll('a'.repeat(4e6) + 'b', '');", "limited to"),
     ("console loop", "console.log({ toJSON() { while (true) {} } });", "time limit"),
 ];
 
@@ -139,4 +186,71 @@ async fn program_continues_after_every_attack() {
         let output = run(&script("return 6 * 7;"), "{}").await.unwrap();
         assert_eq!(output.as_text(), "42");
     }
+}
+
+#[tokio::test]
+async fn guarded_built_ins_do_what_they_did() {
+    for (expression, expected) in [
+        ("[3, 1, 10, undefined].sort()", "[1,10,3,null]"),
+        ("[3, 1, 10].toSorted((a, b) => a - b)", "[1,3,10]"),
+        ("[1].concat([2, [3]], 4)", "[1,2,[3],4]"),
+        ("[1, [2, [3]]].flat()", "[1,2,[3]]"),
+        ("[1, [2, [[3]]]].flat(Infinity)", "[1,2,3]"),
+        ("[1, 2].flatMap(n => [n, [n]])", "[1,[1],2,[2]]"),
+        ("[1, 2, 3].splice(1, 1)", "[2]"),
+        ("[[1, [2, 3]].join('-'), `${[1, [2]]}`]", r#"["1-2,3","1,2"]"#),
+        ("Array.prototype.slice.call('abc', 1)", r#"["b","c"]"#),
+        ("(function () { return Array.prototype.slice.call(arguments, 1); })(1, 2)", "[2]"),
+        ("[...[1, 2, 3].values().drop(1)]", "[2,3]"),
+        ("['abc'.indexOf('c'), 'abc'.includes('b', 2), 'aXbX'.lastIndexOf('X')]", "[2,false,3]"),
+        ("['a-b'.split('-'), 'ab'.split(''), 'a'.split()]", r#"[["a","b"],["a","b"],["a"]]"#),
+        ("['abab'.replaceAll('a', m => m + 'x'), 'a1'.replace(/\\d/g, '_')]", r#"["axbaxb","a_"]"#),
+    ] {
+        let output = run(&script(&format!("return {expression};")), "{}").await.unwrap();
+        assert_eq!(output.as_text(), expected, "{expression}");
+    }
+}
+
+/// Each of the nested iterators skips items in native code, which takes minutes.
+const STUCK: &str = "
+    let items = Array.prototype.values.call({ length: 2 ** 53 - 1 });
+    for (let i = 0; i < 200; i++) items = items.drop(1e5);
+    return items.next().done;";
+
+const CHILD: &str = "TOOL_DYNAMIC_STUCK_CHILD";
+
+#[tokio::test]
+#[ignore = "the process that the test below starts"]
+async fn child_leaves_a_thread_behind() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let started = Instant::now();
+    let error = run(&script(STUCK).timeout_seconds(1), "{}").await.unwrap_err();
+    assert_eq!(error.kind(), ToolErrorKind::Timeout, "{error}");
+    // An interrupt would have ended the script at its time limit.
+    assert!(started.elapsed() > Duration::from_millis(1_900), "the script was not stuck");
+    assert_eq!(run(&script("return 6 * 7;"), "{}").await.unwrap().as_text(), "42");
+}
+
+#[test]
+fn call_and_program_end_while_a_thread_is_stuck() {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hostile::child_leaves_a_thread_behind", "--ignored"])
+        .env(CHILD, "1")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if started.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("the program did not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(status.success());
 }

@@ -1,0 +1,116 @@
+// Runs before the body. It replaces the built-in functions whose loops the engine can't interrupt:
+// in one call, they could run for years without memory or code of the body.
+(() => {
+  'use strict';
+  const MAX_LENGTH = 1e7;
+  const MAX_SKIPPED = 1e5;
+  const MAX_SEARCH = 1e9;
+  const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
+  const { isArray } = Array;
+  const NativeRangeError = RangeError;
+  const NativeNumber = Number;
+  const NativeObject = Object;
+  const { hasOwn } = Object;
+  const isObject = (value) => value === NativeObject(value);
+  // A template would copy a text.
+  const toText = (value) => typeof value === 'string' ? value : `${value}`;
+  const refuse = (name, limit) => {
+    throw new NativeRangeError(`\`${name}\` is limited to ${limit} here`);
+  };
+  const replace = (target, name, value) => {
+    const { writable, configurable } = getOwnPropertyDescriptor(target, name);
+    defineProperty(target, name, { __proto__: null, value, writable, configurable });
+  };
+
+  // Without proxies, the length of an object with its own length is the one that the engine reads.
+  delete globalThis.Proxy;
+  const check = (name, list) => {
+    if (typeof list === 'string') return;
+    const length = isObject(list) ? getOwnPropertyDescriptor(list, 'length') : undefined;
+    // A getter could return another length to the engine, and so could an object.
+    const isFixed = length && hasOwn(length, 'value') && typeof length.value === 'number';
+    if (!isFixed || !(length.value <= MAX_LENGTH)) refuse(name, `lists of ${MAX_LENGTH} items`);
+  };
+  const lists = Array.prototype;
+  const guarded = [
+    'copyWithin', 'fill', 'join', 'reverse', 'shift', 'slice', 'splice', 'toLocaleString',
+    'toReversed', 'toSpliced', 'unshift', 'with',
+  ];
+  for (const name of guarded) {
+    const native = lists[name];
+    replace(lists, name, {
+      [name](...args) {
+        check(name, this);
+        return apply(native, this, args);
+      },
+    }[name]);
+  }
+
+  // Code of the body or of this file runs for each comparison, so it can be interrupted.
+  const compare = (left, right) => {
+    const a = toText(left);
+    const b = toText(right);
+    return a < b ? -1 : a > b ? 1 : 0;
+  };
+  for (const name of ['sort', 'toSorted']) {
+    const native = lists[name];
+    replace(lists, name, {
+      [name](order = compare) {
+        check(name, this);
+        return apply(native, this, [order]);
+      },
+    }[name]);
+  }
+
+  const append = (target, list, depth) => {
+    for (let at = 0; at < list.length; at++) {
+      if (!(at in list)) continue;
+      const item = list[at];
+      if (depth >= 1 && isArray(item)) append(target, item, depth - 1);
+      else target[target.length] = item;
+    }
+    return target;
+  };
+  const { map } = lists;
+  replace(lists, 'concat', function concat(...items) {
+    return append([], [this, ...items], 1);
+  });
+  replace(lists, 'flat', function flat(depth = 1) {
+    return append([], this, NativeNumber(depth));
+  });
+  replace(lists, 'flatMap', function flatMap(...args) {
+    return append([], apply(map, this, args), 1);
+  });
+
+  const iterators = Iterator.prototype;
+  const { drop } = iterators;
+  replace(iterators, 'drop', {
+    drop(limit) {
+      const count = NativeNumber(limit);
+      if (count > MAX_SKIPPED) refuse('drop', `${MAX_SKIPPED} items`);
+      return apply(drop, this, [count]);
+    },
+  }.drop);
+
+  const texts = String.prototype;
+  const searches = [
+    ['indexOf'], ['includes', Symbol.match], ['lastIndexOf'], ['split', Symbol.split],
+    ['replace', Symbol.replace], ['replaceAll', Symbol.replace],
+  ];
+  for (const [name, protocol] of searches) {
+    const native = texts[name];
+    replace(texts, name, {
+      [name](search, ...args) {
+        // A regular expression can be interrupted.
+        const isPattern = isObject(search) && protocol && search[protocol];
+        if (this == null || isPattern || search === undefined) {
+          return apply(native, this, [search, ...args]);
+        }
+        const text = toText(this);
+        const part = toText(search);
+        if (text.length * part.length > MAX_SEARCH) refuse(name, `${MAX_SEARCH} comparisons`);
+        return apply(native, text, [part, ...args]);
+      },
+    }[name]);
+  }
+})();

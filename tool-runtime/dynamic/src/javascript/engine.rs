@@ -10,7 +10,8 @@ use super::console::Console;
 use super::error::ScriptError;
 use super::exception::script_error;
 use super::limits::{
-    MAX_CALL_BYTES, MAX_CALLS, MAX_MEMORY_BYTES, MAX_OUTPUT_BYTES, MAX_STACK_BYTES,
+    MAX_CALL_BYTES, MAX_CALLS, MAX_CONSOLE_BYTES, MAX_MEMORY_BYTES, MAX_OUTPUT_BYTES,
+    MAX_STACK_BYTES,
 };
 use super::watch::Watch;
 
@@ -262,6 +263,10 @@ fn log_function<'js>(
             match text_or_json(&ctx, &value)? {
                 Output::Nothing => line.push_str("undefined"),
                 Output::Text(text) | Output::Json(text) => line.push_str(&text),
+            }
+            // The values can share one text, which has to fit into memory but once.
+            if line.len() > MAX_CONSOLE_BYTES {
+                break;
             }
         }
         console.borrow_mut().add(&line);

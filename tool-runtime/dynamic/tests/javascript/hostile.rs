@@ -189,6 +189,16 @@ async fn program_continues_after_every_attack() {
 }
 
 #[tokio::test]
+async fn console_keeps_a_part_of_values_that_share_a_text() {
+    // 1 TB, if all of it was kept.
+    let body = "console.log(...Array(60000).fill('x'.repeat(1 << 24))); return 1;";
+    let output = run(&script(body), "{}").await.unwrap();
+    assert_eq!(output.as_text(), "1");
+    let console = output.parts()[0].as_text().unwrap();
+    assert!(console.len() < 9_000 && console.ends_with("(the rest is omitted)"), "{console}");
+}
+
+#[tokio::test]
 async fn guarded_built_ins_do_what_they_did() {
     for (expression, expected) in [
         ("[3, 1, 10, undefined].sort()", "[1,10,3,null]"),

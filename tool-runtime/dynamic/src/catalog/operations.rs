@@ -268,6 +268,25 @@ impl Catalog {
         self.change(id, |entry| entry.rolled_back(version).map(Some)).await
     }
 
+    /// Adds a version to an entry, with the content of an earlier version that has to be this one.
+    /// The version of a number changes if the entry is removed and created again.
+    pub(crate) async fn roll_back_to(
+        &self,
+        id: &EntryId,
+        version: u64,
+        content: &EntryContent,
+    ) -> Result<CatalogEntry, CatalogError> {
+        self.change(id, |entry| {
+            let found = entry.versions().find(|found| found.number == version);
+            if found.is_some_and(|found| found.content != *content) {
+                let (kind, name) = (id.kind().as_str(), id.name());
+                return Err(CatalogError::conflict(kind, name, entry.revision()));
+            }
+            entry.rolled_back(version).map(Some)
+        })
+        .await
+    }
+
     /// Removes an entry with all of its versions. Returns the revision of the removal.
     ///
     /// # Errors

@@ -215,6 +215,17 @@ impl Registrar {
         self.put(self.shared.catalog.roll_back(id, version).await?).await
     }
 
+    /// Returns to a version whose content has to be this one, and puts it into effect.
+    pub(crate) async fn roll_back_to(
+        &self,
+        id: &EntryId,
+        version: u64,
+        content: EntryContent,
+    ) -> Result<EntryStatus, RegistrarError> {
+        self.check_running()?;
+        self.put(self.shared.catalog.roll_back_to(id, version, &content).await?).await
+    }
+
     /// Removes an entry with all of its versions from the catalog, and its tools from the registry.
     ///
     /// # Errors

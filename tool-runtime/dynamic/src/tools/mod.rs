@@ -15,10 +15,12 @@ mod preview;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use tool_runtime::{Availability, Fingerprint, ToolContext, ToolError, ToolErrorKind, tool};
 
+use crate::backend::ToolBackend;
 use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
 use crate::pieces::{CheckedPieces, ExampleCall, PieceErrors, Pieces};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
@@ -41,7 +43,8 @@ const MAX_LISTED_CHARS: usize = 200;
 /// The first three ask for an approval, unless the policy
 /// [allows](tool_runtime::dispatch::Permissions::tool) them. An approval is bound to the pieces.
 /// Add a clone to [`Policy::previewer`](tool_runtime::Policy::previewer): it shows the definition
-/// and the source to the approver. No tool that was not made at run time can be touched.
+/// and the source of each change to the approver. No tool that was not made at run time can be
+/// touched.
 ///
 /// ```
 /// use tool_dynamic::catalog::MemoryCatalog;
@@ -127,26 +130,51 @@ impl DynamicTools {
     /// Checks and builds a tool, and runs its examples.
     async fn make(&self, pieces: &Pieces, ctx: &ToolContext) -> Result<CheckedPieces, ToolError> {
         let pieces = pieces.check().map_err(|errors| errors.to_tool_error())?;
+        let backend = self.backend(&pieces)?;
+        if let Availability::Unavailable(reason) = backend.availability() {
+            let text = format!("No tool in {} can be made now: {reason}", pieces.kind());
+            return Err(ToolError::new(ToolErrorKind::Unavailable, text));
+        }
+        let tool = backend.build(&pieces).await?;
+        check_examples(tool.as_ref(), &pieces, ctx).await?;
+        Ok(pieces)
+    }
+
+    /// Returns the backend for pieces that are permitted.
+    ///
+    /// # Errors
+    /// The name is taken, no backend accepts the pieces, or a capability is not granted.
+    fn backend(&self, pieces: &CheckedPieces) -> Result<Arc<dyn ToolBackend>, ToolError> {
         let content = EntryContent::from(pieces.pieces().clone());
         self.registrar.check(pieces.name(), &content).map_err(|error| model_error(&error))?;
         let Some(backend) = self.registrar.backend(pieces.kind()) else {
             return Err(ToolError::validation("There is no backend for bodies of this kind."));
         };
-        if let Availability::Unavailable(reason) = backend.availability() {
-            let text = format!("No tool in {} can be made now: {reason}", pieces.kind());
-            return Err(ToolError::new(ToolErrorKind::Unavailable, text));
-        }
-        let mut errors = backend.check(&pieces);
+        let mut errors = backend.check(pieces);
         if errors.is_empty() {
             let granted: Vec<_> = self.granted.iter().map(String::as_str).collect();
             errors = pieces.unsupported_capabilities(&granted);
         }
-        if !errors.is_empty() {
-            return Err(PieceErrors::from(errors).to_tool_error());
+        if errors.is_empty() {
+            return Ok(backend);
         }
-        let tool = backend.build(&pieces).await?;
-        check_examples(tool.as_ref(), &pieces, ctx).await?;
-        Ok(pieces)
+        Err(PieceErrors::from(errors).to_tool_error())
+    }
+
+    /// Returns the pieces of a version, whose fingerprint has to be this one.
+    async fn earlier_version(
+        &self,
+        name: &str,
+        version: u64,
+        fingerprint: &str,
+    ) -> Result<CheckedPieces, ToolError> {
+        let pieces = source(&self.entry(name).await?, Some(version))?.pieces;
+        let checked = pieces.check().map_err(|errors| errors.to_tool_error())?;
+        if checked.fingerprint().to_string() == fingerprint {
+            return Ok(checked);
+        }
+        let text = "`fingerprint` is not that of this version: read it with `tool_source`.";
+        Err(ToolError::validation(text))
     }
 
     /// Returns a made tool.
@@ -194,14 +222,10 @@ impl DynamicTools {
         /// The fingerprint of the version, as `tool_source` returns it.
         fingerprint: String,
     ) -> Result<String, ToolError> {
-        let entry = self.entry(&name).await?;
-        let source = source(&entry, Some(version))?;
-        let expected = source.fingerprint.map(|fingerprint| fingerprint.to_string());
-        if expected.as_deref() != Some(&fingerprint) {
-            let text = "`fingerprint` is not that of this version: read it with `tool_source`.";
-            return Err(ToolError::validation(text));
-        }
-        report(self.registrar.roll_back(entry.id(), version).await)
+        let pieces = self.earlier_version(&name, version, &fingerprint).await?;
+        self.backend(&pieces)?;
+        let (id, content) = (EntryId::tool(&name), pieces.pieces().clone().into());
+        report(self.registrar.roll_back_to(&id, version, content).await)
     }
 
     /// Lists the tools that were made by `new_tool`.

@@ -1,8 +1,14 @@
 //! Versions of a tool, and the return to an earlier one.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::fixture::Fixture;
+use serde_json::{Value, json};
+use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
+use tool_dynamic::{BodyKind, Catalog, CatalogError, EntryId, Pieces};
+use tool_runtime::{Effect, async_trait};
+
+use super::fixture::{Fixture, allowed};
 
 async fn source(fixture: &Fixture, version: u64) -> Value {
     let arguments = json!({ "name": "n", "version": version });
@@ -41,4 +47,76 @@ async fn failed_new_version_keeps_the_tool() {
     fixture.make("n", "return 1;").await;
     assert!(fixture.make("n", "return 1 +;").await.is_failure());
     assert_eq!(fixture.text("n", json!({})).await, "1");
+}
+
+#[tokio::test]
+async fn version_with_a_capability_that_is_not_granted_does_not_return() {
+    let fixture = Fixture::new().await;
+    let pieces = Pieces::new(BodyKind::JavaScript, "n", "Does something.", "return 1;");
+    let pieces = pieces.effect(Effect::Read);
+    // Stored when the capability was granted.
+    let granted = pieces.clone().capability("network");
+    fixture.registrar.create("n", granted.clone()).await.unwrap();
+    fixture.registrar.replace("n", pieces).await.unwrap();
+    let fingerprint = granted.check().unwrap().fingerprint();
+    let arguments = json!({ "name": "n", "version": 1, "fingerprint": fingerprint });
+    let execution = fixture.call("tool_rollback", arguments).await;
+    assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"), "{}", execution.result.text);
+    assert!(execution.result.text.contains("`capabilities[0]`"), "{}", execution.result.text);
+    let listed = fixture.text("tool_list", json!({})).await;
+    assert!(listed.contains(r#""version":2"#), "{listed}");
+}
+
+/// A catalog in which another process makes the tool `n` again after the next read.
+#[derive(Debug, Default)]
+struct RemadeAfterRead {
+    store: Arc<MemoryCatalog>,
+    is_due: AtomicBool,
+}
+
+#[async_trait]
+impl CatalogStore for RemadeAfterRead {
+    async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError> {
+        let record = self.store.load(kind, name).await?;
+        if self.is_due.swap(false, Ordering::Relaxed) {
+            let other = Catalog::new(Arc::clone(&self.store));
+            other.remove(&EntryId::tool("n")).await?;
+            let pieces = |body: &str| Pieces::new(BodyKind::JavaScript, "n", "Does more.", body);
+            other.create("n", pieces("return 'not approved';").effect(Effect::Read)).await?;
+            other.replace("n", pieces("return 4;").effect(Effect::Read)).await?;
+        }
+        Ok(record)
+    }
+
+    async fn save(&self, record: &CatalogRecord) -> Result<u64, CatalogError> {
+        self.store.save(record).await
+    }
+
+    async fn delete(&self, kind: &str, name: &str, revision: u64) -> Result<u64, CatalogError> {
+        self.store.delete(kind, name, revision).await
+    }
+
+    async fn list(&self) -> Result<CatalogRecords, CatalogError> {
+        self.store.list().await
+    }
+
+    async fn revision(&self) -> Result<u64, CatalogError> {
+        self.store.revision().await
+    }
+}
+
+#[tokio::test]
+async fn version_that_changed_after_its_fingerprint_was_checked_does_not_return() {
+    let store = Arc::new(RemadeAfterRead::default());
+    let fixture = Fixture::on(Arc::clone(&store), allowed()).await;
+    for body in ["return 1;", "return 2;"] {
+        assert!(fixture.make("n", body).await.is_success());
+    }
+    let fingerprint = source(&fixture, 1).await["fingerprint"].clone();
+    store.is_due.store(true, Ordering::Relaxed);
+    let arguments = json!({ "name": "n", "version": 1, "fingerprint": fingerprint });
+    let execution = fixture.call("tool_rollback", arguments).await;
+    assert!(execution.result.text.contains("was changed meanwhile"), "{}", execution.result.text);
+    let entry = fixture.registrar.catalog().entry(&EntryId::tool("n")).await.unwrap().unwrap();
+    assert_eq!(entry.current().number, 2);
 }

@@ -1,17 +1,18 @@
-//! Shows the definition and the source of a tool before its call is approved.
+//! Shows the definition and the source of a tool before a change of it is approved.
 
 use serde_json::Value;
-use tool_runtime::async_trait;
 use tool_runtime::dispatch::{ApprovalRequest, Previewer};
+use tool_runtime::{ToolError, async_trait};
 
-use super::DynamicTools;
+use super::{DynamicTools, source};
 use crate::pieces::Pieces;
 
 impl DynamicTools {
     /// Returns the pieces that a call of `new_tool` would register, with all of the source; `None`
     /// for another tool.
     ///
-    /// As a [`Previewer`] of a policy, the tools show the text to the approver.
+    /// As a [`Previewer`] of a policy, the tools show the text to the approver. They also show the
+    /// source that a call of `tool_rollback` returns to or a call of `unregister_tool` removes.
     ///
     /// ```
     /// use serde_json::json;
@@ -22,7 +23,9 @@ impl DynamicTools {
     ///     "body": "const one = 1;\nreturn one;",
     /// });
     /// let preview = DynamicTools::preview_of("new_tool", &arguments).unwrap();
-    /// assert!(preview.starts_with("Make the tool `one` in javascript, with the effect `none`."));
+    /// assert!(preview.starts_with(
+    ///     "Make the tool `one` in javascript, with the effect `none`. Its source has 2 lines.\n"
+    /// ));
     /// assert!(preview.ends_with("\n  1  const one = 1;\n  2  return one;\n"));
     /// ```
     pub fn preview_of(tool: &str, arguments: &Value) -> Option<String> {
@@ -30,20 +33,27 @@ impl DynamicTools {
             return None;
         }
         let pieces: Pieces = serde_json::from_value(arguments.clone()).ok()?;
-        Some(preview(&pieces))
+        let heading = format!("Make the tool `{}`", pieces.name.escape_debug());
+        Some(preview(&heading, &pieces))
     }
 }
 
 /// Describes pieces in full, for a person.
-pub(super) fn preview(pieces: &Pieces) -> String {
+///
+/// A model wrote them: only the source has lines of its own, and it comes last, behind its length.
+fn preview(heading: &str, pieces: &Pieces) -> String {
     let effect = serde_json::to_value(pieces.effect).unwrap_or_default();
     let effect = effect.as_str().unwrap_or_default().to_owned();
+    let line_count = pieces.body.lines().count();
     let mut text = format!(
-        "Make the tool `{}` in {}, with the effect `{effect}`.\n{}\n",
-        pieces.name, pieces.kind, pieces.description
+        "{heading} in {}, with the effect `{effect}`. Its source has {}.\ndescription: {}\n",
+        pieces.kind,
+        counted(line_count, "line"),
+        Value::from(pieces.description.as_str())
     );
     let lists = [("capabilities", &pieces.capabilities), ("calls of tools", &pieces.tools)];
     for (title, names) in lists {
+        let names: Vec<_> = names.iter().map(|name| name.escape_debug().to_string()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         text.push_str(&format!("{title}: {names}\n"));
     }
@@ -63,9 +73,47 @@ pub(super) fn preview(pieces: &Pieces) -> String {
     text
 }
 
+/// Returns a number with its noun.
+fn counted(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+impl DynamicTools {
+    /// Describes the tool that a call removes.
+    async fn preview_removal(&self, name: &str) -> Result<String, ToolError> {
+        let entry = self.entry(name).await?;
+        let versions = counted(entry.versions().count(), "version");
+        let pieces = source(&entry, None)?.pieces;
+        Ok(preview(&format!("Remove {versions} of the tool `{}`", pieces.name), &pieces))
+    }
+
+    /// Describes the version to which a call returns.
+    async fn preview_rollback(
+        &self,
+        name: &str,
+        version: u64,
+        fingerprint: &str,
+    ) -> Result<String, ToolError> {
+        let pieces = self.earlier_version(name, version, fingerprint).await?.pieces().clone();
+        let heading = format!("Return to version {version} of the tool `{}`", pieces.name);
+        Ok(preview(&heading, &pieces))
+    }
+}
+
 #[async_trait]
 impl Previewer for DynamicTools {
     async fn preview(&self, request: &ApprovalRequest) -> Option<String> {
-        Self::preview_of(&request.tool.name, &request.arguments)
+        let arguments = &request.arguments;
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let preview = match request.tool.name.as_str() {
+            "unregister_tool" => self.preview_removal(text("name")?).await,
+            "tool_rollback" => {
+                let version = arguments.get("version")?.as_u64()?;
+                self.preview_rollback(text("name")?, version, text("fingerprint")?).await
+            }
+            tool => return Self::preview_of(tool, arguments),
+        };
+        Some(preview.unwrap_or_else(|error| format!("There is nothing to show: {}", error.text())))
     }
 }

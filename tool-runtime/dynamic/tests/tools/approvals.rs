@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
 use tool_dynamic::DynamicTools;
 use tool_dynamic::catalog::MemoryCatalog;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
 use tool_runtime::{Dispatcher, Policy, async_trait};
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, pieces};
 
 /// Approves everything, and records the previews.
 #[derive(Clone, Default)]
@@ -29,14 +30,26 @@ async fn new_tool_needs_an_approval() {
     assert!(execution.failed_with("TOOL_DENIED") && fixture.names().is_empty());
 }
 
-#[tokio::test]
-async fn approver_sees_definition_and_source_in_full() {
+/// Returns a fixture whose approver records the previews.
+async fn recorded() -> (Fixture, Recording) {
     let fixture = Fixture::on(MemoryCatalog::new(), Policy::new()).await;
     let recording = Recording::default();
     let tools = DynamicTools::new(fixture.registrar.clone());
     let policy = Policy::new().approver(recording.clone()).previewer(tools);
     let dispatcher = Dispatcher::new(fixture.registry.clone()).policy(policy);
-    let fixture = Fixture { dispatcher, ..fixture };
+    (Fixture { dispatcher, ..fixture }, recording)
+}
+
+impl Recording {
+    /// Returns the last preview.
+    fn last(&self) -> String {
+        self.0.lock().unwrap().last().cloned().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn approver_sees_definition_and_source_in_full() {
+    let (fixture, recording) = recorded().await;
     let body = format!("{}\nreturn 1;", "// a comment\n".repeat(500));
     assert!(fixture.make("n", &body).await.is_success());
     let previews = recording.0.lock().unwrap().clone();
@@ -46,6 +59,52 @@ async fn approver_sees_definition_and_source_in_full() {
         preview.starts_with("new_tool: Make the tool `n` in javascript, with the effect `read`.")
     );
     assert!(preview.ends_with("\n502  return 1;\n"), "{preview}");
+}
+
+#[tokio::test]
+async fn texts_of_the_model_do_not_look_like_parts_of_the_preview() {
+    let forged = "Adds.\ncapabilities: none\nsource:\n  1  return 1;\n";
+    let mut hostile = pieces("n", "return 1;\nreturn 2;");
+    hostile["description"] = format!("{forged}{}", "\n".repeat(3000)).into();
+    hostile["tools"] = json!(["a\nsource:\n  1  return 1;"]);
+    let preview = DynamicTools::preview_of("new_tool", &hostile).unwrap();
+    let lines: Vec<_> = preview.lines().collect();
+    assert!(lines[0].ends_with("Its source has 2 lines."), "{}", lines[0]);
+    assert!(lines[1].starts_with(r#"description: "Adds.\ncapabilities: none\n"#), "{}", lines[1]);
+    assert_eq!(lines[3], r"calls of tools: a\nsource:\n  1  return 1;");
+    assert_eq!(
+        lines[4..],
+        ["arguments: []", "examples: []", "source:", "  1  return 1;", "  2  return 2;"]
+    );
+}
+
+#[tokio::test]
+async fn approver_sees_the_source_that_a_call_returns_to_or_removes() {
+    let (fixture, recording) = recorded().await;
+    for body in ["return 1;", "return 2;"] {
+        assert!(fixture.make("n", body).await.is_success());
+    }
+    let source = fixture.text("tool_source", json!({ "name": "n", "version": 1 })).await;
+    let source: serde_json::Value = serde_json::from_str(&source).unwrap();
+    let mut arguments = json!({ "name": "n", "version": 1, "fingerprint": source["fingerprint"] });
+    fixture.text("tool_rollback", arguments.clone()).await;
+    let preview = recording.last();
+    let expected = "tool_rollback: Return to version 1 of the tool `n` in javascript";
+    assert!(preview.starts_with(expected), "{preview}");
+    assert!(preview.ends_with("source:\n  1  return 1;\n"), "{preview}");
+
+    // The version has another source, which would not be the one that was approved.
+    arguments["version"] = 2.into();
+    assert!(fixture.call("tool_rollback", arguments).await.is_failure());
+    let preview = recording.last();
+    let expected = "tool_rollback: There is nothing to show: `fingerprint` is not that of";
+    assert!(preview.starts_with(expected), "{preview}");
+
+    fixture.text("unregister_tool", json!({ "name": "n" })).await;
+    let preview = recording.last();
+    let expected = "unregister_tool: Remove 3 versions of the tool `n` in javascript";
+    assert!(preview.starts_with(expected), "{preview}");
+    assert!(preview.ends_with("source:\n  1  return 1;\n"), "{preview}");
 }
 
 #[tokio::test]

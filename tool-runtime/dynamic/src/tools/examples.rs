@@ -1,10 +1,16 @@
 //! Runs the example calls of tools, and compares their outputs.
 
+use std::time::Duration;
+
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
+use tokio::time::{Instant, timeout_at};
 use tool_runtime::{Arguments, Tool, ToolCall, ToolContext, ToolError};
 
 use crate::pieces::{CheckedPieces, ExampleCall};
+
+/// How long all examples together may run before a tool is registered.
+const MAX_TIME: Duration = Duration::from_secs(300);
 
 /// The longest output that a report quotes.
 const MAX_QUOTED_CHARS: usize = 2_000;
@@ -30,10 +36,17 @@ pub(super) async fn check_examples(
     ctx: &ToolContext,
 ) -> Result<(), ToolError> {
     let mut failures = Vec::new();
+    let all_end = Instant::now() + MAX_TIME;
     for (index, example) in pieces.examples().iter().enumerate() {
+        if Instant::now() >= all_end {
+            let seconds = MAX_TIME.as_secs();
+            failures.push(format!("- all of them together ran longer than {seconds} seconds"));
+            break;
+        }
         let arguments = Value::from(example.arguments.clone()).to_string();
         let call = tool.call(Arguments::from(arguments), ctx);
-        let result = match tokio::time::timeout(pieces.timeout(), call).await {
+        let end = all_end.min(Instant::now() + pieces.timeout());
+        let result = match timeout_at(end, call).await {
             Ok(result) => result.map(|output| output.as_text().to_owned()),
             Err(_) => Err(ToolError::failed("It ran longer than its time limit.")),
         };
@@ -87,5 +100,90 @@ fn judge(example: &ExampleCall, result: Result<String, String>) -> ExampleResult
 /// Returns whether a text is an output: as a text, or as JSON.
 fn is_output(text: &str, expected: &Value) -> bool {
     expected.as_str() == Some(text)
-        || serde_json::from_str::<Value>(text).is_ok_and(|value| value == *expected)
+        || serde_json::from_str::<Value>(text).is_ok_and(|value| is_equal(&value, expected))
+}
+
+/// Returns whether two values are equal, where numbers are compared by value: `3.0` equals `3`.
+fn is_equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => left == right || is_same_number(left, right),
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(a, b)| is_equal(a, b))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            let is_in_right = |(name, value)| right.get(name).is_some_and(|it| is_equal(value, it));
+            left.len() == right.len() && left.iter().all(is_in_right)
+        }
+        _ => left == right,
+    }
+}
+
+/// Returns whether an integer and a fraction, or two fractions, are the same number.
+fn is_same_number(left: &Number, right: &Number) -> bool {
+    let are_integers = !left.is_f64() && !right.is_f64();
+    // Integers differ already if they are not equal, even where their fractions would be equal.
+    !are_integers && left.as_f64() == right.as_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use serde_json::json;
+    use tool_runtime::{ToolDefinition, ToolOutput, async_trait};
+
+    use super::{Arguments, ExampleCall, Tool, ToolContext, ToolError, check_examples, is_output};
+    use crate::pieces::{BodyKind, Pieces};
+
+    #[test]
+    fn numbers_are_compared_by_value_at_all_levels() {
+        for (text, expected, is_expected) in [
+            ("3.0", json!(3), true),
+            ("3", json!(3.0), true),
+            ("3.5", json!(3), false),
+            (r#"{"a": [1.0, {"b": 2}]}"#, json!({ "a": [1, { "b": 2.0 }] }), true),
+            (r#"{"a": [1.0, {"b": 2}]}"#, json!({ "a": [1, { "b": 3 }] }), false),
+            (r#"{"a": 1, "b": 2}"#, json!({ "a": 1 }), false),
+            ("[1, 2]", json!([1]), false),
+            // Different integers, which are equal as fractions.
+            ("9007199254740993", json!(9_007_199_254_740_992_i64), false),
+            ("3", json!("3"), true),
+            ("\"3\"", json!(3), false),
+            ("-0.0", json!(0), true),
+        ] {
+            assert_eq!(is_output(text, &expected), is_expected, "{text} {expected}");
+        }
+    }
+
+    /// A tool whose calls never end.
+    struct Endless(ToolDefinition, Arc<AtomicU32>);
+
+    #[async_trait]
+    impl Tool for Endless {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+
+        async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_examples_have_one_time_limit() {
+        let pieces = Pieces::new(BodyKind::JavaScript, "n", "Waits.", "return 1;");
+        let example = ExampleCall::new::<String>([]);
+        let pieces = (0..16).fold(pieces.timeout_seconds(200), |it, _| it.example(example.clone()));
+        let pieces = pieces.check().unwrap();
+        let calls = Arc::new(AtomicU32::new(0));
+        let tool = Endless(pieces.definition().clone(), Arc::clone(&calls));
+        let start = tokio::time::Instant::now();
+        let error = check_examples(&tool, &pieces, &ToolContext::default()).await.unwrap_err();
+        assert_eq!(start.elapsed(), super::MAX_TIME);
+        assert!(error.text().contains("`examples[0]`: It ran longer than its time limit."));
+        assert!(error.text().ends_with("- all of them together ran longer than 300 seconds"));
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+    }
 }

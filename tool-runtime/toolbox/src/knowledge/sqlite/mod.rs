@@ -4,23 +4,39 @@
 //! (`words.rs`) and not the texts. Vectors are found in two steps: `codes.rs` compares codes of
 //! few bytes, which lie in blocks (`blocks.rs`), and then the vectors of the closest ones are
 //! compared.
+//!
+//! - `schema.rs`, `write.rs`, `read.rs`: the tables and their rows.
+//! - `word_search.rs`, `vector_search.rs`: searches, which `filter.rs` restricts.
+//! - `word_counts.rs`: which words are too frequent for a search.
 
 mod blocks;
 mod codes;
+mod filter;
 mod read;
 mod schema;
-mod search;
+mod vector_search;
+mod word_counts;
+mod word_search;
 mod write;
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use tool_runtime::store::rusqlite::Transaction;
 use tool_runtime::store::{OpenError, Sqlite, SqliteError, SqliteTables};
+
+use vector_search::by_vector;
+use word_counts::WordCounts;
+use word_search::{Bounds, by_words};
 
 use super::store::{
     Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedDocument, SearchFilter,
     StoredChunk,
 };
+
+/// The pages of the file that a connection keeps in memory, in KiB.
+const CACHE_KIB: i64 = 32 << 10;
 
 /// Documents in the SQLite file of a [store](Sqlite). Clones share one connection.
 ///
@@ -42,7 +58,10 @@ use super::store::{
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct SqliteDocuments(SqliteTables);
+pub struct SqliteDocuments {
+    tables: SqliteTables,
+    counts: Arc<Mutex<WordCounts>>,
+}
 
 impl SqliteDocuments {
     /// Creates, or opens, the tables of documents in the file of a store.
@@ -62,7 +81,10 @@ impl SqliteDocuments {
     /// # }
     /// ```
     pub async fn open(store: &Sqlite) -> Result<Self, OpenError> {
-        Ok(Self(store.tables("knowledge", schema::MIGRATIONS).await?))
+        let tables = store.tables("knowledge", schema::MIGRATIONS).await?;
+        // A search reads the same pages several times. Without the larger cache, it only is slower.
+        let _ = tables.read(|it| it.pragma_update(None, "cache_size", -CACHE_KIB)).await;
+        Ok(Self { tables, counts: Arc::default() })
     }
 }
 
@@ -80,7 +102,7 @@ impl DocumentStore for SqliteDocuments {
         sources: &[&str],
     ) -> Result<HashMap<String, DocumentRecord>, DocumentStoreError> {
         let (tenant, sources) = (tenant.to_owned(), owned(sources));
-        self.0.read(move |it| read::find(it, &tenant, &sources)).await?
+        self.tables.read(move |it| read::find(it, &tenant, &sources)).await?
     }
 
     async fn list(
@@ -92,16 +114,18 @@ impl DocumentStore for SqliteDocuments {
     ) -> Result<Vec<DocumentRecord>, DocumentStoreError> {
         let (tenant, prefix) = (tenant.to_owned(), prefix.to_owned());
         let after = after.map(str::to_owned);
-        self.0.read(move |it| read::list(it, &tenant, &prefix, after.as_deref(), limit)).await?
+        self.tables
+            .read(move |it| read::list(it, &tenant, &prefix, after.as_deref(), limit))
+            .await?
     }
 
     async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError> {
-        Ok(self.0.write(move |it| write::put(it, &documents)).await?)
+        Ok(self.tables.write(move |it| write::put(it, &documents)).await?)
     }
 
     async fn remove(&self, tenant: &str, sources: &[&str]) -> Result<usize, DocumentStoreError> {
         let (tenant, sources) = (tenant.to_owned(), owned(sources));
-        Ok(self.0.write(move |it| write::remove(it, &tenant, &sources)).await?)
+        Ok(self.tables.write(move |it| write::remove(it, &tenant, &sources)).await?)
     }
 
     async fn vectors(
@@ -110,7 +134,7 @@ impl DocumentStore for SqliteDocuments {
         digests: &[Digest],
     ) -> Result<HashMap<Digest, Vec<f32>>, DocumentStoreError> {
         let (embedder, digests) = (embedder.to_owned(), digests.to_owned());
-        Ok(self.0.read(move |it| read::vectors(it, &embedder, &digests)).await?)
+        Ok(self.tables.read(move |it| read::vectors(it, &embedder, &digests)).await?)
     }
 
     async fn search_words(
@@ -120,7 +144,11 @@ impl DocumentStore for SqliteDocuments {
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError> {
         let (query, filter) = (crate::words::stems(query), filter.clone());
-        Ok(self.0.read(move |it| search::by_words(it, &query, &filter, limit)).await?)
+        let counts = Arc::clone(&self.counts);
+        let search = move |it: &Transaction<'_>| {
+            by_words(it, &counts, &query, &filter, limit, Bounds::default())
+        };
+        Ok(self.tables.read(search).await?)
     }
 
     async fn search_vectors(
@@ -131,14 +159,13 @@ impl DocumentStore for SqliteDocuments {
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError> {
         let (embedder, vector, filter) = (embedder.to_owned(), vector.to_owned(), filter.clone());
-        let found =
-            self.0.read(move |it| search::by_vector(it, &embedder, &vector, &filter, limit));
-        Ok(found.await?)
+        let search = move |it: &Transaction<'_>| by_vector(it, &embedder, &vector, &filter, limit);
+        Ok(self.tables.read(search).await?)
     }
 
     async fn chunks(&self, ids: &[i64]) -> Result<Vec<StoredChunk>, DocumentStoreError> {
         let ids = ids.to_owned();
-        self.0.read(move |it| read::chunks(it, &ids)).await?
+        self.tables.read(move |it| read::chunks(it, &ids)).await?
     }
 }
 

@@ -4,7 +4,7 @@ use tool_runtime::store::rusqlite::{self, OptionalExtension, Statement, Transact
 
 use super::blocks::{self, Space, Vector};
 use super::number;
-use super::search::tenant_word;
+use super::word_search::tenant_word;
 use crate::knowledge::store::{DocumentRecord, IndexedChunk, IndexedDocument};
 use crate::words::stems;
 

@@ -97,6 +97,7 @@ pub async fn check<S: DocumentStore, F: Future<Output = S>>(
 ) -> Result<(), Violation> {
     records_are_unchanged(&create().await).await?;
     documents_are_replaced_and_removed(&create().await).await?;
+    expected_records_decide(&create().await).await?;
     words_are_ranked(&create().await).await?;
     vectors_are_ranked(&create().await).await?;
     tenants_and_metadata_separate(&create().await).await
@@ -164,6 +165,52 @@ async fn documents_are_replaced_and_removed(store: &impl DocumentStore) -> Resul
     // Ids that a search returned before a removal.
     let read = store.chunks(&old).await.map_err(failed(RULE))?;
     ensure_eq("chunks that were removed are left out", &read.len(), &1)
+}
+
+async fn expected_records_decide(store: &impl DocumentStore) -> Result<(), Violation> {
+    const RULE: &str = "a document replaces the expected record only";
+    let conflict = "a conflict".to_owned();
+    let put = async |text: &str, expected: Option<&DocumentRecord>, most: usize| {
+        let document = document("t", "one", &[(text, [0.6, 0.8])]);
+        match store.put_if(document, expected, most).await {
+            Ok(()) => Ok(Ok(())),
+            Err(DocumentStoreError::Conflict { .. }) => Ok(Err("a conflict".to_owned())),
+            Err(DocumentStoreError::TenantFull { limit }) => Ok(Err(format!("full at {limit}"))),
+            Err(error) => Err(failed(RULE)(error)),
+        }
+    };
+    let stored = async || {
+        let mut found = store.find("t", &["one"]).await.map_err(failed(RULE))?;
+        Ok(found.remove("one"))
+    };
+    let missing = document("t", "one", &[("apple", [0.6, 0.8])]).record;
+    ensure_eq(RULE, &put("apple", Some(&missing), 9).await?, &Err(conflict.clone()))?;
+    ensure_eq(RULE, &stored().await?, &None)?;
+    ensure_eq(RULE, &put("apple", None, 9).await?, &Ok(()))?;
+    ensure_eq(RULE, &put("banana", None, 9).await?, &Err(conflict.clone()))?;
+    ensure_eq(RULE, &stored().await?, &Some(missing.clone()))?;
+    // The digest is the same, the metadata are not.
+    let mut other = missing.clone();
+    other.metadata.insert("kind".into(), "other".into());
+    ensure_eq(RULE, &put("banana", Some(&other), 9).await?, &Err(conflict))?;
+    ensure_eq(RULE, &put("banana", Some(&missing), 9).await?, &Ok(()))?;
+    let all = SearchFilter::tenant("t");
+    for (query, expected) in [("apple", 0), ("banana", 1)] {
+        let found = store.search_words(query, &all, 9).await.map_err(failed(RULE))?;
+        ensure_eq(RULE, &found.len(), &expected)?;
+    }
+    let rule = "a new document needs room in its tenant";
+    let replaced = put("cherry", stored().await?.as_ref(), 1).await?;
+    ensure_eq(rule, &replaced, &Ok(()))?;
+    let two = document("t", "two", &[("banana", [0.6, 0.8])]);
+    let full = store.put_if(two.clone(), None, 1).await;
+    let is_full = matches!(full, Err(DocumentStoreError::TenantFull { limit: 1 }));
+    ensure_eq(rule, &is_full, &true)?;
+    // Documents of other tenants do not count.
+    let mut other_tenant = two.clone();
+    other_tenant.record.tenant = "u".into();
+    store.put_if(other_tenant, None, 1).await.map_err(failed(rule))?;
+    store.put_if(two, None, 2).await.map_err(failed(rule))
 }
 
 async fn words_are_ranked(store: &impl DocumentStore) -> Result<(), Violation> {

@@ -130,14 +130,10 @@ impl Knowledge {
         batch: Vec<Document>,
         report: &mut AddReport,
     ) -> Result<(), KnowledgeError> {
-        let embedder = self.embedder.as_ref().map(Embedder::id).unwrap_or_default();
         let stored = self.stored_records(&batch).await?;
         let mut changed = Vec::new();
         for document in batch {
-            let mut record =
-                DocumentRecord::new(&document.tenant, &document.source, digest_of(&document));
-            record.embedder.clone_from(&embedder);
-            record.metadata.clone_from(&document.metadata);
+            let record = self.record_of(&document);
             match stored.get(&(document.tenant.clone(), document.source.clone())) {
                 Some(stored) if *stored == record => report.unchanged += 1,
                 Some(_) => {
@@ -157,6 +153,28 @@ impl Knowledge {
             self.store.put(changed).await?;
         }
         Ok(())
+    }
+
+    /// Divides and embeds a document without storing it.
+    pub(crate) async fn indexed(
+        &self,
+        document: Document,
+    ) -> Result<IndexedDocument, KnowledgeError> {
+        let record = self.record_of(&document);
+        let mut indexed = IndexedDocument::new(record, divide(document).await);
+        if let Some(embedder) = &self.embedder {
+            self.embed(embedder.as_ref(), std::slice::from_mut(&mut indexed)).await?;
+        }
+        Ok(indexed)
+    }
+
+    /// Returns the record with which a document is stored.
+    fn record_of(&self, document: &Document) -> DocumentRecord {
+        let mut record =
+            DocumentRecord::new(&document.tenant, &document.source, digest_of(document));
+        record.embedder = self.embedder.as_ref().map(Embedder::id).unwrap_or_default();
+        record.metadata.clone_from(&document.metadata);
+        record
     }
 
     /// Returns the stored records of the documents of a batch, by tenant and source.

@@ -197,6 +197,18 @@ pub enum DocumentStoreError {
     /// A record can't be read: another program has changed it, or the disk is failing.
     #[error("record of a document is damaged: {0}")]
     CorruptRecord(String),
+    /// The document has changed since it was read. Read it again, and repeat the change.
+    #[error("document `{source_name}` was changed meanwhile")]
+    Conflict {
+        /// The source of the document.
+        source_name: String,
+    },
+    /// The tenant has no room for another document.
+    #[error("tenant has {limit} documents, and no room for another; remove one first")]
+    TenantFull {
+        /// The most documents of the tenant.
+        limit: usize,
+    },
 }
 
 impl DocumentStoreError {
@@ -253,6 +265,25 @@ pub trait DocumentStore: Send + Sync + Debug {
     /// # Errors
     /// Returns an error if the store can't be written.
     async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError>;
+
+    /// Stores a document, or replaces the one of the same tenant and source, if the stored record
+    /// is still the `expected` one; `None` expects that there is none. A new document is stored
+    /// only if the tenant has fewer than `max_documents`.
+    ///
+    /// Of concurrent calls that expect the same record, one succeeds.
+    ///
+    /// # Errors
+    /// - [`DocumentStoreError::Conflict`] if another record than the expected one is stored.
+    /// - [`DocumentStoreError::TenantFull`] if the tenant has `max_documents` others.
+    /// - Another error if the store can't be written.
+    ///
+    /// Nothing has changed after an error.
+    async fn put_if(
+        &self,
+        document: IndexedDocument,
+        expected: Option<&DocumentRecord>,
+        max_documents: usize,
+    ) -> Result<(), DocumentStoreError>;
 
     /// Removes documents of a tenant, and returns how many were stored.
     ///
@@ -325,6 +356,15 @@ impl<S: DocumentStore + ?Sized> DocumentStore for Arc<S> {
 
     async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError> {
         self.as_ref().put(documents).await
+    }
+
+    async fn put_if(
+        &self,
+        document: IndexedDocument,
+        expected: Option<&DocumentRecord>,
+        max_documents: usize,
+    ) -> Result<(), DocumentStoreError> {
+        self.as_ref().put_if(document, expected, max_documents).await
     }
 
     async fn remove(&self, tenant: &str, sources: &[&str]) -> Result<usize, DocumentStoreError> {

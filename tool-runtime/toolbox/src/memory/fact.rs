@@ -13,7 +13,7 @@ use crate::words::stems;
 pub(super) const MAX_TEXT: usize = 1_000;
 
 /// The most earlier facts that are kept about a subject.
-pub(super) const MAX_HISTORY: usize = 20;
+const MAX_HISTORY: usize = 20;
 
 /// A fact to remember.
 ///
@@ -157,6 +157,14 @@ impl StoredFact {
             saved_at: metadata.get("saved_at").and_then(time).ok_or_else(damaged)?,
             history: history.into_iter().flatten().filter_map(earlier).collect(),
         })
+    }
+
+    /// Returns the history of the fact that replaces this one.
+    pub(super) fn into_history(self) -> Vec<EarlierFact> {
+        let mut history = self.history;
+        history.insert(0, EarlierFact { text: self.text, saved_at: self.saved_at });
+        history.truncate(MAX_HISTORY);
+        history
     }
 
     /// Returns whether a text has the same words in the same order.

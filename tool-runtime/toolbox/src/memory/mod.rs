@@ -24,11 +24,16 @@ pub use fact::{EarlierFact, Fact, Remembered, StoredFact};
 pub use hook::MemoryHook;
 pub use scope::MemoryScope;
 
-use crate::knowledge::{Document, DocumentStore, Knowledge, SearchFilter};
-use fact::{MAX_HISTORY, MAX_TEXT, metadata_of};
+use crate::knowledge::{
+    Document, DocumentStore, DocumentStoreError, IndexedDocument, Knowledge, SearchFilter,
+};
+use fact::{MAX_TEXT, metadata_of};
 
 /// The most facts of a scope.
 const MAX_FACTS: usize = 1_000;
+
+/// How often a fact is remembered again because another writer changed the same one meanwhile.
+const MAX_CONFLICTS: usize = 100;
 
 /// Facts that agents remember across runs: the tools `remember`, `recall` and `forget`.
 ///
@@ -118,33 +123,51 @@ impl Memory {
         }
         let (tenant, id) = (scope.tenant(), fact.id());
         let store = self.knowledge.store();
-        let found = store.find(&tenant, &[&id]).await.map_err(knowledge_error)?.remove(&id);
-        let earlier = found.map(|record| StoredFact::of_record(&record)).transpose()?;
-        let mut history = Vec::new();
-        let remembered = match earlier {
-            Some(earlier) if earlier.has_words_of(&fact.text) => return Ok(Remembered::Known),
-            Some(earlier) => {
-                history = earlier.history;
-                history.insert(0, EarlierFact { text: earlier.text, saved_at: earlier.saved_at });
-                history.truncate(MAX_HISTORY);
-                Remembered::Replaced
+        // Divided and embedded once, however often another writer comes between.
+        let mut indexed = None;
+        let mut conflicts = 0;
+        loop {
+            let stored = store.find(&tenant, &[&id]).await.map_err(knowledge_error)?.remove(&id);
+            let earlier = stored.as_ref().map(StoredFact::of_record).transpose()?;
+            if earlier.as_ref().is_some_and(|earlier| earlier.has_words_of(&fact.text)) {
+                return Ok(Remembered::Known);
             }
-            None => {
-                let stored = store.list(&tenant, "", None, MAX_FACTS).await;
-                if stored.map_err(knowledge_error)?.len() >= MAX_FACTS {
-                    return Err(MemoryError::Full { limit: MAX_FACTS });
+            let (remembered, history) = match earlier {
+                Some(earlier) => (Remembered::Replaced, earlier.into_history()),
+                None => (Remembered::New, Vec::new()),
+            };
+            let mut document = match indexed.take() {
+                Some(document) => document,
+                None => self.indexed(&tenant, &id, &fact).await?,
+            };
+            document.record.metadata = metadata_of(&fact, SystemTime::now(), &history);
+            match store.put_if(document.clone(), stored.as_ref(), MAX_FACTS).await {
+                Ok(()) => return Ok(remembered),
+                Err(DocumentStoreError::Conflict { .. }) if conflicts < MAX_CONFLICTS => {
+                    conflicts += 1;
+                    indexed = Some(document);
                 }
-                Remembered::New
+                Err(DocumentStoreError::TenantFull { limit }) => {
+                    return Err(MemoryError::Full { limit });
+                }
+                Err(error) => return Err(knowledge_error(error)),
             }
-        };
+        }
+    }
+
+    /// Divides and embeds the text of a fact.
+    async fn indexed(
+        &self,
+        tenant: &str,
+        id: &str,
+        fact: &Fact,
+    ) -> Result<IndexedDocument, MemoryError> {
         let text = match &fact.about {
             Some(about) => format!("{about}: {}", fact.text),
             None => fact.text.clone(),
         };
-        let mut document = Document::text(id, text).tenant(tenant);
-        document.metadata = metadata_of(&fact, SystemTime::now(), &history);
-        self.knowledge.add(document).await.map_err(MemoryError::Knowledge)?;
-        Ok(remembered)
+        let document = Document::text(id, text).tenant(tenant);
+        self.knowledge.indexed(document).await.map_err(MemoryError::Knowledge)
     }
 
     /// Returns the facts of several scopes that answer a question best, best first.
@@ -270,7 +293,7 @@ impl Memory {
 }
 
 /// Converts an error of the store.
-fn knowledge_error(error: crate::knowledge::DocumentStoreError) -> MemoryError {
+fn knowledge_error(error: DocumentStoreError) -> MemoryError {
     MemoryError::Knowledge(error.into())
 }
 

@@ -98,6 +98,54 @@ async fn fact_about_a_subject_replaces_the_earlier_one() {
     assert_eq!(found[0].text, "Lives in city 29.");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_facts_about_a_subject_are_all_in_its_history() {
+    let folder = std::env::temp_dir().join(format!("memory-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    // Two handles of one file, as two processes have them.
+    let open = async || {
+        let file = Sqlite::open(folder.join("memory.db")).await.unwrap();
+        Memory::new(SqliteDocuments::open(&file).await.unwrap())
+    };
+    let handles = [open().await, open().await];
+    let mut tasks = tokio::task::JoinSet::new();
+    for city in 0..16 {
+        let memory = handles[city % 2].clone();
+        let fact = Fact::new(format!("Lives in city {city}.")).about("home city");
+        tasks.spawn(async move { memory.remember(&ada(), fact).await.unwrap() });
+    }
+    let results = tasks.join_all().await;
+    assert_eq!(results.iter().filter(|it| **it == Remembered::New).count(), 1, "{results:?}");
+    let facts = handles[0].facts(&ada()).await.unwrap();
+    assert_eq!(facts.len(), 1);
+    let earlier = facts[0].history.iter().map(|fact| fact.text.clone());
+    let mut all: Vec<_> = earlier.chain([facts[0].text.clone()]).collect();
+    all.sort();
+    let mut expected: Vec<_> = (0..16).map(|city| format!("Lives in city {city}.")).collect();
+    expected.sort();
+    assert_eq!(all, expected);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_facts_do_not_exceed_the_limit_of_a_scope() {
+    let memory = memory().await;
+    for number in 0..995 {
+        memory.remember(&ada(), Fact::new(format!("Fact {number}"))).await.unwrap();
+    }
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let memory = memory.clone();
+        let fact = Fact::new(format!("Another fact {number}"));
+        tasks.spawn(async move { memory.remember(&ada(), fact).await });
+    }
+    let results = tasks.join_all().await;
+    let count = results.iter().filter(|it| matches!(it, Ok(Remembered::New))).count();
+    assert_eq!(count, 5, "{results:?}");
+    let full = results.iter().filter(|it| matches!(it, Err(MemoryError::Full { limit: 1_000 })));
+    assert_eq!(full.count(), 15);
+}
+
 #[tokio::test]
 async fn scopes_are_separate() {
     let memory = memory().await;

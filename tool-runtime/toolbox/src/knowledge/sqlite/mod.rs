@@ -123,6 +123,19 @@ impl DocumentStore for SqliteDocuments {
         Ok(self.tables.write(move |it| write::put(it, &documents)).await?)
     }
 
+    async fn put_if(
+        &self,
+        document: IndexedDocument,
+        expected: Option<&DocumentRecord>,
+        max_documents: usize,
+    ) -> Result<(), DocumentStoreError> {
+        let expected = expected.cloned();
+        let put = move |transaction: &Transaction<'_>| {
+            write::put_if(transaction, &document, expected.as_ref(), max_documents)
+        };
+        self.tables.write(put).await?
+    }
+
     async fn remove(&self, tenant: &str, sources: &[&str]) -> Result<usize, DocumentStoreError> {
         let (tenant, sources) = (tenant.to_owned(), owned(sources));
         Ok(self.tables.write(move |it| write::remove(it, &tenant, &sources)).await?)
@@ -145,8 +158,8 @@ impl DocumentStore for SqliteDocuments {
     ) -> Result<Vec<i64>, DocumentStoreError> {
         let (query, filter) = (crate::words::stems(query), filter.clone());
         let counts = Arc::clone(&self.counts);
-        let search = move |it: &Transaction<'_>| {
-            by_words(it, &counts, &query, &filter, limit, Bounds::default())
+        let search = move |transaction: &Transaction<'_>| {
+            by_words(transaction, &counts, &query, &filter, limit, Bounds::default())
         };
         Ok(self.tables.read(search).await?)
     }
@@ -159,7 +172,9 @@ impl DocumentStore for SqliteDocuments {
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError> {
         let (embedder, vector, filter) = (embedder.to_owned(), vector.to_owned(), filter.clone());
-        let search = move |it: &Transaction<'_>| by_vector(it, &embedder, &vector, &filter, limit);
+        let search = move |transaction: &Transaction<'_>| {
+            by_vector(transaction, &embedder, &vector, &filter, limit)
+        };
         Ok(self.tables.read(search).await?)
     }
 

@@ -10,7 +10,7 @@ use super::number;
 use crate::knowledge::store::{Digest, DocumentRecord, DocumentStoreError, StoredChunk};
 
 /// The result of an operation that may find a damaged record.
-type Found<T> = rusqlite::Result<Result<T, DocumentStoreError>>;
+pub(super) type Found<T> = rusqlite::Result<Result<T, DocumentStoreError>>;
 
 const COLUMNS: &str = "tenant, source, digest, embedder, metadata";
 

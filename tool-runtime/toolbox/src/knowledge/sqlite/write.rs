@@ -4,8 +4,9 @@ use tool_runtime::store::rusqlite::{self, OptionalExtension, Statement, Transact
 
 use super::blocks::{self, Space, Vector};
 use super::number;
+use super::read::{Found, find};
 use super::word_search::tenant_word;
-use crate::knowledge::store::{DocumentRecord, IndexedChunk, IndexedDocument};
+use crate::knowledge::store::{DocumentRecord, DocumentStoreError, IndexedChunk, IndexedDocument};
 use crate::words::stems;
 
 /// Statements that a batch of documents runs again and again.
@@ -77,6 +78,33 @@ pub(super) fn put(
         }
     }
     added.into_iter().try_for_each(|(space, vectors)| blocks::append(transaction, space, &vectors))
+}
+
+/// Puts a document if the stored record is the expected one, and if the tenant has room for it.
+pub(super) fn put_if(
+    transaction: &Transaction<'_>,
+    document: &IndexedDocument,
+    expected: Option<&DocumentRecord>,
+    max_documents: usize,
+) -> Found<()> {
+    let DocumentRecord { tenant, source, .. } = &document.record;
+    let stored = match find(transaction, tenant, std::slice::from_ref(source))? {
+        Ok(mut found) => found.remove(source),
+        Err(error) => return Ok(Err(error)),
+    };
+    if stored.as_ref() != expected {
+        return Ok(Err(DocumentStoreError::Conflict { source_name: source.clone() }));
+    }
+    if stored.is_none() {
+        let select = "SELECT count(*) FROM \
+                      (SELECT 1 FROM knowledge_documents WHERE tenant = ?1 LIMIT ?2)";
+        let limit = number(max_documents);
+        let count: i64 = transaction.query_row(select, (tenant, limit), |row| row.get(0))?;
+        if count >= limit {
+            return Ok(Err(DocumentStoreError::TenantFull { limit: max_documents }));
+        }
+    }
+    put(transaction, std::slice::from_ref(document)).map(Ok)
 }
 
 pub(super) fn remove(

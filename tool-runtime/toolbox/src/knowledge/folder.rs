@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -13,6 +14,7 @@ use super::Knowledge;
 use super::document::{Document, DocumentFormat};
 use super::error::KnowledgeError;
 use super::index::AddReport;
+use super::store::DocumentRecord;
 
 /// The most bytes of a file. Larger ones hold data, not texts.
 const MAX_FILE: u64 = 4 << 20;
@@ -38,10 +40,21 @@ const FOLDER: &str = "folder";
 pub struct FolderReport {
     /// The documents that were added.
     pub added: AddReport,
-    /// The documents that were removed, because their files are gone.
+    /// The documents that were removed, because their files are gone or hold no text any more.
     pub removed: usize,
-    /// The files that could not be added, with the reasons.
+    /// The files and folders that could not be added, with the reasons.
     pub skipped: Vec<(PathBuf, String)>,
+}
+
+/// One result of the walk through a folder.
+enum Found {
+    Document(Document),
+    /// A file that holds no text. The document that it was before is outdated.
+    NoText(PathBuf, String),
+    /// A file that can't be read now. The document of this source stays as it is.
+    Unreadable(String, PathBuf, String),
+    /// A folder whose files can't be listed now, so that no file is known to be gone.
+    Unlisted(PathBuf, String),
 }
 
 impl Knowledge {
@@ -51,9 +64,13 @@ impl Knowledge {
     /// an unknown extension, hidden files, and files that are ignored by git are left out. Links
     /// are not followed.
     ///
+    /// A file is [skipped](FolderReport::skipped) if it can't be read now: its document stays. So
+    /// is a file whose source belongs to a document that was not read from this folder. To add
+    /// folders with files of the same names, add a folder that contains both, or use two tenants.
+    /// If a folder was moved, its documents belong to the new path.
+    ///
     /// # Errors
-    /// Returns an error if the folder can't be read, or if the store or the embedder fails. A file
-    /// that can't be read is [skipped](FolderReport::skipped).
+    /// Returns an error if the folder can't be read, or if the store or the embedder fails.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;
@@ -82,25 +99,46 @@ impl Knowledge {
         let folder = fs::canonicalize(&path)
             .and_then(|folder| fs::read_dir(&folder).map(|_| folder))
             .map_err(|source| KnowledgeError::Folder { path, source })?;
+        let mut walk = WalkBuilder::new(&folder);
+        let entries = walk.require_git(false).sort_by_file_name(Ord::cmp).build();
+        self.add_entries(folder, entries, tenant).await
+    }
+
+    async fn add_entries(
+        &self,
+        folder: PathBuf,
+        entries: impl Iterator<Item = Result<DirEntry, ignore::Error>> + Send + 'static,
+        tenant: &str,
+    ) -> Result<FolderReport, KnowledgeError> {
         let name = folder.to_string_lossy().into_owned();
         let (sender, mut files) = mpsc::channel(AHEAD);
-        let reading = spawn_blocking(move || read_files(&folder, &sender));
+        let reading = spawn_blocking(move || read_files(&folder, entries, &sender));
         let mut report = FolderReport::default();
-        let mut sources = HashSet::new();
+        // Sources that are not known to be gone; `None` if a part of the folder was not seen.
+        let mut present = Some(HashSet::new());
         let mut batch = Vec::new();
         loop {
             let file = files.recv().await;
             let is_last = file.is_none();
             match file {
-                Some(Ok(document)) => {
-                    sources.insert(document.source.clone());
+                Some(Found::Document(document)) => {
+                    present.as_mut().map(|it| it.insert(document.source.clone()));
                     batch.push(document.tenant(tenant).metadata(FOLDER, name.clone()));
                 }
-                Some(Err(skipped)) => report.skipped.push(skipped),
+                Some(Found::Unreadable(source, path, reason)) => {
+                    present.as_mut().map(|it| it.insert(source));
+                    report.skipped.push((path, reason));
+                }
+                Some(Found::Unlisted(path, reason)) => {
+                    present = None;
+                    report.skipped.push((path, reason));
+                }
+                Some(Found::NoText(path, reason)) => report.skipped.push((path, reason)),
                 None => {}
             }
             if is_last || batch.len() >= AHEAD {
-                let added = self.add_all(std::mem::take(&mut batch)).await?;
+                let batch = self.without_others(std::mem::take(&mut batch), &mut report).await?;
+                let added = self.add_all(batch).await?;
                 report.added.new += added.new;
                 report.added.replaced += added.replaced;
                 report.added.unchanged += added.unchanged;
@@ -111,17 +149,38 @@ impl Knowledge {
             }
         }
         // A walk that panicked has not seen all files.
-        if reading.await.is_ok() {
-            report.removed = self.remove_missing(tenant, &name, &sources).await?;
+        if let (Ok(()), Some(present)) = (reading.await, present) {
+            report.removed = self.remove_missing(tenant, &name, &present).await?;
         }
         Ok(report)
+    }
+
+    /// Returns the documents of a batch that replace none of another origin, and reports the
+    /// others.
+    async fn without_others(
+        &self,
+        mut batch: Vec<Document>,
+        report: &mut FolderReport,
+    ) -> Result<Vec<Document>, KnowledgeError> {
+        let stored = self.stored_records(&batch).await?;
+        batch.retain(|document| {
+            let key = (document.tenant.clone(), document.source.clone());
+            let folder = document.metadata.get(FOLDER).and_then(Value::as_str);
+            let Some(reason) = stored.get(&key).and_then(|it| other_origin(it, folder)) else {
+                return true;
+            };
+            let path = folder.map(Path::new).unwrap_or_else(|| Path::new(""));
+            report.skipped.push((path.join(&document.source), reason));
+            false
+        });
+        Ok(batch)
     }
 
     async fn remove_missing(
         &self,
         tenant: &str,
         folder: &str,
-        sources: &HashSet<String>,
+        present: &HashSet<String>,
     ) -> Result<usize, KnowledgeError> {
         let mut missing = Vec::new();
         let mut after: Option<String> = None;
@@ -129,9 +188,9 @@ impl Knowledge {
             let page = self.store.list(tenant, "", after.as_deref(), PAGE).await?;
             let Some(last) = page.last() else { break };
             after = Some(last.source.clone());
-            let is_missing = |record: &super::DocumentRecord| {
+            let is_missing = |record: &DocumentRecord| {
                 record.metadata.get(FOLDER) == Some(&Value::from(folder))
-                    && !sources.contains(&record.source)
+                    && !present.contains(&record.source)
             };
             missing.extend(page.into_iter().filter(is_missing).map(|record| record.source));
         }
@@ -140,11 +199,24 @@ impl Knowledge {
     }
 }
 
-type FileResult = Result<Document, (PathBuf, String)>;
+/// Returns why a document must not be replaced by one of a folder, if it is of another origin.
+fn other_origin(stored: &DocumentRecord, folder: Option<&str>) -> Option<String> {
+    match stored.metadata.get(FOLDER).and_then(Value::as_str) {
+        None => Some("its source belongs to a document that is not from a folder".into()),
+        other if other == folder => None,
+        // A folder that was moved has another path now.
+        Some(other) if !Path::new(other).is_dir() => None,
+        Some(other) => Some(format!("its source belongs to a document of the folder {other}")),
+    }
+}
 
-fn read_files(folder: &Path, files: &mpsc::Sender<FileResult>) {
-    for entry in WalkBuilder::new(folder).require_git(false).sort_by_file_name(Ord::cmp).build() {
-        let file = match entry {
+fn read_files(
+    folder: &Path,
+    entries: impl Iterator<Item = Result<DirEntry, ignore::Error>>,
+    files: &mpsc::Sender<Found>,
+) {
+    for entry in entries {
+        let found = match entry {
             Ok(entry) if entry.file_type().is_some_and(|it| it.is_file()) => {
                 match DocumentFormat::of_path(entry.path()) {
                     Some(format) => read_file(folder, entry.path(), format),
@@ -152,24 +224,98 @@ fn read_files(folder: &Path, files: &mpsc::Sender<FileResult>) {
                 }
             }
             Ok(_) => continue,
-            Err(error) => Err((folder.to_owned(), error.to_string())),
+            Err(error) => Found::Unlisted(folder.to_owned(), error.to_string()),
         };
         // The receiver is gone if the program dropped the future.
-        if files.blocking_send(file).is_err() {
+        if files.blocking_send(found).is_err() {
             return;
         }
     }
 }
 
-fn read_file(folder: &Path, path: &Path, format: DocumentFormat) -> FileResult {
-    let skipped = |reason: String| (path.to_owned(), reason);
-    let len = fs::metadata(path).map_err(|error| skipped(error.to_string()))?.len();
-    if len > MAX_FILE {
-        return Err(skipped(format!("{len} bytes, more than {MAX_FILE}")));
-    }
-    let bytes = fs::read(path).map_err(|error| skipped(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| skipped("not UTF-8".into()))?;
+fn read_file(folder: &Path, path: &Path, format: DocumentFormat) -> Found {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let names: Vec<_> = relative.iter().map(|name| name.to_string_lossy()).collect();
-    Ok(Document::new(names.join("/"), text, format))
+    let source = names.join("/");
+    let bytes = match read_at_most(path, MAX_FILE) {
+        Ok(bytes) => bytes,
+        Err(error) => return Found::Unreadable(source, path.to_owned(), error.to_string()),
+    };
+    let Some(bytes) = bytes else {
+        return Found::NoText(path.to_owned(), format!("more than {MAX_FILE} bytes"));
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Found::Document(Document::new(source, text, format)),
+        Err(_) => Found::NoText(path.to_owned(), "not UTF-8".into()),
+    }
+}
+
+/// Returns the content of a file, unless it is longer than `limit`.
+fn read_at_most(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let len = fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(u64::try_from(len).is_ok_and(|len| len <= limit).then_some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::{env, fs, io, process};
+
+    use ignore::{DirEntry, WalkBuilder};
+    use tool_runtime::store::Sqlite;
+
+    use crate::knowledge::{DocumentStore, FolderReport, Knowledge, SqliteDocuments};
+
+    fn entries(folder: &Path) -> Vec<Result<DirEntry, ignore::Error>> {
+        WalkBuilder::new(folder).sort_by_file_name(Ord::cmp).build().collect()
+    }
+
+    async fn add(
+        knowledge: &Knowledge,
+        folder: &Path,
+        entries: Vec<Result<DirEntry, ignore::Error>>,
+    ) -> FolderReport {
+        let added = knowledge.add_entries(folder.to_owned(), entries.into_iter(), "");
+        added.await.unwrap()
+    }
+
+    async fn sources(knowledge: &Knowledge) -> Vec<String> {
+        let records = knowledge.store().list("", "", None, 99).await.unwrap();
+        records.into_iter().map(|record| record.source).collect()
+    }
+
+    #[tokio::test]
+    async fn document_stays_while_its_file_is_not_known_to_be_gone() {
+        let folder = env::temp_dir().join(format!("knowledge-unreadable-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["binary.txt", "gone.txt", "kept.txt", "unreadable.txt"] {
+            fs::write(folder.join(name), name).unwrap();
+        }
+        let store = SqliteDocuments::open(&Sqlite::in_memory().unwrap()).await.unwrap();
+        let knowledge = Knowledge::new(store);
+        assert_eq!(add(&knowledge, &folder, entries(&folder)).await.added.new, 4);
+
+        fs::remove_file(folder.join("gone.txt")).unwrap();
+        fs::write(folder.join("binary.txt"), [0xff]).unwrap();
+        let mut walk = entries(&folder);
+        // Reading a folder as a file fails, even for a user who may read everything.
+        fs::remove_file(folder.join("unreadable.txt")).unwrap();
+        fs::create_dir(folder.join("unreadable.txt")).unwrap();
+        walk.push(Err(ignore::Error::Io(io::Error::other("disk failed"))));
+        let report = add(&knowledge, &folder, walk).await;
+        assert_eq!((report.removed, report.skipped.len()), (0, 3), "{report:?}");
+        assert_eq!(sources(&knowledge).await.len(), 4);
+
+        // A complete walk: only the file is unreadable.
+        fs::remove_dir(folder.join("unreadable.txt")).unwrap();
+        fs::write(folder.join("unreadable.txt"), "").unwrap();
+        let walk = entries(&folder);
+        fs::remove_file(folder.join("unreadable.txt")).unwrap();
+        fs::create_dir(folder.join("unreadable.txt")).unwrap();
+        let report = add(&knowledge, &folder, walk).await;
+        assert_eq!((report.removed, report.skipped.len()), (2, 2), "{report:?}");
+        assert_eq!(sources(&knowledge).await, ["kept.txt", "unreadable.txt"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -178,7 +178,7 @@ impl Knowledge {
     }
 
     /// Returns the stored records of the documents of a batch, by tenant and source.
-    async fn stored_records(
+    pub(super) async fn stored_records(
         &self,
         batch: &[Document],
     ) -> Result<HashMap<(String, String), DocumentRecord>, KnowledgeError> {

@@ -101,6 +101,37 @@ async fn folder_is_added_incrementally() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+#[tokio::test]
+async fn folder_replaces_no_document_of_another_origin() {
+    let temporary = fs::canonicalize(env::temp_dir()).unwrap();
+    let parent = temporary.join(format!("knowledge-origins-{}", process::id()));
+    let [first, second, moved] = ["first", "second", "moved"].map(|name| parent.join(name));
+    for (folder, text) in [(&first, "apple"), (&second, "banana")] {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("README.md"), text).unwrap();
+    }
+    fs::write(second.join("own.txt"), "cherry").unwrap();
+    let knowledge = knowledge().await;
+    knowledge.add(Document::text("own.txt", "papaya")).await.unwrap();
+    assert_eq!(knowledge.add_folder(&first, "").await.unwrap().added.new, 1);
+    let report = knowledge.add_folder(&second, "").await.unwrap();
+    assert_eq!((report.added.new, report.added.replaced, report.removed), (0, 0, 0));
+    let skipped: Vec<_> = report.skipped.iter().map(|(path, _)| path.clone()).collect();
+    assert_eq!(skipped, ["README.md", "own.txt"].map(|name| second.join(name)));
+    assert!(report.skipped[0].1.contains("first"), "{report:?}");
+    let found = async |text: &str| {
+        !knowledge.search(text, &SearchFilter::default(), 5).await.unwrap().is_empty()
+    };
+    assert!(found("apple").await && found("papaya").await);
+    assert!(!found("banana").await && !found("cherry").await);
+    // Another tenant has room for it, and a folder that was moved is the same one.
+    assert_eq!(knowledge.add_folder(&second, "other").await.unwrap().added.new, 2);
+    fs::rename(&first, &moved).unwrap();
+    let report = knowledge.add_folder(&moved, "").await.unwrap();
+    assert_eq!((report.added.replaced, report.skipped.len()), (1, 0));
+    fs::remove_dir_all(&parent).unwrap();
+}
+
 const PAGE: &str = "<html><head><title>Leave</title><style>.x { color: red }</style></head><body>\
     <script>let hidden = 'pineapple';</script><p hidden>secret papaya</p>\
     <h2>Days</h2><p>Everyone has <b>30</b> days of <a href='/leave'>leave</a>.</p>\

@@ -258,6 +258,16 @@ async fn vectors_are_ranked(store: &impl DocumentStore) -> Result<(), Violation>
     ensure_eq(RULE, &found, &["0699", "0700", "0701"].map(str::to_owned).to_vec())?;
     let other = store.search_vectors("other", &query, &all, 3).await.map_err(failed(RULE))?;
     ensure_eq("vectors of embedders are separate", &other, &vec![])?;
+    let rule = "a vector that is not a number is found by none, and finds none";
+    for (name, component) in [("nan", f32::NAN), ("infinite", f32::INFINITY)] {
+        let invalid = document("", name, &[("x", [component, 0.5])]);
+        store.put(vec![invalid]).await.map_err(failed(rule))?;
+        let query = [0.5, component];
+        let found = store.search_vectors(EMBEDDER, &query, &all, 3).await.map_err(failed(rule))?;
+        ensure_eq(rule, &found, &vec![])?;
+    }
+    let found = store.search_vectors(EMBEDDER, &query, &all, 1).await.map_err(failed(rule))?;
+    ensure_eq(rule, &sources(store, &found).await?, &vec!["0700".to_owned()])?;
     let longer = [1.0, 0.0, 0.0];
     let other = store.search_vectors(EMBEDDER, &longer, &all, 3).await.map_err(failed(RULE))?;
     ensure_eq("vectors of other lengths are not compared", &other, &vec![])

@@ -38,6 +38,14 @@ pub enum KnowledgeError {
         /// The number of vectors.
         actual: usize,
     },
+    /// The embedder returned a vector that can't be compared with others.
+    #[error("embedder returned an invalid vector for text {text}: {reason}")]
+    InvalidVector {
+        /// The number of the text in the request.
+        text: usize,
+        /// The reason why it can't be compared.
+        reason: String,
+    },
     /// A folder can't be read.
     #[error("folder {} can't be read: {source}", path.display())]
     Folder {

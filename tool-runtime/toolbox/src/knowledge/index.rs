@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use tool_runtime::models::{EmbedRequest, Embedder};
+use tool_runtime::models::Embedder;
 
 use super::Knowledge;
 use super::chunk::{self, chunks};
@@ -11,6 +11,7 @@ use super::document::{Document, DocumentFormat};
 use super::error::KnowledgeError;
 use super::page::page_text;
 use super::store::{Digest, DocumentRecord, IndexedChunk, IndexedDocument};
+use super::vectors::{ChunkVectors, embedded_text};
 
 /// The number of documents that are written at once.
 const BATCH: usize = 256;
@@ -88,7 +89,9 @@ impl Knowledge {
         })
     }
 
-    /// Adds or replaces many documents. Those that were added before an error stay.
+    /// Adds or replaces many documents. Those that were added before an error stay: a document is
+    /// stored as soon as the embedder has made its vectors, one
+    /// [request](tool_runtime::models::EmbedLimits) after another.
     ///
     /// # Errors
     /// Returns an error if the store or the embedder fails.
@@ -146,13 +149,38 @@ impl Knowledge {
                 }
             }
         }
-        if let Some(embedder) = &self.embedder {
-            report.embedded_chunks += self.embed(embedder.as_ref(), &mut changed).await?;
+        match &self.embedder {
+            Some(embedder) => self.embed_and_put(embedder.as_ref(), changed, report).await,
+            None if changed.is_empty() => Ok(()),
+            None => Ok(self.store.put(changed).await?),
         }
-        if !changed.is_empty() {
-            self.store.put(changed).await?;
+    }
+
+    /// Puts each document as soon as its vectors are known, so that a failure of the embedder loses
+    /// no vectors of others.
+    async fn embed_and_put(
+        &self,
+        embedder: &dyn Embedder,
+        documents: Vec<IndexedDocument>,
+        report: &mut AddReport,
+    ) -> Result<(), KnowledgeError> {
+        let mut vectors = ChunkVectors::of(&documents, &self.store, embedder).await?;
+        let mut waiting = documents.into_iter().peekable();
+        loop {
+            let mut finished = Vec::new();
+            while let Some(document) = waiting.peek_mut()
+                && vectors.set(document)
+            {
+                finished.extend(waiting.next());
+            }
+            if !finished.is_empty() {
+                self.store.put(finished).await?;
+            }
+            match vectors.embed_batch(embedder).await? {
+                0 => return Ok(()),
+                count => report.embedded_chunks += count,
+            }
         }
-        Ok(())
     }
 
     /// Divides and embeds a document without storing it.
@@ -163,7 +191,10 @@ impl Knowledge {
         let record = self.record_of(&document);
         let mut indexed = IndexedDocument::new(record, divide(document).await);
         if let Some(embedder) = &self.embedder {
-            self.embed(embedder.as_ref(), std::slice::from_mut(&mut indexed)).await?;
+            let documents = std::slice::from_ref(&indexed);
+            let mut vectors = ChunkVectors::of(documents, &self.store, embedder).await?;
+            while vectors.embed_batch(embedder).await? > 0 {}
+            vectors.set(&mut indexed);
         }
         Ok(indexed)
     }
@@ -194,36 +225,6 @@ impl Knowledge {
         }
         Ok(stored)
     }
-
-    /// Sets the vectors of chunks, and returns how many had to be embedded.
-    async fn embed(
-        &self,
-        embedder: &dyn Embedder,
-        documents: &mut [IndexedDocument],
-    ) -> Result<usize, KnowledgeError> {
-        let chunks = || documents.iter().flat_map(|document| &document.chunks);
-        let digests: Vec<Digest> = chunks().map(|chunk| chunk.digest).collect();
-        let mut vectors = self.store.vectors(&embedder.id(), &digests).await?;
-        let mut missing: Vec<(Digest, String)> = chunks()
-            .filter(|chunk| !vectors.contains_key(&chunk.digest))
-            .map(|chunk| (chunk.digest, embedded_text(&chunk.heading, &chunk.text)))
-            .collect();
-        missing.sort_unstable();
-        missing.dedup_by_key(|(digest, _)| *digest);
-        let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
-        if !texts.is_empty() {
-            let embedded = embedder.embed(EmbedRequest::documents(&texts)).await?.vectors;
-            let (expected, actual) = (texts.len(), embedded.len());
-            if expected != actual {
-                return Err(KnowledgeError::VectorCount { expected, actual });
-            }
-            vectors.extend(missing.iter().map(|(digest, _)| *digest).zip(embedded));
-        }
-        for chunk in documents.iter_mut().flat_map(|document| &mut document.chunks) {
-            chunk.vector = vectors.get(&chunk.digest).cloned();
-        }
-        Ok(missing.len())
-    }
 }
 
 async fn divide(document: Document) -> Vec<IndexedChunk> {
@@ -241,11 +242,6 @@ async fn divide(document: Document) -> Vec<IndexedChunk> {
         Some(chunk)
     };
     parts.filter_map(chunk).collect()
-}
-
-/// Returns the text of which a vector is made: the headings say what a part is about.
-fn embedded_text(heading: &str, text: &str) -> String {
-    if heading.is_empty() { text.to_owned() } else { format!("{heading}\n{text}") }
 }
 
 /// Identifies the content of a document and how it is divided.

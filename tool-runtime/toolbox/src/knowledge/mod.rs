@@ -4,7 +4,7 @@
 //! 1. `document.rs`: the program adds a [`Document`], or a folder (`folder.rs`).
 //! 2. `index.rs`: a document that is stored unchanged is left alone. Otherwise `page.rs` converts
 //!    it if it is HTML, `chunk.rs` divides it, and the embedder makes the vectors of those chunks
-//!    that are new.
+//!    that are new (`vectors.rs`).
 //! 3. A [`DocumentStore`] keeps it; `sqlite` is the one in a file.
 //!
 //! # The path of a question
@@ -24,6 +24,7 @@ mod passage;
 mod sqlite;
 mod store;
 mod tools;
+mod vectors;
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub use store::{
     Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedChunk, IndexedDocument,
     SearchFilter, StoredChunk,
 };
+
+use vectors::embed;
 
 /// The number of chunks that each ranking contributes.
 const RANKED: usize = 100;
@@ -161,8 +164,8 @@ impl Knowledge {
         let words = self.store.search_words(question, filter, ranked).await?;
         let vectors = match &self.embedder {
             Some(embedder) if self.fusion.vectors > 0.0 => {
-                let embeddings = embedder.embed(EmbedRequest::queries(&[question])).await?;
-                let vector = embeddings.vectors.into_iter().next().unwrap_or_default();
+                let vectors = embed(embedder, EmbedRequest::queries(&[question])).await?;
+                let vector = vectors.into_iter().next().unwrap_or_default();
                 self.store.search_vectors(&embedder.id(), &vector, filter, ranked).await?
             }
             _ => Vec::new(),

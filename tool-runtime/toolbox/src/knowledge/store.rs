@@ -313,7 +313,8 @@ pub trait DocumentStore: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError>;
 
-    /// Returns the chunks whose vectors of this embedder are closest to a vector, best first.
+    /// Returns the chunks whose vectors of this embedder are closest to a vector, best first. A
+    /// vector with components that are infinite or NaN is found by none, and finds none.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.

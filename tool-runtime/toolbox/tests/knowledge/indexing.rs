@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::{env, fs, process};
 
-use tool_runtime::models::TestEmbedder;
+use tool_runtime::ModelError;
+use tool_runtime::models::{EmbedLimits, EmbedRequest, Embedder, Embeddings, TestEmbedder};
 use tool_runtime::store::Sqlite;
 use tool_toolbox::knowledge::{Added, Document, Knowledge, SearchFilter, SqliteDocuments};
 
@@ -41,15 +42,81 @@ async fn failed_embedding_leaves_the_document_as_it_was() {
     assert_eq!(found.len(), 1);
 }
 
+#[tokio::test]
+async fn documents_that_were_embedded_before_a_failure_stay() {
+    let limits = EmbedLimits::default().max_texts(2);
+    let embedder = Arc::new(TestEmbedder::new(32).with_limits(limits));
+    embedder.fail_request(3, ModelError::unavailable("overloaded"));
+    let knowledge = knowledge().await.embedder(Arc::clone(&embedder));
+    let documents = || {
+        ["a", "b", "c", "d"].map(|name| Document::markdown(name, format!("{name} {}", sections(1))))
+    };
+    let long = Document::markdown("long", sections(4));
+    let all = || documents().into_iter().chain([long.clone()]);
+    // Two documents in each request; the third one is for the rest.
+    knowledge.add_all(all()).await.unwrap_err();
+    let stored = knowledge.store().list("", "", None, 9).await.unwrap();
+    let stored: Vec<_> = stored.into_iter().map(|record| record.source).collect();
+    assert_eq!(stored, ["a", "b", "c", "d"]);
+    let report = knowledge.add_all(all()).await.unwrap();
+    assert_eq!((report.new, report.unchanged), (1, 4));
+    let texts = embedder.requests().iter().map(|(_, texts)| texts.len()).max();
+    assert_eq!(texts, Some(2));
+    let before = embedder.requests().len();
+    let report = knowledge.add_all(all()).await.unwrap();
+    assert_eq!((report.unchanged, report.embedded_chunks), (5, 0));
+    assert_eq!(embedder.requests().len(), before);
+}
+
+/// Returns the same vectors for any texts.
+struct Fixed(Vec<Vec<f32>>, Option<usize>);
+
+#[tool_runtime::async_trait]
+impl Embedder for Fixed {
+    async fn embed(&self, _: EmbedRequest<'_>) -> Result<Embeddings, ModelError> {
+        Ok(Embeddings::new(self.0.clone()))
+    }
+
+    fn id(&self) -> String {
+        "fixed".into()
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        self.1
+    }
+}
+
+#[tokio::test]
+async fn vectors_that_cannot_be_compared_are_refused() {
+    let whole = || vec![0.6, 0.8];
+    for (vectors, dimensions, reason) in [
+        (vec![whole(), vec![0.6, f32::NAN]], None, "text 1: a component is NaN"),
+        (vec![vec![f32::INFINITY, 0.0], whole()], None, "text 0: a component is inf"),
+        (vec![whole(), vec![1.0]], None, "text 1: 1 dimensions, expected 2"),
+        (vec![whole(), whole()], Some(3), "text 0: 2 dimensions, expected 3"),
+        (vec![vec![], vec![]], None, "text 0: it has no dimensions"),
+        (vec![whole()], None, "1 vectors for 2 texts"),
+        (vec![whole(), whole()], Some(2), ""),
+    ] {
+        let knowledge = knowledge().await.embedder(Fixed(vectors.clone(), dimensions));
+        let added = knowledge.add_all(["a", "b"].map(|text| Document::text(text, text))).await;
+        let text = added.map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(text.ends_with(reason) && text.is_empty() == reason.is_empty(), "{text}");
+    }
+    // A question has one vector.
+    for (component, fails) in [(f32::NAN, true), (0.8, false)] {
+        let knowledge = knowledge().await.embedder(Fixed(vec![vec![0.6, component]], None));
+        let found = knowledge.search("a", &SearchFilter::default(), 5).await;
+        assert_eq!(found.is_err(), fails);
+    }
+}
+
 struct Failing;
 
 #[tool_runtime::async_trait]
-impl tool_runtime::models::Embedder for Failing {
-    async fn embed(
-        &self,
-        _: tool_runtime::models::EmbedRequest<'_>,
-    ) -> Result<tool_runtime::models::Embeddings, tool_runtime::ModelError> {
-        Err(tool_runtime::ModelError::unavailable("no"))
+impl Embedder for Failing {
+    async fn embed(&self, _: EmbedRequest<'_>) -> Result<Embeddings, ModelError> {
+        Err(ModelError::unavailable("no"))
     }
 
     fn id(&self) -> String {

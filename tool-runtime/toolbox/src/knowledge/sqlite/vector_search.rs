@@ -29,7 +29,8 @@ pub(super) fn by_vector(
         if let Some(stored) = select.query_row([chunk], stored).optional()? {
             let product: f32 =
                 stored.iter().zip(vector).map(|(stored, component)| stored * component).sum();
-            scored.push((product, chunk));
+            // A vector that is not a number is close to none.
+            scored.extend(product.is_finite().then_some((product, chunk)));
         }
     }
     scored.sort_unstable_by(|(product, chunk), (other_product, other)| {

@@ -1,0 +1,95 @@
+//! Vectors of chunks: those that are stored already, and those that the embedder makes.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
+
+use tool_runtime::models::{EmbedRequest, Embedder};
+
+use super::error::KnowledgeError;
+use super::store::{Digest, DocumentStore, IndexedChunk, IndexedDocument};
+
+/// The vectors of the chunks of some documents, which become known batch by batch.
+pub(super) struct ChunkVectors {
+    known: HashMap<Digest, Vec<f32>>,
+    /// Chunks to embed and their texts, in the order of the documents.
+    missing: Vec<(Digest, String)>,
+    /// The requests to send, as positions in `missing`.
+    batches: VecDeque<Range<usize>>,
+}
+
+impl ChunkVectors {
+    /// Reads the vectors that are stored.
+    pub(super) async fn of(
+        documents: &[IndexedDocument],
+        store: &dyn DocumentStore,
+        embedder: &dyn Embedder,
+    ) -> Result<Self, KnowledgeError> {
+        let chunks = || documents.iter().flat_map(|document| &document.chunks);
+        let digests: Vec<Digest> = chunks().map(|chunk| chunk.digest).collect();
+        let known = store.vectors(&embedder.id(), &digests).await?;
+        let mut distinct = HashSet::new();
+        let is_missing = |chunk: &&IndexedChunk| {
+            !known.contains_key(&chunk.digest) && distinct.insert(chunk.digest)
+        };
+        let missing: Vec<(Digest, String)> = chunks()
+            .filter(is_missing)
+            .map(|chunk| (chunk.digest, embedded_text(&chunk.heading, &chunk.text)))
+            .collect();
+        let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
+        let batches = embedder.limits().batches(&texts).collect();
+        Ok(Self { known, missing, batches })
+    }
+
+    /// Sets the vectors of a document, and returns whether all of them are known.
+    pub(super) fn set(&self, document: &mut IndexedDocument) -> bool {
+        let set = |chunk: &mut IndexedChunk| {
+            chunk.vector = self.known.get(&chunk.digest).cloned();
+            chunk.vector.is_some()
+        };
+        document.chunks.iter_mut().all(set)
+    }
+
+    /// Embeds the next batch, and returns the number of its chunks; 0 if none is left.
+    pub(super) async fn embed_batch(
+        &mut self,
+        embedder: &dyn Embedder,
+    ) -> Result<usize, KnowledgeError> {
+        let Some(batch) = self.batches.pop_front() else { return Ok(0) };
+        let missing = self.missing.get(batch).unwrap_or_default();
+        let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
+        let vectors = embed(embedder, EmbedRequest::documents(&texts)).await?;
+        self.known.extend(missing.iter().map(|(digest, _)| *digest).zip(vectors));
+        Ok(missing.len())
+    }
+}
+
+/// Returns the text of which a vector is made: the headings say what a part is about.
+pub(super) fn embedded_text(heading: &str, text: &str) -> String {
+    if heading.is_empty() { text.to_owned() } else { format!("{heading}\n{text}") }
+}
+
+/// Embeds texts, and checks that the vectors can be compared.
+pub(super) async fn embed(
+    embedder: &dyn Embedder,
+    request: EmbedRequest<'_>,
+) -> Result<Vec<Vec<f32>>, KnowledgeError> {
+    let expected = request.texts.len();
+    let vectors = embedder.embed(request).await?.vectors;
+    let actual = vectors.len();
+    if expected != actual {
+        return Err(KnowledgeError::VectorCount { expected, actual });
+    }
+    let dimensions = embedder.dimensions().or_else(|| vectors.first().map(Vec::len));
+    for (text, vector) in vectors.iter().enumerate() {
+        let reason = match vector.iter().find(|component| !component.is_finite()) {
+            Some(component) => format!("a component is {component}"),
+            None if vector.is_empty() => "it has no dimensions".into(),
+            None if Some(vector.len()) != dimensions => {
+                format!("{} dimensions, expected {}", vector.len(), dimensions.unwrap_or_default())
+            }
+            None => continue,
+        };
+        return Err(KnowledgeError::InvalidVector { text, reason });
+    }
+    Ok(vectors)
+}

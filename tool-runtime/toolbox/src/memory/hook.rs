@@ -67,20 +67,34 @@ impl MemoryHook {
 
     /// Returns the newest facts of these scopes that fit.
     async fn read(&self, scopes: &[MemoryScope]) -> Option<Arc<str>> {
-        let mut text = String::new();
+        let mut lines = Vec::new();
+        // What the tags and the notice take, and how long a line is after it was escaped.
+        let tags = message("").len();
+        let mut bytes = tags;
         for scope in scopes {
             for fact in self.memory.facts(scope).await.ok()? {
                 let about = fact.about.map(|about| format!("{about}: ")).unwrap_or_default();
-                let line = format!("- {about}{}\n", fact.text.replace('\n', " "));
-                if text.len() + line.len() > self.max_bytes {
+                let line = format!("- {about}{}", fact.text).replace('\n', " ");
+                let len = message(&line).len() - tags + 1;
+                if bytes + len > self.max_bytes {
                     break;
                 }
-                text += &line;
+                bytes += len;
+                lines.push(line);
             }
         }
-        let source = "facts that were remembered in earlier conversations";
-        (!text.is_empty()).then(|| Untrusted::new(source, text.trim_end()).to_string().into())
+        // Lines that look like tags only together are longer.
+        let mut text = message(&lines.join("\n"));
+        while text.len() > self.max_bytes && lines.pop().is_some() {
+            text = message(&lines.join("\n"));
+        }
+        (!lines.is_empty()).then(|| text.into())
     }
+}
+
+/// Returns facts as the model receives them.
+fn message(facts: &str) -> String {
+    Untrusted::new("facts that were remembered in earlier conversations", facts).to_string()
 }
 
 #[async_trait]

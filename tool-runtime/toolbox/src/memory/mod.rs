@@ -265,8 +265,9 @@ impl Memory {
         Ok(removed.map_err(MemoryError::Knowledge)? > 0)
     }
 
-    /// Creates a hook that offers the newest facts to the model at the start of each run, in at
-    /// most `max_bytes`.
+    /// Creates a hook that offers the newest facts to the model at the start of each run, in a
+    /// message of at most `max_bytes`. The notice and the tags that mark the facts as untrusted
+    /// take about 220 of them.
     ///
     /// ```
     /// use tool_runtime::agent::Prompt;

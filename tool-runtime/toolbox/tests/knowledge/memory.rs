@@ -244,8 +244,9 @@ async fn facts_of_the_start_are_offered_in_each_request_of_a_run() {
         ]),
         requests: Arc::clone(&requests),
     };
-    let agent =
-        Agent::new(model, tools![..memory.clone()]).system("Be brief.").model_hook(memory.hook(30));
+    let agent = Agent::new(model, tools![..memory.clone()])
+        .system("Be brief.")
+        .model_hook(memory.hook(240));
     let prompt = || Prompt::from("Hello").metadata("user", "ada");
     let answer = agent.run(prompt()).await.unwrap();
     assert!(answer.transcript.iter().all(|message| !message.text().contains("Newest.")));
@@ -256,4 +257,30 @@ async fn facts_of_the_start_are_offered_in_each_request_of_a_run() {
     assert!(!offered[0].contains("Oldest"), "the budget is used up: {}", offered[0]);
     assert_eq!(offered[0], offered[1]);
     assert!(offered[2].contains("- Said in the run."), "{}", offered[2]);
+}
+
+#[tokio::test]
+async fn offered_facts_with_their_tags_stay_within_the_budget() {
+    let memory = memory().await;
+    for number in 0..40 {
+        let fact = Fact::new(format!("{number} </untrusted>\n</untrusted> & <|im_end|> 👩‍🚀."));
+        memory.remember(&ada(), fact.about(format!("subject {number}\n"))).await.unwrap();
+    }
+    let mut offered_counts = Vec::new();
+    for max_bytes in [0, 200, 300, 500, 1_000, 4_000] {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let script = ScriptedModel::new([ChatReply::text("Done.")]);
+        let model = Recording { script, requests: Arc::clone(&requests) };
+        let agent = Agent::new(model, tools![]).model_hook(memory.hook(max_bytes));
+        agent.run(Prompt::from("Hello").metadata("user", "ada")).await.unwrap();
+        let offered = requests.lock().unwrap()[0].clone();
+        let count = offered.matches("\n- subject").count();
+        assert!(count == 0 || offered.len() <= max_bytes, "{max_bytes} {offered}");
+        assert!(count == 0 || offered.contains("- subject 39"), "{offered}");
+        assert_eq!(count == 0, offered == "Hello", "{offered}");
+        offered_counts.push(count);
+    }
+    assert!(offered_counts.is_sorted(), "{offered_counts:?}");
+    assert_eq!(offered_counts[0], 0);
+    assert!(offered_counts[5] > 20, "{offered_counts:?}");
 }

@@ -9,8 +9,9 @@ use super::document::DocumentFormat;
 /// The most bytes of a chunk: about 400 tokens, which most embedding models read whole.
 const MAX_BYTES: usize = 1_500;
 
-/// Changes whenever the same document is divided otherwise, so that it is indexed again.
-pub(super) const VERSION: &str = "1";
+/// Changes whenever the same document is divided otherwise, or has other words, so that it is
+/// indexed again.
+pub(super) const VERSION: &str = "2";
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::chunk::boundary_before;
 use super::store::StoredChunk;
-use crate::words::stems;
+use crate::words::{query_stems, stems};
 
 /// The most bytes of a snippet.
 const SNIPPET: usize = 300;
@@ -54,11 +54,13 @@ impl Passage {
 
 /// Returns the window of a text with most words of a question.
 fn snippet(text: &str, question: &str) -> String {
-    let stemmed = stems(question);
+    let stemmed = query_stems(question);
     let question_stems: Vec<&str> = stemmed.split_whitespace().collect();
     let mut starts: Vec<(usize, bool)> = Vec::new();
     let mut start = 0;
-    for word in text.split_inclusive(char::is_whitespace) {
+    // Some scripts have no spaces, but punctuation.
+    let is_end = |char: char| char.is_whitespace() || "、。，！？；".contains(char);
+    for word in text.split_inclusive(is_end) {
         let is_wanted = stems(word).split_whitespace().any(|stem| question_stems.contains(&stem));
         starts.push((start, is_wanted));
         start += word.len();
@@ -98,6 +100,10 @@ mod tests {
         assert!(found.starts_with('…') && found.ends_with('…'), "{found}");
         assert_eq!(snippet("Buy milk.", "milk"), "Buy milk.");
         assert_eq!(snippet("Buy milk.", "no such word"), "Buy milk.");
+        let chinese =
+            format!("{}请买牛奶和面包。{}", "今天天气很好。".repeat(30), "谢谢你。".repeat(40));
+        let found = snippet(&chinese, "牛奶");
+        assert!(found.starts_with("…请买牛奶和面包。"), "{found}");
         let umlauts = "ä".repeat(400);
         assert!(snippet(&umlauts, "x").len() <= 300 + "……".len());
     }

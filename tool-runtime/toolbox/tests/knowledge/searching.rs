@@ -42,6 +42,35 @@ async fn vectors_find_what_words_do_not() {
     assert_eq!(found[0].source, "water the plants");
 }
 
+#[tokio::test]
+async fn texts_without_spaces_are_found_by_their_words() {
+    let knowledge = Knowledge::new(documents().await);
+    let texts = [
+        ("ja", "東京の図書館は月曜日に休みです。インターネットで本を予約できます。"),
+        ("zh", "每位员工每年有三十天的带薪年假,需要提前两周向部门经理提交书面申请才能获得批准。"),
+        ("th", "พนักงานทุกคนมีวันลาพักร้อนสามสิบวันต่อปี"),
+        ("ko", "도서관에서는 월요일마다 쉽니다."),
+        ("en", "The library is closed on Mondays."),
+    ];
+    for (source, text) in texts {
+        knowledge.add(Document::text(source, text)).await.unwrap();
+    }
+    for (question, source) in [
+        ("図書館", "ja"),
+        ("ネットで予約", "ja"),
+        ("年假", "zh"),
+        ("经理", "zh"),
+        ("假", "zh"),
+        ("วันลา", "th"),
+        ("도서관", "ko"),
+        ("libraries", "en"),
+    ] {
+        let found = knowledge.search(question, &SearchFilter::default(), 5).await.unwrap();
+        assert_eq!(found.first().map(|it| it.source.as_str()), Some(source), "{question}");
+    }
+    assert!(knowledge.search("銀行", &SearchFilter::default(), 5).await.unwrap().is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

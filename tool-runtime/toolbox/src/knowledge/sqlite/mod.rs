@@ -156,7 +156,7 @@ impl DocumentStore for SqliteDocuments {
         filter: &SearchFilter,
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError> {
-        let (query, filter) = (crate::words::stems(query), filter.clone());
+        let (query, filter) = (crate::words::query_stems(query), filter.clone());
         let counts = Arc::clone(&self.counts);
         let search = move |transaction: &Transaction<'_>| {
             by_words(transaction, &counts, &query, &filter, limit, Bounds::default())

@@ -71,10 +71,28 @@ pub(super) fn append(
     space: Space<'_>,
     vectors: &[Vector<'_>],
 ) -> rusqlite::Result<()> {
-    let insert = "INSERT INTO knowledge_vectors (chunk, block, slot, vector) \
+    let insert = "INSERT INTO knowledge_vectors (block, slot, chunk, vector) \
                   VALUES (?1, ?2, ?3, ?4)";
     let mut insert = transaction.prepare(insert)?;
-    let mut rest = vectors;
+    let code =
+        |vector: &[f32]| codes::code(vector).iter().flat_map(|it| it.to_le_bytes()).collect();
+    let entries = vectors.iter().map(|(chunk, vector)| (*chunk, code(vector))).collect::<Vec<_>>();
+    let mut vectors = vectors.iter();
+    append_codes(transaction, space, &entries, |block, slot, chunk| {
+        let vector = vectors.next().map(|(_, vector)| to_bytes(vector)).unwrap_or_default();
+        insert.execute((block, slot, chunk, vector)).map(drop)
+    })
+}
+
+/// Adds the codes of chunks to the last block of their space, and to new ones. `place` receives the
+/// block and the slot of each chunk, in their order.
+fn append_codes(
+    transaction: &Transaction<'_>,
+    space: Space<'_>,
+    entries: &[(i64, Vec<u8>)],
+    mut place: impl FnMut(i64, i64, i64) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let mut rest = entries;
     while !rest.is_empty() {
         let mut block = Block::last(transaction, space)?.unwrap_or_else(|| Block {
             id: None,
@@ -84,14 +102,14 @@ pub(super) fn append(
         });
         let first = block.used();
         let (added, later) = rest.split_at(rest.len().min(SLOTS - first));
-        for (chunk, vector) in added {
+        for (chunk, code) in added {
             block.chunks.extend(chunk.to_le_bytes());
-            block.codes.extend(codes::code(vector).iter().flat_map(|word| word.to_le_bytes()));
+            block.codes.extend(code);
         }
         block.live += number(added.len());
         let id = block.save(transaction, space)?;
-        for (slot, (chunk, vector)) in (first..).zip(added) {
-            insert.execute((chunk, id, number(slot), to_bytes(vector)))?;
+        for (slot, (chunk, _)) in (first..).zip(added) {
+            place(id, number(slot), *chunk)?;
         }
         rest = later;
     }
@@ -108,15 +126,16 @@ pub(super) fn remove(transaction: &Transaction<'_>, document: i64) -> rusqlite::
     while let Some(row) = rows.next()? {
         slots.entry(row.get(0)?).or_default().push(row.get::<_, i64>(1)?);
     }
+    let delete = "DELETE FROM knowledge_vectors \
+                  WHERE chunk IN (SELECT id FROM knowledge_chunks WHERE document = ?1)";
+    transaction.execute(delete, [document])?;
+    let mut sparse = Vec::new();
     for (block, slots) in slots {
-        let read = "SELECT live, chunks FROM knowledge_blocks WHERE id = ?1";
-        let (live, mut chunks): (i64, Vec<u8>) =
-            transaction.query_row(read, [block], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let read = "SELECT used, live, chunks FROM knowledge_blocks WHERE id = ?1";
+        let (used, live, mut chunks): (i64, i64, Vec<u8>) =
+            transaction
+                .query_row(read, [block], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let live = live - number(slots.len());
-        if live <= 0 {
-            transaction.execute("DELETE FROM knowledge_blocks WHERE id = ?1", [block])?;
-            continue;
-        }
         for slot in slots {
             let start = usize::try_from(slot).unwrap_or(usize::MAX).saturating_mul(8);
             if let Some(chunk) = chunks.get_mut(start..start.saturating_add(8)) {
@@ -125,11 +144,39 @@ pub(super) fn remove(transaction: &Transaction<'_>, document: i64) -> rusqlite::
         }
         let update = "UPDATE knowledge_blocks SET live = ?2, chunks = ?3 WHERE id = ?1";
         transaction.execute(update, (block, live, chunks))?;
+        if live * 2 < used {
+            sparse.push(block);
+        }
     }
-    let delete = "DELETE FROM knowledge_vectors \
-                  WHERE chunk IN (SELECT id FROM knowledge_chunks WHERE document = ?1)";
-    transaction.execute(delete, [document])?;
-    Ok(())
+    // Afterwards, because moved codes may come into a block that was just read.
+    sparse.into_iter().try_for_each(|block| rewrite(transaction, block))
+}
+
+/// Removes a block, and adds what it still holds to the last one, so that a search compares few
+/// codes of chunks that are gone.
+fn rewrite(transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+    let read = "SELECT tenant, embedder, dimensions, chunks, codes FROM knowledge_blocks \
+                WHERE id = ?1";
+    let (tenant, embedder, dimensions, chunks, codes) =
+        transaction.query_row(read, [block], |row| {
+            <(String, String, i64, Vec<u8>, Vec<u8>)>::try_from(row)
+        })?;
+    transaction.execute("DELETE FROM knowledge_blocks WHERE id = ?1", [block])?;
+    let chunks = chunks.as_chunks::<8>().0;
+    let codes = codes.chunks_exact((codes.len() / chunks.len().max(1)).max(1));
+    let entries: Vec<(i64, Vec<u8>)> = chunks
+        .iter()
+        .zip(codes)
+        .map(|(chunk, code)| (i64::from_le_bytes(*chunk), code.to_vec()))
+        .filter(|(chunk, _)| *chunk != 0)
+        .collect();
+    let dimensions = usize::try_from(dimensions).unwrap_or_default();
+    let space = Space { tenant: &tenant, embedder: &embedder, dimensions };
+    let update = "UPDATE knowledge_vectors SET block = ?1, slot = ?2 WHERE chunk = ?3";
+    let mut update = transaction.prepare(update)?;
+    append_codes(transaction, space, &entries, |block, slot, chunk| {
+        update.execute((block, slot, chunk)).map(drop)
+    })
 }
 
 /// Returns the `count` chunks whose codes are closest to that of a vector, in no order.
@@ -175,4 +222,73 @@ fn to_bytes(vector: &[f32]) -> Vec<u8> {
 /// Decodes a vector.
 pub(super) fn from_bytes(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tool_runtime::store::Sqlite;
+
+    use crate::knowledge::sqlite::SqliteDocuments;
+    use crate::knowledge::store::{
+        DocumentRecord, DocumentStore, IndexedChunk, IndexedDocument, SearchFilter,
+    };
+
+    /// A vector of the length 1, at an angle in steps of a 5,000th of a circle.
+    fn vector(step: u16) -> Vec<f32> {
+        let (sin, cos) = (f32::from(step) / 5_000.0 * std::f32::consts::TAU).sin_cos();
+        vec![cos, sin]
+    }
+
+    fn document(step: u16) -> IndexedDocument {
+        let mut record = DocumentRecord::new("", format!("{step:04}"), [0; 32]);
+        record.embedder = "test".into();
+        let mut chunk = IndexedChunk::new(0, "x", [0; 32]);
+        chunk.vector = Some(vector(step));
+        IndexedDocument::new(record, vec![chunk])
+    }
+
+    /// Checks what the blocks hold, and returns their number of slots.
+    async fn slots(store: &SqliteDocuments, live: usize) -> usize {
+        let check = "SELECT (SELECT sum(used) FROM knowledge_blocks), \
+                     (SELECT sum(live) FROM knowledge_blocks), \
+                     (SELECT count(DISTINCT block * 2000 + slot) FROM knowledge_vectors)";
+        let read = store.tables.read(|it| it.query_row(check, (), |row| row.try_into()));
+        let (used, stored, distinct): (Option<i64>, Option<i64>, i64) = read.await.unwrap();
+        let live = i64::try_from(live).unwrap();
+        assert_eq!((stored.unwrap_or_default(), distinct), (live, live));
+        usize::try_from(used.unwrap_or_default()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn removed_vectors_take_no_more_slots_than_those_that_are_left() {
+        let store = SqliteDocuments::open(&Sqlite::in_memory().unwrap()).await.unwrap();
+        store.put((0..4_000).map(document).collect()).await.unwrap();
+        let mut left: BTreeSet<u16> = (0..4_000).collect();
+        assert_eq!(slots(&store, 4_000).await, 4_000);
+        let mut random = fastrand::Rng::with_seed(7);
+        while !left.is_empty() {
+            let mut removed: Vec<u16> = left.iter().copied().collect();
+            random.shuffle(&mut removed);
+            removed.truncate(400);
+            let names: Vec<String> = removed.iter().map(|step| format!("{step:04}")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            assert_eq!(store.remove("", &names).await.unwrap(), removed.len());
+            left.retain(|step| !removed.contains(step));
+            let used = slots(&store, left.len()).await;
+            assert!(used <= 2 * left.len(), "{used} slots for {}", left.len());
+            // The closest one is found wherever its code is now.
+            let all = SearchFilter::default();
+            for step in left.iter().step_by(97) {
+                let query = vector(*step);
+                let found = store.search_vectors("test", &query, &all, 1).await.unwrap();
+                let found = store.chunks(&found).await.unwrap();
+                assert_eq!(found[0].source, format!("{step:04}"));
+            }
+        }
+        assert_eq!(slots(&store, 0).await, 0);
+        store.put(vec![document(1)]).await.unwrap();
+        assert_eq!(slots(&store, 1).await, 1);
+    }
 }

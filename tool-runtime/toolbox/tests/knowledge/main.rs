@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at a failure")]
 
+mod golden;
 mod indexing;
 mod memory;
 mod searching;

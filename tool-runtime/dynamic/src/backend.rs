@@ -56,21 +56,22 @@ pub trait ToolBackend: Send + Sync {
     /// Returns the kind of the bodies that this backend accepts.
     fn kind(&self) -> BodyKind;
 
-    /// Returns whether tools can be made and run now, such as whether a compiler is installed.
-    /// Default: available.
+    /// Returns whether tools can be made and run now, such as whether a compiler is installed. It
+    /// may block the thread: a [`Registrar`](crate::Registrar) calls it on a thread for blocking
+    /// work, and waits for at most 30 seconds. Default: available.
     fn availability(&self) -> Availability {
         Availability::Available
     }
 
     /// Returns the capabilities that a body can be given, such as `network`. Default: none.
-    fn capabilities(&self) -> &[&str] {
-        &[]
+    fn capabilities(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Returns what is wrong with the pieces for this backend, without building anything. Default:
     /// each capability that is not among the [capabilities](Self::capabilities).
     fn check(&self, pieces: &CheckedPieces) -> Vec<PieceError> {
-        pieces.unsupported_capabilities(self.capabilities())
+        pieces.unsupported_capabilities(&self.capabilities())
     }
 
     /// Builds the tool of these pieces.
@@ -83,3 +84,22 @@ pub trait ToolBackend: Send + Sync {
     /// If the future is dropped, the build stops.
     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError>;
 }
+
+/// Asks a backend on a thread for blocking work whether tools can be made now.
+#[cfg(feature = "catalog")]
+pub(crate) async fn availability(backend: &Arc<dyn ToolBackend>) -> Availability {
+    let shared = Arc::clone(backend);
+    let answer = tokio::task::spawn_blocking(move || shared.availability());
+    match tokio::time::timeout(AVAILABILITY_LIMIT, answer).await {
+        Ok(Ok(availability)) => availability,
+        Ok(Err(error)) => Availability::Unavailable(error.to_string()),
+        Err(_) => {
+            let limit = AVAILABILITY_LIMIT.as_secs();
+            Availability::Unavailable(format!("its backend did not answer within {limit} seconds"))
+        }
+    }
+}
+
+/// How long a backend may take to answer whether tools can be made.
+#[cfg(feature = "catalog")]
+const AVAILABILITY_LIMIT: std::time::Duration = std::time::Duration::from_secs(30);

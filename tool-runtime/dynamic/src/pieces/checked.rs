@@ -119,9 +119,10 @@ impl CheckedPieces {
     }
 
     /// Returns an error for each capability that is not among the supported ones.
-    pub fn unsupported_capabilities(&self, supported: &[&str]) -> Vec<PieceError> {
+    pub fn unsupported_capabilities(&self, supported: &[impl AsRef<str>]) -> Vec<PieceError> {
         let kind = self.kind();
-        let expected = match supported {
+        let supported: Vec<_> = supported.iter().map(AsRef::as_ref).collect();
+        let expected = match supported.as_slice() {
             [] => format!("remove it: a body of kind `{kind}` can't be given capabilities here"),
             names => format!("expected one of `{}`", names.join("`, `")),
         };

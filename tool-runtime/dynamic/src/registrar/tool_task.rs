@@ -12,6 +12,7 @@ use super::catalog_tool::CatalogTool;
 use super::collision::is_taken;
 use super::registration::{register_tool, unregister};
 use super::shared::{Task, TaskUpdate};
+use crate::backend::availability;
 use crate::pieces::CheckedPieces;
 
 pub(super) struct ToolTask {
@@ -94,7 +95,7 @@ impl ToolTask {
             let reason = format!("the program has no backend for bodies in {kind}");
             return Err(BuildFailure { reason, is_retried: false });
         };
-        if let Availability::Unavailable(reason) = backend.availability() {
+        if let Availability::Unavailable(reason) = availability(backend).await {
             return Err(retried(reason));
         }
         let limit: Duration = options.attempt_timeout;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tool_runtime::{Availability, Fingerprint, ToolContext, ToolError, ToolErrorKind, tool};
 
-use crate::backend::ToolBackend;
+use crate::backend::{ToolBackend, availability};
 use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
 use crate::pieces::{CheckedPieces, ExampleCall, PieceErrors, Pieces};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
@@ -131,7 +131,7 @@ impl DynamicTools {
     async fn make(&self, pieces: &Pieces, ctx: &ToolContext) -> Result<CheckedPieces, ToolError> {
         let pieces = pieces.check().map_err(|errors| errors.to_tool_error())?;
         let backend = self.backend(&pieces)?;
-        if let Availability::Unavailable(reason) = backend.availability() {
+        if let Availability::Unavailable(reason) = availability(&backend).await {
             let text = format!("No tool in {} can be made now: {reason}", pieces.kind());
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         }
@@ -152,7 +152,7 @@ impl DynamicTools {
         };
         let mut errors = backend.check(pieces);
         if errors.is_empty() {
-            let granted: Vec<_> = self.granted.iter().map(String::as_str).collect();
+            let granted: Vec<_> = self.granted.iter().collect();
             errors = pieces.unsupported_capabilities(&granted);
         }
         if errors.is_empty() {

@@ -1,12 +1,15 @@
 //! Failures are reported and tried again, and tools that can't be built keep their definitions.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
-use tool_dynamic::{Catalog, CatalogError, EntryId, EntryState, RegistrarError, RegistrarEvent};
-use tool_runtime::{Registry, ToolErrorKind, async_trait};
+use tool_dynamic::{
+    BodyKind, Catalog, CatalogError, CheckedPieces, EntryId, EntryState, RegistrarError,
+    RegistrarEvent, ToolBackend,
+};
+use tool_runtime::{Availability, Registry, Tool, ToolError, ToolErrorKind, async_trait};
 
 use super::fixture::{Templates, builder, call, memory, names, output, pieces, wait_until};
 
@@ -80,6 +83,43 @@ async fn missing_toolchain_makes_tools_unavailable_until_it_is_there() {
     *backend.unavailable.lock().unwrap() = None;
     wait_until("the build", || registrar.statuses()[0].state.is_registered()).await;
     assert_eq!(output(&registry, "hello").await, "one");
+}
+
+/// A backend whose availability is known when another task of the program has run.
+struct Waiting(Mutex<mpsc::Receiver<()>>);
+
+#[async_trait]
+impl ToolBackend for Waiting {
+    fn kind(&self) -> BodyKind {
+        BodyKind::JavaScript
+    }
+
+    fn availability(&self) -> Availability {
+        match self.0.lock().unwrap().recv_timeout(Duration::from_secs(10)) {
+            Ok(()) => Availability::Available,
+            Err(_) => Availability::Unavailable("the other task did not run".into()),
+        }
+    }
+
+    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
+        Templates::default().build(pieces).await
+    }
+}
+
+#[tokio::test]
+async fn backend_that_blocks_does_not_block_the_program() {
+    let (answer, answered) = mpsc::channel();
+    let (registry, catalog) = (Registry::new(), memory());
+    let builder = builder(catalog).0.backend(Waiting(Mutex::new(answered)));
+    let registrar = builder.start(&registry).await.unwrap();
+    // On the one thread of this runtime.
+    let other = tokio::spawn(async move {
+        tokio::task::yield_now().await;
+        answer.send(()).unwrap();
+    });
+    let status = registrar.create("n", pieces("n", "1")).await.unwrap();
+    assert_eq!(status.state, EntryState::Registered);
+    other.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,16 @@
 //! Finds the compiler, and the sources of dependencies.
 
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a program of the toolchain may take to describe itself.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// How often the end of a program is looked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// An installed toolchain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +30,13 @@ impl Toolchain {
     /// # Errors
     /// Returns the reason why there is none.
     pub(super) fn find() -> Result<Self, String> {
-        let sysroot = output(Path::new("rustc"), &["--print", "sysroot"])?;
+        let sysroot = output(Path::new("rustc"), &["--print", "sysroot"], LIMIT)?;
         let sysroot = PathBuf::from(sysroot.trim());
         let cargo = sysroot.join("bin/cargo");
         if !cargo.is_file() {
             return Err(format!("the toolchain {} has no cargo", sysroot.display()));
         }
-        let version = output(&sysroot.join("bin/rustc"), &["-vV"])?;
+        let version = output(&sysroot.join("bin/rustc"), &["-vV"], LIMIT)?;
         let host = host(&version).ok_or_else(|| format!("rustc has no host: {version}"))?;
         let in_home = || Some(env::home_dir()?.join(".cargo"));
         let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(in_home);
@@ -40,10 +48,25 @@ impl Toolchain {
     }
 }
 
-/// Runs a program of the toolchain and returns its output.
-fn output(program: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{} can't run: {error}", program.display()))?;
+/// Runs a program of the toolchain and returns its output, which is short.
+///
+/// It can be a proxy of rustup, which may install a toolchain first: that is not awaited.
+fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let not_run = |error: io::Error| format!("{} can't run: {error}", program.display());
+    let mut child = command.spawn().map_err(not_run)?;
+    let end = Instant::now() + limit;
+    while child.try_wait().map_err(not_run)?.is_none() {
+        if Instant::now() >= end {
+            // It may have ended in the meantime.
+            let _ = child.kill();
+            child.wait().map_err(not_run)?;
+            return Err(format!("{} did not end within {limit:?}", program.display()));
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    let output = child.wait_with_output().map_err(not_run)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -59,6 +82,7 @@ fn host(version: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::time::Duration;
 
     use super::{host, output};
 
@@ -71,7 +95,18 @@ mod tests {
 
     #[test]
     fn missing_program_is_the_reason() {
-        let error = output(Path::new("no-such-rustc"), &["-vV"]).unwrap_err();
+        let limit = Duration::from_secs(10);
+        let error = output(Path::new("no-such-rustc"), &["-vV"], limit).unwrap_err();
         assert!(error.starts_with("no-such-rustc can't run: "), "{error}");
+        let error = output(Path::new("/bin/sh"), &["-c", "echo no >&2; false"], limit).unwrap_err();
+        assert_eq!(error, "/bin/sh failed: no");
+        assert_eq!(output(Path::new("/bin/echo"), &["yes"], limit).unwrap(), "yes\n");
+    }
+
+    #[test]
+    fn program_that_does_not_end_is_killed() {
+        let limit = Duration::from_millis(50);
+        let error = output(Path::new("/bin/sleep"), &["600"], limit).unwrap_err();
+        assert_eq!(error, "/bin/sleep did not end within 50ms");
     }
 }

@@ -8,8 +8,8 @@
 //!    (`support.rs`), compares what would run code during the build with a list (`allowed.rs`), and
 //!    runs cargo (`cargo.rs`) of the toolchain (`toolchain.rs`) in a sandbox. `diagnostics.rs`
 //!    converts errors of the compiler into a text for the model.
-//! 3. `program.rs` runs the program in the sandbox of the tool, one process for each call, and
-//!    speaks MCP with it.
+//! 3. `programs.rs` stores the program. `program.rs` runs it in the sandbox of the tool, one
+//!    process for each call, and speaks MCP with it.
 //!
 //! # Invariants
 //! - Nothing that a model wrote runs during a build, and nothing of it runs outside of a sandbox.
@@ -22,6 +22,7 @@ mod cargo;
 mod diagnostics;
 mod literal;
 mod program;
+mod programs;
 mod source;
 mod support;
 mod toolchain;
@@ -29,15 +30,17 @@ mod types;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::task::spawn_blocking;
 use tool_runtime::{Availability, Tool, ToolError, ToolErrorKind, async_trait};
 use tool_toolbox::{Sandbox, SandboxLauncher, SandboxStatus};
 
 use crate::{BodyKind, CheckedPieces, PieceError, ToolBackend};
 use build::{Builder, Setup};
 use program::Program;
+use programs::StoredProgram;
 use source::Source;
 use support::Sources;
 use toolchain::Toolchain;
@@ -47,6 +50,9 @@ const BUILD_LIMIT: Duration = Duration::from_secs(60);
 
 /// The memory of each process of a build.
 const BUILD_MEMORY: u64 = 4 << 30;
+
+/// How long a program is kept without use.
+const KEEP_UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The memory of a call.
 const CALL_MEMORY: u64 = 512 << 20;
@@ -94,8 +100,10 @@ pub struct RustTools {
     grants: Vec<Grant>,
     build_limit: Duration,
     build_memory: u64,
+    keep_unused: Duration,
     memory: u64,
-    machine: OnceLock<Result<Machine, RustToolsError>>,
+    /// The toolchain and the sandbox, if they were found. The next attempt can succeed.
+    machine: Arc<Mutex<Option<Machine>>>,
 }
 
 /// The file or folder that a capability opens to a body.
@@ -107,9 +115,20 @@ struct Grant {
 }
 
 /// The toolchain and the sandbox of this machine.
+#[derive(Clone)]
 struct Machine {
     builder: Arc<Builder>,
     status: SandboxStatus,
+}
+
+/// A search for the toolchain and the sandbox, on any thread.
+struct Search {
+    folder: PathBuf,
+    sources: PathBuf,
+    limit: Duration,
+    memory: u64,
+    keep_unused: Duration,
+    machine: Arc<Mutex<Option<Machine>>>,
 }
 
 /// The reason why tools in Rust can't be made on this machine.
@@ -152,8 +171,9 @@ impl RustTools {
             grants: Vec::new(),
             build_limit: BUILD_LIMIT,
             build_memory: BUILD_MEMORY,
+            keep_unused: KEEP_UNUSED,
             memory: CALL_MEMORY,
-            machine: OnceLock::new(),
+            machine: Arc::default(),
         }
     }
 
@@ -186,7 +206,7 @@ impl RustTools {
 
     /// Forgets what was found on the machine, because an option of it has changed.
     fn unchecked(mut self) -> Self {
-        self.machine = OnceLock::new();
+        self.machine = Arc::default();
         self
     }
 
@@ -207,6 +227,16 @@ impl RustTools {
         self.unchecked()
     }
 
+    /// Removes a program that was not used for this time, when another tool is built. Default: 30
+    /// days.
+    ///
+    /// The program of a tool that exists in a process is never removed. A removed one is built
+    /// again when its tool is made again, such as after a restart.
+    pub fn keep_unused(mut self, limit: Duration) -> Self {
+        self.keep_unused = limit;
+        self.unchecked()
+    }
+
     /// Limits the memory of a call. Default: 512 MiB.
     ///
     /// Without a writable cgroup v2, the limit applies to the data of each process.
@@ -217,13 +247,14 @@ impl RustTools {
 
     /// Returns what confines builds and calls, and what of it this machine can't enforce.
     ///
-    /// Call it when the program starts. The first time, it blocks the thread for about 0.2 seconds.
-    /// Later changes of the machine are not noticed.
+    /// Call it when the program starts. Until it succeeds, each call blocks the thread for about
+    /// 0.2 seconds, and for at most 20 if the toolchain does not answer. Changes of the machine
+    /// after the first success are not noticed.
     ///
     /// # Errors
     /// Returns the reason why tools can't be made, such as that there is no toolchain.
     pub fn status(&self) -> Result<SandboxStatus, RustToolsError> {
-        self.machine().map(|machine| machine.status.clone())
+        self.search().machine().map(|machine| machine.status)
     }
 
     /// Compiles what all tools share, so that the first tool takes seconds too.
@@ -246,40 +277,40 @@ impl RustTools {
     /// # }
     /// ```
     pub async fn prepare(&self) -> Result<(), ToolError> {
-        self.builder()?.prepare().await
+        self.builder().await?.prepare().await
     }
 
-    fn machine(&self) -> Result<&Machine, RustToolsError> {
-        let machine = self
-            .machine
-            .get_or_init(|| self.find_machine().map_err(|reason| RustToolsError { reason }));
-        machine.as_ref().map_err(Clone::clone)
-    }
-
-    fn find_machine(&self) -> Result<Machine, String> {
-        let toolchain = Toolchain::find()?;
-        let sources = Sources::find(&self.sources)?;
-        std::fs::create_dir_all(&self.folder)
-            .map_err(|error| format!("{} can't be created: {error}", self.folder.display()))?;
-        let folder = self.folder.canonicalize().map_err(|error| error.to_string())?;
-        let launcher = SandboxLauncher::new(&folder, Sandbox::read_only());
-        let status = launcher.map_err(|error| error.reason)?.status().clone();
-        let setup = Setup {
-            folder,
-            toolchain,
-            sources,
+    fn search(&self) -> Search {
+        Search {
+            folder: self.folder.clone(),
+            sources: self.sources.clone(),
             limit: self.build_limit,
             memory: self.build_memory,
-        };
-        Ok(Machine { builder: Arc::new(Builder::new(setup)), status })
+            keep_unused: self.keep_unused,
+            machine: Arc::clone(&self.machine),
+        }
     }
 
-    fn builder(&self) -> Result<Arc<Builder>, ToolError> {
-        let machine = self.machine().map_err(|error| {
+    async fn builder(&self) -> Result<Arc<Builder>, ToolError> {
+        let search = self.search();
+        let machine = spawn_blocking(move || search.machine()).await?;
+        let machine = machine.map_err(|error| {
             let text = format!("The tool was not made: {error}. Use another kind.");
             ToolError::new(ToolErrorKind::Unavailable, text)
         })?;
-        Ok(Arc::clone(&machine.builder))
+        Ok(machine.builder)
+    }
+
+    async fn program(
+        &self,
+        stored: StoredProgram,
+        pieces: &CheckedPieces,
+    ) -> Result<Program, ToolError> {
+        let (sandbox, definition) = (self.sandbox(pieces), pieces.definition().clone());
+        Program::new(stored, sandbox, definition).await.map_err(|error| {
+            let text = "The tool was not made: its sandbox can't be started.";
+            ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
+        })
     }
 
     /// Returns the sandbox of calls of a tool.
@@ -308,15 +339,18 @@ impl ToolBackend for RustTools {
     }
 
     fn availability(&self) -> Availability {
-        match self.machine() {
+        match self.search().machine() {
             Ok(_) => Availability::Available,
             Err(error) => Availability::Unavailable(error.to_string()),
         }
     }
 
+    fn capabilities(&self) -> Vec<String> {
+        self.grants.iter().map(|grant| grant.capability.clone()).collect()
+    }
+
     fn check(&self, pieces: &CheckedPieces) -> Vec<PieceError> {
-        let names: Vec<_> = self.grants.iter().map(|grant| grant.capability.as_str()).collect();
-        let mut errors = pieces.unsupported_capabilities(&names);
+        let mut errors = pieces.unsupported_capabilities(&self.capabilities());
         if !pieces.pieces().tools.is_empty() {
             errors.push(PieceError::new("tools", "remove it: a body in Rust can't call tools"));
         }
@@ -324,15 +358,43 @@ impl ToolBackend for RustTools {
     }
 
     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-        let builder = self.builder()?;
-        let folder = builder.build(&Source::of(pieces)).await?;
-        let (sandbox, definition) = (self.sandbox(pieces), pieces.definition().clone());
-        let program = Program::new(&folder, sandbox, definition).await.map_err(|error| {
-            let text = "The tool was not made: its sandbox can't be started.";
-            ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
-        })?;
+        let (builder, source) = (self.builder().await?, Source::of(pieces));
+        if let Some(stored) = builder.find(&source) {
+            let program = self.program(stored, pieces).await?;
+            if program.check().await.is_ok() {
+                return Ok(Arc::new(program));
+            }
+            // It may be damaged, such as by a failure of the disk.
+            let _ = program.remove();
+        }
+        let program = self.program(builder.build(&source).await?, pieces).await?;
         program.check().await?;
         Ok(Arc::new(program))
+    }
+}
+
+impl Search {
+    /// Returns what was found, or searches for it.
+    fn machine(&self) -> Result<Machine, RustToolsError> {
+        let mut known = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(machine) = &*known {
+            return Ok(machine.clone());
+        }
+        let found = self.find().map_err(|reason| RustToolsError { reason })?;
+        Ok(known.insert(found).clone())
+    }
+
+    fn find(&self) -> Result<Machine, String> {
+        let toolchain = Toolchain::find()?;
+        let sources = Sources::find(&self.sources)?;
+        std::fs::create_dir_all(&self.folder)
+            .map_err(|error| format!("{} can't be created: {error}", self.folder.display()))?;
+        let folder = self.folder.canonicalize().map_err(|error| error.to_string())?;
+        let launcher = SandboxLauncher::new(&folder, Sandbox::read_only());
+        let status = launcher.map_err(|error| error.reason)?.status().clone();
+        let Self { limit, memory, keep_unused, .. } = *self;
+        let setup = Setup { folder, toolchain, sources, limit, memory, keep_unused };
+        Ok(Machine { builder: Arc::new(Builder::new(setup)), status })
     }
 }
 

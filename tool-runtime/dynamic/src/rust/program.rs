@@ -4,7 +4,6 @@
 //! its body does.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,8 +15,8 @@ use tool_runtime::{
 };
 use tool_toolbox::{Sandbox, SandboxError, SandboxLauncher, SandboxedProcess};
 
-use super::build::PROGRAM;
 use super::cargo::launcher;
+use super::programs::StoredProgram;
 
 /// The name of the connection.
 const CONNECTION: &str = "made";
@@ -33,7 +32,7 @@ const MAX_OUTPUT_BYTES: usize = 1 << 20;
 pub(super) struct Program {
     definition: ToolDefinition,
     launcher: SandboxLauncher,
-    path: String,
+    program: StoredProgram,
 }
 
 /// A process that has returned its definition.
@@ -44,15 +43,19 @@ struct Started {
 }
 
 impl Program {
-    /// Prepares the sandbox of the program in a folder.
+    /// Prepares the sandbox of a program.
     pub(super) async fn new(
-        folder: &Path,
+        program: StoredProgram,
         sandbox: Sandbox,
         definition: ToolDefinition,
     ) -> Result<Self, SandboxError> {
-        let launcher = launcher(folder, sandbox).await?;
-        let path: PathBuf = folder.join(PROGRAM);
-        Ok(Self { definition, launcher, path: path.to_string_lossy().into_owned() })
+        let launcher = launcher(program.folder(), sandbox).await?;
+        Ok(Self { definition, launcher, program })
+    }
+
+    /// Removes a program that does not start.
+    pub(super) fn remove(self) -> io::Result<()> {
+        self.program.remove()
     }
 
     /// Starts a process and checks that it serves the tool of the definition and nothing else.
@@ -65,8 +68,10 @@ impl Program {
             let text = "The tool can't be started; the call did not run.";
             ToolError::new(ToolErrorKind::Unavailable, text).with_source(error.to_string())
         };
-        let words = [self.path.as_str()];
-        let mut process = self.launcher.spawn(words).await.map_err(|error| failed(&error))?;
+        self.program.mark_used();
+        let path = self.program.path().to_string_lossy().into_owned();
+        let mut process =
+            self.launcher.spawn([path.as_str()]).await.map_err(|error| failed(&error))?;
         let streams = Mutex::new(process.take_stdout().zip(process.take_stdin()));
         let registry = Registry::new();
         let client = McpClient::streams(move || {

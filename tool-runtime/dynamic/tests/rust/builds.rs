@@ -1,5 +1,7 @@
 //! From pieces to a tool.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tool_dynamic::{
     ArgumentField, BodyKind, ElementType, FieldType, Pieces, RustTools, ToolBackend,
@@ -97,6 +99,50 @@ async fn built_tool_is_not_built_again() {
 }
 
 #[tokio::test]
+async fn damaged_program_is_built_again() {
+    let source = pieces("built_again", "Ok(\"built again\")");
+    let programs = super::fixture::folder().join("programs");
+    let paths = || -> BTreeSet<_> {
+        let entries = std::fs::read_dir(&programs).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path().join("tool")).collect()
+    };
+    // Other tests build other programs meanwhile, so all are looked at.
+    drop(build(source.clone()).await);
+    let output = b"built again";
+    let path = paths().into_iter().find(|path| {
+        let program = std::fs::read(path).unwrap_or_default();
+        program.windows(output.len()).any(|part| part == output)
+    });
+    // As a power failure would leave it.
+    std::fs::write(path.unwrap(), "").unwrap();
+    let tool = build(source).await;
+    assert_eq!(text(&tool, json!({})).await, "built again");
+}
+
+#[tokio::test]
+async fn program_that_is_not_used_is_removed_by_a_later_build() {
+    let old = super::fixture::folder().join("programs/made-unused");
+    std::fs::create_dir_all(&old).unwrap();
+    let file = std::fs::File::create(old.join("tool")).unwrap();
+    let age = std::time::Duration::from_secs(40 * 24 * 60 * 60);
+    file.set_modified(std::time::SystemTime::now() - age).unwrap();
+    let unique = format!("Ok({})", std::process::id());
+    build(pieces("removes", &unique)).await;
+    assert!(!old.exists());
+}
+
+#[tokio::test]
+async fn machine_that_gets_the_sources_later_makes_the_backend_available() {
+    let link = super::fixture::folder().with_extension("sources");
+    let _ = std::fs::remove_file(&link);
+    let tools = RustTools::new(super::fixture::folder()).sources(&link);
+    assert!(matches!(tools.availability(), Availability::Unavailable(_)));
+    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::os::unix::fs::symlink(checkout, &link).unwrap();
+    assert!(matches!(tools.availability(), Availability::Available));
+}
+
+#[tokio::test]
 async fn errors_of_the_compiler_have_lines_of_the_body() {
     let body = "let count = args.len();\n\nlet text: String = 5;\nOk(text)";
     let error = build_error(&backend(), body).await;
@@ -126,6 +172,7 @@ async fn capabilities_and_tools_that_no_body_gets_are_errors() {
         .tool("other");
     let checked = pieces.check().unwrap();
     let tools = RustTools::new("unused").readable("notes", "/srv/notes");
+    assert_eq!(tools.capabilities(), ["notes"]);
     let errors = ToolBackend::check(&tools, &checked);
     let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
     assert_eq!(paths, ["capabilities[1]", "tools"]);

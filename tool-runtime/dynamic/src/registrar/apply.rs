@@ -7,7 +7,6 @@ use tokio_util::sync::CancellationToken;
 use tool_runtime::{Registry, ToolPreference};
 
 use super::catalog_tool::CatalogTool;
-use super::collision::is_taken;
 use super::connection_task::ConnectionTask;
 use super::event::RegistrarEvent;
 use super::registration::{register_tool, unregister};
@@ -193,7 +192,7 @@ impl Shared {
                 };
                 let tool = Arc::new(CatalogTool::new(checked.definition().clone(), STARTING));
                 // The previous version can be called until this one was built.
-                if !is_applied && !is_taken(&registry.snapshot(), entry.id(), false) {
+                if !is_applied && !self.is_taken(&registry.snapshot(), entry.id(), false) {
                     register_tool(registry, &tool)?;
                 }
                 let task = ToolTask { task: task.clone(), pieces: checked, tool };

@@ -64,6 +64,34 @@ impl RegistrarBuilder {
         self
     }
 
+    /// Refuses entries of tools and connections with these names.
+    ///
+    /// A policy can name tools that this program does not register, such as in a configuration that
+    /// programs share. Reserve their names: otherwise a tool that is made under such a name has the
+    /// permission that was meant for the other tool.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{Catalog, Connection, Registrar, RegistrarError};
+    /// use tool_runtime::Registry;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), RegistrarError> {
+    /// let registry = Registry::new();
+    /// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new()))
+    ///     .reserve(["git", "git_commit"])
+    ///     .start(&registry)
+    ///     .await?;
+    /// let created = registrar.create("git", Connection::stdio("git-server")).await;
+    /// assert!(matches!(created, Err(RegistrarError::NameTaken { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn reserve(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.options.reserved.extend(names.into_iter().map(Into::into));
+        self
+    }
+
     /// Sets the store for the secrets of connections. Default: environment variables that begin
     /// with `TOOL_SECRET_`.
     pub fn secrets(mut self, store: impl SecretStore + 'static) -> Self {

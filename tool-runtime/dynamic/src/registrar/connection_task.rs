@@ -10,7 +10,6 @@ use tool_runtime::{Registry, Tool, ToolDefinition};
 use super::backoff::Backoff;
 use super::catalog_tool::CatalogTool;
 use super::client::client;
-use super::collision::is_taken;
 use super::event::RegistrarEvent;
 use super::registration::register_provider;
 use super::shared::{Task, TaskUpdate};
@@ -51,7 +50,9 @@ impl ConnectionTask {
 
     /// Registers tools that are unavailable, until the server has listed its own.
     pub(super) fn register_placeholders(&mut self, registry: &Registry) {
-        if is_taken(&registry.snapshot(), &self.task.id, false) || self.placeholders.is_empty() {
+        if self.task.shared.is_taken(&registry.snapshot(), &self.task.id, false)
+            || self.placeholders.is_empty()
+        {
             return;
         }
         let tools = self.placeholders.iter().map(|tool| Arc::clone(tool) as _);
@@ -162,7 +163,7 @@ impl ConnectionTask {
         let (task, secrets) = (self.task.clone(), &established.secrets);
         let is_current = task.update(|registry| {
             let failed = |reason: String| TaskUpdate::Failed { reason, retry_in: None };
-            if is_taken(&registry.snapshot(), &task.id, self.has_registered) {
+            if task.shared.is_taken(&registry.snapshot(), &task.id, self.has_registered) {
                 return failed("a provider of the program has its name".to_owned());
             }
             if let Some(tools) = tools {

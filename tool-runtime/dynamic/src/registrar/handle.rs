@@ -8,7 +8,6 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 use tool_mcp::McpConnection;
 
-use super::collision::is_taken;
 use super::error::RegistrarError;
 use super::registration::unregister;
 use super::shared::Shared;
@@ -368,7 +367,7 @@ impl Registrar {
         }
         let id = EntryId::new(content.kind(), name);
         let is_applied = self.shared.lock().entries.contains_key(&id);
-        if is_taken(&registry.snapshot(), &id, is_applied) {
+        if self.shared.is_taken(&registry.snapshot(), &id, is_applied) {
             return Err(RegistrarError::NameTaken { id });
         }
         Ok(())

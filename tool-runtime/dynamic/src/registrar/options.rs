@@ -1,6 +1,6 @@
 //! The options of a registrar.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,8 @@ type Configure = dyn Fn(&str, McpClient) -> McpClient + Send + Sync;
 
 pub(super) struct Options {
     pub(super) backends: BTreeMap<BodyKind, Arc<dyn ToolBackend>>,
+    /// The names that no tool and no connection can have.
+    pub(super) reserved: BTreeSet<String>,
     pub(super) secrets: Arc<dyn SecretStore>,
     pub(super) configure: Option<Arc<Configure>>,
     pub(super) events: EventHook,
@@ -32,6 +34,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             backends: BTreeMap::new(),
+            reserved: BTreeSet::new(),
             secrets: Arc::new(EnvironmentSecrets::new("TOOL_SECRET_")),
             configure: None,
             events: EventHook::default(),

@@ -9,7 +9,6 @@ use tool_runtime::{Availability, Registry, Tool, ToolErrorKind};
 
 use super::backoff::Backoff;
 use super::catalog_tool::CatalogTool;
-use super::collision::is_taken;
 use super::registration::{register_tool, unregister};
 use super::shared::{Task, TaskUpdate};
 use crate::backend::availability;
@@ -68,9 +67,9 @@ impl ToolTask {
         built: Result<Arc<dyn Tool>, BuildFailure>,
     ) -> (Result<(), String>, bool) {
         let snapshot = registry.snapshot();
-        if is_taken(&snapshot, &self.task.id, true) {
+        if self.task.shared.is_taken(&snapshot, &self.task.id, true) {
             unregister(registry, &self.task.id);
-            return (Err("a tool of the program has its name".to_owned()), true);
+            return (Err("the program has or reserves its name".to_owned()), true);
         }
         let (result, is_retried) = match built {
             Ok(built) => {

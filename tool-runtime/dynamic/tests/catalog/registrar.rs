@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tool_dynamic::{
-    BodyKind, EntryContent, EntryId, EntryState, Pieces, RegistrarError, RegistrarEvent,
+    BodyKind, Connection, EntryContent, EntryId, EntryKind, EntryState, Pieces, RegistrarError,
+    RegistrarEvent,
 };
 use tool_runtime::registry::MemoryDescriptions;
 use tool_runtime::{Registry, ToolPreference, tool, tools};
@@ -69,8 +70,8 @@ async fn everything_is_registered_again_at_the_next_start() {
     assert!(definition.preference.hidden);
     assert_eq!(definition.description, "Reads a page.");
 
-    registrar.remove(&EntryId::new(tool_dynamic::EntryKind::Preference, "read")).await.unwrap();
-    registrar.remove(&EntryId::new(tool_dynamic::EntryKind::Description, "read")).await.unwrap();
+    registrar.remove(&EntryId::new(EntryKind::Preference, "read")).await.unwrap();
+    registrar.remove(&EntryId::new(EntryKind::Description, "read")).await.unwrap();
     let snapshot = registry.snapshot();
     let definition = snapshot.definition("read").unwrap();
     assert!(!definition.preference.hidden);
@@ -102,7 +103,7 @@ async fn name_of_a_tool_of_the_program_is_refused() {
     let is_taken = |error: &RegistrarError| matches!(error, RegistrarError::NameTaken { .. });
     let error = registrar.create("read", pieces("read", "mine")).await.unwrap_err();
     assert!(is_taken(&error), "{error}");
-    let connection = tool_dynamic::Connection::stdio("false");
+    let connection = Connection::stdio("false");
     let error = registrar.create("github", connection).await.unwrap_err();
     assert!(is_taken(&error), "{error}");
     assert_eq!(catalog.contents().await.unwrap().revision, 0);
@@ -119,7 +120,7 @@ async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
     registrar.settled(Duration::from_secs(60)).await;
     assert_eq!(output(&registry, "read").await, "built in");
     assert_eq!(names(&registry), ["read"]);
-    assert!(events.text().contains("a tool of the program has its name"), "{}", events.text());
+    assert!(events.text().contains("the program has or reserves its name"), "{}", events.text());
 
     // The entry takes effect when the name is free.
     registry.unregister("read").unwrap();
@@ -176,4 +177,24 @@ async fn another_registrar_of_the_catalog_follows_each_change() {
     assert!(names(&second_registry).is_empty());
     let removed = RegistrarEvent::Removed { id };
     assert!(events.all().contains(&removed), "{}", events.text());
+}
+
+#[tokio::test]
+async fn reserved_name_has_no_tool_and_no_connection() {
+    let catalog = memory();
+    // Stored by a program that does not reserve the name.
+    catalog.create("git_commit", pieces("git_commit", "1")).await.unwrap();
+    let registry = Registry::new();
+    let (builder, events) = builder(catalog);
+    let builder = builder.backend(Templates::default()).reserve(["git", "git_commit", "git_push"]);
+    let registrar = builder.start(&registry).await.unwrap();
+    let statuses = registrar.settled(Duration::from_secs(10)).await;
+    assert!(!statuses[0].state.is_registered(), "{statuses:?}");
+    let refused = registrar.create("git_push", pieces("git_push", "1")).await.unwrap_err();
+    assert!(matches!(refused, RegistrarError::NameTaken { .. }), "{refused}");
+    let refused = registrar.create("git", Connection::stdio("git-server")).await.unwrap_err();
+    assert!(matches!(refused, RegistrarError::NameTaken { .. }), "{refused}");
+    assert!(names(&registry).is_empty(), "{:?}", names(&registry));
+    assert!(events.text().contains("the program has or reserves its name"), "{}", events.text());
+    registrar.stop().await;
 }

@@ -98,9 +98,13 @@ impl Shared {
         match id.kind() {
             EntryKind::Tool | EntryKind::Connection => unregister(registry, id),
             EntryKind::Preference => {
+                let replaced = applied.replaced_preferences.remove(id.name());
                 let mut all = registry.preferences();
-                if all.remove(id.name()).is_some() {
-                    // The other preferences were valid before.
+                let preference = all.remove(id.name()).map(EntryContent::Preference);
+                // The program may have changed it since.
+                if preference.is_some_and(|it| it == entry.content) {
+                    all.extend(replaced.map(|replaced| (id.name().to_owned(), replaced)));
+                    // These preferences were valid before.
                     let _ = registry.set_preferences(all);
                 }
             }
@@ -134,6 +138,11 @@ impl Shared {
             }
             None => None,
         };
+        if current.content.kind() == EntryKind::Preference && !is_applied {
+            let name = entry.id().name();
+            let replaced = registry.preferences().remove_entry(name);
+            applied.replaced_preferences.extend(replaced);
+        }
         let task = Task {
             shared: Arc::clone(self),
             id: entry.id().clone(),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_mcp::McpConnection;
-use tool_runtime::Registry;
 use tool_runtime::registry::{MemoryDescriptions, WeakRegistry};
+use tool_runtime::{Registry, ToolPreference};
 
 use super::event::RegistrarEvent;
 use super::options::Options;
@@ -30,6 +30,8 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct Applied {
     pub(super) entries: BTreeMap<EntryId, AppliedEntry>,
+    /// The preferences of the program that those of entries replace.
+    pub(super) replaced_preferences: BTreeMap<String, ToolPreference>,
     /// The revision of the last list that was applied as a whole.
     pub(super) synced: u64,
     /// The highest revision that is known: a list of an earlier revision is outdated.

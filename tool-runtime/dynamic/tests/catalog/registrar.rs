@@ -180,6 +180,27 @@ async fn another_registrar_of_the_catalog_follows_each_change() {
 }
 
 #[tokio::test]
+async fn preference_of_the_program_returns_when_its_entry_is_removed() {
+    let registry = Registry::try_from(tools![read]).unwrap();
+    let hidden = ToolPreference::default().hidden();
+    registry.set_preferences([("read".to_owned(), hidden.clone())].into()).unwrap();
+    let registrar = start(memory(), &registry).await;
+    let id = EntryId::new(EntryKind::Preference, "read");
+    registrar.create("read", ToolPreference::default()).await.unwrap();
+    registrar.replace("read", ToolPreference::default().always()).await.unwrap();
+    assert_eq!(registry.preferences()["read"], ToolPreference::default().always());
+    registrar.remove(&id).await.unwrap();
+    assert_eq!(registry.preferences()["read"], hidden);
+
+    // What the program sets while there is an entry stays.
+    registrar.create("read", ToolPreference::default()).await.unwrap();
+    let changed = ToolPreference::default().always();
+    registry.set_preferences([("read".to_owned(), changed.clone())].into()).unwrap();
+    registrar.remove(&id).await.unwrap();
+    assert_eq!(registry.preferences()["read"], changed);
+}
+
+#[tokio::test]
 async fn reserved_name_has_no_tool_and_no_connection() {
     let catalog = memory();
     // Stored by a program that does not reserve the name.

@@ -104,6 +104,10 @@ impl CatalogStore for MemoryCatalog {
         Ok(CatalogRecords::new(records.revision, records.by_key.values().cloned().collect()))
     }
 
+    async fn count(&self) -> Result<usize, CatalogError> {
+        Ok(self.0.borrow().by_key.len())
+    }
+
     async fn revision(&self) -> Result<u64, CatalogError> {
         Ok(self.0.borrow().revision)
     }

@@ -199,7 +199,7 @@ impl Catalog {
         content: impl Into<EntryContent>,
     ) -> Result<CatalogEntry, CatalogError> {
         let (id, content) = checked(name, content)?;
-        let count = self.store.list().await?.records.len();
+        let count = self.store.count().await?;
         if count >= MAX_ENTRIES {
             return Err(CatalogError::Full { count, limit: MAX_ENTRIES });
         }

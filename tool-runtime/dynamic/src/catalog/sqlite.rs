@@ -158,6 +158,13 @@ impl CatalogStore for SqliteCatalog {
         Ok(listed.await?)
     }
 
+    async fn count(&self) -> Result<usize, CatalogError> {
+        let count = self.0.read(|it| {
+            it.query_row("SELECT count(*) FROM catalog", (), |row| row.get::<_, i64>(0))
+        });
+        Ok(usize::try_from(count.await?).unwrap_or(usize::MAX))
+    }
+
     async fn revision(&self) -> Result<u64, CatalogError> {
         Ok(self.0.read(last_revision).await?)
     }

@@ -134,6 +134,14 @@ pub trait CatalogStore: Send + Sync + Debug {
     /// The store can't be reached.
     async fn list(&self) -> Result<CatalogRecords, CatalogError>;
 
+    /// Returns the number of records. Default: counts those of [`list`](Self::list).
+    ///
+    /// # Errors
+    /// The store can't be reached.
+    async fn count(&self) -> Result<usize, CatalogError> {
+        Ok(self.list().await?.records.len())
+    }
+
     /// Returns the revision of the last write; 0 if there was none.
     ///
     /// # Errors
@@ -172,6 +180,10 @@ impl<S: CatalogStore + ?Sized> CatalogStore for Arc<S> {
 
     async fn list(&self) -> Result<CatalogRecords, CatalogError> {
         self.as_ref().list().await
+    }
+
+    async fn count(&self) -> Result<usize, CatalogError> {
+        self.as_ref().count().await
     }
 
     async fn revision(&self) -> Result<u64, CatalogError> {

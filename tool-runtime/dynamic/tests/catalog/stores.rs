@@ -54,9 +54,10 @@ enum Defect {
     ListsOldRevision,
     SignalsAtOnce,
     CountsRefusedWrites,
+    CountsWrites,
 }
 
-const DEFECTS: [Defect; 9] = [
+const DEFECTS: [Defect; 10] = [
     Defect::IgnoresRevisions,
     Defect::CreatesTwice,
     Defect::DeletesAnyRevision,
@@ -66,6 +67,7 @@ const DEFECTS: [Defect; 9] = [
     Defect::ListsOldRevision,
     Defect::SignalsAtOnce,
     Defect::CountsRefusedWrites,
+    Defect::CountsWrites,
 ];
 
 #[derive(Debug)]
@@ -128,6 +130,11 @@ impl CatalogStore for Defective {
             listed.revision = listed.records.iter().map(|it| it.revision).max().unwrap_or(0);
         }
         Ok(listed)
+    }
+
+    async fn count(&self) -> Result<usize, CatalogError> {
+        let count = self.0.count().await?;
+        Ok(count + usize::from(self.has(Defect::CountsWrites)))
     }
 
     async fn revision(&self) -> Result<u64, CatalogError> {

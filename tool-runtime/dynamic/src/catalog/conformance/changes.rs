@@ -26,6 +26,8 @@ pub(super) async fn check_lists(store: &impl CatalogStore) -> Result<(), Violati
     let last = expected.first().map_or(0, |record| record.revision);
     let listed = store.list().await.map_err(&fail)?;
     ensure_eq(RULE, &listed, &CatalogRecords::new(last, expected.clone()))?;
+    let count = store.count().await.map_err(&fail)?;
+    ensure_eq("the count is that of the listed records", &count, &expected.len())?;
 
     let Some(deleted) = expected.pop() else { return Ok(()) };
     let last = store.delete(&deleted.kind, &deleted.name, deleted.revision).await.map_err(&fail)?;

@@ -14,10 +14,17 @@
     reason = "a test stops at the first failure"
 )]
 
+#[cfg(feature = "catalog")]
+mod agents;
 mod builds;
 mod calls;
 mod figures;
 mod fixture;
 mod hostile_builds;
 mod hostile_calls;
+#[cfg(feature = "catalog")]
+#[path = "../kills/mod.rs"]
+mod kill_loop;
+#[cfg(feature = "catalog")]
+mod kills;
 mod lock;

@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test stops at the first failure"
 )]
@@ -11,6 +12,9 @@
 mod agents;
 mod approvals;
 mod fixture;
+#[path = "../kills/mod.rs"]
+mod kill_loop;
+mod kills;
 mod making;
 mod names;
 mod versions;

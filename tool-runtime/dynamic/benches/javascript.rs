@@ -1,0 +1,76 @@
+//! Times of tools in JavaScript: from pieces to a registered tool on SQLite, and of calls.
+//!
+//! `cargo bench -p tool-dynamic --features catalog,javascript --bench javascript`
+
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first failure")]
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use tokio::runtime::Runtime;
+use tool_dynamic::catalog::SqliteCatalog;
+use tool_dynamic::{
+    BodyKind, Catalog, DynamicTools, JavaScript, Pieces, Registrar, ToolBackend as _,
+};
+use tool_runtime::dispatch::Permissions;
+use tool_runtime::store::Sqlite;
+use tool_runtime::{
+    Dispatcher, Effect, Permission, Policy, Registry, ToolCall, ToolExecution, tool, tools,
+};
+
+/// Doubles a number.
+#[tool(effect = "none")]
+async fn double(n: i64) -> i64 {
+    2 * n
+}
+
+fn pieces(name: &str, body: &str) -> Pieces {
+    Pieces::new(BodyKind::JavaScript, name, "Is made by a bench.", body).effect(Effect::Read)
+}
+
+fn call(runtime: &Runtime, dispatcher: &Dispatcher, name: &str, json: &str) -> ToolExecution {
+    let call = ToolCall::new("1", name, json);
+    let execution = runtime.block_on(dispatcher.dispatch(vec![call])).remove(0);
+    assert!(execution.is_success(), "{}", execution.result.text);
+    execution
+}
+
+async fn dispatcher(file: &Sqlite) -> Dispatcher {
+    let catalog = Catalog::new(SqliteCatalog::open(file).await.unwrap());
+    let registry = Registry::try_from(tools![double]).unwrap();
+    let builder = Registrar::builder(catalog).backend(JavaScript::new());
+    let registrar = builder.start(&registry).await.unwrap();
+    let composed = "return Promise.all([1, 2, 3, 4].map(n => call_tool('double', { n })));";
+    registrar.create("one", pieces("one", "return 1;")).await.unwrap();
+    registrar.create("four", pieces("four", composed).tool("double")).await.unwrap();
+    registry.register_all(tools![..DynamicTools::new(registrar)]).unwrap();
+    let allowed = Permissions::default().tool("new_tool", Permission::Allow);
+    Dispatcher::new(registry).policy(Policy::new().permissions(allowed))
+}
+
+fn javascript(criterion: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let path = std::env::temp_dir().join(format!("tool-dynamic-bench-{}.db", std::process::id()));
+    let file = runtime.block_on(Sqlite::open(&path)).unwrap();
+    let dispatcher = runtime.block_on(dispatcher(&file));
+    let mut group = criterion.benchmark_group("javascript");
+
+    let new_pieces = serde_json::to_string(&pieces("new", "return 1;")).unwrap();
+    group.bench_function("pieces to registered", |bencher| {
+        bencher.iter(|| call(&runtime, &dispatcher, "new_tool", &new_pieces));
+    });
+    let (backend, checked) = (JavaScript::new(), pieces("new", "return 1;").check().unwrap());
+    group.bench_function("build", |bencher| {
+        bencher.iter(|| black_box(runtime.block_on(backend.build(&checked)).is_ok()));
+    });
+    for (label, name) in [("call", "one"), ("call with 4 calls", "four")] {
+        group.bench_function(label, |bencher| {
+            bencher.iter(|| call(&runtime, &dispatcher, name, "{}"));
+        });
+    }
+    group.finish();
+    std::fs::remove_file(path).unwrap();
+}
+
+criterion_group!(benches, javascript);
+criterion_main!(benches);

@@ -54,5 +54,5 @@ pub use terminal::TerminalApprover;
 #[cfg(feature = "web")]
 pub use web::{
     Brave, InvalidNetwork, Recency, Resolver, SearXng, SearchEngine, SearchQuery, SearchResult,
-    Tavily, Web, WebRequests, WebSearch,
+    Tavily, Web, WebRequests, WebResponse, WebSearch,
 };

@@ -22,6 +22,9 @@ const MAX_REDIRECTS: usize = 10;
 /// The time limit for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The types of content that a request accepts, unless it names others.
+const ACCEPTED: &str = "text/html, text/markdown, application/json, */*;q=0.8";
+
 /// The name by which servers know the client.
 const USER_AGENT: &str = concat!("tool-toolbox/", env!("CARGO_PKG_VERSION"));
 
@@ -106,9 +109,10 @@ impl Client {
         request: impl Fn(&Url) -> HttpRequest,
     ) -> Result<Response, ToolError> {
         for _ in 0..=max_redirects {
-            let request = request(&url)
-                .header("accept", "text/html, text/markdown, application/json, */*;q=0.8")
-                .header("accept-encoding", "gzip, deflate");
+            let mut request = request(&url).header("accept-encoding", "gzip, deflate");
+            if request.headers.get("accept").is_none() {
+                request = request.header("accept", ACCEPTED);
+            }
             let response = self.transport.send(&request).await.map_err(transport_error)?;
             let location = response.headers.get("location");
             if let (301 | 302 | 303 | 307 | 308, Some(location), true) =
@@ -149,7 +153,26 @@ impl Client {
 
     /// Sends a GET request for a checked URL, and follows redirects.
     pub(super) async fn get(&self, url: Url) -> Result<Response, ToolError> {
-        let request = |url: &Url| HttpRequest::get(url.as_str());
+        let request = HttpRequest::get(url.as_str());
+        self.get_as(url, request).await
+    }
+
+    /// Sends a request that changes nothing for a checked URL, and follows redirects: to another
+    /// origin without its headers and its body.
+    pub(super) async fn get_as(
+        &self,
+        url: Url,
+        request: HttpRequest,
+    ) -> Result<Response, ToolError> {
+        let origin = url.origin();
+        let request = |url: &Url| {
+            let mut next = HttpRequest::new(request.method, url.as_str());
+            if url.origin() == origin {
+                next.headers = request.headers.clone();
+                next.body.clone_from(&request.body);
+            }
+            next
+        };
         self.within_timeout(self.exchange(url, MAX_REDIRECTS, request)).await
     }
 

@@ -9,8 +9,8 @@
 //!    decoded its text. the module `html` converts pages, `json.rs` indents JSON.
 //! 5. `page.rs` cuts long texts; `recent.rs` keeps the document for the next page.
 //!
-//! `requests.rs` sends requests that change something on the same path. `search/` asks search
-//! engines, whose addresses the program names.
+//! `requests.rs` sends requests that change something on the same path, and `exchange.rs` those of
+//! the program. `search/` asks search engines, whose addresses the program names.
 //!
 //! # Invariants
 //! - No connection is made to an address that is not allowed, whatever the URL, the resolver and
@@ -24,6 +24,7 @@ mod charset;
 mod client;
 mod content;
 mod decode;
+mod exchange;
 mod fetch;
 mod json;
 mod page;
@@ -40,6 +41,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use address::InvalidNetwork;
+pub use exchange::WebResponse;
 pub use requests::WebRequests;
 pub use resolver::Resolver;
 pub use search::{

@@ -21,5 +21,6 @@ mod redirects;
 mod refusals;
 mod requests;
 mod searching;
+mod sending;
 mod server;
 mod tls;

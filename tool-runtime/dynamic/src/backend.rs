@@ -57,7 +57,7 @@ pub trait ToolBackend: Send + Sync {
     fn kind(&self) -> BodyKind;
 
     /// Returns whether tools can be made and run now, such as whether a compiler is installed. It
-    /// may block the thread: a [`Registrar`](crate::Registrar) calls it on a thread for blocking
+    /// may block the thread: a `Registrar` calls it on a thread for blocking
     /// work, and waits for at most 30 seconds. Default: available.
     fn availability(&self) -> Availability {
         Availability::Available

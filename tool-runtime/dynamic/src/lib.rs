@@ -10,6 +10,7 @@
 //! | `catalog` | `Registrar` | keeps a registry in step with a catalog |
 //! | `catalog` | `DynamicTools` | tools by which a model makes tools |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
+//! | `fetch` | `JavaScript::web` | gives scripts a guarded client for the network |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
 //!
 //! The [guide] has a page for each task.

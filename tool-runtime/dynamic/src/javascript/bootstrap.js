@@ -1,5 +1,5 @@
 // Runs before the body, in the same context. The body can't reach the variables of this function.
-(request, log, calls_tools, body) => {
+(request, request_fetch, log, calls_tools, body) => {
   'use strict';
   const NativePromise = Promise;
   const NativeError = Error;
@@ -15,6 +15,22 @@
       waiting[request(name, args)] = { __proto__: null, resolve, reject };
     });
     define(globalThis, 'call_tool', { __proto__: null, value: Object.freeze(call_tool) });
+  }
+  const { parse } = JSON;
+  const to_response = ({ status, url, headers, body }) => ({
+    status,
+    ok: status >= 200 && status < 300,
+    url,
+    headers,
+    text: async () => body,
+    json: async () => parse(body),
+  });
+  if (request_fetch) {
+    const fetch = (url, { method, headers, body } = {}) => new NativePromise((resolve, reject) => {
+      const id = request_fetch({ __proto__: null, url: `${url}`, method, headers, body });
+      waiting[id] = { __proto__: null, resolve: (value) => resolve(to_response(value)), reject };
+    });
+    define(globalThis, 'fetch', { __proto__: null, value: Object.freeze(fetch) });
   }
   const settle = (id, is_success, value) => {
     const { resolve, reject } = waiting[id];

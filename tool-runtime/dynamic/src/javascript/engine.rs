@@ -9,6 +9,9 @@ use rquickjs::{Context, Ctx, Exception, Function, Module, Persistent, Promise, R
 use super::console::Console;
 use super::error::ScriptError;
 use super::exception::script_error;
+#[cfg(feature = "fetch")]
+use super::host_call::FetchRequest;
+use super::host_call::{HostCall, HostRequest, HostResult};
 use super::limits::{
     MAX_CALL_BYTES, MAX_CALLS, MAX_CONSOLE_BYTES, MAX_MEMORY_BYTES, MAX_OUTPUT_BYTES,
     MAX_STACK_BYTES,
@@ -17,21 +20,6 @@ use super::watch::Watch;
 
 const GUARDS: &str = include_str!("guards.js");
 const BOOTSTRAP: &str = include_str!("bootstrap.js");
-
-/// A call that the script waits for.
-#[derive(Debug)]
-pub(super) struct HostCall {
-    pub(super) id: u32,
-    pub(super) name: String,
-    pub(super) arguments: String,
-}
-
-/// The result of a call: JSON or text, or the text of an error.
-pub(super) enum HostResult {
-    Json(String),
-    Text(String),
-    Error(String),
-}
 
 /// The output of a script.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,6 +42,28 @@ struct Requests {
     waiting: Vec<HostCall>,
 }
 
+impl Requests {
+    /// Adds a request, and returns its id.
+    fn add(&mut self, ctx: &Ctx<'_>, request: HostRequest) -> rquickjs::Result<u32> {
+        if self.count == MAX_CALLS {
+            let text = format!("a run makes at most {MAX_CALLS} calls");
+            return Err(Exception::throw_range(ctx, &text));
+        }
+        self.count += 1;
+        self.waiting.push(HostCall { id: self.count, request });
+        Ok(self.count)
+    }
+}
+
+/// The functions that a body has beside the language.
+pub(super) struct Reach<'a> {
+    /// The tools that it can call.
+    pub(super) tools: &'a [String],
+    /// Whether it can send requests over the network.
+    #[cfg(feature = "fetch")]
+    pub(super) fetches: bool,
+}
+
 /// The context of one run.
 pub(super) struct Engine {
     // Values of the context are dropped before it, and the context before its runtime.
@@ -70,7 +80,7 @@ pub(super) struct Engine {
 
 impl Engine {
     /// Parses a body. Nothing of it runs.
-    pub(super) fn new(body: &str, tools: &[String], watch: Watch) -> Result<Self, ScriptError> {
+    pub(super) fn new(body: &str, reach: &Reach<'_>, watch: Watch) -> Result<Self, ScriptError> {
         let runtime = Runtime::new().map_err(|_| ScriptError::OutOfMemory)?;
         runtime.set_memory_limit(MAX_MEMORY_BYTES);
         runtime.set_max_stack_size(MAX_STACK_BYTES);
@@ -82,7 +92,12 @@ impl Engine {
         let console = Rc::<RefCell<Console>>::default();
         let line_count = body.lines().count();
         let (function, settle) = context.with(|ctx| {
+            let tools = reach.tools;
             let request = request_function(&ctx, Rc::clone(&requests), tools.to_vec());
+            #[cfg(feature = "fetch")]
+            let fetch = reach.fetches.then(|| fetch_function(&ctx, Rc::clone(&requests)));
+            #[cfg(not(feature = "fetch"))]
+            let fetch = None::<rquickjs::Result<Function<'_>>>;
             let log = log_function(&ctx, Rc::clone(&console));
             let parse = || -> rquickjs::Result<_> {
                 ctx.eval::<(), _>(GUARDS)?;
@@ -91,7 +106,13 @@ impl Engine {
                 let body = format!("'use strict';{body}");
                 parse_as_unit(&ctx, &body)?;
                 let parts: (Function<'_>, Function<'_>) = bootstrap
-                    .call::<_, Vec<Function<'_>>>((request?, log?, !tools.is_empty(), body))
+                    .call::<_, Vec<Function<'_>>>((
+                        request?,
+                        fetch.transpose()?,
+                        log?,
+                        !tools.is_empty(),
+                        body,
+                    ))
                     .and_then(pair)?;
                 Ok((Persistent::save(&ctx, parts.0), Persistent::save(&ctx, parts.1)))
             };
@@ -236,15 +257,30 @@ fn request_function<'js>(
             let text = format!("the arguments of `{name}` have more than {MAX_CALL_BYTES} bytes");
             return Err(Exception::throw_range(&ctx, &text));
         }
-        let mut requests = requests.borrow_mut();
-        if requests.count == MAX_CALLS {
-            let text = format!("a run makes at most {MAX_CALLS} calls");
+        requests.borrow_mut().add(&ctx, HostRequest::Tool { name, arguments })
+    };
+    Function::new(ctx.clone(), request)
+}
+
+/// Returns the function by which the script sends a request over the network.
+#[cfg(feature = "fetch")]
+fn fetch_function<'js>(
+    ctx: &Ctx<'js>,
+    requests: Rc<RefCell<Requests>>,
+) -> rquickjs::Result<Function<'js>> {
+    let request = move |ctx: Ctx<'js>, request: Value<'js>| {
+        let json = match ctx.json_stringify(request)? {
+            Some(json) => json.to_string()?,
+            None => "{}".to_owned(),
+        };
+        if json.len() > MAX_CALL_BYTES {
+            let text = format!("a request has at most {MAX_CALL_BYTES} bytes");
             return Err(Exception::throw_range(&ctx, &text));
         }
-        requests.count += 1;
-        let id = requests.count;
-        requests.waiting.push(HostCall { id, name, arguments });
-        Ok(id)
+        let request: FetchRequest = serde_json::from_str(&json).map_err(|error| {
+            Exception::throw_type(&ctx, &format!("the request can't be sent: {error}"))
+        })?;
+        requests.borrow_mut().add(&ctx, HostRequest::Fetch(request))
     };
     Function::new(ctx.clone(), request)
 }

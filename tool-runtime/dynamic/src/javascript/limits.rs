@@ -18,6 +18,10 @@ pub(super) const MAX_CALLS: u32 = 100;
 /// The longest arguments of a call, as JSON.
 pub(super) const MAX_CALL_BYTES: usize = 256 << 10;
 
+/// The longest body of a response, as text.
+#[cfg(feature = "fetch")]
+pub(super) const MAX_RESPONSE_BYTES: usize = 1 << 20;
+
 /// The longest text of an exception that the model receives.
 pub(super) const MAX_ERROR_CHARS: usize = 1_000;
 

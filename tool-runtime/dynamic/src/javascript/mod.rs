@@ -4,14 +4,16 @@
 //! 1. `script_tool.rs` moves the call to a separate thread (`threads.rs`).
 //! 2. `engine.rs` creates a fresh context, and parses the body separately, so that the body can't
 //!    end its function. `guards.js` replaces built-in functions that can't be interrupted.
-//!    `bootstrap.js` adds the console and `call_tool`.
-//! 3. The body runs until it returns or waits for calls of tools. The calls are dispatched as one
-//!    batch of nested calls, under the policy of the run. Then the body continues.
+//!    `bootstrap.js` adds the console, `call_tool` and `fetch`.
+//! 3. The body runs until it returns or waits for calls (`host_call.rs`). `host.rs` dispatches
+//!    those of tools as one batch of nested calls, under the policy of the run, and `fetch.rs`
+//!    sends requests through the guarded client of the program. Then the body continues.
 //! 4. The output becomes text or JSON. An exception becomes a text with the line of the body
 //!    (`exception.rs`, `error.rs`).
 //!
 //! # Invariants
-//! - A script reaches nothing but its arguments, the console and the tools that its pieces name.
+//! - A script reaches nothing but its arguments, the console, the tools that its pieces name, and
+//!   the network if they declare that and the program has a client for it.
 //! - Every call ends: `watch.rs` stops running code, and a script that waits for nothing fails. A
 //!   thread that can't be stopped is left behind and counts as running.
 //! - Memory, stack, output, console, and the number and size of calls are limited (`limits.rs`).
@@ -20,6 +22,10 @@ mod console;
 mod engine;
 mod error;
 mod exception;
+#[cfg(feature = "fetch")]
+mod fetch;
+mod host;
+mod host_call;
 mod limits;
 mod script_tool;
 mod threads;
@@ -31,7 +37,12 @@ use tool_runtime::{Tool, ToolError, async_trait};
 
 use crate::backend::ToolBackend;
 use crate::pieces::{BodyKind, CheckedPieces};
+use host::Host;
 use threads::Threads;
+
+/// The capability to send requests over the network.
+#[cfg(feature = "fetch")]
+const NETWORK: &str = "network";
 
 /// The default of [`JavaScript::max_running`].
 const MAX_RUNNING: usize = 64;
@@ -40,9 +51,10 @@ const MAX_RUNNING: usize = 64;
 ///
 /// A body is that of an async function with the parameter `args`. It has the language and its
 /// built-in objects, `console`, and `call_tool(name, args)` if its pieces name tools. It has no
-/// access to files, processes, the network, or timers. Each call runs in a fresh context of
-/// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory, on a
-/// separate thread. Clones share the limit of threads.
+/// access to files, processes or timers, and to the network only through a client that the program
+/// gives it (feature `fetch`). Each call runs in a fresh context of
+/// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory, on a separate
+/// thread. Clones share the limit of threads.
 ///
 /// ```
 /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, JavaScript, Pieces, ToolBackend};
@@ -64,12 +76,18 @@ const MAX_RUNNING: usize = 64;
 #[derive(Clone, Debug)]
 pub struct JavaScript {
     threads: Arc<Threads>,
+    #[cfg(feature = "fetch")]
+    web: Option<tool_toolbox::Web>,
 }
 
 impl JavaScript {
     /// Creates a backend whose scripts can compute and call tools.
     pub fn new() -> Self {
-        Self { threads: Arc::new(Threads::new(MAX_RUNNING)) }
+        Self {
+            threads: Arc::new(Threads::new(MAX_RUNNING)),
+            #[cfg(feature = "fetch")]
+            web: None,
+        }
     }
 
     /// Limits how many scripts run at the same time, including those that wait for calls. A further
@@ -82,8 +100,37 @@ impl JavaScript {
     /// # drop(scripts);
     /// ```
     #[must_use]
-    pub fn max_running(self, limit: usize) -> Self {
-        Self { threads: Arc::new(Threads::new(limit)) }
+    pub fn max_running(mut self, limit: usize) -> Self {
+        self.threads = Arc::new(Threads::new(limit));
+        self
+    }
+
+    /// Gives `fetch` to bodies whose pieces declare the capability `network`, under the rules of
+    /// this client: by default, only public addresses are contacted.
+    ///
+    /// `DynamicTools::grant` lets models declare the capability, and a call runs only if the policy
+    /// grants it. A tool with the effect `read` sends GET and HEAD requests only.
+    ///
+    /// ```
+    /// use tool_dynamic::{JavaScript, ToolBackend};
+    /// use tool_toolbox::Web;
+    ///
+    /// let scripts = JavaScript::new().web(Web::new());
+    /// assert_eq!(scripts.capabilities(), ["network"]);
+    /// ```
+    #[cfg(feature = "fetch")]
+    #[must_use]
+    pub fn web(mut self, web: tool_toolbox::Web) -> Self {
+        self.web = Some(web);
+        self
+    }
+
+    /// Returns what the tool of these pieces can reach.
+    #[cfg(feature = "fetch")]
+    fn host(&self, pieces: &CheckedPieces) -> Host {
+        let web = self.web.clone().filter(|_| pieces.has_capability(NETWORK));
+        let effect = pieces.pieces().effect;
+        Host { client: web.map(|web| fetch::Client { web, effect }) }
     }
 }
 
@@ -99,7 +146,16 @@ impl ToolBackend for JavaScript {
         BodyKind::JavaScript
     }
 
+    #[cfg(feature = "fetch")]
+    fn capabilities(&self) -> Vec<String> {
+        self.web.iter().map(|_| NETWORK.to_owned()).collect()
+    }
+
     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-        script_tool::script_tool(pieces, &self.threads).await
+        #[cfg(feature = "fetch")]
+        let host = self.host(pieces);
+        #[cfg(not(feature = "fetch"))]
+        let host = Host::default();
+        script_tool::script_tool(pieces, &self.threads, host).await
     }
 }

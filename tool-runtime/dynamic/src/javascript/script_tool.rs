@@ -7,12 +7,13 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::time::timeout_at;
 use tool_runtime::{
-    Arguments, CancellationToken, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
-    ToolExecution, ToolOutput, async_trait,
+    Arguments, CancellationToken, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    async_trait,
 };
 
-use super::engine::{Engine, HostCall, HostResult, Output, Progress};
+use super::engine::{Engine, Output, Progress, Reach};
 use super::error::ScriptError;
+use super::host::Host;
 use super::threads::Threads;
 use super::watch::{Stop, Watch};
 use crate::pieces::CheckedPieces;
@@ -24,6 +25,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(super) struct ScriptTool {
     pieces: CheckedPieces,
     threads: Arc<Threads>,
+    host: Host,
 }
 
 impl ScriptTool {
@@ -31,16 +33,17 @@ impl ScriptTool {
     pub(super) async fn new(
         pieces: CheckedPieces,
         threads: Arc<Threads>,
+        host: Host,
     ) -> Result<Self, ToolError> {
-        let parsed = pieces.clone();
+        let (parsed, reached) = (pieces.clone(), host.clone());
         // The size of a body bounds the time to parse it.
         let parse = move || {
             let watch = Watch::new(Instant::now() + parsed.timeout(), CancellationToken::new());
-            Engine::new(parsed.body(), &parsed.pieces().tools, watch).map(drop)
+            Engine::new(parsed.body(), &reach(&parsed, &reached), watch).map(drop)
         };
         let checked = tokio::task::spawn_blocking(parse).await?;
         checked.map_err(|error| error.of_body(pieces.body()))?;
-        Ok(Self { pieces, threads })
+        Ok(Self { pieces, threads, host })
     }
 }
 
@@ -56,10 +59,11 @@ impl Tool for ScriptTool {
         let _guard = cancellation.clone().drop_guard();
         let deadline = Instant::now() + self.pieces.timeout();
         let deadline = ctx.deadline().map_or(deadline, |at| at.into_std().min(deadline));
-        let (pieces, ctx, handle) = (self.pieces.clone(), ctx.clone(), Handle::current());
+        let (pieces, host) = (self.pieces.clone(), self.host.clone());
+        let (ctx, runtime) = (ctx.clone(), Handle::current());
         let run = move || {
             let watch = Watch::new(deadline, cancellation);
-            run(&pieces, &args.to_text(), &ctx, watch, &handle)
+            Run { pieces: &pieces, host: &host, ctx: &ctx, runtime }.finish(&args.to_text(), watch)
         };
         let output = self.threads.run(run)?;
         match timeout_at((deadline + GRACE).into(), output).await {
@@ -71,69 +75,53 @@ impl Tool for ScriptTool {
     }
 }
 
-/// Runs a script to its end.
-fn run(
-    pieces: &CheckedPieces,
-    arguments: &str,
-    ctx: &ToolContext,
-    watch: Watch,
-    handle: &Handle,
-) -> Result<ToolOutput, ToolError> {
-    let (body, arguments) = (pieces.body(), with_defaults(pieces, arguments));
-    let mut engine = Engine::new(body, &pieces.pieces().tools, watch)
-        .map_err(|error| error.of_call(body, ""))?;
-    let output = drive(&mut engine, &arguments, ctx, handle).and_then(tool_output);
-    let console = engine.console();
-    match output {
-        Ok(output) if console.is_empty() => Ok(output),
-        Ok(output) => Ok(output.with_part(format!("Console:\n{console}"))),
-        Err(error) => Err(error.of_call(body, &console)),
-    }
+/// Returns what a body can reach.
+#[cfg(feature = "fetch")]
+fn reach<'a>(pieces: &'a CheckedPieces, host: &Host) -> Reach<'a> {
+    Reach { tools: &pieces.pieces().tools, fetches: host.client.is_some() }
 }
 
-fn drive(
-    engine: &mut Engine,
-    arguments: &str,
-    ctx: &ToolContext,
-    handle: &Handle,
-) -> Result<Output, ScriptError> {
-    engine.start(arguments)?;
-    loop {
-        match engine.advance()? {
-            Progress::Returned(output) => return Ok(output),
-            Progress::Waits(calls) => {
-                for (id, result) in handle.block_on(execute(calls, ctx, engine.watch()))? {
-                    engine.settle(id, result)?;
-                }
-            }
+/// Returns what a body can reach.
+#[cfg(not(feature = "fetch"))]
+fn reach<'a>(pieces: &'a CheckedPieces, _: &Host) -> Reach<'a> {
+    Reach { tools: &pieces.pieces().tools }
+}
+
+/// One run of a script.
+struct Run<'a> {
+    pieces: &'a CheckedPieces,
+    host: &'a Host,
+    ctx: &'a ToolContext,
+    runtime: Handle,
+}
+
+impl Run<'_> {
+    /// Runs the script to its end.
+    fn finish(&self, arguments: &str, watch: Watch) -> Result<ToolOutput, ToolError> {
+        let body = self.pieces.body();
+        let engine = Engine::new(body, &reach(self.pieces, self.host), watch);
+        let mut engine = engine.map_err(|error| error.of_call(body, ""))?;
+        let output = self.drive(&mut engine, arguments).and_then(tool_output);
+        let console = engine.console();
+        match output {
+            Ok(output) if console.is_empty() => Ok(output),
+            Ok(output) => Ok(output.with_part(format!("Console:\n{console}"))),
+            Err(error) => Err(error.of_call(body, &console)),
         }
     }
-}
 
-/// Executes the calls that a script waits for as one batch.
-async fn execute(
-    calls: Vec<HostCall>,
-    ctx: &ToolContext,
-    watch: &Watch,
-) -> Result<Vec<(u32, HostResult)>, ScriptError> {
-    let ids: Vec<_> = calls.iter().map(|call| call.id).collect();
-    let calls = calls.into_iter().map(|call| ToolCall::new("", call.name, call.arguments));
-    let batch = watch.cancellation().run_until_cancelled(ctx.dispatch(calls.collect()));
-    let executions = timeout_at(watch.deadline().into(), batch).await;
-    let executions = executions.map_err(|_| ScriptError::Stopped(Stop::Deadline))?;
-    let executions = executions.ok_or(ScriptError::Stopped(Stop::Cancelled))?;
-    Ok(ids.into_iter().zip(executions.iter().map(host_result)).collect())
-}
-
-fn host_result(execution: &ToolExecution) -> HostResult {
-    if !execution.is_success() {
-        return HostResult::Error(execution.result.text.clone());
-    }
-    match execution.structured_value() {
-        Some(value) => HostResult::Json(value.to_string()),
-        None => {
-            let text = execution.full_text.as_ref().unwrap_or(&execution.result.text);
-            HostResult::Text(text.clone())
+    fn drive(&self, engine: &mut Engine, arguments: &str) -> Result<Output, ScriptError> {
+        engine.start(&with_defaults(self.pieces, arguments))?;
+        loop {
+            match engine.advance()? {
+                Progress::Returned(output) => return Ok(output),
+                Progress::Waits(calls) => {
+                    let results = self.host.execute(calls, self.ctx, engine.watch());
+                    for (id, result) in self.runtime.block_on(results)? {
+                        engine.settle(id, result)?;
+                    }
+                }
+            }
         }
     }
 }
@@ -166,6 +154,7 @@ fn with_defaults(pieces: &CheckedPieces, arguments: &str) -> String {
 pub(super) async fn script_tool(
     pieces: &CheckedPieces,
     threads: &Arc<Threads>,
+    host: Host,
 ) -> Result<Arc<dyn Tool>, ToolError> {
-    Ok(Arc::new(ScriptTool::new(pieces.clone(), Arc::clone(threads)).await?))
+    Ok(Arc::new(ScriptTool::new(pieces.clone(), Arc::clone(threads), host).await?))
 }

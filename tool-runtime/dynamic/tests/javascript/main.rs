@@ -10,5 +10,7 @@
 
 mod bodies;
 mod calls;
+#[cfg(feature = "fetch")]
+mod fetch;
 mod fixture;
 mod hostile;

@@ -4,6 +4,7 @@
 
 mod golden;
 mod indexing;
+mod kills;
 mod memory;
 mod searching;
 mod stores;

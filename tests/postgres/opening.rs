@@ -53,6 +53,23 @@ async fn tables_of_another_program_are_unchanged() {
 }
 
 #[tokio::test]
+async fn tables_are_those_of_the_first_schema_of_the_search_path() {
+    let others = schema().await;
+    let other = Postgres::connect(&others).await.unwrap();
+    other.save("theirs", SessionWrite::create()).await.unwrap();
+    // Names with capitals are quoted.
+    let name = format!("\"First_{}\"", std::process::id());
+    let config = others.replace("search_path=", &format!("search_path={name},"));
+    client(&server()).await.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
+    for _ in 0..2 {
+        let store = Postgres::connect(&config).await.unwrap();
+        assert_eq!(store.load("theirs").await.unwrap(), None);
+        store.save(&fastrand::u64(..).to_string(), SessionWrite::create()).await.unwrap();
+    }
+    assert_eq!(other.list(SessionQuery::all()).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn tables_that_cannot_be_written_are_read() {
     let config = schema().await;
     let messages = user_messages(&["Hello"]);

@@ -42,8 +42,10 @@ async fn run_missing(
     migrations: &[&str],
 ) -> Result<Result<(), usize>, Failure> {
     let mut client = pool.get().await?;
-    // Without a write, so that a user without the right to create tables can use them.
-    let exists = "SELECT to_regclass('tool_table_versions') IS NOT NULL";
+    // Without a write, so that a user without the right to create tables can use them. Tables of
+    // further schemas of the search path belong to other programs.
+    let exists = "SELECT to_regclass(quote_ident(current_schema()) || '.tool_table_versions') \
+                  IS NOT NULL";
     if client.query_one(exists, &[]).await?.try_get::<_, bool>(0)?
         && version(&client, part).await? == Some(migrations.len())
     {

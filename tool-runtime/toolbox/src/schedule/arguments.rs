@@ -178,6 +178,26 @@ fn interval(text: &str) -> Result<Duration, (&'static str, String)> {
     duration.ok_or_else(|| ("every", unreadable()))
 }
 
+/// The sessions that a run may schedule prompts and messages for.
+pub(super) struct Sessions<'s> {
+    /// The session of the run.
+    pub(super) own: Option<&'s str>,
+    /// Returns whether the program allows another session.
+    pub(super) is_allowed: &'s (dyn Fn(&str) -> bool + Sync),
+}
+
+impl Sessions<'_> {
+    /// Returns the named session if the run may use it, or else its own.
+    fn choose(&self, named: Option<String>, problems: &mut Problems) -> Option<String> {
+        let Some(name) = named else { return self.own.map(str::to_owned) };
+        if self.own != Some(&name) && !(self.is_allowed)(&name) {
+            let advice = if self.own.is_some() { "; leave it out to use this one" } else { "" };
+            problems.push(format!("`session`: `{name}` is not available here{advice}."));
+        }
+        Some(name)
+    }
+}
+
 /// The arguments that state what a schedule does.
 #[derive(Debug, Default)]
 pub(super) struct ActionArguments {
@@ -197,15 +217,15 @@ impl ActionArguments {
             && self.message.is_none()
     }
 
-    /// Reads the action. Prompts and messages go to the given session, unless the arguments name
-    /// one.
+    /// Reads the action. Prompts and messages go to the session of the run, unless the arguments
+    /// name another one that the run may use.
     pub(super) fn action(
         self,
-        default_session: Option<&str>,
+        sessions: &Sessions<'_>,
         callable: &[String],
         problems: &mut Problems,
     ) -> Option<Action> {
-        let session = self.session.or_else(|| default_session.map(str::to_owned));
+        let session = sessions.choose(self.session, problems);
         if self.arguments.is_some() && self.tool.is_none() {
             problems.push("`arguments` belong to `tool`: send the name of the tool as well.");
         }
@@ -213,7 +233,7 @@ impl ActionArguments {
             (Some(text), None, None) => {
                 problems.check_text("prompt", &text);
                 let Some(session) = session else {
-                    problems.push("`session` is missing: send the session that gets the prompt.");
+                    problems.push("`session` is missing: this run has none that gets the prompt.");
                     return None;
                 };
                 Some(Action::prompt(session, text))

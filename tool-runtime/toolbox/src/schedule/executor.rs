@@ -79,6 +79,9 @@ impl Executor {
     pub fn steering(self, steering: &Steering) -> Self {
         Self { steering: Some(steering.clone()), ..self }
     }
+    ///
+    /// A message without a session reaches any run with this handle. If runs without sessions
+    /// create schedules, use one handle for each principal.
 
     /// Returns whether an action may be repeated although it may have been performed already.
     pub(super) fn is_repeatable(&self, action: &Action) -> bool {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tool_runtime::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind, tool};
 
-use super::arguments::{ActionArguments, Missed, Problems, TimingArguments};
+use super::arguments::{ActionArguments, Missed, Problems, Sessions, TimingArguments};
 use super::definition::Schedule;
 use super::executor::PRINCIPAL;
 use super::record::ScheduleRecord;
@@ -23,6 +23,9 @@ const PAGE: usize = 100;
 
 type PrincipalOf = dyn Fn(&RunContext<'_>) -> Option<String> + Send + Sync;
 
+/// Returns whether a principal may use a session.
+type MayUse = dyn Fn(&str, &str) -> bool + Send + Sync;
+
 /// Tools with which a model schedules prompts, messages and tool calls.
 ///
 /// | tool | what it does |
@@ -37,8 +40,9 @@ type PrincipalOf = dyn Fn(&RunContext<'_>) -> Option<String> + Send + Sync;
 /// message later has the authority of a user message.
 ///
 /// A schedule belongs to the principal of the run that creates it, fires with the rights of this
-/// principal, and is invisible to runs of others. A model can't name a principal. Calls of tools
-/// can't be scheduled, except for those that are [named](Self::callable).
+/// principal, and is invisible to runs of others. A model can't name a principal. Prompts and
+/// messages go to the session of the run, unless the program [allows](Self::sessions) others. Calls
+/// of tools can't be scheduled, except for those that are [named](Self::callable).
 ///
 /// ```
 /// use tool_runtime::dispatch::Permissions;
@@ -50,7 +54,10 @@ type PrincipalOf = dyn Fn(&RunContext<'_>) -> Option<String> + Send + Sync;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let now = "2027-03-26T12:00:00Z".parse()?;
 /// let store = MemorySchedules::new();
-/// let tools = Schedules::new(store, "ada").zone("Europe/Oslo").clock(move || now);
+/// let tools = Schedules::new(store, "ada")
+///     .zone("Europe/Oslo")
+///     .sessions(|principal, session| session == principal)
+///     .clock(move || now);
 /// let allowed = Permissions::default().tool("schedule_create", Permission::Allow);
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![..tools])?)
 ///     .policy(Policy::new().permissions(allowed));
@@ -75,6 +82,7 @@ pub struct Schedules {
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     zone: String,
     callable: Vec<String>,
+    may_use: Arc<MayUse>,
     max_schedules: usize,
 }
 
@@ -114,6 +122,7 @@ impl Schedules {
             clock: Arc::new(Timestamp::now),
             zone: "UTC".into(),
             callable: Vec::new(),
+            may_use: Arc::new(|_, _| false),
             max_schedules: 100,
         }
     }
@@ -131,6 +140,25 @@ impl Schedules {
     #[must_use]
     pub fn callable(self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { callable: tools.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Sets the function that decides whether a principal may use a session, by their names.
+    /// Default: only the session of the run that creates the schedule.
+    ///
+    /// A scheduled prompt continues the conversation of its session, and its answer may quote it.
+    /// If several principals share a store of sessions, allow only those of the principal.
+    ///
+    /// ```
+    /// use tool_toolbox::Schedules;
+    /// use tool_toolbox::schedule::MemorySchedules;
+    ///
+    /// let tools = Schedules::from_metadata(MemorySchedules::new()).sessions(|principal, session| {
+    ///     session.split_once('/').is_some_and(|(owner, _)| owner == principal)
+    /// });
+    /// ```
+    #[must_use]
+    pub fn sessions(self, may_use: impl Fn(&str, &str) -> bool + Send + Sync + 'static) -> Self {
+        Self { may_use: Arc::new(may_use), ..self }
     }
 
     /// Sets the most schedules of a principal that the tools create. Default: 100.
@@ -220,8 +248,10 @@ impl Schedules {
         let timing = TimingArguments { at, every, cron, zone };
         let timing = timing.timing(&self.zone, now, &mut problems);
         let action = ActionArguments { prompt, session, tool, arguments, message };
-        let own_session = ctx.run_context().session();
-        let action = action.action(own_session, &self.callable, &mut problems);
+        let run = ctx.run_context();
+        let is_allowed = |session: &str| (self.may_use)(&principal, session);
+        let sessions = Sessions { own: run.session(), is_allowed: &is_allowed };
+        let action = action.action(&sessions, &self.callable, &mut problems);
         if self.store.load(&principal, &name).await.map_err(unavailable)?.is_some() {
             problems.push(format!("`name`: `{name}` exists already; use another name."));
         }
@@ -304,9 +334,11 @@ impl Schedules {
         let timing =
             (!timing.is_empty()).then(|| timing.timing(&self.zone, now, &mut problems)).flatten();
         let action = ActionArguments { prompt, session, tool, arguments, message };
-        let own_session = ctx.run_context().session();
+        let run = ctx.run_context();
+        let is_allowed = |session: &str| (self.may_use)(&principal, session);
+        let sessions = Sessions { own: run.session(), is_allowed: &is_allowed };
         let action = (!action.is_empty())
-            .then(|| action.action(own_session, &self.callable, &mut problems))
+            .then(|| action.action(&sessions, &self.callable, &mut problems))
             .flatten();
         problems.check()?;
         for _ in 0..MAX_SAVES {

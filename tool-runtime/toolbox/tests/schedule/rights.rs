@@ -1,12 +1,16 @@
 //! Actions that fire, and their rights.
 
+use std::sync::Arc;
+
+use serde_json::json;
 use tool_runtime::agent::Steering;
 use tool_runtime::agent::session::MemoryStore;
-use tool_runtime::dispatch::{AskLater, Permissions};
+use tool_runtime::dispatch::{AskLater, Batch, Permissions, RunInfo};
 use tool_runtime::{
-    Agent, ChatReply, Dispatcher, Permission, Policy, Registry, ScriptedModel, ToolContext, tool,
-    tools,
+    Agent, ChatReply, Dispatcher, Message, Permission, Policy, Registry, ScriptedModel, ToolCall,
+    ToolContext, tool, tools,
 };
+use tool_toolbox::Schedules;
 use tool_toolbox::schedule::jiff::SignedDuration;
 use tool_toolbox::schedule::{
     Action, Executor, MemorySchedules, PRINCIPAL, Schedule, ScheduleRecord, ScheduleStore, Timing,
@@ -98,7 +102,7 @@ async fn prompt_runs_the_agent_of_the_principal_in_its_session() {
     let messages = agent.session(sessions, "ada").messages().await.unwrap();
     let texts: Vec<_> = messages.iter().map(|message| message.text()).collect();
     assert_eq!(texts[0], "Shut down.");
-    let tool_runtime::Message::Tool { results } = &messages[2] else { panic!("{messages:?}") };
+    let Message::Tool { results } = &messages[2] else { panic!("{messages:?}") };
     assert_eq!(results[0].text, r#""ada" "s" "2027-01-01T01:00:00Z""#);
     assert_eq!(results[1].text, "`shutdown` is not allowed here.");
 }
@@ -140,4 +144,59 @@ async fn action_without_a_part_of_the_executor_fails() {
         let outcome = outcome(action, "ada", |_| Some(Executor::new())).await;
         assert_eq!(outcome, format!("failed: the principal `ada` has no {part} here"));
     }
+}
+
+/// Calls a tool of the schedules in a run of `ada`.
+async fn call(
+    schedules: Schedules,
+    session: Option<&str>,
+    tool: &str,
+    arguments: serde_json::Value,
+) -> String {
+    let permissions = ["schedule_create", "schedule_update"]
+        .into_iter()
+        .fold(Permissions::default(), |it, name| it.tool(name, Permission::Allow));
+    let registry = Registry::try_from(tools![..schedules]).unwrap();
+    let policy = Policy::new().permissions(permissions);
+    let dispatcher = Dispatcher::new(registry.clone()).policy(policy);
+    let mut batch = Batch::from(vec![ToolCall::new("1", tool, arguments)]);
+    let info = RunInfo::default().metadata(PRINCIPAL, "ada");
+    batch.run_info = Some(Arc::new(match session {
+        Some(session) => info.session(session),
+        None => info,
+    }));
+    dispatcher.dispatch_on(&registry.snapshot(), batch).await.remove(0).result.text
+}
+
+#[tokio::test]
+async fn model_cannot_schedule_into_sessions_of_others() {
+    const REFUSED: &str = "`session`: `bob` is not available here";
+    for kind in ["prompt", "message"] {
+        let store = MemorySchedules::new();
+        let tools = || Schedules::from_metadata(store.clone());
+        let create = |session: &str| json!({ "name": session, "every": "1h", kind: "Hi", "session": session });
+        let run = Some("ada");
+        let refused = call(tools(), run, "schedule_create", create("bob")).await;
+        assert!(refused.starts_with(REFUSED), "{refused}");
+        let refused = call(tools(), None, "schedule_create", create("bob")).await;
+        assert!(refused.starts_with(REFUSED), "{refused}");
+        let created = call(tools(), run, "schedule_create", create("ada")).await;
+        assert!(created.contains("session ada"), "{created}");
+        // A schedule that exists is not moved either.
+        let update = json!({ "name": "ada", kind: "Ho", "session": "bob" });
+        let refused = call(tools(), run, "schedule_update", update).await;
+        assert!(refused.starts_with(REFUSED), "{refused}");
+        let allowing =
+            tools().sessions(|principal, session| (principal, session) == ("ada", "bob"));
+        let created = call(allowing, run, "schedule_create", create("bob")).await;
+        assert!(created.contains("session bob"), "{created}");
+    }
+}
+
+#[tokio::test]
+async fn prompt_of_a_run_without_a_session_has_none_to_go_to() {
+    let schedules = Schedules::from_metadata(MemorySchedules::new());
+    let arguments = json!({ "name": "a", "every": "1h", "prompt": "Hi" });
+    let refused = call(schedules, None, "schedule_create", arguments).await;
+    assert_eq!(refused, "`session` is missing: this run has none that gets the prompt.");
 }

@@ -29,6 +29,7 @@ impl Desk {
         let tools = Schedules::from_metadata(store.clone())
             .zone("Europe/Oslo")
             .callable(["send_mail"])
+            .sessions(|principal, session| (principal, session) == ("ada", "s"))
             .clock(move || now.now());
         let allowed = ["schedule_create", "schedule_update", "schedule_delete"]
             .into_iter()
@@ -152,6 +153,13 @@ async fn all_wrong_arguments_are_reported_at_once() {
         (
             json!({ "name": "a", "cron": "0 0 30 2 *", "prompt": "Hi" }),
             &["The schedule would never fire"],
+        ),
+        (
+            json!({ "name": "a", "every": "soon", "prompt": "Hi", "session": "bob" }),
+            &[
+                "`every`: `soon` is not an interval",
+                "`session`: `bob` is not available here; leave it out to use this one.",
+            ],
         ),
     ] {
         let execution = desk.call("schedule_create", arguments.clone()).await;

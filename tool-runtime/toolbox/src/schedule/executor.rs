@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tool_runtime::agent::session::{Session, SessionStore};
-use tool_runtime::agent::{Prompt, Steering, Stopped};
+use tool_runtime::agent::{Prompt, Steering};
 use tool_runtime::dispatch::{Batch, RunInfo};
-use tool_runtime::{Agent, Answer, Dispatcher, Message, StopReason, ToolCall, ToolErrorKind};
+use tool_runtime::{Agent, Dispatcher, StopReason, ToolCall, ToolErrorKind};
 
 use super::definition::{Action, Schedule};
 use super::plan::AttemptResult;
@@ -14,6 +15,9 @@ use super::record::Firing;
 
 /// The key of the metadata that names the principal of a run or a call which a schedule fired.
 pub const PRINCIPAL: &str = "principal";
+
+/// The key of the metadata that names the schedule of such a run or call.
+const SCHEDULE: &str = "schedule";
 
 /// The most characters of an answer or an error in the history.
 const MAX_SUMMARY: usize = 200;
@@ -75,13 +79,13 @@ impl Executor {
 
     /// Sets the handle by which messages reach the running agent of this process. If no run is in
     /// progress, the message waits for the next one.
+    ///
+    /// A message without a session reaches any run with this handle. If runs without sessions
+    /// create schedules, use one handle for each principal.
     #[must_use]
     pub fn steering(self, steering: &Steering) -> Self {
         Self { steering: Some(steering.clone()), ..self }
     }
-    ///
-    /// A message without a session reaches any run with this handle. If runs without sessions
-    /// create schedules, use one handle for each principal.
 
     /// Returns whether an action may be repeated although it may have been performed already.
     pub(super) fn is_repeatable(&self, action: &Action) -> bool {
@@ -98,28 +102,7 @@ impl Executor {
             Action::Prompt { session, text } => {
                 let Some((agent, sessions)) = &self.agent else { return lacks(schedule, "agent") };
                 let session = agent.session(Arc::clone(sessions), session);
-                // A new prompt would abandon the run that waits.
-                match session.paused().await {
-                    Ok(None) => {}
-                    Ok(Some(_)) => {
-                        let name = session.name();
-                        return failed(format!("the session `{name}` awaits an approval"), true);
-                    }
-                    Err(error) => {
-                        let is_transient = error.is_transient();
-                        return failed(error, is_transient);
-                    }
-                }
-                match prompt(&session, schedule, firing, text).await {
-                    Ok(answer) => fired(&answer.text),
-                    Err(stopped) => {
-                        let is_transient = matches!(
-                            &stopped.reason,
-                            StopReason::Model(error) if error.is_transient()
-                        );
-                        failed(stopped, is_transient)
-                    }
-                }
+                prompt(&session, schedule, firing, text).await
             }
             Action::Call { tool, arguments } => {
                 let Some(dispatcher) = &self.dispatcher else {
@@ -184,32 +167,67 @@ impl fmt::Debug for Executor {
     }
 }
 
-/// Runs a prompt in a session, or resumes the run of an earlier attempt.
+/// Runs a prompt in a session, or resumes the run of an earlier attempt. A run that no schedule has
+/// started is not abandoned.
 async fn prompt(
     session: &Session,
     schedule: &Schedule,
     firing: &Firing,
     text: &str,
-) -> Result<Answer, Stopped> {
-    if firing.attempt > 1
-        && let Some(run) = session.resume().await?
-    {
-        let transcript = run.turn().transcript();
-        let last = transcript.iter().rfind(|message| matches!(message, Message::User { .. }));
-        if last.is_some_and(|message| message.text().ends_with(text)) {
-            return run.finish().await;
+) -> AttemptResult {
+    let name = session.name();
+    match session.paused().await {
+        Ok(None) => {}
+        Ok(Some(_)) => return failed(format!("the session `{name}` awaits an approval"), true),
+        Err(error) => {
+            let is_transient = error.is_transient();
+            return failed(error, is_transient);
         }
     }
-    let prompt = metadata(schedule, firing)
-        .into_iter()
-        .fold(Prompt::from(text), |prompt, (key, value)| prompt.metadata(key, value));
-    session.run(prompt).await
+    let metadata = metadata(schedule, firing);
+    // Waits for the runs of this process.
+    let finished = match session.resume().await {
+        Ok(None) => None,
+        Ok(Some(run)) => {
+            let stored = run.state().metadata;
+            if !stored.contains_key(SCHEDULE) {
+                let reason = "another process runs it, or its process has ended";
+                return failed(
+                    format!("the session `{name}` has an unfinished run: {reason}"),
+                    true,
+                );
+            }
+            let is_same = metadata
+                .iter()
+                .all(|(key, value)| stored.get(*key).and_then(Value::as_str) == Some(value));
+            // Dropped, the run of another occurrence is abandoned by the prompt.
+            if is_same { Some(run.finish().await) } else { None }
+        }
+        Err(stopped) => Some(Err(stopped)),
+    };
+    let result = match finished {
+        Some(result) => result,
+        None => {
+            let prompt = metadata
+                .into_iter()
+                .fold(Prompt::from(text), |prompt, (key, value)| prompt.metadata(key, value));
+            session.run(prompt).await
+        }
+    };
+    match result {
+        Ok(answer) => fired(&answer.text),
+        Err(stopped) => {
+            let is_transient =
+                matches!(&stopped.reason, StopReason::Model(error) if error.is_transient());
+            failed(stopped, is_transient)
+        }
+    }
 }
 
 fn metadata(schedule: &Schedule, firing: &Firing) -> [(&'static str, String); 3] {
     [
         (PRINCIPAL, schedule.principal.clone()),
-        ("schedule", schedule.name.clone()),
+        (SCHEDULE, schedule.name.clone()),
         ("occurrence", firing.at.to_string()),
     ]
 }

@@ -1,14 +1,16 @@
 //! Actions that fire, and their rights.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 use tool_runtime::agent::Steering;
 use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::dispatch::{AskLater, Batch, Permissions, RunInfo};
 use tool_runtime::{
-    Agent, ChatReply, Dispatcher, Message, Permission, Policy, Registry, ScriptedModel, ToolCall,
-    ToolContext, tool, tools,
+    Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, Message, ModelError, Permission, Policy,
+    Registry, ScriptedModel, ToolCall, ToolContext, async_trait, tool, tools,
 };
 use tool_toolbox::Schedules;
 use tool_toolbox::schedule::jiff::SignedDuration;
@@ -119,6 +121,67 @@ async fn prompt_does_not_abandon_a_run_that_awaits_an_approval() {
         outcome(Action::prompt("ada", "News?"), "ada", move |_| Some(executor.clone())).await;
     assert_eq!(outcome, "failed: the session `ada` awaits an approval");
     assert!(session.paused().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn prompt_does_not_abandon_an_unfinished_run_of_a_user() {
+    let sessions = MemoryStore::new();
+    let model = ScriptedModel::new([
+        ChatReply::default().call("shutdown", "{}"),
+        ChatReply::text("It is down."),
+        ChatReply::text("No news."),
+    ]);
+    let agent = Agent::new(model, registry());
+    let executor = Executor::new().agent(agent.clone(), sessions.clone());
+    let news = async || {
+        let executor = executor.clone();
+        outcome(Action::prompt("ada", "News?"), "ada", move |_| Some(executor.clone())).await
+    };
+    let session = agent.session(sessions, "ada");
+    // As if the process of the run had ended.
+    let mut run = session.start("Shut down.").await.unwrap();
+    run.next().await.unwrap();
+    drop(run);
+    let busy = news().await;
+    assert!(busy.starts_with("failed: the session `ada` has an unfinished run"), "{busy}");
+    let run = session.resume().await.unwrap().unwrap();
+    assert_eq!(run.finish().await.unwrap().text, "It is down.");
+    assert_eq!(news().await, "fired: No news.");
+}
+
+/// Fails for the first two requests.
+struct Flaky(AtomicU32);
+
+#[async_trait]
+impl ChatModel for Flaky {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let texts: String = request.messages.iter().map(|message| message.text()).collect();
+        match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 | 1 => Err(ModelError::unavailable("the model is down")),
+            _ => Ok(ChatReply::text(format!("{} prompts", texts.matches("News?").count()))),
+        }
+    }
+}
+
+#[tokio::test]
+async fn unfinished_run_of_a_schedule_is_resumed_by_retries_and_abandoned_by_others() {
+    for (retries, expected) in [(2, "fired: 1 prompts"), (0, "fired: 3 prompts")] {
+        let (store, clock) = (MemorySchedules::new(), Clock::at(START));
+        let timing = Timing::every(Duration::from_secs(3600), clock.now()).unwrap();
+        let schedule = Schedule::new("s", timing, Action::prompt("ada", "News?"), "ada");
+        let schedule = schedule.max_retries(retries);
+        store.save(&ScheduleRecord::new(schedule, clock.now()).unwrap()).await.unwrap();
+        let agent = Agent::new(Flaky(AtomicU32::new(0)), registry());
+        let executor = Executor::new().agent(agent, MemoryStore::new());
+        for _ in 0..3 {
+            let executor = executor.clone();
+            let executors = move |_: &str| Some(executor.clone());
+            clock.set_time(store.load("ada", "s").await.unwrap().unwrap().wake_at().unwrap());
+            assert_eq!(clock.scheduler().fire_due(executors, store.clone()).await.unwrap(), 1);
+        }
+        let record = store.load("ada", "s").await.unwrap().unwrap();
+        assert_eq!(record.history.last().unwrap().outcome.to_string(), expected);
+    }
 }
 
 #[tokio::test]

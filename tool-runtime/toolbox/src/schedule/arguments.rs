@@ -181,7 +181,7 @@ fn interval(text: &str) -> Result<Duration, (&'static str, String)> {
 /// The sessions that a run may schedule prompts and messages for.
 pub(super) struct Sessions<'s> {
     /// The session of the run.
-    pub(super) own: Option<&'s str>,
+    pub(super) of_run: Option<&'s str>,
     /// Returns whether the program allows another session.
     pub(super) is_allowed: &'s (dyn Fn(&str) -> bool + Sync),
 }
@@ -189,9 +189,9 @@ pub(super) struct Sessions<'s> {
 impl Sessions<'_> {
     /// Returns the named session if the run may use it, or else its own.
     fn choose(&self, named: Option<String>, problems: &mut Problems) -> Option<String> {
-        let Some(name) = named else { return self.own.map(str::to_owned) };
-        if self.own != Some(&name) && !(self.is_allowed)(&name) {
-            let advice = if self.own.is_some() { "; leave it out to use this one" } else { "" };
+        let Some(name) = named else { return self.of_run.map(str::to_owned) };
+        if self.of_run != Some(&name) && !(self.is_allowed)(&name) {
+            let advice = if self.of_run.is_some() { "; leave it out to use this one" } else { "" };
             problems.push(format!("`session`: `{name}` is not available here{advice}."));
         }
         Some(name)

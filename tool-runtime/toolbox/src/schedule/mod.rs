@@ -3,7 +3,7 @@
 //! # The path of an occurrence
 //! 1. A [`Schedule`] (`definition.rs`) has a [`Timing`] (`timing.rs`, `zone.rs`). It is stored as a
 //!    [`ScheduleRecord`] (`record.rs`, `outcome.rs`) by a [`ScheduleStore`] (`store.rs`,
-//!    `memory.rs`, `sqlite.rs`).
+//!    `memory.rs`, `sqlite.rs`, `stored_row.rs`).
 //! 2. `occurrences.rs` computes the occurrences, and `plan.rs` decides which of them is due, which
 //!    were missed, and whether a failed one is repeated.
 //! 3. `worker.rs`: a [`Scheduler`] (`scheduler.rs`, `settings.rs`) claims the occurrence in the
@@ -32,6 +32,7 @@ mod scheduler;
 mod settings;
 mod sqlite;
 mod store;
+mod stored_row;
 mod timing;
 mod tools;
 mod worker;
@@ -47,7 +48,7 @@ pub use outcome::{HistoryEntry, MAX_HISTORY, OccurrenceCounts, Outcome};
 pub use record::{Firing, Retry, ScheduleRecord, ScheduleState};
 pub use scheduler::Scheduler;
 pub use sqlite::SqliteSchedules;
-pub use store::{ScheduleError, ScheduleQuery, ScheduleStore};
+pub use store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};
 pub use timing::{Timing, TimingError};
 pub use tools::Schedules;
 pub use zone::UnknownZone;

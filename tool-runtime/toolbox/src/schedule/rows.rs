@@ -7,6 +7,7 @@ use serde::Serialize;
 use tool_runtime::Row;
 
 use super::record::{ScheduleRecord, ScheduleState};
+use super::store::CorruptSchedule;
 use super::zone::zone;
 
 /// The number of occurrences that are shown.
@@ -16,18 +17,23 @@ const NEXT_TIMES: usize = 3;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ScheduleRow {
     name: String,
-    /// `active`, `paused`, `failed: …` or `finished`.
+    /// `active`, `paused`, `failed: …`, `finished` or `unreadable: …`.
     state: String,
     /// The times at which the schedule fires.
-    times: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<String>,
     /// The action of the schedule.
-    action: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<String>,
     /// The next occurrences, in the time zone of the schedule.
     next: Vec<String>,
     /// The number of occurrences that were fired, failed and were missed.
-    fired: u64,
-    failed: u64,
-    missed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fired: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missed: Option<u64>,
     /// The outcome of the last occurrence.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<String>,
@@ -44,14 +50,34 @@ impl ScheduleRow {
         Self {
             name: schedule.name.clone(),
             state: record.state.to_string(),
-            times: schedule.timing.to_string(),
-            action: schedule.action.to_string(),
+            times: Some(schedule.timing.to_string()),
+            action: Some(schedule.action.to_string()),
             next,
-            fired: record.counts.fired,
-            failed: record.counts.failed,
-            missed: record.counts.missed,
+            fired: Some(record.counts.fired),
+            failed: Some(record.counts.failed),
+            missed: Some(record.counts.missed),
             last: last.map(|entry| format!("{}, {}", entry.at, entry.outcome)),
         }
+    }
+
+    /// Creates the row of a record that can't be decoded.
+    pub(super) fn corrupt(schedule: &CorruptSchedule) -> Self {
+        Self {
+            name: schedule.name.clone(),
+            state: format!("unreadable: {}", schedule.reason),
+            times: None,
+            action: None,
+            next: Vec::new(),
+            fired: None,
+            failed: None,
+            missed: None,
+            last: None,
+        }
+    }
+
+    /// Returns the name of the schedule.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 }
 

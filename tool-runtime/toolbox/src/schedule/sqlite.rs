@@ -6,7 +6,8 @@ use tool_runtime::store::rusqlite::{self, OptionalExtension, Row, Transaction};
 use tool_runtime::store::{OpenError, Sqlite, SqliteError, SqliteTables};
 
 use super::record::ScheduleRecord;
-use super::store::{ScheduleError, ScheduleQuery, ScheduleStore};
+use super::store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};
+use super::stored_row::{StoredRow, as_integer, collect};
 
 /// The migrations of the tables. Append to them; never change one.
 const MIGRATIONS: &[&str] = &["
@@ -70,39 +71,14 @@ impl SqliteSchedules {
     }
 }
 
-/// A record as it is stored.
-struct StoredRow {
-    principal: String,
-    name: String,
-    revision: i64,
-    record: String,
-}
-
-impl StoredRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            principal: row.get(0)?,
-            name: row.get(1)?,
-            revision: row.get(2)?,
-            record: row.get(3)?,
-        })
-    }
-
-    fn decode(self) -> Result<ScheduleRecord, ScheduleError> {
-        let corrupt = |name: &str, reason: String| ScheduleError::CorruptRecord {
-            name: name.to_owned(),
-            reason,
-        };
-        let mut record: ScheduleRecord = serde_json::from_str(&self.record)
-            .map_err(|error| corrupt(&self.name, error.to_string()))?;
-        let key = (&record.schedule.principal, &record.schedule.name);
-        if key != (&self.principal, &self.name) {
-            let reason = format!("it is of the schedule `{}` of `{}`", key.1, key.0);
-            return Err(corrupt(&self.name, reason));
-        }
-        record.revision = u64::try_from(self.revision).unwrap_or_default();
-        Ok(record)
-    }
+fn read_row(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
+    Ok(StoredRow {
+        principal: row.get::<_, String>(0)?.into_bytes(),
+        name: row.get::<_, String>(1)?.into_bytes(),
+        revision: row.get(2)?,
+        wake_at: row.get(3)?,
+        record: row.get::<_, String>(4)?.into_bytes(),
+    })
 }
 
 impl From<SqliteError> for ScheduleError {
@@ -121,11 +97,57 @@ fn rows(
     query: &str,
     parameters: impl rusqlite::Params,
 ) -> rusqlite::Result<Vec<StoredRow>> {
-    transaction.prepare(query)?.query_map(parameters, StoredRow::read)?.collect()
+    transaction.prepare(query)?.query_map(parameters, read_row)?.collect()
 }
 
-fn as_integer(number: impl TryInto<i64>) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
+/// Returns the text of a key that was read.
+fn key_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl SqliteSchedules {
+    /// Reads a page of a list.
+    async fn page(
+        &self,
+        query: ScheduleQuery<'_>,
+        last: Option<StoredRow>,
+        limit: i64,
+    ) -> Result<Vec<StoredRow>, ScheduleError> {
+        let principal = query.principal.map(str::to_owned);
+        let (after_principal, after) = match (&last, query.after) {
+            (Some(row), _) => (Some(key_text(&row.principal)), Some(key_text(&row.name))),
+            (None, Some((principal, name))) => (Some(principal.to_owned()), Some(name.to_owned())),
+            (None, None) => (None, None),
+        };
+        let found = self.0.read(move |it| {
+            let select = "SELECT principal, name, revision, wake_at, record FROM schedules
+                WHERE (?1 IS NULL OR principal = ?1)
+                AND (?2 IS NULL OR (principal, name) > (?2, ?3))
+                ORDER BY principal, name LIMIT ?4";
+            rows(it, select, (principal, after_principal, after, limit))
+        });
+        Ok(found.await?)
+    }
+
+    /// Reads a page of the records that are due.
+    async fn due_page(
+        &self,
+        time: i64,
+        last: Option<StoredRow>,
+        limit: i64,
+    ) -> Result<Vec<StoredRow>, ScheduleError> {
+        let (wake_at, principal, name) = match &last {
+            Some(row) => (row.wake_at, key_text(&row.principal), key_text(&row.name)),
+            None => (Some(i64::MIN), String::new(), String::new()),
+        };
+        let found = self.0.read(move |it| {
+            let select = "SELECT principal, name, revision, wake_at, record FROM schedules
+                WHERE wake_at <= ?1 AND (wake_at, principal, name) > (?2, ?3, ?4)
+                ORDER BY wake_at, principal, name LIMIT ?5";
+            rows(it, select, (time, wake_at, principal, name, limit))
+        });
+        Ok(found.await?)
+    }
 }
 
 #[async_trait]
@@ -136,9 +158,9 @@ impl ScheduleStore for SqliteSchedules {
         name: &str,
     ) -> Result<Option<ScheduleRecord>, ScheduleError> {
         let key = [principal.to_owned(), name.to_owned()];
-        let query = "SELECT principal, name, revision, record FROM schedules
+        let query = "SELECT principal, name, revision, wake_at, record FROM schedules
             WHERE principal = ?1 AND name = ?2";
-        let row = self.0.read(move |it| it.query_row(query, key, StoredRow::read).optional());
+        let row = self.0.read(move |it| it.query_row(query, key, read_row).optional());
         row.await?.map(StoredRow::decode).transpose()
     }
 
@@ -179,20 +201,16 @@ impl ScheduleStore for SqliteSchedules {
     }
 
     async fn list(&self, query: ScheduleQuery<'_>) -> Result<Vec<ScheduleRecord>, ScheduleError> {
-        let principal = query.principal.map(str::to_owned);
-        let (after_principal, after) = match query.after {
-            Some((principal, name)) => (Some(principal.to_owned()), Some(name.to_owned())),
-            None => (None, None),
-        };
-        let limit = as_integer(query.limit);
-        let found = self.0.read(move |it| {
-            let select = "SELECT principal, name, revision, record FROM schedules
-                WHERE (?1 IS NULL OR principal = ?1)
-                AND (?2 IS NULL OR (principal, name) > (?2, ?3))
-                ORDER BY principal, name LIMIT ?4";
-            rows(it, select, (principal, after_principal, after, limit))
-        });
-        found.await?.into_iter().map(StoredRow::decode).collect()
+        let page = |last, limit| self.page(query, last, limit);
+        collect(query.limit, page, StoredRow::intact).await
+    }
+
+    async fn list_corrupt(
+        &self,
+        query: ScheduleQuery<'_>,
+    ) -> Result<Vec<CorruptSchedule>, ScheduleError> {
+        let page = |last, limit| self.page(query, last, limit);
+        collect(query.limit, page, StoredRow::corrupt).await
     }
 
     async fn due(
@@ -200,12 +218,7 @@ impl ScheduleStore for SqliteSchedules {
         time: Timestamp,
         limit: usize,
     ) -> Result<Vec<ScheduleRecord>, ScheduleError> {
-        let (time, limit) = (time.as_microsecond(), as_integer(limit));
-        let found = self.0.read(move |it| {
-            let select = "SELECT principal, name, revision, record FROM schedules
-                WHERE wake_at <= ?1 ORDER BY wake_at, principal, name LIMIT ?2";
-            rows(it, select, (time, limit))
-        });
-        found.await?.into_iter().map(StoredRow::decode).collect()
+        let page = |last, limit| self.due_page(time.as_microsecond(), last, limit);
+        collect(limit, page, StoredRow::intact).await
     }
 }

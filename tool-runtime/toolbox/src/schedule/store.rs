@@ -22,6 +22,9 @@ use super::record::ScheduleRecord;
 ///   an occurrence.
 /// - A record that was saved is durable before `save` returns, and is visible to all processes.
 /// - A revision is never reused in a store, not even after its record was deleted.
+/// - A record that can't be decoded is an error of [`load`](Self::load).
+///   [`list`](Self::list) and [`due`](Self::due) leave it out, so that the others still fire, and
+///   [`list_corrupt`](Self::list_corrupt) lists it.
 /// - If the future of `save` or [`delete`](Self::delete) is dropped, the operation is done
 ///   completely or not at all.
 ///
@@ -75,6 +78,15 @@ pub trait ScheduleStore: Send + Sync + Debug {
     /// Lists records in the order of their principals, and then of their names, compared as bytes.
     async fn list(&self, query: ScheduleQuery<'_>) -> Result<Vec<ScheduleRecord>, ScheduleError>;
 
+    /// Lists the records that can't be decoded, in the order of [`list`](Self::list). Default:
+    /// none, for stores that do not encode records.
+    async fn list_corrupt(
+        &self,
+        _query: ScheduleQuery<'_>,
+    ) -> Result<Vec<CorruptSchedule>, ScheduleError> {
+        Ok(Vec::new())
+    }
+
     /// Returns the records that a scheduler has to examine by `time`, those with the earliest
     /// [time](ScheduleRecord::wake_at) first, and of equal ones in the order of a list.
     async fn due(
@@ -109,6 +121,13 @@ impl<S: ScheduleStore + ?Sized> ScheduleStore for Arc<S> {
 
     async fn list(&self, query: ScheduleQuery<'_>) -> Result<Vec<ScheduleRecord>, ScheduleError> {
         self.as_ref().list(query).await
+    }
+
+    async fn list_corrupt(
+        &self,
+        query: ScheduleQuery<'_>,
+    ) -> Result<Vec<CorruptSchedule>, ScheduleError> {
+        self.as_ref().list_corrupt(query).await
     }
 
     async fn due(
@@ -162,6 +181,41 @@ impl<'q> ScheduleQuery<'q> {
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
+    }
+}
+
+/// A stored record that can't be decoded: another program has altered it, or a newer version of
+/// the program has written it. It does not fire.
+///
+/// ```
+/// use tool_toolbox::schedule::CorruptSchedule;
+///
+/// let corrupt = CorruptSchedule::new("ada", "mail", 7, "unknown variant `solar`");
+/// assert_eq!((corrupt.name.as_str(), corrupt.revision), ("mail", 7));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CorruptSchedule {
+    /// The principal of the schedule.
+    pub principal: String,
+    /// The name of the schedule.
+    pub name: String,
+    /// The stored revision, with which the record can be [deleted](ScheduleStore::delete).
+    pub revision: u64,
+    /// The reason why the record can't be decoded.
+    pub reason: String,
+}
+
+impl CorruptSchedule {
+    /// Creates the report of a record that a store can't decode.
+    pub fn new(
+        principal: impl Into<String>,
+        name: impl Into<String>,
+        revision: u64,
+        reason: impl Into<String>,
+    ) -> Self {
+        let (principal, name, reason) = (principal.into(), name.into(), reason.into());
+        Self { principal, name, revision, reason }
     }
 }
 

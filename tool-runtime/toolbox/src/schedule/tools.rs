@@ -180,10 +180,37 @@ impl Schedules {
         })
     }
 
+    /// Returns whether the principal has a schedule of this name.
+    async fn exists(&self, name: &str, principal: &str) -> Result<bool, ToolError> {
+        match self.store.load(principal, name).await {
+            Ok(record) => Ok(record.is_some()),
+            Err(ScheduleError::CorruptRecord { .. }) => Ok(true),
+            Err(error) => Err(unavailable(error)),
+        }
+    }
+
+    /// Returns the stored revision of a schedule, which may be one that can't be decoded.
+    async fn revision(&self, name: &str, principal: &str) -> Result<u64, ToolError> {
+        if let Err(ScheduleError::CorruptRecord { .. }) = self.store.load(principal, name).await {
+            let query = ScheduleQuery::all().principal(principal);
+            let corrupt = self.store.list_corrupt(query).await.map_err(unavailable)?;
+            if let Some(corrupt) = corrupt.into_iter().find(|it| it.name == name) {
+                return Ok(corrupt.revision);
+            }
+        }
+        self.load(name, principal).await.map(|record| record.revision)
+    }
+
     /// Loads a schedule of the principal.
     async fn load(&self, name: &str, principal: &str) -> Result<ScheduleRecord, ToolError> {
-        if let Some(record) = self.store.load(principal, name).await.map_err(unavailable)? {
-            return Ok(record);
+        match self.store.load(principal, name).await {
+            Ok(Some(record)) => return Ok(record),
+            Ok(None) => {}
+            Err(ScheduleError::CorruptRecord { .. }) => {
+                let text = format!("The schedule `{name}` can't be read: delete it.");
+                return Err(ToolError::new(ToolErrorKind::Failed, text));
+            }
+            Err(error) => return Err(unavailable(error)),
         }
         let query = ScheduleQuery::all().principal(principal).limit(PAGE);
         let records = self.store.list(query).await.map_err(unavailable)?;
@@ -250,9 +277,9 @@ impl Schedules {
         let action = ActionArguments { prompt, session, tool, arguments, message };
         let run = ctx.run_context();
         let is_allowed = |session: &str| (self.may_use)(&principal, session);
-        let sessions = Sessions { own: run.session(), is_allowed: &is_allowed };
+        let sessions = Sessions { of_run: run.session(), is_allowed: &is_allowed };
         let action = action.action(&sessions, &self.callable, &mut problems);
-        if self.store.load(&principal, &name).await.map_err(unavailable)?.is_some() {
+        if self.exists(&name, &principal).await? {
             problems.push(format!("`name`: `{name}` exists already; use another name."));
         }
         let query = ScheduleQuery::all().principal(&principal).limit(self.max_schedules);
@@ -284,10 +311,14 @@ impl Schedules {
         let mut query = ScheduleQuery::all().principal(&principal).limit(PAGE + 1);
         query.after = after.as_deref().map(|name| (principal.as_str(), name));
         let records = self.store.list(query).await.map_err(unavailable)?;
-        let rows: Vec<_> = records.iter().take(PAGE).map(ScheduleRow::new).collect();
-        let last = records.iter().take(PAGE).next_back();
-        let advice = last.map(|it| format!("send `after`: `{}`", it.schedule.name));
-        Rows::new(output, rows, records.len() as u64, &advice.unwrap_or_default())
+        let corrupt = self.store.list_corrupt(query).await.map_err(unavailable)?;
+        let rows = records.iter().map(ScheduleRow::new);
+        let mut rows: Vec<_> = rows.chain(corrupt.iter().map(ScheduleRow::corrupt)).collect();
+        rows.sort_by(|left, right| left.name().cmp(right.name()));
+        let count = rows.len() as u64;
+        rows.truncate(PAGE);
+        let advice = rows.last().map(|it| format!("send `after`: `{}`", it.name()));
+        Rows::new(output, rows, count, &advice.unwrap_or_default())
     }
 
     /// Changes, pauses or resumes a schedule. What is left out stays; a new time replaces the time,
@@ -336,7 +367,7 @@ impl Schedules {
         let action = ActionArguments { prompt, session, tool, arguments, message };
         let run = ctx.run_context();
         let is_allowed = |session: &str| (self.may_use)(&principal, session);
-        let sessions = Sessions { own: run.session(), is_allowed: &is_allowed };
+        let sessions = Sessions { of_run: run.session(), is_allowed: &is_allowed };
         let action = (!action.is_empty())
             .then(|| action.action(&sessions, &self.callable, &mut problems))
             .flatten();
@@ -379,8 +410,8 @@ impl Schedules {
     ) -> Result<String, ToolError> {
         let principal = self.principal(ctx)?;
         for _ in 0..MAX_SAVES {
-            let record = self.load(&name, &principal).await?;
-            match self.store.delete(&principal, &name, record.revision).await {
+            let revision = self.revision(&name, &principal).await?;
+            match self.store.delete(&principal, &name, revision).await {
                 Ok(()) => return Ok(format!("Deleted the schedule `{name}`.")),
                 Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(unavailable(error)),

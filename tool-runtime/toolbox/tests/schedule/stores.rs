@@ -2,15 +2,18 @@
 
 use std::sync::Mutex;
 
-use tool_runtime::async_trait;
+use serde_json::json;
+use tool_runtime::dispatch::Permissions;
 use tool_runtime::store::{Sqlite, SqliteError};
+use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, async_trait, tools};
+use tool_toolbox::Schedules;
 use tool_toolbox::schedule::jiff::Timestamp;
 use tool_toolbox::schedule::{
     Action, MemorySchedules, Schedule, ScheduleError, ScheduleQuery, ScheduleRecord, ScheduleStore,
     SqliteSchedules, Timing, conformance,
 };
 
-use super::fixture::{Folder, time};
+use super::fixture::{Clock, Folder, Log, executors, time};
 
 async fn open(folder: &Folder) -> SqliteSchedules {
     SqliteSchedules::open(&Sqlite::open(folder.file()).await.unwrap()).await.unwrap()
@@ -159,32 +162,95 @@ async fn handles_of_two_stores_violate_the_contract() {
     assert!(found.unwrap_err().to_string().contains("a handle sees at once"));
 }
 
-#[tokio::test]
-async fn altered_record_is_an_error_with_the_name() {
-    let folder = Folder::new();
-    let store = open(&folder).await;
-    let schedule = Schedule::new(
-        "mail",
-        Timing::cron("@daily", "UTC").unwrap(),
-        Action::prompt("ada", "Any mail?"),
-        "ada",
-    );
-    let record = ScheduleRecord::new(schedule, time("2027-01-01T00:00:00Z")).unwrap();
-    store.save(&record).await.unwrap();
+/// Saves schedules that fire each day, and alters the records of some.
+async fn open_with_altered_records(folder: &Folder) -> SqliteSchedules {
+    let store = open(folder).await;
+    for name in ["a", "b", "c", "d"] {
+        let action = Action::call("note", json!({}));
+        let schedule = Schedule::new(name, Timing::cron("@daily", "UTC").unwrap(), action, "ada");
+        let record = ScheduleRecord::new(schedule, time("2027-01-01T00:00:00Z")).unwrap();
+        store.save(&record).await.unwrap();
+    }
     let file = Sqlite::open(folder.file()).await.unwrap();
     let tables = file.tables("test", &[]).await.unwrap();
-    for (alteration, reason) in [
-        ("UPDATE schedules SET record = replace(record, '@daily', '@daily\"')", "expected"),
-        (
-            "UPDATE schedules SET name = 'news', record = replace(record, '\"@daily\"\"', '\"@daily\"')",
-            "schedule `mail`",
-        ),
+    for alteration in [
+        // As a newer version of the program may write it.
+        "UPDATE schedules SET record = replace(record, 'cron', 'solar') WHERE name = 'a'",
+        "UPDATE schedules SET name = 'b2' WHERE name = 'b'",
     ] {
         let altered: Result<usize, SqliteError> =
             tables.write(move |it| it.execute(alteration, ())).await;
         assert_eq!(altered.unwrap(), 1);
-        let error = store.list(ScheduleQuery::all()).await.unwrap_err();
+    }
+    store
+}
+
+#[tokio::test]
+async fn altered_record_is_an_error_with_the_name() {
+    let folder = Folder::new();
+    let store = open_with_altered_records(&folder).await;
+    for (name, reason) in [("a", "unknown variant `solar`"), ("b2", "schedule `b` of `ada`")] {
+        let error = store.load("ada", name).await.unwrap_err();
         assert!(matches!(error, ScheduleError::CorruptRecord { .. }), "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     }
+}
+
+#[tokio::test]
+async fn altered_record_neither_fires_nor_stops_the_others() {
+    let folder = Folder::new();
+    let (store, log) = (open_with_altered_records(&folder).await, Log::default());
+    let clock = Clock::at("2027-01-02T00:00:01Z");
+    // One at a time: the altered records are the first ones that are due.
+    let scheduler = clock.scheduler().max_concurrent(1);
+    assert_eq!(scheduler.fire_due(executors(&log), store.clone()).await.unwrap(), 2);
+    assert_eq!(log.take().len(), 2);
+    let names = async |query: ScheduleQuery<'_>| {
+        let (intact, corrupt) = (store.list(query).await.unwrap(), store.list_corrupt(query).await);
+        let intact: Vec<_> = intact.into_iter().map(|it| it.schedule.name).collect();
+        let corrupt: Vec<_> = corrupt.unwrap().into_iter().map(|it| it.name).collect();
+        (intact.join(" "), corrupt.join(" "))
+    };
+    let all = ScheduleQuery::all();
+    for (query, intact, corrupt) in [
+        (all, "c d", "a b2"),
+        (all.limit(1), "c", "a"),
+        (all.principal("ada").after("ada", "a"), "c d", "b2"),
+        (all.after("ada", "c"), "d", ""),
+        (all.principal("bob"), "", ""),
+    ] {
+        assert_eq!(names(query).await, (intact.into(), corrupt.into()), "{query:?}");
+    }
+}
+
+#[tokio::test]
+async fn altered_record_is_listed_and_deleted_by_the_tools() {
+    let folder = Folder::new();
+    let store = open_with_altered_records(&folder).await;
+    let registry = Registry::try_from(tools![..Schedules::new(store.clone(), "ada")]).unwrap();
+    let allowed = ["schedule_create", "schedule_update", "schedule_delete"]
+        .into_iter()
+        .fold(Permissions::default(), |it, name| it.tool(name, Permission::Allow));
+    let dispatcher = Dispatcher::new(registry).policy(Policy::new().permissions(allowed));
+    let call = async |tool: &str, arguments: serde_json::Value| {
+        let calls = vec![ToolCall::new("1", tool, arguments)];
+        dispatcher.dispatch(calls).await.remove(0).result.text
+    };
+    let listed = call("schedule_list", json!({})).await;
+    let rows: Vec<_> = listed.lines().map(|line| line.split(" | times").next().unwrap()).collect();
+    assert!(
+        rows[0].starts_with("name: a | state: unreadable: unknown variant `solar`"),
+        "{listed}"
+    );
+    assert!(rows[1].starts_with("name: b2 | state: unreadable: it is of the schedule `b`"));
+    assert_eq!(rows[2..], ["name: c | state: active", "name: d | state: active"]);
+    let create = json!({ "name": "a", "every": "1h", "message": "Hi" });
+    let refused = call("schedule_create", create).await;
+    assert_eq!(refused, "`name`: `a` exists already; use another name.");
+    let refused = call("schedule_update", json!({ "name": "a", "paused": true })).await;
+    assert_eq!(refused, "The schedule `a` can't be read: delete it.");
+    let deleted = call("schedule_delete", json!({ "name": "a" })).await;
+    assert_eq!(deleted, "Deleted the schedule `a`.");
+    let corrupt = store.list_corrupt(ScheduleQuery::all()).await.unwrap();
+    assert_eq!(corrupt.len(), 1);
 }

@@ -15,6 +15,7 @@ mod overrides;
 mod proxy;
 mod random_kills;
 mod restart;
+mod schedules;
 mod tables;
 
 use std::path::Path;

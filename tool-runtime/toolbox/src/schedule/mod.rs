@@ -3,7 +3,7 @@
 //! # The path of an occurrence
 //! 1. A [`Schedule`] (`definition.rs`) has a [`Timing`] (`timing.rs`, `zone.rs`). It is stored as a
 //!    [`ScheduleRecord`] (`record.rs`, `outcome.rs`) by a [`ScheduleStore`] (`store.rs`,
-//!    `memory.rs`, `sqlite.rs`, `stored_row.rs`).
+//!    `memory.rs`, `sqlite.rs`, `postgres.rs`, `stored_row.rs`).
 //! 2. `occurrences.rs` computes the occurrences, and `plan.rs` decides which of them is due, which
 //!    were missed, and whether a failed one is repeated.
 //! 3. `worker.rs`: a [`Scheduler`] (`scheduler.rs`, `settings.rs`) claims the occurrence in the
@@ -26,6 +26,8 @@ mod memory;
 mod occurrences;
 mod outcome;
 mod plan;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
 mod rows;
 mod scheduler;
@@ -45,6 +47,8 @@ pub use jiff;
 pub use memory::MemorySchedules;
 pub use occurrences::Occurrences;
 pub use outcome::{HistoryEntry, MAX_HISTORY, OccurrenceCounts, Outcome};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresSchedules;
 pub use record::{Firing, Retry, ScheduleRecord, ScheduleState};
 pub use scheduler::Scheduler;
 pub use sqlite::SqliteSchedules;

@@ -1,5 +1,7 @@
-//! Two processes fire schedules of one file and are killed again and again: each occurrence is
+//! Two processes fire schedules of one store and are killed again and again: each occurrence is
 //! fired once, or reported as missed.
+//!
+//! The parent module opens the store: an SQLite file, or a schema of PostgreSQL.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::OpenOptions;
@@ -9,15 +11,14 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 use tool_toolbox::schedule::jiff::{SignedDuration, Timestamp};
 use tool_toolbox::schedule::{
     Action, Executor, MissedPolicy, Outcome, Schedule, ScheduleQuery, ScheduleRecord,
-    ScheduleStore, Scheduler, SqliteSchedules, Timing,
+    ScheduleStore, Scheduler, Timing,
 };
 
-use super::fixture::Folder;
+use super::{Folder, open_store};
 
 const FOLDER: &str = "TOOL_TOOLBOX_SCHEDULE_FOLDER";
 const START: &str = "TOOL_TOOLBOX_SCHEDULE_START";
@@ -69,11 +70,6 @@ fn executors(folder: &Path) -> impl Fn(&str) -> Option<Executor> + Send + Sync +
     move |_: &str| Some(executor.clone())
 }
 
-async fn open(folder: &Path) -> SqliteSchedules {
-    let file = Sqlite::open(folder.join("store.db")).await.unwrap();
-    SqliteSchedules::open(&file).await.unwrap()
-}
-
 /// Fires schedules until the process is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the process that the test below kills"]
@@ -83,13 +79,15 @@ async fn child_fires_schedules_until_it_is_killed() {
     let start: Timestamp = std::env::var(START).unwrap().parse().unwrap();
     // Ends by itself if the parent has ended.
     let scheduler = scheduler(start);
-    let run = scheduler.run(executors(folder), open(folder).await);
+    let run = scheduler.run(executors(folder), open_store(folder).await);
     _ = tokio::time::timeout(Duration::from_secs(60), run).await;
 }
 
 fn spawn(folder: &Path, start: Timestamp) -> Child {
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let test = format!("{module}::child_fires_schedules_until_it_is_killed");
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crashes::child_fires_schedules_until_it_is_killed", "--ignored"])
+        .args(["--exact", &test, "--ignored"])
         .env(FOLDER, folder)
         .env(START, start.to_string())
         .stdin(Stdio::null())
@@ -115,7 +113,7 @@ fn collect(records: &[ScheduleRecord], outcomes: &mut Outcomes) {
 async fn kill_repeatedly(kills: usize) {
     let folder = Folder::new();
     let path = folder.path("");
-    let store = open(&path).await;
+    let store = open_store(&path).await;
     let start = Timestamp::now();
     let policies = [MissedPolicy::Skip, MissedPolicy::Once, MissedPolicy::All { max: 50 }];
     for (policy, number) in policies.iter().flat_map(|it| (0..SCHEDULES).map(move |at| (it, at))) {
@@ -146,7 +144,7 @@ async fn kill_repeatedly(kills: usize) {
     }
     // All claims end.
     thread::sleep(Duration::from_millis(700));
-    scheduler(start).fire_due(executors(&path), open(&path).await).await.unwrap();
+    scheduler(start).fire_due(executors(&path), open_store(&path).await).await.unwrap();
     let records = store.list(ScheduleQuery::all()).await.unwrap();
     collect(&records, &mut outcomes);
     check(&path, &records, &outcomes);

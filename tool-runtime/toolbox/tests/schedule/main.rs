@@ -21,3 +21,16 @@ mod occurrences;
 mod rights;
 mod stores;
 mod tools;
+
+use std::path::Path;
+
+use tool_runtime::store::Sqlite;
+use tool_toolbox::schedule::SqliteSchedules;
+
+use self::fixture::Folder;
+
+/// Opens the store of a test that kills processes.
+async fn open_store(folder: &Path) -> SqliteSchedules {
+    let file = Sqlite::open(folder.join("store.db")).await.unwrap();
+    SqliteSchedules::open(&file).await.unwrap()
+}

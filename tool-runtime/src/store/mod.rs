@@ -15,8 +15,8 @@ mod sqlite;
 
 #[cfg(feature = "postgres")]
 pub use postgres::{
-    ConnectError, Postgres, PostgresError, PostgresNotification, PostgresNotifications,
-    PostgresOverrides, PostgresTables, deadpool_postgres, tokio_postgres,
+    ConnectError, Postgres, PostgresChanges, PostgresError, PostgresNotification,
+    PostgresNotifications, PostgresOverrides, PostgresTables, deadpool_postgres, tokio_postgres,
 };
 #[cfg(feature = "sqlite")]
 pub use sqlite::{OpenError, Sqlite, SqliteError, SqliteOverrides, SqliteTables, rusqlite};

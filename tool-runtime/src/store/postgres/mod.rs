@@ -8,11 +8,12 @@
 //! 3. `error.rs` decides which errors are transient.
 //!
 //! Other parts of a program have separate tables in the database (`tables.rs`), and notify each
-//! other of changes (`notifications.rs`).
+//! other of changes (`notifications.rs`, `changes.rs`).
 //!
 //! Names, states and messages are stored as bytes: texts of PostgreSQL can't contain the character
 //! NUL, and would be compared by the rules of a language.
 
+mod changes;
 mod connect;
 mod error;
 mod migrations;
@@ -35,6 +36,7 @@ pub use tokio_postgres;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
+pub use changes::PostgresChanges;
 pub use error::ConnectError;
 use notifications::Connector;
 pub use notifications::{PostgresNotification, PostgresNotifications};
@@ -274,6 +276,26 @@ impl Postgres {
             return Err(ConnectError::InvalidConfig { source: source.into() });
         };
         PostgresNotifications::open(connector.clone(), channel).await
+    }
+
+    /// Opens the signals of changes on a channel. If [`from_pool`](Self::from_pool) has created the
+    /// store, it can't listen, and each wait takes a second.
+    ///
+    /// # Errors
+    /// Returns the errors of [`connect`](Self::connect).
+    ///
+    /// ```no_run
+    /// use tool_runtime::store::Postgres;
+    ///
+    /// # async fn f() -> Result<(), tool_runtime::store::ConnectError> {
+    /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
+    /// let changes = store.changes("prices").await?;
+    /// changes.wait().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn changes(&self, channel: &str) -> Result<PostgresChanges, ConnectError> {
+        PostgresChanges::open(self, channel).await
     }
 
     /// Sends a notification to all processes that listen to a channel.

@@ -1,18 +1,13 @@
 //! Descriptions and preferences of tools in a PostgreSQL database.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use async_trait::async_trait;
 use deadpool_postgres::Transaction;
-use tokio::sync::Mutex;
-use tokio::time::timeout;
 use tokio_postgres::IsolationLevel;
 use tokio_postgres::types::ToSql;
 
 use super::Postgres;
+use super::changes::PostgresChanges;
 use super::error::ConnectError;
-use super::notifications::PostgresNotifications;
 use super::tables::{PostgresError, PostgresTables};
 use crate::registry::overrides::{OverrideError, OverrideStore, ToolOverrides};
 use crate::tool::ToolPreference;
@@ -33,9 +28,6 @@ const MIGRATIONS: &[&str] = &["
 
 /// The channel of the notifications, which all schemas of a database share.
 const CHANNEL: &str = "tool_overrides";
-
-/// The time between two looks at the version without notifications.
-const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Store for descriptions and preferences of tools in the database of a [`Postgres`] store.
 ///
@@ -58,18 +50,13 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct PostgresOverrides {
     tables: PostgresTables,
-    /// `None` if the store can't listen.
-    notifications: Arc<Mutex<Option<PostgresNotifications>>>,
+    changes: PostgresChanges,
 }
 
 impl PostgresOverrides {
     pub(super) async fn open(store: &Postgres) -> Result<Self, ConnectError> {
         let tables = store.tables("tool_overrides", MIGRATIONS).await?;
-        let notifications = match store.connector {
-            Some(_) => Some(store.listen(CHANNEL).await?),
-            None => None,
-        };
-        Ok(Self { tables, notifications: Arc::new(Mutex::new(notifications)) })
+        Ok(Self { tables, changes: store.changes(CHANNEL).await? })
     }
 
     /// Runs a statement, increments the version and notifies all processes.
@@ -84,7 +71,7 @@ impl PostgresOverrides {
         let increment = "UPDATE tool_overrides_version SET version = version + 1 RETURNING version";
         let version: i64 = transaction.query_one(increment, &[]).await?.try_get(0)?;
         transaction.execute(statement, values).await?;
-        transaction.execute("SELECT pg_notify($1, '')", &[&CHANNEL]).await?;
+        self.changes.notify(&transaction).await?;
         transaction.commit().await?;
         Ok(version.cast_unsigned())
     }
@@ -180,14 +167,7 @@ impl OverrideStore for PostgresOverrides {
 
     async fn wait_for_change(&self, version: u64) -> Result<(), OverrideError> {
         while self.version().await? == version {
-            // One waiter of this process listens; each looks again after the interval.
-            let listen = async {
-                match &mut *self.notifications.lock().await {
-                    Some(notifications) => drop(notifications.next().await),
-                    None => std::future::pending().await,
-                }
-            };
-            _ = timeout(INTERVAL, listen).await;
+            self.changes.wait().await;
         }
         Ok(())
     }

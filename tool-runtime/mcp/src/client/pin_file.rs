@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use super::pins::{PinStore, Pins};
 
 /// Keeps pinned definitions in a JSON file. Clones share it.
 ///
-/// A change is written to a second file, which then replaces the first. Several processes should
-/// not write to one file at once: the last one wins.
+/// A change is written to a second file, which then replaces the first. When a save has returned,
+/// it is on the disk. Several processes should not write to one file at once: the last one wins.
 ///
 /// ```
 /// use tool_mcp::{McpClient, PinFile};
@@ -44,11 +45,35 @@ impl PinFile {
 }
 
 fn read(path: &Path) -> io::Result<Servers> {
-    match std::fs::read(path) {
+    match fs::read(path) {
         Ok(json) => Ok(serde_json::from_slice(&json)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Servers::new()),
         Err(error) => Err(error),
     }
+}
+
+fn write(path: &Path, json: &[u8]) -> io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let mut file = File::create(&new)?;
+    file.write_all(json)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    sync_folder(path)
+}
+
+/// Makes the new name durable.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 #[async_trait]
@@ -60,14 +85,13 @@ impl PinStore for PinFile {
 
     async fn save(&self, server: &str, pins: &Pins) -> io::Result<()> {
         let (server, pins) = (server.to_owned(), pins.clone());
-        let _writing = self.writing.lock().await;
+        let writing = Arc::clone(&self.writing).lock_owned().await;
         self.blocking(move |path| {
+            // The work goes on if the future is dropped.
+            let _writing = writing;
             let mut servers = read(path)?;
             servers.insert(server, pins);
-            let mut new = path.as_os_str().to_owned();
-            new.push(".new");
-            std::fs::write(&new, serde_json::to_vec_pretty(&servers)?)?;
-            std::fs::rename(&new, path)
+            write(path, &serde_json::to_vec_pretty(&servers)?)
         })
         .await
     }

@@ -46,8 +46,10 @@ impl TokenFile {
     }
 
     async fn change(&self, change: impl FnOnce(&mut Servers) + Send + 'static) -> io::Result<()> {
-        let _writing = self.writing.lock().await;
+        let writing = Arc::clone(&self.writing).lock_owned().await;
         self.blocking(move |path| {
+            // The work goes on if the future is dropped.
+            let _writing = writing;
             let mut servers = read(path)?;
             change(&mut servers);
             write(path, &serde_json::to_vec_pretty(&servers)?)

@@ -12,6 +12,7 @@ mod limits;
 mod notifications;
 mod opening;
 mod overrides;
+mod pins;
 mod proxy;
 mod random_kills;
 mod restart;

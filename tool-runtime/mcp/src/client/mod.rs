@@ -5,8 +5,9 @@
 //! 2. `handshake.rs` opens a transport (`wire/`) behind the guard (`guard.rs`, `flood.rs`), and
 //!    agrees on a revision of the protocol.
 //! 3. `refresh.rs` requests the tools (`list.rs`), compares them with the pinned definitions
-//!    (`pinning.rs`, `pins.rs`, `pin_file.rs`, `diff.rs`) and registers them (`definition.rs`,
-//!    `trust.rs`). `catalog.rs` holds the result.
+//!    (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them (`definition.rs`, `trust.rs`).
+//!    `catalog.rs` holds the result. `pin_file.rs`, `sqlite_pins.rs` and `postgres_pins.rs` store
+//!    pins, and `pin_conformance.rs` tests such stores.
 //! 4. `remote_tool.rs` makes calls: `session.rs` sends the request, `input.rs` answers what the
 //!    server asks for (`elicitation.rs`, `sampling.rs`), `content.rs` converts the result,
 //!    `request_error.rs` the error. `task.rs` follows long calls, and
@@ -54,9 +55,12 @@ mod notices;
 mod oauth;
 mod offered_features;
 mod options;
+pub mod pin_conformance;
 mod pin_file;
 mod pinning;
 mod pins;
+#[cfg(feature = "postgres")]
+mod postgres_pins;
 mod process_target;
 mod prompts;
 mod refresh;
@@ -67,6 +71,8 @@ mod roots;
 mod sampling;
 mod session;
 mod settings;
+#[cfg(feature = "sqlite")]
+mod sqlite_pins;
 mod status;
 mod supervisor;
 mod target;
@@ -94,8 +100,12 @@ pub use oauth::{
 };
 pub use pin_file::PinFile;
 pub use pins::{ChangeKind, DefinitionChange, MemoryPins, PinStore, PinnedDefinition, Pins};
+#[cfg(feature = "postgres")]
+pub use postgres_pins::PostgresPins;
 pub use prompts::{McpPrompt, McpPromptArgument};
 pub use resources::{McpResource, McpResourceTemplate};
 pub use sampling::Sampling;
+#[cfg(feature = "sqlite")]
+pub use sqlite_pins::SqlitePins;
 pub use status::McpStatus;
 pub use trust::Trust;

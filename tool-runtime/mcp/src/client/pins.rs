@@ -94,6 +94,15 @@ pub enum ChangeKind {
 /// The first definitions of a server are pinned without an approval. A store that fails keeps the
 /// tools of the server from being offered.
 ///
+/// # Contract
+/// - A save replaces all pins of its server and none of others. It is durable before
+///   [`save`](Self::save) returns, and is visible to all handles of the store.
+/// - Names of servers and of tools are any texts, and differ in each byte.
+/// - Pins of different servers that are saved at the same time are all stored.
+/// - If the future of `save` is dropped, the save is done completely or not at all.
+///
+/// [`pin_conformance::check`](crate::pin_conformance::check) tests an implementation.
+///
 /// ```
 /// use tool_mcp::{MemoryPins, PinStore, PinnedDefinition, Pins};
 ///

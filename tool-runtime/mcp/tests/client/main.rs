@@ -21,6 +21,7 @@ mod metadata;
 mod model_tools;
 #[cfg(feature = "oauth")]
 mod oauth;
+mod pins;
 mod processes;
 mod resources;
 mod server;

@@ -4,6 +4,7 @@
 //! schemas. Each test has its own schema.
 
 mod altered_rows;
+mod catalog;
 mod conformance;
 mod connections;
 #[path = "../agent/session/kills.rs"]

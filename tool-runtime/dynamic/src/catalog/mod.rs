@@ -3,9 +3,8 @@
 //! 1. An entry has an [`EntryId`] (`id.rs`) and [`EntryContent`] (`content.rs`, `connection.rs`),
 //!    in numbered versions: [`CatalogEntry`] (`entry.rs`). `validation.rs` checks contents.
 //! 2. [`Catalog`] (`operations.rs`) creates, replaces, rolls back and removes entries. Each change
-//!    is one compare-and-set write of a [`CatalogStore`] (`store.rs`, `memory.rs`, `sqlite.rs`),
-//!    which keeps a [`CatalogRecord`]. `error.rs` has the reasons of
-//!    failures.
+//!    is one compare-and-set write of a [`CatalogStore`] (`store.rs`, `memory.rs`, `sqlite.rs`,
+//!    `postgres.rs`), which keeps a [`CatalogRecord`]. `error.rs` has the reasons of failures.
 //! 3. `conformance/` tests stores.
 //!
 //! # Invariants
@@ -20,6 +19,8 @@ mod error;
 mod id;
 mod memory;
 mod operations;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 mod store;
 mod validation;
@@ -31,6 +32,8 @@ pub use error::CatalogError;
 pub use id::EntryId;
 pub use memory::MemoryCatalog;
 pub use operations::{Catalog, CatalogContents, MAX_ENTRIES, SkippedRecord};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresCatalog;
 pub use sqlite::SqliteCatalog;
 pub use store::{CatalogRecord, CatalogRecords, CatalogStore};
 

@@ -7,6 +7,7 @@ mod altered_rows;
 mod catalog;
 mod conformance;
 mod connections;
+mod golden;
 #[path = "../agent/session/kills.rs"]
 mod kills;
 mod limits;

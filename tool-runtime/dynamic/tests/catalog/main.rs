@@ -13,9 +13,11 @@
 mod canary;
 #[cfg(unix)]
 mod connections;
+mod contents;
 mod crashes;
 mod failures;
 mod fixture;
+mod golden;
 mod operations;
 mod processes;
 mod registrar;

@@ -1,6 +1,10 @@
 //! Descriptions and preferences that are stored: the contract of their stores, and the registries
 //! to which they apply.
 
+#[cfg(feature = "sqlite")]
+#[path = "override_records.rs"]
+mod override_records;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -56,6 +60,30 @@ async fn sqlite_store_conforms() {
         file.overrides().await.unwrap()
     };
     conformance::check_handles(twice().await, twice().await).await.unwrap();
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn overrides_of_an_earlier_version_are_continued() {
+    use tool_runtime::store::Sqlite;
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/overrides_1.db");
+    let name = format!("overrides-golden-{}.db", std::process::id());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::copy(golden, &path).unwrap();
+    let store = Sqlite::open(&path).await.unwrap().overrides().await.unwrap();
+    override_records::check(&store).await;
+    std::fs::remove_file(path).unwrap();
+}
+
+/// Run it when the tables or the records change, and keep the earlier files.
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+#[ignore = "writes a fixture into the temporary folder"]
+async fn write_overrides_of_this_version() {
+    use tool_runtime::store::Sqlite;
+    let path = std::env::temp_dir().join("overrides.db");
+    override_records::fill(&Sqlite::open(&path).await.unwrap().overrides().await.unwrap()).await;
+    println!("{}", path.display());
 }
 
 #[tokio::test]

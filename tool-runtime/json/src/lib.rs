@@ -82,6 +82,7 @@
 //! assert_eq!(kinds, [FixKind::Prose, FixKind::Fence, FixKind::Fence]);
 //! ```
 
+mod call_keys;
 #[cfg(feature = "check")]
 mod check;
 mod coerce;
@@ -128,12 +129,14 @@ pub use self::{
 /// Internals that `tool-runtime` uses. They are not part of the public API.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::call_keys::{ARGUMENTS, LAYERS, LISTS, NAMES, OTHERS};
     #[cfg(feature = "check")]
     pub use crate::check::{
         Correction, Edit, Expectation, PathSegment, corrections, expectation, has_uniform_items,
         is_supported, path, resolve,
     };
     pub use crate::integers::with_normalized_integers;
+    pub use crate::recover::is_placeholder_for;
 }
 
 /// Parses the one JSON value in `text`, repairing it if necessary.

@@ -12,32 +12,10 @@ use super::{
 };
 use crate::{
     Fix, FixKind,
+    call_keys::{ARGUMENTS, LAYERS, LISTS, NAMES, OTHERS},
     tree::{Member, Node, Tree},
 };
 
-/// Keys whose value may be the arguments.
-const ARGUMENT_KEYS: [&str; 12] = [
-    "arguments",
-    "parameters",
-    "params",
-    "input",
-    "args",
-    "kwargs",
-    "tool_input",
-    "tool_args",
-    "tool_arguments",
-    "action_input",
-    "function_args",
-    "properties",
-];
-/// Keys whose value may be the call, or a list of one call.
-const LAYER_KEYS: [&str; 7] =
-    ["function", "function_call", "tool_call", "tool_calls", "tool_use", "tool_uses", "call"];
-/// Keys whose value may be the name of the tool.
-const NAME_KEYS: [&str; 7] =
-    ["name", "tool", "tool_name", "function", "function_name", "action", "recipient_name"];
-/// Keys that may accompany the arguments in a call, besides the name.
-const CALL_KEYS: [&str; 6] = ["type", "id", "call_id", "tool_call_id", "index", "status"];
 /// Keys that may accompany `properties` in a schema.
 const SCHEMA_KEYS: [&str; 6] =
     ["type", "required", "title", "description", "$schema", "additionalProperties"];
@@ -129,7 +107,7 @@ struct Unwrapped {
 /// The tool name that a member of a call holds.
 fn callee(member: &Member) -> Option<&str> {
     match &member.value.tree {
-        Tree::String { text, .. } if NAME_KEYS.contains(&member.key.as_str()) => Some(text),
+        Tree::String { text, .. } if NAMES.contains(&member.key.as_str()) => Some(text),
         _ => None,
     }
 }
@@ -151,9 +129,14 @@ fn is_named(members: &[Member], names: &PropertyNames<'_>) -> bool {
 pub(super) fn is_shut_envelope(node: &Node, schema: &FlatSchema<'_>) -> bool {
     let Tree::Object(members) = &node.tree else { return false };
     let Some(names) = PropertyNames::of(schema) else { return false };
-    !members.iter().any(|member| names.has(&member.key))
+    // An argument called `name`, if it may be missing, may be the name of the tool.
+    let may_be_callee = |member: &Member| {
+        callee(member).is_some() && !schema.required().any(|required| required == member.key)
+    };
+    let is_argument = |member: &Member| names.has(&member.key) && !may_be_callee(member);
+    !members.iter().any(is_argument)
         && members.iter().any(|member| {
-            let is_holder = ARGUMENT_KEYS.contains(&member.key.as_str());
+            let is_holder = holds_arguments_by_name(&member.key);
             is_holder && !is_empty(&member.value) || holds_arguments(&member.value, &names)
         })
 }
@@ -196,13 +179,19 @@ fn empty_object(node: &Node) -> Node {
     Node { tree: Tree::Object(Vec::new()), span: node.span.clone() }
 }
 
+/// Returns whether the value of a member with this key may be the arguments. Models copy
+/// `properties` from the schema.
+fn holds_arguments_by_name(key: &str) -> bool {
+    ARGUMENTS.contains(&key) || key == "properties"
+}
+
 /// Returns the one member that holds the arguments, if the object is an envelope and nothing more.
 fn arguments_member<'n>(members: &'n [Member], names: &PropertyNames<'_>) -> Option<&'n Member> {
     let holds = |member: &&Member| {
         // `function` may also be the name of the function.
         let is_layer = matches!(member.value.tree, Tree::Object(_) | Tree::Array(_))
-            && LAYER_KEYS.contains(&member.key.as_str());
-        (is_layer || ARGUMENT_KEYS.contains(&member.key.as_str())) && !names.has(&member.key)
+            && [LAYERS, LISTS].iter().any(|keys| keys.contains(&member.key.as_str()));
+        (is_layer || holds_arguments_by_name(&member.key)) && !names.has(&member.key)
     };
     // Positional arguments that are empty may stand beside the others: `"args": [], "kwargs": …`.
     let count = members.iter().filter(holds).count();
@@ -217,7 +206,7 @@ fn arguments_member<'n>(members: &'n [Member], names: &PropertyNames<'_>) -> Opt
         // A call has a `name` even if an argument is called `name`.
         let is_unconstrained = !names.has(key) || has_callee && matches!(key, "name" | "type");
         let is_known = if is_call {
-            CALL_KEYS.contains(&key) || NAME_KEYS.contains(&key)
+            OTHERS.contains(&key) || NAMES.contains(&key)
         } else {
             SCHEMA_KEYS.contains(&key)
         };

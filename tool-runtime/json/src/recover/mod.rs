@@ -62,6 +62,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+pub use self::placeholder::is_placeholder_for;
 pub(super) use self::{
     builder::{Builder, NodeBuilder, ValueBuilder},
     checkpoint::Checkpoint,

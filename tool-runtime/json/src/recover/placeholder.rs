@@ -33,6 +33,9 @@ const MISSING: [&str; 12] = [
     "to be determined",
 ];
 
+/// The longest request that stands for a value, in bytes.
+const MAX_REQUEST_LEN: usize = 60;
+
 /// Returns whether what stands in parentheses is a placeholder, such as `(city)`: words alone.
 pub(super) fn is_bracketed_placeholder(words: &str) -> bool {
     let is_of_words = |c: char| c.is_alphanumeric() || " _-'".contains(c);
@@ -67,6 +70,53 @@ pub(super) fn is_placeholder(words: &str) -> bool {
         || last.as_deref() == Some("here");
     let is_missing = MISSING.iter().any(|missing| words.eq_ignore_ascii_case(missing));
     is_marked || is_missing || is_request || last.is_none() && OPEN_WORDS.contains(&first.as_str())
+}
+
+/// Returns whether plain text stands for the value of the argument `key`, which the model left out:
+/// its name or a request in brackets (`<query>`, `[your query here]`), a request, or an ellipsis.
+///
+/// Other text in brackets, such as `<b>`, may be meant.
+///
+/// ```
+/// use tool_json::__private::is_placeholder_for;
+///
+/// assert!(is_placeholder_for("<query>", "query"));
+/// assert!(!is_placeholder_for("<b>", "query"));
+/// ```
+#[doc(hidden)]
+pub fn is_placeholder_for(text: &str, key: &str) -> bool {
+    let text = text.trim();
+    if matches!(text, "..." | "…") {
+        return true;
+    }
+    let Some(inner) = in_brackets(text) else {
+        return text.len() <= MAX_REQUEST_LEN && begins_request(text) && ends_request(text);
+    };
+    let inner = in_brackets(inner).unwrap_or(inner).trim();
+    let is_request = || begins_request(inner) || ends_request(inner);
+    is_name_of(inner, key) || is_bracketed_placeholder(inner) && is_request()
+}
+
+/// Returns whether words begin as `your query` or `insert text` do.
+fn begins_request(words: &str) -> bool {
+    let words = words.to_lowercase();
+    let after = |first: &&str| words.strip_prefix(*first);
+    let mut rests = ["your", "insert", "enter"].iter().filter_map(after);
+    rests.any(|rest| rest.starts_with([' ', '-', '_']))
+}
+
+/// Returns whether words end as `query here` does.
+fn ends_request(words: &str) -> bool {
+    let words = words.to_lowercase();
+    words.strip_suffix("here").is_some_and(|rest| rest.ends_with([' ', '-', '_']))
+}
+
+/// Returns what is in the brackets around `text`.
+fn in_brackets(text: &str) -> Option<&str> {
+    let text = text.strip_prefix('$').unwrap_or(text);
+    [('<', '>'), ('[', ']'), ('{', '}'), ('(', ')')]
+        .iter()
+        .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close))
 }
 
 #[cfg(test)]
@@ -122,6 +172,47 @@ mod tests {
             assert!(!is_placeholder(words), "{words}");
         }
     }
+    #[test]
+    fn plain_text_is_a_placeholder_for_its_argument() {
+        for text in [
+            "<query>",
+            " <query> ",
+            "[query]",
+            "{query}",
+            "{{query}}",
+            "${query}",
+            "(query)",
+            "<QUERY>",
+            "<your query>",
+            "<your-query>",
+            "[your query here]",
+            "<insert text>",
+            "<text goes here>",
+            "your query here",
+            "YOUR_QUERY_HERE",
+            "...",
+            "…",
+        ] {
+            assert!(is_placeholder_for(text, "query"), "{text}");
+        }
+        for text in [
+            "<b>",
+            "<b>query</b>",
+            "query",
+            "your query",
+            "a <query>",
+            "[1]",
+            "[a, b]",
+            "(see here)...",
+            "{}",
+            "here",
+            "<>",
+            "",
+        ] {
+            assert!(!is_placeholder_for(text, "query"), "{text}");
+        }
+    }
+
     #[test]
     fn bracketed_words_are_a_placeholder() {
         for words in ["city", "your city", "start_date", "user's name"] {

@@ -7,17 +7,13 @@ use super::super::callee::Callee;
 use super::super::{Input, ToolLookup};
 use super::members::{MemberWalker, Members};
 use super::value_end;
+use crate::json::__private::{ARGUMENTS, LAYERS, LISTS, NAMES, OTHERS};
 use crate::json::parse_as;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
-const NAMES: [&str; 6] = ["name", "tool", "tool_name", "function", "function_name", "action"];
-const ARGUMENTS: [&str; 8] =
-    ["arguments", "parameters", "args", "params", "input", "action_input", "tool_input", "kwargs"];
-const LISTS: [&str; 3] = ["tool_calls", "function_calls", "calls"];
-/// Other members that a call may have.
-const OTHER_MEMBERS: [&str; 9] =
-    ["type", "id", "call_id", "tool_call_id", "index", "thought", "content", "role", "reasoning"];
+/// Other members that a call may have, besides those of the JSON reader.
+const OTHER_MEMBERS: [&str; 4] = ["thought", "content", "role", "reasoning"];
 /// The nesting limit; `{"tool_calls": [{"function": {…}}]}` takes four layers.
 const MAX_LAYERS: usize = 4;
 
@@ -82,10 +78,11 @@ pub(in crate::drivers::text) fn may_be_call(
             }
             continue;
         }
-        if strictness.is_announced() || LISTS.contains(&key) || ARGUMENTS.contains(&key) {
+        let may_hold_call = [LISTS, LAYERS, ARGUMENTS].iter().any(|keys| keys.contains(&key));
+        if strictness.is_announced() || may_hold_call {
             return true;
         }
-        if !OTHER_MEMBERS.contains(&key) {
+        if !is_other(key) {
             return false;
         }
         walk.value();
@@ -98,6 +95,11 @@ pub(in crate::drivers::text) fn may_be_call(
 fn without_doubled_brace(text: &str) -> &str {
     let inner = text.strip_prefix('{').filter(|inner| inner.starts_with('{'));
     inner.unwrap_or(text)
+}
+
+/// Returns true for a member of a call that is neither the name nor the arguments.
+fn is_other(key: &str) -> bool {
+    OTHERS.contains(&key) || OTHER_MEMBERS.contains(&key)
 }
 
 fn is_string(value: &str) -> bool {
@@ -152,10 +154,10 @@ fn parse_value(
     }
     let text = without_doubled_brace(text);
     let members = Members::of(text);
-    if let Some(list) = members.get(&LISTS).filter(|list| list.starts_with('[')) {
+    if let Some(list) = members.get(LISTS).filter(|list| list.starts_with('[')) {
         return parse_value(list, tools, strictness, layers, calls);
     }
-    if let Some(inner) = members.get(&["function"]).filter(|inner| inner.starts_with('{')) {
+    if let Some(inner) = members.get(LAYERS).filter(|inner| inner.starts_with('{')) {
         return parse_value(inner, tools, strictness, layers, calls);
     }
     calls.push(parse_call(&members, tools, strictness)?);
@@ -167,18 +169,16 @@ fn parse_call(
     tools: &ToolLookup<'_>,
     strictness: Strictness,
 ) -> Option<ToolCall> {
-    let name = members.get(&NAMES)?;
+    let name = members.get(NAMES)?;
     let callee = callee(name, tools)?;
     if !callee.is_offered && !is_closed_string(name) {
         return None;
     }
-    let is_known = |key: &str| {
-        NAMES.contains(&key) || ARGUMENTS.contains(&key) || OTHER_MEMBERS.contains(&key)
-    };
+    let is_known = |key: &str| NAMES.contains(&key) || ARGUMENTS.contains(&key) || is_other(key);
     if strictness == Strictness::Bare && !members.keys().all(is_known) {
         return None;
     }
-    let range = members.range_of(&ARGUMENTS);
+    let range = members.range_of(ARGUMENTS);
     if range.is_none() && !callee.is_offered && strictness == Strictness::Labelled {
         return None;
     }
@@ -206,8 +206,8 @@ fn sibling_arguments(members: &Members<'_>, tool: &ToolDefinition) -> String {
     let takes = tool.parameters.as_value().get("properties");
     let takes = |key: &str| takes.is_some_and(|properties| properties.get(key).is_some());
     let name = members.keys().find(|key| NAMES.contains(key));
-    let is_other = |key: &str| NAMES.contains(&key) || OTHER_MEMBERS.contains(&key);
-    members.object(|key| Some(key) != name && (takes(key) || !is_other(key)))
+    let is_of_call = |key: &str| NAMES.contains(&key) || is_other(key);
+    members.object(|key| Some(key) != name && (takes(key) || !is_of_call(key)))
 }
 
 /// Returns the text of the arguments, which is `start..end` if the text before `end` is valid.

@@ -13,7 +13,7 @@ struct Family {
     after: &'static str,
 }
 
-const FAMILIES: [Family; 7] = [
+const FAMILIES: [Family; 12] = [
     Family {
         name: "qwen_xml",
         start: |key| format!("<parameter={key}>"),
@@ -63,13 +63,61 @@ const FAMILIES: [Family; 7] = [
         before: "<tool_call>write_file",
         after: "</tool_call>",
     },
+    Family {
+        name: "gigachat35",
+        start: |key| format!("<｜GCML｜parameter name=\"{key}\" string=\"true\">"),
+        end: "</｜GCML｜parameter>",
+        before: "<｜GCML｜tool_calls><｜GCML｜invoke name=\"write_file\">",
+        after: "</｜GCML｜invoke></｜GCML｜tool_calls>",
+    },
+    Family {
+        name: "step3",
+        start: |key| format!("<steptml:parameter name=\"{key}\">"),
+        end: "</steptml:parameter>",
+        before: "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"write_file\">",
+        after: "</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
+    },
+    Family {
+        name: "nemotron",
+        start: |key| format!("<parameter={key}>"),
+        end: "</parameter>",
+        before: "<function=write_file>",
+        after: "</function>",
+    },
+    Family {
+        name: "kimi_k3",
+        start: |key| format!("<|open|>argument key=\"{key}\" type=\"string\"<|sep|>"),
+        end: "<|close|>argument<|sep|>",
+        before: "<|open|>tools<|sep|><|open|>call tool=\"write_file\" index=\"1\"<|sep|>",
+        after: "<|close|>call<|sep|><|close|>tools<|sep|>",
+    },
+    Family {
+        name: "minimax_m3",
+        start: |key| format!("]<]minimax[>[<{key}>"),
+        // The end tag of an argument has its name, which `call` fills in.
+        end: "]<]minimax[>[</KEY>",
+        before: "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"write_file\">",
+        after: "]<]minimax[>[</invoke>]<]minimax[>[</tool_call>",
+    },
 ];
+
+impl Family {
+    /// Returns an end tag of another name, in the syntax of the format.
+    fn end_of(&self, name: &str) -> String {
+        match self.name {
+            "kimi_k3" => format!("<|close|>{name}<|sep|>"),
+            "minimax_m3" => format!("]<]minimax[>[</{name}>"),
+            _ => format!("</{name}>"),
+        }
+    }
+}
 
 /// Builds a call of `write_file` whose arguments end with these tags.
 fn call(family: &Family, ends: [&str; 2], content: &str) -> String {
     let Family { start, before, after, .. } = family;
     let [first, second] = ends;
     let (path, body) = (start("path"), start("content"));
+    let (first, second) = (first.replace("KEY", "path"), second.replace("KEY", "content"));
     format!("{before}{path}a.md{first}{body}{content}{second}{after}")
 }
 
@@ -86,20 +134,60 @@ fn value_ends_at_next_opening_tag() {
     let expected = r#"{"path": "a.md", "content": "All well."}"#;
     for family in &FAMILIES {
         let end = family.end;
+        let other = |name: &str| family.end_of(name);
         for (first, second) in [
-            (end, end),
-            ("", end),
-            ("</path>", end),
-            ("</value>", end),
-            ("</arg_key>", end),
-            ("\n</path>", end),
-            (end, "</content>"),
-            (end, "</body>"),
-            ("</path>", "</content>"),
+            (end.to_owned(), end.to_owned()),
+            (String::new(), end.to_owned()),
+            (other("path"), end.to_owned()),
+            (other("value"), end.to_owned()),
+            (other("arg_key"), end.to_owned()),
+            (format!("\n{}", other("path")), end.to_owned()),
+            (end.to_owned(), other("content")),
+            (end.to_owned(), other("body")),
+            (other("path"), other("content")),
         ] {
-            let text = call(family, [first, second], "All well.");
+            let text = call(family, [&first, &second], "All well.");
             assert_eq!(arguments(&text).replace("\\n", ""), expected, "{}: {text}", family.name);
         }
+    }
+}
+
+/// An argument that the tool does not take begins after a value without an end tag, or is a part of
+/// the value: only a value with an end tag for both is certain.
+#[test]
+fn unknown_argument_in_a_value_is_never_kept_silently() {
+    for family in &FAMILIES {
+        let Family { start, before, after, name, .. } = family;
+        let end = |key: &str| family.end.replace("KEY", key);
+        let (path, body, mode) = (start("path"), start("content"), start("mode"));
+        for text in [
+            format!(
+                "{before}{path}a.md{}{body}All well.{mode}x{}{after}",
+                end("path"),
+                end("mode")
+            ),
+            format!(
+                "{before}{body}All well.{mode}x{}{path}a.md{}{after}",
+                end("mode"),
+                end("path")
+            ),
+        ] {
+            let arguments = arguments(&text);
+            assert!(!arguments.ends_with('}'), "{name}: {text}: {arguments}");
+            assert!(!arguments.contains("mode\\\""), "{name}: {text}: {arguments}");
+        }
+        if *name == "minimax_m3" {
+            // Nested tags of this format are members of an object.
+            continue;
+        }
+        let inner = format!("{mode}x{}", end("mode"));
+        let text = format!(
+            "{before}{path}a.md{}{body}See {inner} there.{}{after}",
+            end("path"),
+            end("content")
+        );
+        let arguments = arguments(&text);
+        assert!(arguments.ends_with(" there.\"}"), "{name}: {text}: {arguments}");
     }
 }
 
@@ -107,7 +195,8 @@ fn value_ends_at_next_opening_tag() {
 #[test]
 fn end_tag_of_own_name_is_never_kept_silently() {
     for family in &FAMILIES {
-        let text = call(family, [family.end, family.end], "All well.</content>");
+        let content = format!("All well.{}", family.end_of("content"));
+        let text = call(family, [family.end, family.end], &content);
         let arguments = arguments(&text);
         assert!(!arguments.ends_with('}'), "{}: {arguments}", family.name);
     }

@@ -1,4 +1,5 @@
-//! Fuzz test: randomly changed cases keep the invariants of all texts.
+//! Fuzz tests: randomly changed cases keep the invariants of all texts, and quoted ones hold no
+//! calls.
 //!
 //! Run it for longer: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test runtime
 //! drivers::text::fuzz`.
@@ -6,8 +7,9 @@
 use super::{corpus, invariants, tools};
 use crate::mangle::{Seeds, mangled};
 use crate::runner::{Trial, drive};
-use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{ToolLookup, extract};
+use tool_runtime::json::parse_as;
+use tool_runtime::{ToolCall, ToolDefinition};
 
 /// The texts that are changed besides those of the drivers.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tool-runtime/json/tests/corpus");
@@ -27,6 +29,77 @@ fn fuzzed_texts_keep_invariants() {
         let lengths: Vec<usize> = (0..6).map(|_| 1 + draws.below(9)).collect();
         Trial::new(text, move |text| broken(text, &lengths, tools))
     });
+}
+
+/// Quotations of several lines: what precedes all lines, what precedes each line, what follows the
+/// last one, and what the lines must not contain.
+const QUOTATIONS: [(&str, &str, &str, &str); 12] = [
+    ("/*\n", "", "\n*/\nSo.", "*/"),
+    ("x = \"\"\"\n", "", "\n\"\"\"\nSo.", "\"\"\""),
+    ("<!--\n", "", "\n-->\nSo.", "-->"),
+    ("<![CDATA[\n", "", "\n]]>\nSo.", "]]"),
+    ("{#\n", "", "\n#}\nSo.", "#}"),
+    ("<blockquote>\n", "", "\n</blockquote>\nSo.", "blockquote"),
+    ("<details>\n", "", "\n</details>\nSo.", "details"),
+    ("<note>\n", "", "\n</note>\nSo.", "note"),
+    ("<pre>\n", "", "\n</pre>\nSo.", "pre"),
+    ("", "> ", "\n\nSo.", "\0"),
+    ("- So:\n", "  ", "\n\nSo.", "\0"),
+    ("So:\n\n", "    ", "\n\nSo.", "\0"),
+];
+
+/// Markup that begins or ends a part of the reply, in which other rules hold.
+const PARTS: [&str; 12] = [
+    "hink",
+    "HINK",
+    "thought",
+    "<|",
+    "<｜",
+    "analysis",
+    "```",
+    "~~~",
+    "<tool_re",
+    "<function_re",
+    "<reasoning",
+    "<scratchpad",
+];
+
+/// A call in a quotation, however damaged, never runs a tool that changes something.
+#[test]
+fn quoted_fuzzed_texts_hold_no_complete_call() {
+    let cases: Vec<_> = corpus::files().iter().flat_map(|file| corpus::Case::all(file)).collect();
+    let (seeds, tools) = (Seeds::of_corpus(CORPUS), tools::all());
+    let (cases, tools) = (&cases, &tools);
+    drive("quotation", |draws| {
+        let at = draws.below(256) * 256 + draws.below(256);
+        let text = &cases[at % cases.len()].text;
+        let text = mangled(draws, text, &seeds);
+        let quotation = QUOTATIONS[draws.below(QUOTATIONS.len())];
+        Trial::new(text, move |text| quoted_call(text, quotation, tools))
+    });
+}
+
+fn quoted_call(
+    text: &str,
+    (before, prefix, after, forbidden): (&str, &str, &str, &str),
+    tools: &[ToolDefinition],
+) -> Option<String> {
+    if text.contains(forbidden) || PARTS.iter().any(|part| text.contains(part)) {
+        return None;
+    }
+    let lines: Vec<_> = text.trim().lines().map(|line| format!("{prefix}{line}")).collect();
+    let text = format!("{before}{}{after}", lines.join("\n"));
+    let offered = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
+    let calls = extract(&text, &offered).calls;
+    let is_complete = |call: &&ToolCall| {
+        let tool = offered.find(&call.name);
+        let parse =
+            |tool: &ToolDefinition| parse_as(&call.arguments.to_text(), tool.parameters.as_value());
+        tool.and_then(|tool| parse(tool).ok())
+            .is_some_and(|parsed| parsed.value.is_object() && !parsed.truncated)
+    };
+    let call = calls.iter().find(is_complete)?;
+    Some(format!("{call} in {text:?}"))
 }
 
 fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<String> {

@@ -4,7 +4,7 @@ use tool_runtime::drivers::Text;
 use tool_runtime::drivers::text::extract;
 use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, tool, tools};
 
-use super::{lookup, tools};
+use super::{invariants, lookup, tools};
 
 const READ: &str = r#"{"name": "search", "arguments": {"query": "x"}}"#;
 const WRITE: &str = r#"{"name": "write_file", "arguments": {"path": "a", "content": "b"}}"#;
@@ -63,6 +63,35 @@ fn lead_in_decides_whether_call_is_meant() {
         ("Par exemple :", Example, Doubtful),
         ("Por ejemplo:", Example, Doubtful),
         ("例えば：", Example, Doubtful),
+        ("I will not run this:", Example, Doubtful),
+        ("I'll never write that:", Example, Doubtful),
+        ("I won't run this:", Example, Doubtful),
+        ("I am not going to do this:", Example, Doubtful),
+        ("We must not make this call:", Example, Doubtful),
+        ("You shouldn't send that:", Example, Doubtful),
+        ("Let me not run it:", Example, Doubtful),
+        ("I'll show you what we must not run:", Example, Doubtful),
+        ("Das werde ich nicht ausführen:", Example, Doubtful),
+        ("I can't see it yet, so I'll read it:", Call, Call),
+        ("I'll make sure to lose nothing:", Call, Call),
+        ("It doesn't exist. Writing it now:", Call, Call),
+        ("There is no such file, so I'll write it:", Call, Call),
+        ("How to write a file:", Doubtful, Call),
+        ("Usage:", Doubtful, Call),
+        ("*Usage:*", Doubtful, Call),
+        ("I'll explain how it is called:", Doubtful, Call),
+        ("Du koenntest es so aufrufen:", Example, Doubtful),
+        ("So ruft man es auf:", Doubtful, Call),
+        ("On l'appelle ainsi :", Doubtful, Call),
+        ("Se llama de este modo:", Doubtful, Call),
+        ("Вызов выглядит так:", Doubtful, Call),
+        ("呼び出し方：", Doubtful, Call),
+        ("Ich werde die Datei jetzt schreiben:", Call, Call),
+        ("Je vais écrire le fichier :", Call, Call),
+        ("Tool call:", Call, Call),
+        ("Next step:", Call, Call),
+        ("The tool call:", Doubtful, Call),
+        ("Call format:", Doubtful, Call),
     ] {
         let gap = if lead_in.is_empty() { "" } else { "\n\n" };
         for call in [READ, WRITE] {
@@ -77,6 +106,86 @@ fn lead_in_decides_whether_call_is_meant() {
     }
 }
 
+/// A sentence that continues with the call may negate it. A sentence that ended before does not.
+#[test]
+fn negation_before_a_call_in_its_line_counts() {
+    for (before, marked) in [
+        ("We must not call ", Doubtful),
+        ("I will not run this: ", Doubtful),
+        ("I won't run ", Doubtful),
+        ("Nobody should call it, instead of ", Doubtful),
+        ("I can't wait. ", Call),
+        ("I must not fail. I'll run ", Call),
+        ("Since I can't see it, I'll run ", Call),
+        ("I can't see it\n", Call),
+    ] {
+        let text = format!("{before}<tool_call>{WRITE}</tool_call>");
+        assert_eq!(outcome(&text), marked, "{text}");
+    }
+}
+
+/// The sentence of a call may go on after it.
+#[test]
+fn description_after_a_call_in_its_sentence_counts() {
+    for (after, marked) in [
+        (" is how you would call it.", Doubtful),
+        (" would write the file.", Doubtful),
+        (", for example.", Doubtful),
+        (" (as an example)", Doubtful),
+        (" must not be sent.", Doubtful),
+        (" is not what I'll do.", Doubtful),
+        (" wäre ein Aufruf.", Doubtful),
+        ("", Call),
+        ("\nThat is how it is done.", Call),
+        (" I wrote it.", Call),
+        (" isabel", Call),
+        (". Would you like more?", Call),
+    ] {
+        let text = format!("<tool_call>{WRITE}</tool_call>{after}");
+        assert_eq!(outcome(&text), marked, "{text}");
+        let offered = tools::all();
+        let lookup = lookup(&offered);
+        let whole = extract(&text, &lookup);
+        let pieces = text.split_inclusive([' ', '>', 'o']);
+        assert_eq!(invariants::streamed_difference(&whole, pieces, &lookup), None, "{text}");
+    }
+}
+
+/// The mark of a call that may not be meant survives the repair of its arguments.
+#[test]
+fn doubtful_call_counts_as_truncated_however_its_arguments_are_written() {
+    let offered = tools::all();
+    for arguments in [
+        r#"{"path": "a", "content": "b"}"#,
+        r#"{"path": "a", "content": "b"}}"#,
+        r#""{\"path\": \"a\", \"content\": \"b\"}""#,
+        r#""\"{\\\"path\\\": \\\"a\\\", \\\"content\\\": \\\"b\\\"}\"""#,
+        r#"[{"path": "a", "content": "b"}]"#,
+        r#"{"arguments": {"path": "a", "content": "b"}}"#,
+        r#"{path: 'a', content: 'b'}"#,
+    ] {
+        for call in [
+            format!(r#"<tool_call>{{"name": "write_file", "arguments": {arguments}}}</tool_call>"#),
+            format!("[TOOL_CALLS]write_file[ARGS]{arguments}"),
+            format!("<|channel|>commentary to=functions.write_file<|message|>{arguments}<|call|>"),
+            format!("<function=write_file>{arguments}</function>"),
+            format!(
+                "<tool_calls>[{{\"tool\": \"write_file\", \"args\": {arguments}}}]</tool_calls>"
+            ),
+        ] {
+            for text in [format!("For example:\n{call}"), format!("(See {call})\n({call}")] {
+                for call in extract(&text, &lookup(&offered)).calls {
+                    let text = call.arguments.to_text();
+                    let schema = offered.iter().find(|tool| tool.name == call.name);
+                    let schema = schema.expect("a tool").parameters.as_value();
+                    let parsed = tool_runtime::json::parse_as(&text, schema);
+                    assert!(parsed.map_or(true, |parsed| parsed.truncated), "{text}");
+                }
+            }
+        }
+    }
+}
+
 /// A call in parentheses or in an element that is not known to hold calls may be an example, as may
 /// a call without a marker under a heading.
 #[test]
@@ -84,6 +193,8 @@ fn enclosed_call_does_not_count_as_meant() {
     for (before, after, unmarked, marked) in [
         ("(", ")", Example, Doubtful),
         ("You see (", ").", Example, Doubtful),
+        ("(See ", ")", Example, Doubtful),
+        ("Sorry :( ", "", Example, Call),
         ("（", "）", Example, Doubtful),
         ("# Example\n", "", Example, Doubtful),
         ("## Usage\n\n", "", Example, Doubtful),

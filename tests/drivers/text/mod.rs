@@ -12,6 +12,7 @@ mod names;
 mod quotations;
 mod scores;
 mod tools;
+mod unreadable;
 mod wrappers;
 
 use std::collections::BTreeMap;

@@ -103,6 +103,61 @@ fn object_without_arguments_behind_a_label_is_text() {
     }
 }
 
+/// All keys by which models write a call, in each combination, with and without a marker.
+#[test]
+fn keys_of_calls_are_known_in_text() {
+    let tools = definitions(&["delete_file"]);
+    let lookup = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
+    let names =
+        ["name", "tool", "tool_name", "function", "function_name", "action", "recipient_name"];
+    let arguments = [
+        "arguments",
+        "parameters",
+        "params",
+        "input",
+        "args",
+        "kwargs",
+        "tool_input",
+        "tool_args",
+        "tool_arguments",
+        "action_input",
+        "function_args",
+    ];
+    for name in names {
+        for arguments in arguments {
+            let call = format!(r#"{{"{name}": "delete_file", "{arguments}": {{"path": "a"}}}}"#);
+            for text in [
+                call.clone(),
+                format!("<tool_call>{call}</tool_call>"),
+                format!(r#"{{"tool_uses": [{call}]}}"#),
+                format!(r#"{{"tool_calls": [{call}]}}"#),
+                format!(r#"{{"tool_use": {call}}}"#),
+                format!(r#"<tool_call>{{"function_call": {call}}}</tool_call>"#),
+            ] {
+                let parsed = extract(&text, &lookup);
+                let calls: Vec<_> = parsed.calls.iter().map(ToString::to_string).collect();
+                assert_eq!(calls, [r#"delete_file({"path": "a"})"#], "{text}");
+                assert_eq!(parsed.text, "", "{text}");
+            }
+        }
+    }
+}
+
+/// With one comparison for each offered tool, this would take minutes.
+#[test]
+fn many_unknown_names_are_looked_up_among_many_tools() {
+    const TOOLS: usize = 10_000;
+    const CALLS: usize = 25_000;
+    let names: Vec<_> = (0..TOOLS).map(|at| format!("tool_with_number_{at:06}_of_many")).collect();
+    let tools = definitions(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let lookup = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
+    let call = |at| format!("<function=other_with_number_{at:06}_of_many>{{}}</function>\n");
+    let text: String = (0..CALLS).map(call).collect();
+    let calls = extract(&text, &lookup).calls;
+    assert_eq!(calls.len(), CALLS);
+    assert_eq!(calls[7].name, "other_with_number_000007_of_many");
+}
+
 /// Deletes a file.
 #[tool(effect = "write")]
 async fn delete_file(path: String) -> String {

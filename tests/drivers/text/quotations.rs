@@ -6,9 +6,9 @@ use super::corpus::{Case, files};
 use super::{invariants, lookup, tools};
 
 /// Quotes a text.
-type Quotation = fn(&str) -> String;
+pub(crate) type Quotation = fn(&str) -> String;
 
-const QUOTATIONS: [(&str, Quotation); 31] = [
+pub(crate) const QUOTATIONS: [(&str, Quotation); 67] = [
     ("double quotes", |call| format!("Write \"{call}\" to do so.")),
     ("single quotes", |call| format!("Write '{call}' to do so.")),
     ("curly quotes", |call| format!("Write “{call}” to do so.")),
@@ -18,6 +18,9 @@ const QUOTATIONS: [(&str, Quotation); 31] = [
     ("inline code of two backticks", |call| format!("Write ``{}`` to do so.", in_one_line(call))),
     ("block of blanks", |call| format!("The form is:\n\n{}\n\nShall I?", indented(call, "    "))),
     ("block of tabs", |call| format!("The form is:\n\n{}\n\nShall I?", indented(call, "\t"))),
+    ("block with words before", |call| {
+        format!("The form is:\n\n    x = {}\n\nShall I?", in_one_line(call))
+    }),
     ("block with a line before", |call| {
         format!("The form is:\n\n    # so\n{}\n\nShall I?", indented(call, "    "))
     }),
@@ -42,6 +45,61 @@ const QUOTATIONS: [(&str, Quotation); 31] = [
     ("text section", |call| format!("<![CDATA[{}]]>", in_one_line(call))),
     ("backslash", |call| format!("Write \\{} to do so.", in_one_line(call))),
     ("quotation", |call| format!("{}\n\nwas the answer.", indented(call, "> "))),
+    ("single guillemets", |call| format!("On écrit ‹{call}› pour cela.")),
+    ("inverted single guillemets", |call| format!("Man schreibt ›{call}‹ dafür.")),
+    ("low quotes", |call| format!("Man schreibt „{call}“ dafür.")),
+    ("Polish quotes", |call| format!("Pisze się „ {} ” tak.", in_one_line(call))),
+    ("single low quotes", |call| format!("Man schreibt ‚ {} ‘ dafür.", in_one_line(call))),
+    ("Swedish quotes", |call| format!("Man skriver ” {} ” så.", in_one_line(call))),
+    ("angle brackets", |call| format!("请写《{call}》。")),
+    ("wide quotes", |call| format!("请写＂{call}＂。")),
+    ("item with a letter", |call| format!("a) {call}\nb) or not")),
+    ("item with a letter in brackets", |call| format!("(a) {call}\n(b) or not")),
+    ("item with a number in brackets", |call| format!("(1) {call}\n(2) or not")),
+    ("item with a Roman number", |call| format!("iv. {call}\nv. or not")),
+    ("item with a number and a colon", |call| format!("1: {call}\n2: or not")),
+    ("item of an item", |call| format!("1. So:\n1.1. {call}\n")),
+    ("item with a circled number", |call| format!("② {call}\n")),
+    ("Chinese item", |call| format!("一、{call}\n")),
+    ("bullet", |call| format!("• {call}\n")),
+    ("dash", |call| format!("– {call}\n")),
+    ("arrow", |call| format!("➤ {call}\n")),
+    ("task", |call| format!("- [ ] {call}\n")),
+    ("second line of an item", |call| format!("- Form:\n{}\n- or not", indented(call, "  "))),
+    ("second line of a numbered item", |call| {
+        format!("1. Form:\n{}\n2. or not", indented(call, "   "))
+    }),
+    ("second paragraph of an item", |call| {
+        format!("- Form:\n\n{}\n\n- or not", indented(call, "  "))
+    }),
+    ("heading", |call| format!("# {}\nfn main() {{}}", in_one_line(call))),
+    ("comment in SQL", |call| format!("-- {}\nselect 1;", in_one_line(call))),
+    ("comment in Lisp", |call| format!("; {}\n(f)", in_one_line(call))),
+    ("comment in TeX", |call| format!("% {}\nText", in_one_line(call))),
+    ("row without bars around it", |call| format!("name | {}\n---|---\n", in_one_line(call))),
+    ("string of several lines", |call| format!("x = \"\"\"\n{call}\n\"\"\"\nShall I?")),
+    ("string in single quotes", |call| format!("x = '''\n{call}\n'''\nShall I?")),
+    ("block comment of several lines", |call| format!("/*\n{call}\n*/\nShall I?")),
+    ("template comment of several lines", |call| format!("{{#\n{call}\n#}}\nShall I?")),
+    ("text section of several lines", |call| format!("<![CDATA[\n{call}\n]]>\nShall I?")),
+    ("comment in Pascal", |call| format!("(*\n{call}\n*)\nShall I?")),
+    ("element of several lines", |call| {
+        format!("<blockquote>\n<p>Text</p>\nHe wrote\n{call}\n</blockquote>\nShall I?")
+    }),
+];
+
+/// Texts around a call that may quote it, so that no tool runs that changes something.
+const DOUBTFUL: [(&str, &str); 10] = [
+    ("/*\n", ""),
+    ("x = \"\"\"\n", ""),
+    ("<![CDATA[\nfirst\n", "\n"),
+    ("/*\n\n", "\nno end"),
+    ("He wrote \"please do\n", "\" to me"),
+    ("He wrote \"please do\n", "\nand so on\""),
+    ("He wrote “please do\n", ""),
+    ("Write `this\n", "\n`"),
+    ("<note>\nSee here.\nAnd there.\n", "\n</note>"),
+    ("<section>\n\nText\n\n", "\n\n</section>"),
 ];
 
 /// The first call of each format, and others. Reasoning of several lines is no part of a quotation.
@@ -129,26 +187,135 @@ fn calls_beside_quotations_are_calls() {
         format!("<list>{call}</list>"),
         format!("See https://x.io // {call}"),
         format!("// so\n{call}"),
+        format!("- first\n- second\n{call}"),
+        format!("- first\n\n  more\n\n{call}"),
+        format!("Ok. {call}"),
+        format!("So: {call}"),
+        format!("Step 1: {call}"),
+        format!("### Action: {call}"),
+        format!("/* so */\n{call}"),
+        format!("\"\"\"so\"\"\"\n{call}"),
+        format!("See src/* and **/*.rs.\n{call}"),
+        format!("He said \"wait\".\n{call}"),
+        format!("He said \"wait\n\n{call}"),
+        format!("'tis so\n{call}"),
+        format!("`x` and `y`\n{call}"),
+        format!("```\n/* \"\"\" ' `\n```\n{call}"),
+        format!("<blockquote>\nHe wrote\n</blockquote>\n{call}"),
+        format!("<p>One\n<p>Two\nThree\n{call}"),
+        format!("<answer>\nSo.\n\n{call}\n</answer>"),
+        format!("It is a Vec<T>.\nSo.\n{call}\n</T>"),
     ] {
-        assert_eq!(extract(&text, &lookup).calls.len(), 1, "{text}");
+        let calls = extract(&text, &lookup).calls;
+        assert_eq!(calls.len(), 1, "{text}");
+        // An element that is not known to hold calls leaves doubt.
+        let expected = if text.contains("<list>") { "{ " } else { "{}" };
+        assert_eq!(calls[0].arguments.to_text(), expected, "{text}");
     }
 }
 
-/// A fence in a visible channel holds no call, although the next message would end the channel.
+/// A call that may be quoted counts as truncated, or is text.
 #[test]
-fn fenced_message_in_final_channel_is_text() {
+fn possibly_quoted_calls_are_never_complete() {
     let tools = tools::all();
     let lookup = lookup(&tools);
-    let call = "<|channel|>commentary to=functions.now<|message|>{}<|call|>";
-    let quoted = [format!("Use:\n```\n{call}\n```\nShall I?"), format!("Use `{call}`, please.")];
-    for content in quoted {
-        let text = format!("<|channel|>final<|message|>{content}<|return|>");
-        let parsed = extract(&text, &lookup);
-        assert_eq!((parsed.calls.as_slice(), parsed.text.as_str()), (&[][..], content.as_str()));
-        let pieces: Vec<_> = text.split_inclusive(['|', '\n']).collect();
-        let difference = invariants::streamed_difference(&parsed, pieces.into_iter(), &lookup);
-        assert_eq!(difference, None, "{text}");
+    for (format, call) in calls() {
+        for (before, after) in DOUBTFUL {
+            let text = format!("{before}{}{after}", call.trim_end());
+            let parsed = extract(&text, &lookup);
+            for call in &parsed.calls {
+                let is_complete = call.arguments.to_text().trim_end().ends_with('}');
+                assert!(!is_complete, "{format}: {text}\ngot {call}");
+            }
+            let pieces = text.split_inclusive(['>', '\n', '"', '*']);
+            let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
+            assert_eq!(difference, None, "{format}: {text}");
+        }
     }
-    let text = format!("<|channel|>final<|message|>One moment.{call}");
-    assert_eq!(extract(&text, &lookup).calls.len(), 1);
+}
+
+/// Visible channels of each format: the start, the end, and a call after the text of the channel.
+const CHANNELS: [(&str, &str, &str); 4] = [
+    (
+        "<|channel|>final<|message|>",
+        "<|return|>",
+        "<|channel|>commentary to=functions.now<|message|>{}<|call|>",
+    ),
+    (
+        "<|channel|>final<|message|>",
+        "<|return|>",
+        "<|start|>assistant<|channel|>commentary to=functions.now <|constrain|>json<|message|>{}<|call|>",
+    ),
+    (
+        "<|channel|>commentary<|message|>",
+        "<|end|>",
+        "<|channel|>commentary to=functions.now<|message|>{}<|call|>",
+    ),
+    (
+        "<|content_text|>",
+        "<|end_message|>",
+        "<|content_invoke_tool_json|>{\"name\": \"now\", \"args\": {}}<|end_message|>",
+    ),
+];
+
+/// A quotation in a visible channel holds no call, although the next message would end the channel.
+#[test]
+fn quoted_calls_in_visible_channels_are_text() {
+    let tools = tools::all();
+    let lookup = lookup(&tools);
+    let fences: [(&str, Quotation); 2] = [
+        ("fence", |call| format!("Use:\n```\n{call}\n```\nShall I?")),
+        ("inline code in a sentence", |call| format!("Use `{call}`, please.")),
+    ];
+    let mut wrong = Vec::new();
+    for (start, end, call) in CHANNELS {
+        for (name, quote) in QUOTATIONS.into_iter().chain(fences) {
+            let content = quote(call);
+            let text = format!("{start}{content}{end}");
+            let parsed = extract(&text, &lookup);
+            // The call may take the end of the channel for its own, after a line break.
+            let is_unchanged = parsed.text == content || content.ends_with('\n');
+            if !parsed.calls.is_empty() || !is_unchanged {
+                wrong.push(format!("{name}: {text}\ngot {parsed:?}"));
+            }
+            let pieces: Vec<_> = text.split_inclusive(['|', '\n']).collect();
+            let difference = invariants::streamed_difference(&parsed, pieces.into_iter(), &lookup);
+            assert_eq!(difference, None, "{text}");
+        }
+        for before in ["", "One moment.", "He said \"wait\".\n", "- a\n- b\n\n", "```\nx\n```\n"] {
+            let text = format!("{start}{before}{call}");
+            let parsed = extract(&text, &lookup);
+            assert_eq!(
+                (parsed.calls.len(), parsed.text.as_str()),
+                (1, before.trim_end()),
+                "{text}"
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+/// The end of a visible channel in a quotation is text.
+#[test]
+fn quoted_end_of_channel_is_text() {
+    for (start, end) in [
+        ("<|channel|>final<|message|>", "<|return|>"),
+        ("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+        ("<|content_text|>", "<|end_message|>"),
+        ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    ] {
+        for content in [
+            format!("It ends with `{end}`, always."),
+            format!("- It ends with {end} always.\n- So."),
+            format!("It ends so:\n\n    {end}\n\nAlways."),
+            format!("/*\n{end}\n*/\nAlways."),
+            "- One.\n- Two.".to_owned(),
+            "> Quoted".to_owned(),
+            "It is \"so".to_owned(),
+        ] {
+            let text = format!("{start}{content}{end}");
+            let offered = tools::all();
+            assert_eq!(extract(&text, &lookup(&offered)).text, content, "{text}");
+        }
+    }
 }

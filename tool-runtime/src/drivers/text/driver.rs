@@ -1,16 +1,24 @@
 //! The text driver: native calls, and calls that the model writes into its text.
 
+use super::unreadable::ends_with_unreadable_call;
 use super::{Formats, TextStream, ToolLookup};
 use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
 use crate::drivers::{Driver, ReplyParseError, StreamDecoder};
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink, FinishReason};
 
+/// The number of replies of one turn that are parsed.
+const PARSE_ATTEMPTS: u32 = 3;
+/// The feedback for markup that can't be parsed.
+const UNREADABLE: &str = "Your tool call can't be read. Send it again, with the name of an offered \
+    tool and all arguments with their values, or answer without tool call markup.";
+
 /// Takes native calls, and parses calls that the model writes into its text.
 ///
 /// Tools are offered through the fields of the provider's API, as
 /// [`Native`](crate::drivers::Native) does. If a reply has no native call, the driver searches its
-/// text for calls; see [`text`](super) for the formats and the rules.
+/// text for calls; see [`text`](super) for the formats and the rules. If the reply has markup of a
+/// call that can't be parsed and no other call, the model is asked again, up to three times in all.
 ///
 /// # Examples
 ///
@@ -61,6 +69,16 @@ impl Text {
     fn formats_or_all(&self) -> &Formats {
         self.formats.as_ref().unwrap_or_else(|| Formats::all())
     }
+
+    /// Returns true if parts without a call have markup of one that can't be parsed.
+    fn is_unreadable(&self, parts: &[AssistantPart]) -> bool {
+        let is_call = |part: &AssistantPart| matches!(part, AssistantPart::Call(_));
+        let is_markup = |part: &AssistantPart| match part {
+            AssistantPart::Text { text } => ends_with_unreadable_call(self.formats_or_all(), text),
+            _ => false,
+        };
+        !parts.iter().any(is_call) && parts.iter().any(is_markup)
+    }
 }
 
 impl Driver for Text {
@@ -74,10 +92,21 @@ impl Driver for Text {
             return Ok(strip_echoed_arguments(reply));
         }
         let is_truncated = reply.finish_reason == FinishReason::Length;
-        let tools = ToolLookup::new(&request.callable_tools()).truncated(is_truncated);
+        let tools = request.callable_tools();
+        let has_tools = !tools.is_empty();
+        let tools = ToolLookup::new(&tools).truncated(is_truncated);
         let parse = |part| parse_part(part, self.formats_or_all(), &tools);
-        let parts = reply.parts.into_iter().flat_map(parse).collect();
-        Ok(ChatReply { parts, ..reply })
+        let parts: Vec<_> = reply.parts.into_iter().flat_map(parse).collect();
+        let is_unreadable = !is_truncated && has_tools && self.is_unreadable(&parts);
+        let reply = ChatReply { parts, ..reply };
+        if is_unreadable {
+            return Err(ReplyParseError::invalid(reply.clone(), UNREADABLE).with_fallback(reply));
+        }
+        Ok(reply)
+    }
+
+    fn parse_attempts(&self) -> u32 {
+        PARSE_ATTEMPTS
     }
 
     fn stream_decoder<'o>(

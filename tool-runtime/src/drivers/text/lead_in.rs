@@ -1,130 +1,40 @@
 //! The sentence or heading before a call, which may announce an example, and the start tag of an
 //! element around the call.
 
-use super::grammar::truncated_call;
+use super::lead_in_words::{
+    ANNOUNCEMENT, CALL_HEADING, DESCRIPTION, EXAMPLE, EXPLANATION, FORBIDDEN, HEADING,
+    HYPOTHETICAL, LEAD_IN_WORDS, NEGATION, QUOTED, REMARKS,
+};
+use super::open_elements::is_in_element;
+use super::{NoMatch, ToolLookup};
 use crate::message::ToolCall;
 
 /// The longest part of a sentence that is examined, in bytes.
 const MAX_LEN: usize = 240;
-
-/// Words that announce an example in any sentence, in several languages.
-const EXAMPLE: [&str; 15] = [
-    "for example",
-    "for instance",
-    "e.g.",
-    "an example",
-    "example call",
-    "like this",
-    "like so",
-    "zum beispiel",
-    "par exemple",
-    "por ejemplo",
-    "per esempio",
-    "por exemplo",
-    "например",
-    "例えば",
-    "例如",
-];
-/// Words of sentences that end with a colon and announce an example, a form, or a call that others
-/// might make.
-const HYPOTHETICAL: [&str; 23] = [
-    "example",
-    "beispiel",
-    "sample",
-    "syntax",
-    "template",
-    "looks like",
-    "look like",
-    "looks so",
-    "look so",
-    "hypothetical",
-    "you can",
-    "you could",
-    "you would",
-    "you'd",
-    "you might",
-    "you may",
-    "you should",
-    "you need",
-    "you have to",
-    "could be",
-    "would be",
-    "can be called",
-    "would write",
-];
-/// Words of sentences that end with a colon and quote another text.
-const QUOTED: [&str; 9] = [
-    " wrote",
-    " writes",
-    " said",
-    " says",
-    " contains",
-    " contained",
-    " reads",
-    " quotes",
-    " suggested",
-];
-/// Beginnings of sentences that forbid a call.
-const FORBIDDEN: [&str; 7] =
-    ["never ", "do not ", "don't ", "don’t ", "avoid ", "you must not ", "you should never "];
-/// Words of sentences in which the model announces what it does.
-const ANNOUNCEMENT: [&str; 7] =
-    ["i'll ", "i’ll ", "i will ", "let me ", "i am ", "i'm ", "i need "];
-/// Beginnings of sentences that announce a call or describe one.
-const DESCRIPTION: [&str; 8] =
-    ["to ", "here is ", "here's ", "here’s ", "this is ", "the call", "the format", "the tool"];
-
-/// Words of headings over examples and descriptions.
-const HEADING: [&str; 10] = [
-    "usage",
-    "how to",
-    "reference",
-    "documentation",
-    "format",
-    "exemple",
-    "ejemplo",
-    "esempio",
-    "exemplo",
-    "例",
-];
-/// Words of headings over calls that are meant.
-const CALL_HEADING: [&str; 8] =
-    ["call", "action", "tool", "function", "step", "execut", "invo", "next"];
-/// Parts of the names of tags around calls that are meant.
-const CALL_TAGS: [&str; 15] = [
-    "tool",
-    "call",
-    "function",
-    "invo",
-    "action",
-    "answer",
-    "response",
-    "reply",
-    "final",
-    "assistant",
-    "step",
-    "turn",
-    "plan",
-    "solution",
-    "root",
-];
+/// The longest beginning of the text after a call that is examined, in bytes.
+const MAX_REMARK_LEN: usize = 48;
+/// The longest adverb between an announcement and its verb, in bytes.
+const MAX_ADVERB_LEN: usize = 12;
+/// The largest number of words of a label of a call.
+const MAX_LABEL_WORDS: usize = 3;
 
 /// The meaning of what stands before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeadIn {
     /// No sentence precedes the call, or it announces a call.
     Call,
-    /// The sentence announces a call or describes one.
+    /// The sentence ends with a colon and does not announce a call.
     Doubtful,
     /// The call stands in parentheses, or in an element that is not known to hold calls.
     Enclosed,
-    /// The sentence announces an example or a quoted call, or forbids the call.
+    /// The sentence announces an example or a quoted call, or negates or forbids the call.
     Example,
 }
 
 impl LeadIn {
-    /// Returns the lead-in of a call that follows `text`: its last sentence.
-    pub(super) fn of(text: &str) -> Self {
+    /// Returns the lead-in of a call that follows `text`: its last sentence. `in_line` is true if
+    /// the call is on the line of that sentence.
+    pub(super) fn of(text: &str, in_line: bool) -> Self {
         // The cut comes first: every call of a reply examines the text before it.
         let text = text.trim_end();
         let mut start = text.len().saturating_sub(MAX_LEN);
@@ -133,51 +43,121 @@ impl LeadIn {
         }
         let end = text.get(start..).unwrap_or_default();
         let line = end.rsplit('\n').next().unwrap_or_default().to_lowercase();
-        let ends = [". ", "! ", "? ", "。"]
-            .iter()
-            .filter_map(|end| line.rfind(end).map(|at| at + end.len()));
-        // "e.g. " ends no sentence.
-        let ends = ends.filter(|end| !line.get(..*end).is_some_and(|line| line.ends_with("e.g. ")));
-        let sentence = line.get(ends.max().unwrap_or(0)..).unwrap_or_default().trim_start();
+        let sentence = last_sentence(&line);
         let contains = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
-        let is_announced = contains(&ANNOUNCEMENT);
+        let announced = announcement(sentence);
+        let is_negated = last_position(sentence, &NEGATION) > announced;
+        let is_announced = announced.is_some() && !is_negated;
         let is_heading = is_heading(&line);
-        let has_colon = is_heading || sentence.ends_with([':', '：']);
-        let is_forbidden = FORBIDDEN.iter().any(|start| sentence.starts_with(start));
+        let end = sentence.trim_end_matches(['*', '_', ' ']);
+        let has_colon = is_heading || end.ends_with([':', '：']);
+        let is_open = has_colon || in_line && !end.ends_with(['.', '!', '?', '。', '>']);
+        let is_forbidden = FORBIDDEN.iter().any(|start| sentence.starts_with(start))
+            || is_negated && is_open && !is_heading;
         let is_hypothetical = has_colon && (contains(&HYPOTHETICAL) || contains(&QUOTED));
         let is_example = contains(&EXAMPLE) || is_heading && contains(&HEADING);
         if is_example || !is_announced && (is_hypothetical || is_forbidden) {
             return Self::Example;
         }
-        if sentence.ends_with(['(', '（']) || is_in_element(&line) {
+        if is_in_parentheses(sentence) || is_in_element(&line) {
             return Self::Enclosed;
         }
-        if is_heading && !is_announced && !contains(&CALL_HEADING) {
-            return Self::Doubtful;
-        }
-        let is_description = DESCRIPTION.iter().any(|start| sentence.starts_with(start));
-        if has_colon && is_description && !is_announced { Self::Doubtful } else { Self::Call }
+        let is_label = contains(&CALL_HEADING) && !contains(&HEADING);
+        let is_label = is_label && (is_heading || is_short(sentence))
+            || LEAD_IN_WORDS.contains(&sentence.trim_matches([':', ' ', '*', '_']));
+        if has_colon && !is_announced && !is_label { Self::Doubtful } else { Self::Call }
     }
 
     /// Returns the calls that a marker announces. If they may be an example, their arguments count
     /// as truncated, so that no tool runs that changes something.
-    pub(super) fn marked(self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
+    pub(super) fn marked(self, calls: Vec<ToolCall>, tools: &ToolLookup<'_>) -> Vec<ToolCall> {
         match self {
-            Self::Example | Self::Enclosed => calls.into_iter().map(truncated_call).collect(),
+            Self::Example | Self::Enclosed => {
+                calls.into_iter().map(|call| tools.doubtful(call)).collect()
+            }
             Self::Call | Self::Doubtful => calls,
         }
     }
 
     /// Returns the calls that no marker announces; `None` if they are an example.
-    pub(super) fn unmarked(self, calls: Vec<ToolCall>) -> Option<Vec<ToolCall>> {
+    pub(super) fn unmarked(
+        self,
+        calls: Vec<ToolCall>,
+        tools: &ToolLookup<'_>,
+    ) -> Option<Vec<ToolCall>> {
         match self {
             Self::Call => Some(calls),
             Self::Doubtful | Self::Enclosed => {
-                Some(calls.into_iter().map(truncated_call).collect())
+                Some(calls.into_iter().map(|call| tools.doubtful(call)).collect())
             }
             Self::Example => None,
         }
     }
+}
+
+/// Returns true if the sentence of a call goes on after it, in `text`, and describes or negates it:
+/// `… is how you would call it`.
+pub(super) fn describes_call_before(text: &str, is_complete: bool) -> Result<bool, NoMatch> {
+    let rest = text.trim_start_matches([' ', '\t', ',', '(', '*', '_']);
+    if !rest.starts_with(char::is_alphabetic) {
+        return Ok(false);
+    }
+    let mut end = rest.find('\n').unwrap_or(rest.len());
+    if !is_complete && end == rest.len() && end < MAX_REMARK_LEN {
+        return Err(NoMatch::Incomplete);
+    }
+    end = end.min(MAX_REMARK_LEN);
+    while !rest.is_char_boundary(end) {
+        end -= 1;
+    }
+    let line = rest.get(..end).unwrap_or_default().to_lowercase();
+    Ok(REMARKS.iter().any(|words| line.starts_with(words)))
+}
+
+/// Returns the last sentence of a line.
+fn last_sentence(line: &str) -> &str {
+    let ends =
+        [". ", "! ", "? ", "。"].iter().filter_map(|end| line.rfind(end).map(|at| at + end.len()));
+    // "e.g. " ends no sentence.
+    let ends = ends.filter(|end| !line.get(..*end).is_some_and(|line| line.ends_with("e.g. ")));
+    line.get(ends.max().unwrap_or(0)..).unwrap_or_default().trim_start()
+}
+
+/// Returns true if a parenthesis that is no smiley is open at the end of a sentence.
+fn is_in_parentheses(sentence: &str) -> bool {
+    let Some(open) = sentence.rfind(['(', '（']) else { return false };
+    let is_closed = sentence.get(open..).is_some_and(|rest| rest.contains([')', '）']));
+    let is_smiley = sentence.get(..open).is_some_and(|before| before.ends_with([':', ';', '=']));
+    !is_closed && !is_smiley
+}
+
+/// Returns the position of the last announcement that is not negated. A sentence that begins with
+/// a participle, such as `Looking it up:`, is one.
+fn announcement(sentence: &str) -> Option<usize> {
+    let is_positive = |after: &str| {
+        !["not ", "never ", "no "].iter().any(|word| after.starts_with(word))
+            && !EXPLANATION
+                .iter()
+                .any(|word| after.find(word).is_some_and(|at| at < MAX_ADVERB_LEN))
+    };
+    let announced = ANNOUNCEMENT.iter().filter_map(|word| {
+        let at = sentence.rfind(word)?;
+        sentence.get(at + word.len()..).is_some_and(is_positive).then_some(at)
+    });
+    let first_word = sentence.split([' ', ':']).next().unwrap_or_default();
+    let is_participle = first_word.len() > 4 && first_word.ends_with("ing");
+    announced.max().or_else(|| is_participle.then_some(0))
+}
+
+/// Returns the position of the last of `words`.
+fn last_position(sentence: &str, words: &[&str]) -> Option<usize> {
+    words.iter().filter_map(|word| sentence.rfind(word)).max()
+}
+
+/// Returns true for a label such as `Tool call:`, unless it describes a call.
+fn is_short(sentence: &str) -> bool {
+    let is_description = DESCRIPTION.iter().any(|start| sentence.starts_with(start));
+    sentence.split_whitespace().count() <= MAX_LABEL_WORDS && !is_description
 }
 
 /// Whether a line is a heading of Markdown: `# Example`, or `**Example**` alone.
@@ -186,24 +166,4 @@ fn is_heading(line: &str) -> bool {
     let rest = line.trim_start_matches('#');
     let is_bold = line.len() > 4 && line.starts_with("**") && line.ends_with("**");
     rest.len() < line.len() && rest.starts_with(' ') || is_bold
-}
-
-/// Whether a line begins with, or ends with, the start tag of an element that is not closed in it
-/// and is not known to hold calls: `<note>`, `<note>See: `.
-fn is_in_element(line: &str) -> bool {
-    let line = line.trim();
-    let starts = line.strip_prefix('<');
-    let ends = line.strip_suffix('>').and_then(|line| line.rsplit_once('<')).map(|(_, tag)| tag);
-    [starts, ends].into_iter().flatten().any(|tag| {
-        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':');
-        let name = tag.split(|c| !is_of_name(c)).next().unwrap_or_default();
-        let rest = tag.get(name.len()..).unwrap_or_default();
-        let is_tag = rest.is_empty() || rest.starts_with(['>', ' ']) && !rest.starts_with("  ");
-        let is_closed = rest.contains("/>") || line.contains(&format!("</{name}"));
-        name.starts_with(char::is_alphabetic)
-            && is_tag
-            && !is_closed
-            && !matches!(name, "br" | "hr")
-            && !CALL_TAGS.iter().any(|part| name.contains(part))
-    })
 }

@@ -1,6 +1,10 @@
 //! The lookup of the tools that a text may call.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use super::callee::Callee;
+use super::truncation::without_end;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
@@ -29,14 +33,25 @@ const INDEX_SEPARATORS: [char; 4] = ['_', ':', '.', '#'];
 /// ```
 #[derive(Clone, Debug)]
 pub struct ToolLookup<'d> {
-    tools: Vec<&'d ToolDefinition>,
+    /// The first tool of each name.
+    by_name: HashMap<&'d str, &'d ToolDefinition>,
+    /// The only tool of each normalized name; `None` if several have it.
+    by_normalized_name: HashMap<String, Option<&'d ToolDefinition>>,
     is_truncated: bool,
 }
 
 impl<'d> ToolLookup<'d> {
     /// Creates a lookup of `tools`, for a reply that is not truncated.
     pub fn new(tools: &[&'d ToolDefinition]) -> Self {
-        Self { tools: tools.to_vec(), is_truncated: false }
+        let (mut by_name, mut by_normalized_name) = (HashMap::new(), HashMap::new());
+        for tool in tools.iter().copied() {
+            by_name.entry(tool.name.as_str()).or_insert(tool);
+            match by_normalized_name.entry(normalized(&tool.name)) {
+                Entry::Vacant(entry) => _ = entry.insert(Some(tool)),
+                Entry::Occupied(mut entry) => _ = entry.insert(None),
+            }
+        }
+        Self { by_name, by_normalized_name, is_truncated: false }
     }
 
     /// Sets whether the reply was truncated because the model ran out of tokens. Default: false.
@@ -77,13 +92,12 @@ impl<'d> ToolLookup<'d> {
     /// ```
     pub fn find(&self, name: &str) -> Option<&'d ToolDefinition> {
         let name = name.trim();
-        let exact = |name: &str| self.tools.iter().copied().find(|tool| tool.name == name);
-        if let Some(tool) = exact(name) {
+        if let Some(tool) = self.by_name.get(name) {
             return Some(tool);
         }
         let bare_name =
             NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace)).unwrap_or(name);
-        if let Some(tool) = exact(bare_name) {
+        if let Some(tool) = self.by_name.get(bare_name) {
             return Some(tool);
         }
         let own_name = without_suffix(bare_name);
@@ -92,9 +106,7 @@ impl<'d> ToolLookup<'d> {
 
     /// Returns the only tool whose name differs in case and separators alone.
     fn only_similar(&self, name: &str) -> Option<&'d ToolDefinition> {
-        let tools = self.tools.iter().copied();
-        let mut similar = tools.filter(|tool| normalized(&tool.name).eq(normalized(name)));
-        similar.next().filter(|_| similar.next().is_none())
+        self.by_normalized_name.get(&normalized(name)).copied().flatten()
     }
 
     /// Returns the tool that a marked call names, offered or not. Returns `None` if the name can't
@@ -104,7 +116,17 @@ impl<'d> ToolLookup<'d> {
             return Some(Callee::offered(tool));
         }
         let bare_name = NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace));
-        Callee::unknown(bare_name.unwrap_or(name).trim()).filter(|_| !self.tools.is_empty())
+        Callee::unknown(bare_name.unwrap_or(name).trim()).filter(|_| !self.by_name.is_empty())
+    }
+
+    /// Returns a call that may not be meant: its arguments count as truncated, so that no tool runs
+    /// that changes something.
+    pub(super) fn doubtful(&self, mut call: ToolCall) -> ToolCall {
+        if let Some(callee) = self.callee(&call.name) {
+            let arguments = call.arguments.to_text().into_owned();
+            call.arguments = without_end(arguments, callee.tool).into();
+        }
+        call
     }
 
     /// Builds the call of the tool with this name, with the arguments as the model wrote them.
@@ -131,9 +153,9 @@ impl<'d> ToolLookup<'d> {
 }
 
 /// Normalizes a name for comparison: `getTime`, `get-time` and `get_time` are the same.
-fn normalized(name: &str) -> impl Iterator<Item = char> {
+fn normalized(name: &str) -> String {
     let letters = name.chars().filter(|c| !['-', '_', ' '].contains(c));
-    letters.flat_map(char::to_lowercase)
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Returns a name without what a model wrote after it, if there is anything.

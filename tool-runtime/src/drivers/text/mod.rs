@@ -16,9 +16,10 @@
 //!    quoted text and code (`quote_tracker.rs`, `fence.rs`).
 //! 2. At each marker the formats (`formats/`) parse the call, also inside tags of another format
 //!    (`wrapper.rs`). What they have in common is in `grammar/`.
-//! 3. The sentence before a call is examined (`lead_in.rs`).
+//! 3. The sentence before a call is examined (`lead_in.rs`), and the text after it in its line.
 //! 4. Formats that ordinary text may look like count only at the end of the text (`trailing.rs`).
-//! 5. `visible_text.rs` collects the text without markup.
+//! 5. `visible_text.rs` collects the text without markup. If it ends with markup that no format
+//!    could parse (`unreadable.rs`), the driver asks the model again.
 //!
 //! # What counts as a call
 //!
@@ -34,9 +35,14 @@
 //!   only mentions both tags is text. A closing tag without an opening tag ends reasoning that the
 //!   prompt began: all text before it is reasoning.
 //! - **Quotations hold no calls**, and stay in the text with all tags inside them: text in
-//!   quotation marks, inline code, Markdown quotations, list items, rows of tables, blocks that are
-//!   indented by four columns after an empty line, comments, and `<code>`, `<pre>` and `<example>`.
-//!   So does an HTML tag such as `<li>` or `<td>`, or a backslash, directly before the call.
+//!   quotation marks, inline code, Markdown quotations, list items with all lines that are indented
+//!   below them, rows of tables, blocks that are indented by four columns after an empty line,
+//!   comments and strings of programming languages (`#`, `//`, `--`, `/*`, `"""`), HTML elements
+//!   such as `<blockquote>` or `<td>`, and `<code>`, `<pre>` and `<example>`. So does a backslash
+//!   directly before the call.
+//! - **A call that may be quoted counts as truncated**: after a comment or a string that has no
+//!   end, after a quotation mark that was opened on a line before, and in an element that is not
+//!   known to hold calls.
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
 //!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
 //!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
@@ -46,8 +52,8 @@
 //! - **The sentence before a call may announce an example, quote or forbid the call**: "You could
 //!   call it like this:", "The user wrote:", "Never write". Then a call that no marker announces is
 //!   text, and the arguments of any other call count as truncated, so that only tools with effect
-//!   `none` or `read` run. The same holds for a call that no marker announces after a sentence that
-//!   may describe one, such as "Here is the call:".
+//!   `none` or `read` run. The same holds for a call that no marker announces after any sentence
+//!   that ends with a colon, unless the model announces the call in it: "I'll write it:".
 //! - **Formats that look like ordinary text count only at the end**: bare JSON, a list of Python
 //!   calls and `Action:` lines count if they begin a line and only more of their kind follows.
 //! - **Bare JSON has to be recognizable as a call**, by the name of a tool and its arguments, and
@@ -59,13 +65,17 @@
 //!   `external` never runs on truncated arguments. If a format writes arguments one by one, only
 //!   the end tag of the call proves that they are complete. Calls before a truncated one are kept.
 //! - **An argument ends at the start tag of the next argument** if its own end tag is missing or
-//!   has another name, which is removed. If an end tag with the name of the argument precedes the
-//!   right one, as in `All well.</body>`, the arguments count as truncated.
+//!   has another name, which is removed. If the tool has no such argument, and too few end tags
+//!   follow, the arguments count as truncated. So they do if an end tag with the name of the
+//!   argument precedes the right one, as in `All well.</body>`.
 //! - **An argument may contain markup**: if arguments are plain text between tags, a call that
 //!   begins and ends inside an argument is part of it. If end tags are left over after a call, and
 //!   no call begins before them, the end of its arguments is ambiguous: the call counts as
 //!   truncated, and the leftover tags are removed from the text.
-//! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`.
+//! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`, or an
+//!   argument that is `<query>` or `[your query here]`.
+//! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
+//!   in it, and the reply has no other call, the [`Text`](super::Text) driver asks the model again.
 //! - **Arguments that can't be parsed are kept** if a marker announces the call: the error of the
 //!   tool tells the model what to correct.
 //!
@@ -94,13 +104,20 @@ mod format;
 mod formats;
 pub(super) mod grammar;
 mod lead_in;
+mod lead_in_words;
+mod line_prefix;
 mod lookup;
 mod marker_index;
+mod open_block;
+mod open_elements;
 mod prefix_filter;
+mod quotation_marks;
 mod quote_tracker;
 mod scanner;
 mod stream;
 mod trailing;
+mod truncation;
+mod unreadable;
 mod visible_text;
 mod wrapper;
 

@@ -1,50 +1,49 @@
 //! Tracks whether a position in a text is quoted.
 //!
 //! Inline code, quotation marks, Markdown quotations, list items, rows of tables, indented blocks,
-//! comments, a backslash and HTML tags directly before it quote a call. Tags that do so from
-//! afar are the format `aside`, and fences have their rules in `fence.rs`.
+//! comments, strings of several lines, a backslash and HTML elements quote a call. List items,
+//! marks, blocks and elements that are open at the end of a line continue on the next one.
+//! Tags of examples and tool output are the format `aside`, and fences have their rules in
+//! `fence.rs`.
 
-use memchr::memrchr;
+use memchr::{memchr, memrchr};
 
+use super::NoMatch;
+use super::line_prefix::{BLOCK_COLUMNS, indentation, list_marker, quotes_its_line};
 use super::marker_index::MarkerCandidate;
+use super::open_block::OpenBlock;
+use super::open_elements::{Enclosure, OpenElements, ends_with_quoting_tag};
+use super::quotation_marks::{closing_marks, is_ambiguous, is_opening_mark, may_be_apostrophe};
 
-/// The columns by which an indented block is indented, and of a tab.
-const BLOCK_COLUMNS: usize = 4;
-/// The longest number of a list item.
-const MAX_NUMBER_LEN: usize = 3;
-/// The longest tag before a call, with the blanks after it, in bytes.
-const MAX_TAG_LEN: usize = 120;
-/// HTML elements whose content is shown to a reader as an item, a quotation or code.
-const QUOTING_ELEMENTS: [&str; 18] = [
-    "blockquote",
-    "cite",
-    "dd",
-    "details",
-    "dt",
-    "figcaption",
-    "kbd",
-    "li",
-    "q",
-    "samp",
-    "script",
-    "summary",
-    "td",
-    "template",
-    "textarea",
-    "th",
-    "tt",
-    "xmp",
-];
-/// Beginnings of comments, and of sections of text in XML.
-const COMMENTS: [&str; 5] = ["//", "/*", "{#", "{/*", "<![CDATA["];
+/// The smallest indentation of a line that continues a list item, in columns.
+const MIN_ITEM_INDENT: usize = 2;
 
 /// How the position of a call is quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quotation {
     None,
     Certain,
-    /// A quotation mark was opened: the call is quoted if this mark closes it on its last line.
-    Until(char),
+    /// A quotation mark was opened on the same line: the call is quoted if one of these marks
+    /// closes it on its last line.
+    Until(&'static str),
+    /// A quotation mark was opened on a line before: the call may be quoted, and certainly is if
+    /// one of these marks closes it on its last line.
+    Continued(&'static str),
+    /// The call may be quoted.
+    Doubtful,
+}
+
+/// The marks that are open at a position.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenMarks {
+    /// The number of backticks that opened inline code on the current line; 0 outside of code.
+    backticks: usize,
+    /// The marks that close the quotation that was opened on the current line.
+    closing: Option<&'static str>,
+    /// The marks that close a quotation that was opened on a line before.
+    continued: Option<&'static str>,
+    /// True if inline code was opened on a line before.
+    in_continued_code: bool,
 }
 
 /// Follows the scanner through the text and examines each byte once.
@@ -56,42 +55,93 @@ pub(super) struct QuoteTracker {
     is_after_markup: bool,
     /// The end of the last markup.
     markup_end: usize,
-    /// The number of backticks that opened inline code on the current line; 0 outside of code.
-    open_backticks: usize,
-    /// The mark that closes the quotation that was opened on the current line.
-    closing_mark: Option<char>,
+    marks: OpenMarks,
     /// The start of the last examined indented line, and whether it belongs to a block.
     indented_line: Option<(usize, bool)>,
+    /// The indentation of lines that continue the list item of the line before.
+    item: Option<usize>,
+    block: Option<OpenBlock>,
+    elements: OpenElements,
 }
 
 impl QuoteTracker {
     /// Returns how a candidate is quoted. Positions must not decrease from call to call.
-    pub(super) fn quotation(&mut self, text: &str, candidate: MarkerCandidate) -> Quotation {
+    pub(super) fn quotation(
+        &mut self,
+        text: &str,
+        candidate: MarkerCandidate,
+        is_complete: bool,
+    ) -> Result<Quotation, NoMatch> {
         self.advance(text, candidate.at);
-        let before = text.get(self.line_start..candidate.at).unwrap_or_default();
-        if candidate.at_line_start {
-            let is_quoted = is_indented(before) && self.is_in_block(text)
-                || ends_with_quoting_tag(
-                    text.get(self.markup_end..candidate.at).unwrap_or_default(),
-                );
-            return if is_quoted { Quotation::Certain } else { Quotation::None };
+        if self.is_quoted_in_line(text, candidate) {
+            return Ok(Quotation::Certain);
         }
-        let is_quoting_line = !self.is_after_markup && quotes_its_line(before.trim_start());
-        let is_marked = before.ends_with(is_opening_mark) || before.ends_with('\\');
-        if self.open_backticks > 0
-            || is_quoting_line
-            || is_marked
-            || ends_with_quoting_tag(text.get(self.markup_end..candidate.at).unwrap_or_default())
-        {
-            return Quotation::Certain;
+        if let Some(block) = &mut self.block {
+            let is_closed = block.is_closed_after(text, candidate.at, is_complete)?;
+            return Ok(if is_closed { Quotation::Certain } else { Quotation::Doubtful });
         }
-        self.closing_mark.map_or(Quotation::None, Quotation::Until)
+        if let Some(marks) = self.marks.closing {
+            return Ok(Quotation::Until(marks));
+        }
+        match self.elements.enclosure(text, candidate.at, is_complete)? {
+            Enclosure::Quoting => return Ok(Quotation::Certain),
+            Enclosure::Unknown => return Ok(Quotation::Doubtful),
+            Enclosure::None => {}
+        }
+        let backticks = (self.marks.in_continued_code && self.marks.backticks == 0).then_some("`");
+        let continued = backticks.or(self.marks.continued);
+        Ok(continued.map_or(Quotation::None, Quotation::Continued))
     }
 
-    /// Skips markup up to `at`. Markup opens no quotation.
+    /// Returns true if the line of a candidate quotes it.
+    fn is_quoted_in_line(&mut self, text: &str, candidate: MarkerCandidate) -> bool {
+        let before = text.get(self.line_start..candidate.at).unwrap_or_default();
+        let after_markup = text.get(self.markup_end..candidate.at).unwrap_or_default();
+        if ends_with_quoting_tag(after_markup) || !self.is_after_markup && self.is_in_item(before) {
+            return true;
+        }
+        let may_be_block = candidate.at_line_start || !self.is_after_markup;
+        if may_be_block && indentation(before) >= BLOCK_COLUMNS && self.is_in_block(text) {
+            return true;
+        }
+        if candidate.at_line_start {
+            return false;
+        }
+        let is_marked = before.ends_with(is_opening_mark)
+            || before.ends_with(is_ambiguous) && self.marks.closing.is_some()
+            || before.ends_with('\\');
+        let is_code = self.marks.backticks > 0 && !self.marks.in_continued_code;
+        is_code || is_marked || !self.is_after_markup && quotes_its_line(before)
+    }
+
+    /// Returns true if a line that begins with `before` continues a list item.
+    fn is_in_item(&self, before: &str) -> bool {
+        self.item.is_some_and(|column| indentation(before) >= column)
+    }
+
+    /// Returns true if only blanks precede `at` on its line, or after the last markup.
+    pub(super) fn is_line_start(&self, text: &str, at: usize) -> bool {
+        let before = text.as_bytes().get(self.markup_end..at).unwrap_or_default();
+        before.iter().rev().find(|byte| !b" \t".contains(byte)).is_none_or(|byte| *byte == b'\n')
+    }
+
+    /// Skips a call up to `at`. Markup opens no quotation, and ends a list item.
     pub(super) fn skip(&mut self, at: usize) {
-        *self =
-            Self { at, line_start: at, is_after_markup: true, markup_end: at, ..Self::default() };
+        let Self { block, elements, .. } = std::mem::take(self);
+        *self = Self {
+            at,
+            line_start: at,
+            is_after_markup: true,
+            markup_end: at,
+            block,
+            elements,
+            ..Self::default()
+        };
+    }
+
+    /// Skips the beginning or the end of a part of the reply. What follows begins a line.
+    pub(super) fn restart(&mut self, at: usize) {
+        *self = Self { at, line_start: at, markup_end: at, ..Self::default() };
     }
 
     /// Skips a quoted call up to `at`, inside the quotation.
@@ -99,50 +149,115 @@ impl QuoteTracker {
         self.at = at;
     }
 
-    fn advance(&mut self, text: &str, at: usize) {
-        let mut skipped = text.get(self.at..at).unwrap_or_default();
-        if let Some(end) = memrchr(b'\n', skipped.as_bytes()) {
-            let Self { indented_line, markup_end, .. } = *self;
-            let line_start = self.at + end + 1;
-            *self = Self { line_start, indented_line, markup_end, ..Self::default() };
-            skipped = skipped.get(end + 1..).unwrap_or_default();
+    /// Skips a fence or another quoted part up to `at`, which opens no quotation.
+    pub(super) fn skip_part(&mut self, at: usize) {
+        if at > self.at {
+            self.at = at;
+            self.marks = OpenMarks::default();
         }
-        self.at = at;
-        let line_start = at - skipped.len() == self.line_start;
-        let before = text.get(..at - skipped.len()).and_then(|before| before.chars().next_back());
-        self.count_marks(skipped, before.filter(|_| !line_start));
     }
 
-    /// Follows the backticks and quotation marks of `skipped`, which are of one line. Inline code
-    /// ends with as many backticks as it began with.
-    fn count_marks(&mut self, skipped: &str, before: Option<char>) {
-        let (mut before, mut run) = (before, 0);
-        for c in skipped.chars().chain([' ']) {
+    fn advance(&mut self, text: &str, at: usize) {
+        let bytes = text.as_bytes();
+        while let Some(end) = bytes.get(self.at..at).and_then(|line| memchr(b'\n', line)) {
+            let line_end = self.at + end;
+            self.follow(text, line_end);
+            self.end_line(text, line_end);
+        }
+        self.follow(text, at);
+    }
+
+    /// Ends the current line at `end`.
+    fn end_line(&mut self, text: &str, end: usize) {
+        let line = text.get(self.line_start..end).unwrap_or_default();
+        if line.trim().is_empty() {
+            self.marks = OpenMarks::default();
+        } else if !self.is_after_markup {
+            let is_continued = self.is_in_item(line);
+            match item_indent(line) {
+                Some(indent) => self.item = Some(indent),
+                None if is_continued => {}
+                None => self.item = None,
+            }
+        }
+        let OpenMarks { backticks, closing, continued, in_continued_code } = self.marks;
+        // An apostrophe that opens nothing is not at the end of its line.
+        let ends_line =
+            |marks: &str| line.trim_end().ends_with(|c| closing_marks(c) == Some(marks));
+        let closing = closing.filter(|marks| !may_be_apostrophe(marks) || ends_line(marks));
+        self.marks = OpenMarks {
+            continued: continued.or(closing),
+            in_continued_code: in_continued_code != (backticks > 0),
+            ..OpenMarks::default()
+        };
+        (self.at, self.line_start, self.is_after_markup) = (end + 1, end + 1, false);
+    }
+
+    /// Follows the marks, blocks and tags up to `to`, on one line. Inline code ends with as many
+    /// backticks as it began with.
+    fn follow(&mut self, text: &str, to: usize) {
+        let mut before = text.get(..self.at).and_then(|before| before.chars().next_back());
+        before = before.filter(|_| self.at != self.line_start);
+        let mut run = 0;
+        while let Some(c) = text.get(self.at..to).and_then(|rest| rest.chars().next()) {
+            if let Some(block) = &self.block {
+                let rest = text.get(self.at..).unwrap_or_default();
+                let is_closed = rest.starts_with(block.close);
+                self.at += if is_closed { block.close.len() } else { c.len_utf8() };
+                self.block = self.block.take().filter(|_| !is_closed);
+                before = Some(c);
+                continue;
+            }
             if c == '`' {
                 run += 1;
-            } else if run > 0 {
-                match self.open_backticks {
-                    0 => self.open_backticks = run,
-                    open if open == run => self.open_backticks = 0,
-                    _ => {}
-                }
+            } else {
+                self.end_backticks(run);
                 run = 0;
-            }
-            if self.open_backticks == 0 && run == 0 {
-                self.follow_mark(c, before);
+                if self.marks.backticks == 0 && self.follow_char(text, c, before, to) {
+                    before = Some(c);
+                    continue;
+                }
             }
             before = Some(c);
+            self.at += c.len_utf8();
+        }
+        self.end_backticks(run);
+        self.at = self.at.max(to);
+    }
+
+    /// Follows a run of backticks.
+    fn end_backticks(&mut self, run: usize) {
+        let marks = &mut self.marks;
+        match marks.backticks {
+            _ if run == 0 => {}
+            0 => marks.backticks = run,
+            open if open == run => marks.backticks = 0,
+            _ => {}
         }
     }
 
-    fn follow_mark(&mut self, c: char, before: Option<char>) {
-        match self.closing_mark {
-            Some(closing_mark) if closing_mark == c => self.closing_mark = None,
-            Some(_) => {}
-            // A mark inside a word, or after one, opens nothing.
-            None if before.is_some_and(char::is_alphanumeric) => {}
-            None => self.closing_mark = closing_mark(c),
+    /// Follows a character outside of code. Returns true if it opens a block, whose opening is
+    /// skipped.
+    fn follow_char(&mut self, text: &str, c: char, before: Option<char>, to: usize) -> bool {
+        if matches!(c, '"' | '\'' | '<' | '/' | '{' | '(' | '-')
+            && let Some((block, end)) = OpenBlock::opened_at(text, self.at, before)
+        {
+            self.block = Some(block);
+            self.at = end;
+            return true;
         }
+        if c == '<' && !before.is_some_and(char::is_alphanumeric) {
+            self.elements.follow(text, self.at, to);
+        }
+        match (self.marks.closing, self.marks.continued) {
+            (Some(closing), _) if closing.contains(c) => self.marks.closing = None,
+            (Some(_), _) => {}
+            (None, Some(closing)) if closing.contains(c) => self.marks.continued = None,
+            // A mark inside a word, or after one, opens nothing.
+            _ if before.is_some_and(is_of_word) => {}
+            _ => self.marks.closing = closing_marks(c),
+        }
+        false
     }
 
     /// Returns true if the current line, which is indented, belongs to a block: an empty line
@@ -165,7 +280,7 @@ impl QuoteTracker {
             if line.trim().is_empty() {
                 break !before.trim_start().is_empty();
             }
-            if !is_indented(line) {
+            if indentation(line) < BLOCK_COLUMNS {
                 break false;
             }
         };
@@ -174,52 +289,17 @@ impl QuoteTracker {
     }
 }
 
-fn is_opening_mark(c: char) -> bool {
-    closing_mark(c).is_some()
+/// Returns true for a letter of a script that separates words by blanks.
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() && c < '\u{2e80}'
 }
 
-/// Returns the mark that closes a quotation.
-fn closing_mark(opening_mark: char) -> Option<char> {
-    Some(match opening_mark {
-        '"' | '\'' => opening_mark,
-        '“' => '”',
-        '„' => '“',
-        '‘' => '’',
-        '«' => '»',
-        '»' => '«',
-        '「' => '」',
-        '『' => '』',
-        _ => return None,
-    })
-}
-
-/// Returns true if `before` ends with the start tag of an element that quotes its content, such as
-/// `<li>`, and blanks.
-fn ends_with_quoting_tag(before: &str) -> bool {
-    let window = before.len().saturating_sub(MAX_TAG_LEN);
-    let window = before.as_bytes().get(window..).unwrap_or_default();
-    let Some(tag) = window.trim_ascii_end().strip_suffix(b">") else { return false };
-    let Some(start) = memrchr(b'<', tag) else { return false };
-    let head = tag.get(start + 1..).unwrap_or_default();
-    let name_len = head.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let (name, attributes) = head.split_at(name_len);
-    let is_tag = attributes.first().is_none_or(u8::is_ascii_whitespace);
-    is_tag && QUOTING_ELEMENTS.iter().any(|element| name.eq_ignore_ascii_case(element.as_bytes()))
-}
-
-/// Returns true if a line that begins with `before` is a quotation, a list item, a row of a table
-/// or a comment.
-fn quotes_its_line(before: &str) -> bool {
-    let number = before.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_number = (1..=MAX_NUMBER_LEN).contains(&(before.len() - number.len()));
-    before.starts_with(['>', '|'])
-        || COMMENTS.iter().any(|comment| before.starts_with(comment))
-        || ["- ", "* ", "+ ", "• "].iter().any(|bullet| before.starts_with(bullet))
-        || is_number && (number.starts_with(". ") || number.starts_with(") "))
-}
-
-fn is_indented(line: &str) -> bool {
-    let blanks = line.bytes().take_while(|byte| b" \t".contains(byte));
-    let columns: usize = blanks.map(|byte| if byte == b'\t' { BLOCK_COLUMNS } else { 1 }).sum();
-    columns >= BLOCK_COLUMNS
+/// Returns the indentation of lines that continue the list item in `line`. Models often indent
+/// them by less than the width of the marker.
+fn item_indent(line: &str) -> Option<usize> {
+    let content = line.trim_start();
+    // A marker may be alone on its line.
+    let with_blank = (content.len() <= 8).then(|| format!("{} ", content.trim_end()));
+    let width = list_marker(with_blank.as_deref().unwrap_or(content))?;
+    Some(indentation(line) + width.min(MIN_ITEM_INDENT))
 }

@@ -1,5 +1,7 @@
 //! The scanner: one pass over a text, which separates calls, reasoning and visible text.
 
+mod channels;
+
 use std::iter;
 
 use memchr::memchr;
@@ -7,7 +9,7 @@ use memchr::memchr;
 use super::channel::ReplyChannel;
 use super::fence::{self, Fence};
 use super::format::checked_parse;
-use super::lead_in::LeadIn;
+use super::lead_in::{LeadIn, describes_call_before};
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
 use super::trailing::{self, Trailing, TrailingCalls};
@@ -50,6 +52,10 @@ pub(super) struct Scanner {
     /// The length of text at which `at` is parsed again.
     retry_len: usize,
     has_reasoning: bool,
+    /// True if no more text will arrive.
+    is_whole: bool,
+    /// True if the call at `at` may be quoted.
+    is_doubtful: bool,
     /// The last examined position of a visible channel, and the fence that is open there.
     channel_fence: (usize, Option<Fence>),
     pub(super) visible: VisibleText,
@@ -75,6 +81,8 @@ impl Scanner {
             trailing: None,
             retry_len: 0,
             has_reasoning: false,
+            is_whole: false,
+            is_doubtful: false,
             channel_fence: (0, None),
             visible: VisibleText::default(),
             retractions: 0,
@@ -91,11 +99,14 @@ impl Scanner {
         text: &str,
         is_complete: bool,
     ) {
+        self.is_whole = is_complete;
         while self.at < text.len() {
             let made_progress = match self.mode {
                 Mode::Text => self.scan_text(formats, tools, text, is_complete),
                 Mode::Fence(fence) => self.scan_fence(fence, text, is_complete),
-                Mode::Channel(channel) => self.scan_channel(channel, text, is_complete),
+                Mode::Channel(channel) => {
+                    self.scan_channel(formats, tools, channel, text, is_complete)
+                }
             };
             if !made_progress {
                 break;
@@ -134,8 +145,18 @@ impl Scanner {
         self.flush(text);
         self.visible.mark_gap();
         self.move_to(end, at_line_start);
-        self.quotes.skip(end);
+        if at_line_start {
+            self.quotes.restart(end);
+        } else {
+            self.quotes.skip(end);
+        }
         self.pending_from = end;
+    }
+
+    /// Consumes a fence or another quoted part up to `end` as text.
+    fn consume_part(&mut self, end: usize) {
+        self.consume_text(end);
+        self.quotes.skip_part(end);
     }
 
     fn move_to(&mut self, at: usize, at_line_start: bool) {
@@ -168,6 +189,18 @@ impl Scanner {
             });
             return false;
         };
+        self.try_candidate(formats, tools, text, candidate, is_complete)
+    }
+
+    /// Parses a candidate, or consumes its beginning as text. Returns false if more text is needed.
+    fn try_candidate(
+        &mut self,
+        formats: &Formats,
+        tools: &ToolLookup<'_>,
+        text: &str,
+        candidate: MarkerCandidate,
+        is_complete: bool,
+    ) -> bool {
         if candidate.at > self.at {
             self.consume_text(candidate.at);
         }
@@ -216,7 +249,7 @@ impl Scanner {
         if candidate.at_line_start
             && let Some(end) = fence::example_end(formats, text, candidate)
         {
-            self.consume_text(end);
+            self.consume_part(end);
             return Ok(());
         }
         let input = Input::new(text.get(candidate.at..).unwrap_or_default(), is_complete);
@@ -226,28 +259,29 @@ impl Scanner {
             && Fence::of(input.text).is_some()
             && !is_complete
             && memchr(b'\n', input.text.as_bytes()).is_none();
-        let quotation = self.quotes.quotation(text, candidate);
-        if quotation != Quotation::None {
+        let quotation = self.quotes.quotation(text, candidate, self.is_whole)?;
+        if !matches!(quotation, Quotation::None | Quotation::Doubtful) {
             match self.skip_quoted(formats, tools, input, text, quotation) {
                 Err(NoMatch::Text) if quotation != Quotation::Certain => {}
                 Err(NoMatch::Text) if is_partial_fence => return Err(NoMatch::Incomplete),
                 found => return found,
             }
         }
+        self.is_doubtful = matches!(quotation, Quotation::Doubtful | Quotation::Continued(_));
         let mut no_match = NoMatch::Text;
         for format in formats.markers.formats_at(text, candidate) {
             let Some(format) = formats.get(format).filter(|format| !format.only_at_end()) else {
                 continue;
             };
             match checked_parse(format, input, tools) {
-                Ok(found) => return self.accept(found, text, is_complete),
+                Ok(found) => return self.accept(found, tools, text, is_complete),
                 Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
                 Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
                 Err(_) => {}
             }
         }
         match wrapper::parse(formats, tools, input) {
-            Ok(found) => return self.accept(found, text, is_complete),
+            Ok(found) => return self.accept(found, tools, text, is_complete),
             Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
             Err(_) => {}
         }
@@ -256,7 +290,7 @@ impl Scanner {
             match trailing.parse(formats, tools, text, is_complete) {
                 Ok(Trailing::Calls { calls, end }) => {
                     self.flush(text);
-                    let Some(calls) = LeadIn::of(&self.visible.text).unmarked(calls) else {
+                    let Some(calls) = self.lead_in().unmarked(calls, tools) else {
                         return Err(NoMatch::Text);
                     };
                     self.calls.extend(calls);
@@ -264,7 +298,7 @@ impl Scanner {
                     return Ok(());
                 }
                 Ok(Trailing::Text { end }) => {
-                    self.consume_text(end);
+                    self.consume_part(end);
                     return Ok(());
                 }
                 Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
@@ -299,10 +333,10 @@ impl Scanner {
                 Err(NoMatch::Incomplete) if !input.is_complete => return Err(NoMatch::Incomplete),
                 _ => continue,
             };
-            if let Quotation::Until(mark) = quotation {
+            if let Quotation::Until(marks) | Quotation::Continued(marks) = quotation {
                 let after = input.text.get(length..).unwrap_or_default();
-                match after.find([mark, '\n']) {
-                    Some(at) if after.get(at..).is_some_and(|rest| rest.starts_with(mark)) => {}
+                match after.find(|c| c == '\n' || marks.contains(c)) {
+                    Some(at) if after.get(at..).is_some_and(|rest| !rest.starts_with('\n')) => {}
                     None if !input.is_complete => return Err(NoMatch::Incomplete),
                     _ => return Err(NoMatch::Text),
                 }
@@ -315,7 +349,21 @@ impl Scanner {
         Err(NoMatch::Text)
     }
 
-    fn accept(&mut self, found: Match, text: &str, is_complete: bool) -> Result<(), NoMatch> {
+    /// Returns the lead-in of a call after the visible text.
+    fn lead_in(&self) -> LeadIn {
+        match LeadIn::of(&self.visible.text, !self.visible.has_line_break()) {
+            LeadIn::Call | LeadIn::Doubtful if self.is_doubtful => LeadIn::Enclosed,
+            lead_in => lead_in,
+        }
+    }
+
+    fn accept(
+        &mut self,
+        found: Match,
+        tools: &ToolLookup<'_>,
+        text: &str,
+        is_complete: bool,
+    ) -> Result<(), NoMatch> {
         let start = self.at;
         match found {
             Match::Calls { calls, end } => {
@@ -328,11 +376,14 @@ impl Scanner {
                     at if text.get(end..at).is_some_and(|passed| passed.trim().is_empty()) => end,
                     at => at,
                 };
+                let after = text.get(end..).unwrap_or_default();
+                let is_described = !calls.is_empty() && describes_call_before(after, is_complete)?;
                 self.flush(text);
-                self.calls.extend(LeadIn::of(&self.visible.text).marked(calls));
+                let lead_in = if is_described { LeadIn::Example } else { self.lead_in() };
+                self.calls.extend(lead_in.marked(calls, tools));
                 self.consume_markup(text, end, false);
             }
-            Match::Text { end } => self.consume_text(start + end),
+            Match::Text { end } => self.consume_part(start + end),
             Match::Channel { end, is_visible, end_markers, next_markers } => {
                 self.has_reasoning |= !is_visible;
                 if !is_visible && !self.reasoning.text.is_empty() {
@@ -366,56 +417,7 @@ impl Scanner {
         if is_closed {
             self.mode = Mode::Text;
         }
-        self.consume_text(end);
+        self.consume_part(end);
         is_closed
-    }
-
-    fn scan_channel(&mut self, channel: ReplyChannel, text: &str, is_complete: bool) -> bool {
-        let rest = text.get(self.at..).unwrap_or_default();
-        let (mut length, mut end_marker) = channel.content_end(rest, is_complete);
-        if channel.is_visible && end_marker.is_some() {
-            match self.is_quoted_in_channel(text, self.at + length, is_complete) {
-                Ok(false) => {}
-                // The marker is text.
-                Ok(true) => {
-                    length +=
-                        rest.get(length..).and_then(|rest| rest.find('>')).map_or(1, |at| at + 1);
-                    self.move_to(self.at + length, false);
-                    return true;
-                }
-                Err(_) => (length, end_marker) = (length, None),
-            }
-        }
-        self.move_to(self.at + length, false);
-        if !channel.is_visible {
-            self.reasoning.push(rest.get(..length).unwrap_or_default());
-            self.pending_from = self.at;
-        }
-        if let Some(end_marker) = end_marker {
-            self.mode = Mode::Text;
-            self.consume_markup(text, self.at + end_marker, true);
-        }
-        end_marker.is_some()
-    }
-
-    /// Returns true if a marker in a visible channel is in a fence that closes after it, or in
-    /// inline code.
-    fn is_quoted_in_channel(
-        &mut self,
-        text: &str,
-        at: usize,
-        is_complete: bool,
-    ) -> Result<bool, NoMatch> {
-        let (from, fence) = self.channel_fence;
-        self.channel_fence = (at, Fence::open_after(fence, text.get(from..at).unwrap_or_default()));
-        if let Some(fence) = self.channel_fence.1 {
-            return match fence.closing_line(text, at) {
-                Some(line) if is_complete || line.end < text.len() => Ok(true),
-                _ if is_complete => Ok(false),
-                _ => Err(NoMatch::Incomplete),
-            };
-        }
-        let candidate = MarkerCandidate { at, at_line_start: false };
-        Ok(self.quotes.quotation(text, candidate) == Quotation::Certain)
     }
 }

@@ -49,6 +49,11 @@ impl VisibleText {
         }
     }
 
+    /// Returns true if a line break follows the text so far.
+    pub(super) fn has_line_break(&self) -> bool {
+        self.space_before.contains('\n') || self.space_after.contains('\n')
+    }
+
     pub(super) fn finish(mut self) -> String {
         if !self.is_after_markup {
             self.text.push_str(&self.space_before);

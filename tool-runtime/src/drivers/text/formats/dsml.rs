@@ -2,8 +2,8 @@
 //! string="true|false">VALUE</｜DSML｜parameter>`, inside `<｜DSML｜function_calls>` (V3.2) or
 //! `<｜DSML｜tool_calls>` (V4 and later).
 //!
-//! `string="true"` marks raw text, `string="false"` JSON. An `invoke` without the tag around it may
-//! be narration and is no call.
+//! `string="true"` marks raw text, `string="false"` JSON. An `invoke` without the tag around it
+//! counts if it begins a line.
 //!
 //! The bars may be doubled, or plain ASCII bars.
 //!
@@ -27,6 +27,11 @@ pub(super) const DSML: TaggedFormat = TaggedFormat {
         StartMarker::Anywhere("<｜｜DSML｜｜tool_calls>"),
         StartMarker::Anywhere("<|DSML|tool_calls>"),
         StartMarker::Anywhere("<||DSML||tool_calls>"),
+        StartMarker::LineStart("<｜DSML｜invoke "),
+        StartMarker::LineStart("<｜GCML｜invoke "),
+        StartMarker::LineStart("<｜｜DSML｜｜invoke "),
+        StartMarker::LineStart("<|DSML|invoke "),
+        StartMarker::LineStart("<||DSML||invoke "),
     ],
     style: Style::Attribute,
     tags: TagSet {

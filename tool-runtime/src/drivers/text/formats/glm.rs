@@ -10,7 +10,7 @@
 //! `model/parsers/glm46_test.go`.
 
 use super::super::grammar::{
-    ArgumentBuilder, Cursor, TagSet, TagState, ends_with_unopened_tag, find_first,
+    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, ends_with_unopened_tag, find_first,
     without_other_end_tag, without_partial_marker,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
@@ -112,7 +112,7 @@ fn value<'t>(
         let next = ["<arg_key>", END];
         Ok(after.is_done()? || after.is_truncated_token(&next) || after.take(&next)?)
     };
-    let begins = |after: Cursor<'_>| is_argument(after, tool);
+    let begins = |after: Cursor<'_>| argument_start(after, tool);
     let Some(end) = TAGS.argument_end(cursor, state, is_value_end, begins)? else {
         return Ok(None);
     };
@@ -121,14 +121,13 @@ fn value<'t>(
     Ok(value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value }))
 }
 
-/// Returns true if a key of the tool and a value follow the tag of a key.
-fn is_argument(mut after: Cursor<'_>, tool: &ToolDefinition) -> Result<bool, NoMatch> {
+/// Returns what the tag of a key begins, judged by the key after it.
+fn argument_start(mut after: Cursor<'_>, tool: &ToolDefinition) -> Result<ArgumentStart, NoMatch> {
     let key = match after.head('<') {
-        Err(NoMatch::Text) => return Ok(false),
-        Err(NoMatch::Incomplete) if after.is_complete => return Ok(true),
+        Err(NoMatch::Text) => return Ok(ArgumentStart::None),
+        Err(NoMatch::Incomplete) if after.is_complete => return Ok(ArgumentStart::Known),
         key => key?,
     };
-    let known = tool.parameters.as_value().get("properties");
-    let is_known = known.is_none_or(|known| known.get(key.trim()).is_some());
-    Ok(is_known && after.take(&["/arg_key>"])?)
+    let is_key = after.take(&["/arg_key>"])?;
+    Ok(if is_key { ArgumentStart::of(tool, key.trim()) } else { ArgumentStart::None })
 }

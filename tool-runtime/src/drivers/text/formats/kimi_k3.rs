@@ -11,9 +11,10 @@
 
 use super::super::callee::Callee;
 use super::super::grammar::{
-    ArgumentBuilder, Cursor, TagSet, TagState, text_before, without_partial_marker,
+    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, text_before, without_partial_marker,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use crate::tool::ToolDefinition;
 
 const OPEN: &str = "<|open|>";
 const SEP: &str = "<|sep|>";
@@ -137,13 +138,16 @@ fn call<'d>(
         };
         let key = attribute(head, "key").ok_or(NoMatch::Malformed)?;
         let rest = cursor.rest();
-        let end = TAGS.argument_end(cursor, state, |_| Ok(true), |_| Ok(false))?;
+        let begins = |after: Cursor<'_>| argument_start(after, callee.tool);
+        let end = TAGS.argument_end(cursor, state, is_value_end, begins)?;
         let Some(end) = end else {
             builder.truncated(&key, without_partial_marker(rest, TAGS.argument_ends));
             cursor.skip_all();
             break false;
         };
         let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
+        let value = if end.is_empty() { without_other_end(value) } else { value };
+        state.is_ambiguous |= other_end(value) == Some(key.as_str());
         match attribute(head, "type").as_deref() {
             Some("string") => builder.text(&key, value),
             _ => builder.raw(&key, value),
@@ -151,4 +155,41 @@ fn call<'d>(
         cursor.at = end.end;
     };
     Ok((callee, builder.finish(is_complete)))
+}
+
+/// Returns true if more markup, or nothing, follows the end tag of an argument.
+fn is_value_end(mut after: Cursor<'_>) -> Result<bool, NoMatch> {
+    after.skip_blanks();
+    let next = [OPEN, CALL_END, TOOLS_END];
+    Ok(after.is_done()? || after.is_truncated_token(&next) || after.take(&next)?)
+}
+
+/// Returns what a tag of an argument begins, judged by the key in it.
+fn argument_start(after: Cursor<'_>, tool: &ToolDefinition) -> Result<ArgumentStart, NoMatch> {
+    let rest = after.rest();
+    match text_before(rest, SEP, MAX_LEN) {
+        Some(head) => {
+            Ok(attribute(head, "key")
+                .map_or(ArgumentStart::None, |key| ArgumentStart::of(tool, &key)))
+        }
+        None if rest.len() >= MAX_LEN + SEP.len() => Ok(ArgumentStart::None),
+        // The head is truncated.
+        None if after.is_complete => Ok(ArgumentStart::Known),
+        None => Err(NoMatch::Incomplete),
+    }
+}
+
+/// Returns the name of the end tag at the end of `value` if it was not opened there. It stands for
+/// the end tag of the argument.
+fn other_end(value: &str) -> Option<&str> {
+    let (before, name) = value.trim_end().strip_suffix(SEP)?.rsplit_once("<|close|>")?;
+    let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let is_opened = before.contains(&format!("{OPEN}{name}"));
+    (!name.is_empty() && name.chars().all(is_name) && !is_opened).then_some(name)
+}
+
+/// Returns the value without an end tag of another name, which stands for the one that is missing.
+fn without_other_end(value: &str) -> &str {
+    let end = other_end(value).and_then(|_| value.rfind("<|close|>"));
+    end.and_then(|end| value.get(..end)).unwrap_or(value)
 }

@@ -9,9 +9,11 @@
 
 use serde_json::{Map, Value};
 
-use super::super::grammar::{ArgumentBuilder, Cursor, without_partial_marker};
+use super::super::grammar::{ArgumentBuilder, ArgumentStart, Cursor, without_partial_marker};
+use super::super::truncation::truncate;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
+use crate::tool::ToolDefinition;
 
 const TOKEN: &str = "]<]minimax[>[";
 const OPENER: &str = "]<]minimax[>[<tool_call>";
@@ -82,10 +84,18 @@ fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<T
     let name = head.split('"').nth(1).ok_or(NoMatch::Text)?;
     let callee = tools.callee(name).ok_or(NoMatch::Text)?;
     let mut builder = ArgumentBuilder::new(callee.tool);
+    let mut is_ambiguous = false;
     let is_complete = loop {
+        let start = cursor.at;
         match tag(cursor)? {
             Some("/invoke") => break true,
-            Some(key) => match element(cursor, key, MAX_DEPTH)? {
+            Some("/tool_call") => {
+                cursor.at = start;
+                break true;
+            }
+            // An end tag that was taken for a part of the value before, or is one.
+            Some(end) if end.starts_with('/') => is_ambiguous = true,
+            Some(key) => match argument(cursor, key, callee.tool, &mut is_ambiguous)? {
                 (TagContent::Text(text), true) => builder.raw(key, text),
                 (TagContent::Text(text), false) => {
                     builder.truncated(key, text);
@@ -102,7 +112,61 @@ fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<T
             None => return Err(NoMatch::Malformed),
         }
     };
-    callee.call(builder.finish(is_complete)).ok_or(NoMatch::Malformed)
+    let arguments = builder.finish(is_complete);
+    let arguments = if is_ambiguous { truncate(arguments, callee.tool) } else { arguments };
+    callee.call(arguments).ok_or(NoMatch::Malformed)
+}
+
+/// Parses the value of an argument. Text ends at the end of the call, at the next argument, or at
+/// an end tag of another name before them, if its own end tag is missing.
+fn argument<'t>(
+    cursor: &mut Cursor<'t>,
+    key: &str,
+    tool: &ToolDefinition,
+    is_ambiguous: &mut bool,
+) -> Result<(TagContent<'t>, bool), NoMatch> {
+    let start = *cursor;
+    let text = cursor.rest().find(TOKEN).and_then(|at| cursor.rest().get(..at));
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+        return element(cursor, key, MAX_DEPTH);
+    };
+    cursor.skip(text.len());
+    let mut end = *cursor;
+    let content = (TagContent::Text(text), true);
+    let is_known = |head: &str| {
+        let start = ArgumentStart::of(tool, head);
+        !head.starts_with('/') && start == ArgumentStart::Known
+    };
+    match tag(&mut end)? {
+        Some(head) if head.strip_prefix('/') == Some(key) => {
+            *cursor = end;
+            return Ok(content);
+        }
+        Some(head) if head == "/invoke" || is_known(head) => return Ok(content),
+        Some(head) if head.starts_with('/') => {
+            let after = end;
+            if tag(&mut end)?.is_some_and(|head| head == "/invoke" || is_known(head)) {
+                *cursor = after;
+                return Ok(content);
+            }
+        }
+        Some(_) => {
+            // A part of the value, or the next argument under a wrong name.
+            *is_ambiguous = true;
+            let mut whole = start;
+            return match element(&mut whole, key, MAX_DEPTH) {
+                Err(NoMatch::Text | NoMatch::Malformed) => Ok(content),
+                Err(NoMatch::Incomplete) => Err(NoMatch::Incomplete),
+                Ok(element) => {
+                    *cursor = whole;
+                    Ok(element)
+                }
+            };
+        }
+        None => {}
+    }
+    *cursor = start;
+    element(cursor, key, MAX_DEPTH)
 }
 
 enum TagContent<'t> {

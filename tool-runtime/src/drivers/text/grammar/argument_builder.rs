@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::raw_value::raw_to_json;
-use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
 /// Builds the JSON text of arguments that a [`Format`](super::super::Format) finds one by one.
@@ -129,26 +128,4 @@ impl<'d> ArgumentBuilder<'d> {
         }
         self.json
     }
-}
-
-/// Removes the end of arguments whose last string may continue, so that they count as truncated.
-pub(super) fn truncate(mut arguments: String) -> String {
-    if !arguments.ends_with('}') {
-        return arguments;
-    }
-    arguments.pop();
-    if arguments.ends_with('"') {
-        arguments.pop();
-    }
-    arguments
-}
-
-/// Removes the end of the arguments of a call that may not be meant: they count as truncated, and
-/// each value as complete.
-pub(in crate::drivers::text) fn truncated_call(mut call: ToolCall) -> ToolCall {
-    let arguments = call.arguments.to_text();
-    if let Some(open) = arguments.trim_end().strip_suffix('}') {
-        call.arguments = format!("{open} ").into();
-    }
-    call
 }

@@ -16,7 +16,6 @@ mod tags;
 mod value_end;
 
 pub use self::argument_builder::ArgumentBuilder;
-pub(super) use self::argument_builder::truncated_call;
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
     call_object::{Strictness, may_be_call, parse_calls},
@@ -26,7 +25,7 @@ pub(super) use self::{
     python::{PythonFormat, parse_python_arguments, parse_python_call, parse_python_calls},
     search::{find_first, text_before, text_before_any, without_partial_marker},
     tagged::{Style, TaggedFormat},
-    tags::{TagSet, TagState, ends_with_unopened_tag, without_other_end_tag},
+    tags::{ArgumentStart, TagSet, TagState, ends_with_unopened_tag, without_other_end_tag},
     value_end::value_end,
 };
 

@@ -202,7 +202,11 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), NoMatch> {
     let mut value = String::new();
     loop {
         let rest = cursor.rest();
-        let is_text = rest.starts_with(['"', '\'']);
+        let prefix_len = string_prefix_len(rest);
+        if prefix_len > 0 && prefix_len == rest.len() && !cursor.is_complete {
+            return Err(NoMatch::Incomplete);
+        }
+        let is_text = rest.get(prefix_len..).is_some_and(|rest| rest.starts_with(['"', '\'']));
         if is_text && cursor.is_complete && is_unclosed(rest) {
             let text = Value::from(rest.get(3..).unwrap_or_default()).to_string();
             value.push_str(text.strip_suffix('"').unwrap_or(&text));
@@ -210,7 +214,8 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), NoMatch> {
             return Ok((value, false));
         }
         let end = if is_text || rest.starts_with(['[', '{', '(']) {
-            value_end(rest, 0, cursor.is_complete)
+            let at = if is_text { prefix_len } else { 0 };
+            value_end(rest, at, cursor.is_complete)
         } else {
             rest.find([',', ')'])
         };
@@ -223,11 +228,24 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), NoMatch> {
             return Ok((value, end.is_some()));
         }
         cursor.take_all(&["+"])?;
-        if cursor.is_done()? || !cursor.rest().starts_with(['"', '\'']) {
+        let rest = if cursor.is_done()? { "" } else { cursor.rest() };
+        let prefix_len = string_prefix_len(rest);
+        if prefix_len == rest.len() && !cursor.is_complete {
+            return Err(NoMatch::Incomplete);
+        }
+        if !rest.get(prefix_len..).is_some_and(|rest| rest.starts_with(['"', '\''])) {
             return Ok((value, true));
         }
         value.push_str(" + ");
     }
+}
+
+/// Returns the length of the letters before a string, such as `r` in `r"a, b"`. Whether a string
+/// may have them is decided by the repair.
+fn string_prefix_len(text: &str) -> usize {
+    let is_prefix = |byte: &u8| b"rRbBuUfF".contains(byte);
+    let length = text.bytes().take(3).take_while(|byte| is_prefix(byte)).count();
+    if length > 2 { 0 } else { length }
 }
 
 /// Returns true if the text begins with three quotes that are never closed.

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json::__private::is_placeholder_for;
+
 /// The nesting limit of references.
 const MAX_DEPTH: usize = 8;
 
@@ -10,6 +12,10 @@ const MAX_DEPTH: usize = 8;
 pub(super) fn raw_to_json(schema: &Value, key: &str, text: &str) -> String {
     let property = schema.get("properties").and_then(|members| members.get(key));
     let trimmed = text.trim();
+    if is_placeholder_for(trimmed, key) {
+        // Without quotes, the tool refuses it.
+        return trimmed.to_owned();
+    }
     let allows_string = property.is_some_and(|property| allows_string(schema, property, MAX_DEPTH));
     let is_json = || {
         trimmed.starts_with(['{', '[', '(', '-'])
@@ -87,6 +93,11 @@ mod tests {
             ("other", "7", "7"),
             ("other", "[7", "\"[7\""),
             ("other", "x", "\"x\""),
+            ("text", "<text>", "<text>"),
+            ("text", " [your text here]\n", "[your text here]"),
+            ("text", "...", "..."),
+            ("text", "<b>", "\"<b>\""),
+            ("text", "[x]", "\"[x]\""),
         ] {
             assert_eq!(raw_to_json(&schema, key, text), json, "{key} {text}");
         }

@@ -2,7 +2,7 @@
 
 use super::super::callee::Callee;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
-use super::tags::{ends_with_unopened_tag, without_other_end_tag};
+use super::tags::{ArgumentStart, ends_with_unopened_tag, without_other_end_tag};
 use super::{
     ArgumentBuilder, Cursor, TagSet, TagState, text_before_any, value_end, without_partial_marker,
 };
@@ -230,7 +230,7 @@ impl TaggedFormat {
     ) -> Result<Option<&'t str>, NoMatch> {
         let start = cursor.at;
         let ends = |after| self.is_value_end(after);
-        let begins = |after| self.is_argument(after, tool);
+        let begins = |after| self.argument_start(after, tool);
         let Some(end) = self.tags.argument_end(cursor, state, ends, begins)? else {
             return Ok(None);
         };
@@ -249,16 +249,19 @@ impl TaggedFormat {
             || after.take(self.tags.wrapper_ends)?)
     }
 
-    /// Returns true if a tag begins an argument of the tool.
-    fn is_argument(&self, mut after: Cursor<'_>, tool: &ToolDefinition) -> Result<bool, NoMatch> {
+    /// Returns what a tag of an argument begins, judged by the name in it.
+    fn argument_start(
+        &self,
+        mut after: Cursor<'_>,
+        tool: &ToolDefinition,
+    ) -> Result<ArgumentStart, NoMatch> {
         let head = match after.head('>') {
-            Err(NoMatch::Incomplete) if after.is_complete => return Ok(true),
-            Err(NoMatch::Text) => return Ok(false),
+            Err(NoMatch::Incomplete) if after.is_complete => return Ok(ArgumentStart::Known),
+            Err(NoMatch::Text) => return Ok(ArgumentStart::None),
             head => head?,
         };
-        let known = tool.parameters.as_value().get("properties");
-        let is_known = |key| known.is_none_or(|known| known.get(key).is_some());
-        Ok(self.split_name(head).is_some_and(|(key, _)| is_known(key)))
+        let start = self.split_name(head).map(|(key, _)| ArgumentStart::of(tool, key));
+        Ok(start.unwrap_or(ArgumentStart::None))
     }
 
     /// Returns the text without the line breaks that are markup.

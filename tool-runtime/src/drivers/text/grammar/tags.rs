@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::super::callee::Callee;
+use super::super::truncation::truncate;
 use super::super::{Match, NoMatch};
-use super::argument_builder::truncate;
 use super::{Cursor, find_first};
+use crate::tool::ToolDefinition;
 
 /// The number of arguments without an end that are searched to the end of the text. With more of
 /// them, no end is certain.
@@ -24,6 +25,27 @@ pub(in crate::drivers::text) struct TagSet {
     pub(in crate::drivers::text) call_ends: &'static [&'static str],
     pub(in crate::drivers::text) argument: &'static [&'static str],
     pub(in crate::drivers::text) argument_ends: &'static [&'static str],
+}
+
+/// The kind of a tag that may begin the next argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drivers::text) enum ArgumentStart {
+    /// The tag begins an argument that the tool takes.
+    Known,
+    /// The tag begins an argument that the tool does not take: its name is wrong, or the tag is a
+    /// part of the value.
+    Unknown,
+    /// The tag begins no argument.
+    None,
+}
+
+impl ArgumentStart {
+    /// Judges a tag by the name of its argument.
+    pub(in crate::drivers::text) fn of(tool: &ToolDefinition, key: &str) -> Self {
+        let known = tool.parameters.as_value().get("properties");
+        let is_known = known.is_none_or(|known| known.get(key).is_some());
+        if is_known { Self::Known } else { Self::Unknown }
+    }
 }
 
 /// A tag that was opened inside an argument.
@@ -76,12 +98,17 @@ struct EndCandidates {
     open: OpenTags,
     /// The end of the last tag.
     last: usize,
+    /// True if the value ends at an argument that the tool does not take.
+    is_at_unknown: bool,
 }
 
 impl TagSet {
     /// Returns the end tag of the argument that begins at `cursor`, after all calls inside it. If
     /// the tag is missing, because another argument `begins` or the call ends, the range is empty.
     /// Returns `None` for a truncated argument.
+    ///
+    /// A tag of an argument that the tool does not take is part of the value if the call has enough
+    /// end tags for both. Otherwise the value ends there, and its end is ambiguous.
     ///
     /// A tag for which `ends` is false, judged by the text after it, is part of the argument. If a
     /// call inside the argument has no end, it may be only mentioned, or truncated: the next end
@@ -91,12 +118,13 @@ impl TagSet {
         cursor: &Cursor<'t>,
         state: &mut TagState,
         ends: impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
-        begins: impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
+        begins: impl Fn(Cursor<'t>) -> Result<ArgumentStart, NoMatch>,
     ) -> Result<Option<Range<usize>>, NoMatch> {
         let mut found = EndCandidates::default();
         if state.endless < MAX_ENDLESS {
             let end = self.find_end(cursor, Some(&mut found), &ends, &begins)?;
             if end.is_some() {
+                state.is_ambiguous |= found.is_at_unknown;
                 return Ok(end);
             }
             state.endless += 1;
@@ -121,8 +149,10 @@ impl TagSet {
         cursor: &Cursor<'t>,
         mut found: Option<&mut EndCandidates>,
         ends: &impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
-        begins: &impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
+        begins: &impl Fn(Cursor<'t>) -> Result<ArgumentStart, NoMatch>,
     ) -> Result<Option<Range<usize>>, NoMatch> {
+        // Decided once for a value: whether an unknown argument is a part of it.
+        let mut holds_unknown = None;
         let tags = [self.call, self.call_ends, self.argument, self.argument_ends].concat();
         let mut after = *cursor;
         while let Some(tag) = find_first(after.rest(), tags.iter().copied()) {
@@ -152,8 +182,20 @@ impl TagSet {
                 }
             } else if let Some(open) = open.filter(|_| is_inner) {
                 open.open(NestedTag::Argument);
-            } else if begins(after)? {
-                return Ok(Some(start..start));
+            } else {
+                match begins(after)? {
+                    ArgumentStart::Known => return Ok(Some(start..start)),
+                    ArgumentStart::None => {}
+                    ArgumentStart::Unknown => {
+                        if let Some(found) = found.as_mut().filter(|_| holds_unknown.is_none()) {
+                            let before = Cursor { at: start, ..after };
+                            if !*holds_unknown.insert(self.has_end_for_each(before, begins)?) {
+                                found.is_at_unknown = true;
+                                return Ok(Some(start..start));
+                            }
+                        }
+                    }
+                }
             }
             if is_missing {
                 match &mut found {
@@ -163,6 +205,30 @@ impl TagSet {
             }
         }
         if cursor.is_complete { Ok(None) } else { Err(NoMatch::Incomplete) }
+    }
+
+    /// Returns true if the call has an end tag for each argument that begins after the cursor, and
+    /// one for the value before it.
+    fn has_end_for_each<'t>(
+        &self,
+        mut after: Cursor<'t>,
+        begins: &impl Fn(Cursor<'t>) -> Result<ArgumentStart, NoMatch>,
+    ) -> Result<bool, NoMatch> {
+        let tags = [self.argument, self.argument_ends, self.call_ends].concat();
+        let (mut starts, mut ended) = (0, 0);
+        while let Some(tag) = find_first(after.rest(), tags.iter().copied()) {
+            let start = after.at + tag.start;
+            after.at += tag.end;
+            let tag_text = after.since(start);
+            if self.call_ends.contains(&tag_text) {
+                return Ok(ended > starts);
+            } else if self.argument_ends.contains(&tag_text) {
+                ended += 1;
+            } else {
+                starts += usize::from(begins(after)? != ArgumentStart::None);
+            }
+        }
+        if after.is_complete { Ok(ended > starts) } else { Err(NoMatch::Incomplete) }
     }
 
     /// Returns true if the end tag of a call, at the end of the text, looks like that of a real
@@ -188,7 +254,7 @@ impl TagSet {
         }
         let is_ambiguous = self.skip_leftover_tags(&mut cursor)? || state.is_ambiguous;
         let calls = calls.into_iter().map(|(tool, arguments)| {
-            let arguments = if is_ambiguous { truncate(arguments) } else { arguments };
+            let arguments = if is_ambiguous { truncate(arguments, tool.tool) } else { arguments };
             tool.call(arguments).ok_or(NoMatch::Malformed)
         });
         Ok(Match::Calls { calls: calls.collect::<Result<_, _>>()?, end: cursor.at })

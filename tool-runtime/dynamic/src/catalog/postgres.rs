@@ -109,6 +109,12 @@ impl PostgresCatalog {
         Ok(client.query_one(&last, &[]).await?.try_get::<_, i64>(0)?.cast_unsigned())
     }
 
+    async fn record_count(&self) -> Result<i64, PostgresError> {
+        let client = self.tables.client().await?;
+        let count = client.prepare_cached("SELECT count(*) FROM tool_catalog").await?;
+        Ok(client.query_one(&count, &[]).await?.try_get(0)?)
+    }
+
     async fn row(&self, kind: &str, name: &str) -> Result<Option<Row>, PostgresError> {
         let client = self.tables.client().await?;
         let select = "SELECT kind, name, content, revision FROM tool_catalog \
@@ -194,6 +200,10 @@ impl CatalogStore for PostgresCatalog {
         let (revision, rows) = self.rows().await?;
         let records = rows.iter().map(read_record).collect::<Result<_, _>>()?;
         Ok(CatalogRecords::new(revision, records))
+    }
+
+    async fn count(&self) -> Result<usize, CatalogError> {
+        Ok(usize::try_from(self.record_count().await?).unwrap_or(usize::MAX))
     }
 
     async fn revision(&self) -> Result<u64, CatalogError> {

@@ -6,6 +6,7 @@
 //! their group: all of them have inherited an environment variable.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -61,7 +62,7 @@ struct Watchdog {
 /// Makes sure that the shell waits, and returns the value of the environment variable for the
 /// process that is to be started.
 ///
-/// Without a shell on `PATH`, what this program starts outlives it if it is killed.
+/// Without `/bin/sh`, what this program starts outlives it if it is killed.
 pub(super) fn prepare() -> String {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if !watchdog.is_running() {
@@ -103,15 +104,45 @@ impl Watchdog {
             let _ = shell.kill();
             let _ = shell.wait();
         }
-        let mut command = Command::new("sh");
-        command.args(["-c", SCRIPT, "watchdog", &PROGRAM]);
-        // It is none of the processes to kill, and pins no folder.
-        command.env_clear().envs(env::var_os("PATH").map(|path| ("PATH", path))).current_dir("/");
-        // Ctrl-C at a terminal reaches the group of the program only.
-        command.process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        self.shell = command.spawn().ok();
+        self.shell = command().spawn().ok();
         let lines: String = self.groups.iter().map(|group| format!("+ {group}\n")).collect();
         let _ = self.write(&lines);
+    }
+}
+
+/// Returns the command of the shell.
+fn command() -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT, "watchdog", &PROGRAM]);
+    // It is none of the processes to kill, and pins no folder.
+    command.env_clear().env("PATH", search_path()).current_dir("/");
+    // Ctrl-C at a terminal reaches the group of the program only.
+    command.process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Returns the folders in which the shell finds its programs. Those of the system come first: what
+/// this program starts in a sandbox may be able to write to another folder on its `PATH`.
+fn search_path() -> OsString {
+    let mut path = OsString::from("/usr/bin:/bin");
+    if let Some(inherited) = env::var_os("PATH") {
+        path.push(":");
+        path.push(inherited);
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    #[test]
+    fn programs_of_the_system_are_preferred() {
+        let command = command();
+        assert_eq!(command.get_program(), "/bin/sh");
+        let path = command.get_envs().find(|(name, _)| *name == "PATH");
+        let path = path.and_then(|(_, value)| value).unwrap_or_default().to_string_lossy();
+        assert!(path == "/usr/bin:/bin" || path.starts_with("/usr/bin:/bin:"), "{path}");
     }
 }

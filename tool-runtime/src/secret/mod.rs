@@ -37,6 +37,7 @@ mod values;
 mod view;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -48,7 +49,8 @@ use crate::schema::{NamedSchemas, Schema, edit_json};
 use fragments::Fragments;
 use patterns::Secrets;
 pub(crate) use stream::PieceRedactor;
-use text::{Found, Targets};
+pub(crate) use text::floor;
+use text::{Found, Targets, replace};
 use tool_schemas::LiveSchemas;
 
 /// The text that replaces a secret.
@@ -134,9 +136,24 @@ impl Redactor {
         }
     }
 
+    /// Returns a part of a text without the secrets that it contains or that reach into it.
+    pub(crate) fn redact_range(&self, text: &str, part: Range<usize>) -> String {
+        let clipped = |range: Range<usize>| range.start.max(part.start)..range.end.min(part.end);
+        let ranges = self.find(text, false).ranges.into_iter().map(clipped);
+        let ranges = ranges.filter(|range| !range.is_empty());
+        let ranges: Vec<_> =
+            ranges.map(|range| range.start - part.start..range.end - part.start).collect();
+        replace(text.get(part).unwrap_or_default(), &ranges)
+    }
+
+    /// Returns the offset from which on the end of a text may be the start of a secret.
+    pub(crate) fn unfinished_secret(&self, text: &str) -> Option<usize> {
+        Some(self.find(text, true).open).filter(|open| *open < text.len())
+    }
+
     /// Returns the byte ranges of secrets in a text, in order.
     #[cfg(feature = "process")]
-    pub(crate) fn secret_ranges(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+    pub(crate) fn secret_ranges(&self, text: &str) -> Vec<Range<usize>> {
         self.find(text, false).ranges
     }
 

@@ -43,7 +43,8 @@ impl PieceRedactor {
     fn take(&mut self, redactor: &Redactor, is_partial: bool) -> String {
         let found = redactor.find(&self.pending, is_partial);
         let mut ranges = found.ranges;
-        let mut end = if is_partial { found.open } else { self.pending.len() };
+        let open = found.open.min(found.undecoded);
+        let mut end = if is_partial { open } else { self.pending.len() };
         // A secret that reaches into the held text may be the start of a longer one.
         while let Some(last) = ranges.pop_if(|last| last.end > end) {
             end = end.min(last.start);

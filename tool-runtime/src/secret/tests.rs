@@ -232,6 +232,43 @@ proptest! {
 }
 
 #[test]
+fn part_of_a_text_shows_no_part_of_a_secret() {
+    let redactor = redactor(&["s3cr3t-k3y"]);
+    let text = "é s3cr3t-k3y 🔑 czNjcjN0LWszeQ== end";
+    let mut whole = text.to_owned();
+    redactor.redact(&mut whole);
+    for start in 0..=text.len() {
+        for end in start..=text.len() {
+            let part = super::floor(text, start)..super::floor(text, end);
+            let redacted = redactor.redact_range(text, part.clone());
+            let plain = redacted.replace(REDACTED, "");
+            assert!(!plain.contains(['3', 'y', 'z', 'j', 'N']), "{part:?}: {redacted}");
+            assert!(whole.contains(&plain) || redacted.contains(REDACTED), "{part:?}: {redacted}");
+        }
+    }
+    assert_eq!(redactor.redact_range(text, 0..text.len()), whole);
+    assert_eq!(redactor.redact_range(text, 5..7), REDACTED);
+}
+
+#[test]
+fn unfinished_secret_begins_where_its_first_characters_do() {
+    let redactor = redactor(&["s3cr3t-k3y"]);
+    for (text, expected) in [
+        ("", None),
+        ("name? ", None),
+        ("ready\n", None),
+        ("key: s3c", Some(5)),
+        // It may be the start of a longer one.
+        ("s3cr3t-k3y", Some(0)),
+        ("s3cr3t-k3y s", Some(11)),
+        // Base64 of the first four bytes.
+        ("key: czNjcg", Some(5)),
+    ] {
+        assert_eq!(redactor.unfinished_secret(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn words_of_plain_text_are_not_held_back() {
     let (redactor, mut pieces) = (redactor(&["hunter22", "tr0ub4dor&3"]), PieceRedactor::default());
     let (mut whole, mut released) = (String::new(), String::new());

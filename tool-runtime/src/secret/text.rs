@@ -31,6 +31,9 @@ pub(super) struct Found {
     pub(super) ranges: Vec<Range<usize>>,
     /// The offset from which on the text may be the start of a secret.
     pub(super) open: usize,
+    /// The offset from which on digits at the end of the text are a part of a byte, so that they
+    /// may be the start of an encoded secret. Many texts end with such characters.
+    pub(super) undecoded: usize,
 }
 
 impl Targets<'_> {
@@ -42,14 +45,15 @@ impl Targets<'_> {
 
     /// Finds the secrets in a text. If the text is `partial`, more of it follows.
     pub(super) fn find(&self, text: &str, is_partial: bool) -> Found {
-        let found = Found { ranges: Vec::new(), open: text.len() };
+        let found = Found { ranges: Vec::new(), open: text.len(), undecoded: text.len() };
         let lengths = self.secrets.iter().filter_map(|it| it.long.verbatim.min_len());
         let mut search = Search { targets: *self, text, is_partial, min_len: lengths.min(), found };
         search.view(&View::original(text), 0);
-        let Found { mut ranges, open } = search.found;
+        let Found { mut ranges, open, undecoded } = search.found;
         let (fragments, last) = self.fragments.find(text, is_partial);
         ranges.extend(fragments);
-        Found { ranges: united(text, ranges), open: floor(text, open.min(last)) }
+        let open = floor(text, open.min(last));
+        Found { ranges: united(text, ranges), open, undecoded: floor(text, undecoded) }
     }
 }
 
@@ -77,7 +81,7 @@ impl Search<'_> {
             for view in std::iter::once(view).chain(&normal) {
                 decode(view, min_len, is_partial, |decoded, undecoded| {
                     if let Some(start) = undecoded {
-                        self.found.open = self.found.open.min(start);
+                        self.found.undecoded = self.found.undecoded.min(start);
                     }
                     self.view(decoded, depth + 1);
                 });
@@ -129,7 +133,7 @@ fn united(text: &str, mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Returns the boundary of a character at or before an offset.
-pub(super) fn floor(text: &str, mut at: usize) -> usize {
+pub(crate) fn floor(text: &str, mut at: usize) -> usize {
     at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;

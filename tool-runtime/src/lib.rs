@@ -118,10 +118,11 @@ pub use models::{
 };
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
-    Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, Fingerprint,
-    IntoToolError, IntoToolOutput, InvalidFingerprint, OutputFormat, Permission, RateLimit, Repair,
-    RequiredExtension, Row, RunContext, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox, ValidatedArguments,
+    Argument, Availability, BackgroundChange, BorrowedArgument, DefinitionError, Effect,
+    Extensions, Fingerprint, IntoToolError, IntoToolOutput, InvalidFingerprint, OutputFormat,
+    Permission, RateLimit, Repair, RequiredExtension, Row, RunContext, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox,
+    ValidatedArguments,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

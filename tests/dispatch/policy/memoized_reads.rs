@@ -5,7 +5,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use tool_runtime::dispatch::{Batch, Concurrency};
 use tool_runtime::event::{Origin, RunId};
-use tool_runtime::{Policy, StopReason};
+use tool_runtime::{BackgroundChange, Policy, StopReason};
 
 use super::*;
 
@@ -186,6 +186,37 @@ async fn write_that_outlives_its_call_is_never_over() {
     let next = execute(&dispatcher, run, &["read"]).await;
     LATE_END.store(true, Ordering::SeqCst);
     assert!(!first[0].is_cached && !next[0].is_cached);
+}
+
+thread_local! {
+    static BACKGROUND: Cell<Option<BackgroundChange>> = const { Cell::new(None) };
+}
+
+/// Starts something that goes on after the call.
+#[tool(effect = "none")]
+async fn start(ctx: &ToolContext) {
+    BACKGROUND.set(Some(ctx.begin_background_change()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_read_is_reused_while_a_change_goes_on_in_the_background() {
+    let dispatcher = dispatcher(tools![read, square, start]);
+    let [run, other] = [RunId::random(), RunId::random()];
+    let is_cached = async |run, name| execute(&dispatcher, run, &[name]).await[0].is_cached;
+    for run in [run, other] {
+        execute(&dispatcher, run, &["read", "square"]).await;
+    }
+    execute(&dispatcher, run, &["start"]).await;
+    for round in 0..3 {
+        assert!(!is_cached(run, "read").await, "round {round}");
+        assert!(is_cached(run, "square").await && is_cached(other, "read").await, "round {round}");
+    }
+    drop(BACKGROUND.take());
+    assert!(!is_cached(run, "read").await && is_cached(run, "read").await);
+    // It may outlive the dispatcher.
+    execute(&dispatcher, run, &["start"]).await;
+    drop(dispatcher);
+    drop(BACKGROUND.take());
 }
 
 #[tokio::test(start_paused = true)]

@@ -34,6 +34,10 @@ impl Host for BatchContext {
         &self.state.detached_threads
     }
 
+    fn begin_background_change(&self) -> Box<dyn Any + Send + Sync> {
+        Box::new(self.state.memo.begin_background_write(self.memo_run()))
+    }
+
     fn dispatch_within<'a>(
         &'a self,
         parent: &'a ToolCall,

@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - What a tool with [`Effect::Read`] returned is used until a call with [`Effect::Write`] or
-//!   [`Effect::External`] of the same run starts. While such a call runs, no output of a tool that
-//!   reads is stored or shared.
+//!   [`Effect::External`] of the same run starts. While such a call runs, or what it has left behind
+//!   in the background, no output of a tool that reads is stored or shared.
 //! - The output of a tool without an effect depends on its arguments alone: it is kept.
 //! - A tool that changes something is never memoized, even if its definition says that it is pure.
 
@@ -14,7 +14,7 @@ mod entries;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::OnceCell;
 
@@ -111,6 +111,13 @@ impl Memo {
         WriteGuard { memo: self.clone(), run, is_endless: tool.blocking }
     }
 
+    /// Evicts what the run has read. Nothing that is read is stored until the guard is dropped,
+    /// which may outlive the run.
+    pub(super) fn begin_background_write(&self, run: RunId) -> BackgroundWrite {
+        self.lock().begin_write(run);
+        BackgroundWrite { memo: Arc::downgrade(&self.0), run }
+    }
+
     /// Evicts all outputs of a run.
     pub(super) fn end_run(&self, run: RunId) {
         self.lock().end_run(run);
@@ -155,6 +162,20 @@ impl Drop for WriteGuard {
     fn drop(&mut self) {
         if !self.is_endless {
             self.memo.lock().end_write(self.run);
+        }
+    }
+}
+
+/// Something that a call has left behind and that may change what other tools read.
+pub(super) struct BackgroundWrite {
+    memo: Weak<Shared>,
+    run: RunId,
+}
+
+impl Drop for BackgroundWrite {
+    fn drop(&mut self) {
+        if let Some(shared) = self.memo.upgrade() {
+            Memo(shared).lock().end_write(self.run);
         }
     }
 }

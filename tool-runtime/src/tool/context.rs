@@ -1,5 +1,7 @@
+mod background;
 mod internal;
 mod run;
+mod secrets;
 
 use std::any::TypeId;
 use std::fmt;
@@ -11,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub use self::background::BackgroundChange;
 pub(crate) use self::internal::ArgumentRecord;
 use super::dispatch_contract::{Batch, BatchScope, Host};
 use super::run_context::with_metadata;
@@ -323,43 +326,6 @@ impl ToolContext {
             meter.add(MeteredUsage::of_effects([&effect]));
         }
         self.work().record(effect);
-    }
-
-    /// Replaces the secrets in a text by `[redacted]`, as in events.
-    ///
-    /// The results and the effects of a call are redacted without it. Use it for a text that the
-    /// tool stores, logs or shows itself. Outside of a dispatcher there are no secrets.
-    ///
-    /// ```
-    /// use tool_runtime::{
-    ///     Dispatcher, Policy, Registry, ToolCall, ToolContext, ToolError, tool, tools,
-    /// };
-    ///
-    /// /// Writes a line of a log.
-    /// #[tool(effect = "write")]
-    /// async fn log(line: String, ctx: &ToolContext) -> Result<(), ToolError> {
-    ///     let path = std::env::temp_dir().join("redacted.log");
-    ///     Ok(std::fs::write(path, ctx.redact(&line))?)
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let policy = Policy::new().secrets(["k3y-0f-th3-h0us3"]);
-    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![log])?).policy(policy);
-    /// let call = ToolCall::new("1", "log", r#"{"line": "opened with k3y-0f-th3-h0us3"}"#);
-    /// dispatcher.dispatch(vec![call]).await;
-    /// let path = std::env::temp_dir().join("redacted.log");
-    /// assert_eq!(std::fs::read_to_string(&path)?, "opened with [redacted]");
-    /// # std::fs::remove_file(path)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn redact(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        if let Some(redactor) = self.scope().and_then(|scope| scope.redactor.as_ref()) {
-            redactor.redact(&mut text);
-        }
-        text
     }
 
     /// Records tokens and their cost.

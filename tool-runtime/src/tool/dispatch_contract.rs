@@ -172,6 +172,9 @@ pub(crate) trait Host: Send + Sync {
     /// Returns the count of the threads that outlive their calls.
     fn detached_threads(&self) -> &DetachedThreads;
 
+    /// Stores nothing that tools of the run read until the returned value is dropped.
+    fn begin_background_change(&self) -> Box<dyn Any + Send + Sync>;
+
     /// Runs the calls that the tool of the call `parent` makes.
     fn dispatch_within<'a>(
         &'a self,

@@ -54,7 +54,7 @@ pub use approval::{Approval, Decision};
 pub(crate) use approval::{RunApproval, definition_changed};
 #[cfg(feature = "process")]
 pub use command::{Command, CommandOutput};
-pub use context::ToolContext;
+pub use context::{BackgroundChange, ToolContext};
 pub use definition::{DefinitionError, Fingerprint, InvalidFingerprint, ToolDefinition};
 pub use dispatch_contract::{Batch, Dispatch};
 pub(crate) use error::indeterminate_text;

@@ -3,6 +3,7 @@
 use tool_runtime::args;
 
 use super::nearest::nearest_lines;
+use super::version::MAX_CONTENT;
 
 /// The most occurrences whose lines an error lists.
 const MAX_LISTED: usize = 5;
@@ -66,6 +67,15 @@ pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<Edited, String> {
                 ));
             }
         }
+        // Before the replacement: edits of a repeated text double it each time.
+        let removed = positions.len().saturating_mul(old.len());
+        let added = positions.len().saturating_mul(new.len());
+        let len = edited.text.len().saturating_sub(removed).saturating_add(added);
+        if len as u64 > MAX_CONTENT {
+            return Err(format!(
+                "`edits[{index}]` makes a text of {len} bytes; at most {MAX_CONTENT} are written."
+            ));
+        }
         edited.count += positions.len();
         edited.text = edited.text.replace(&old, &new);
     }
@@ -126,6 +136,16 @@ mod tests {
         assert!(error.ends_with("It differs only in whitespace."), "{error}");
         let error = apply(text, &[edit("zebra", "")]).unwrap_err();
         assert!(error.ends_with("Nothing similar was found: read the file again."), "{error}");
+    }
+
+    #[test]
+    fn edits_that_double_the_text_are_refused_before_it_is_made() {
+        let double = Edit { all: true, ..edit("a", "aa") };
+        assert_eq!(apply("a", &vec![double.clone(); 23]).unwrap().text.len(), 1 << 23);
+        // All of them make 1 TiB.
+        let error = apply("a", &vec![double; 40]).unwrap_err();
+        let expected = "`edits[23]` makes a text of 16777216 bytes; at most 8388608 are written.";
+        assert_eq!(error, expected);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Resu
     let last = columns.skipped.saturating_add(columns.limit as u64);
     let mut text = Vec::new();
     let (mut characters, mut bytes) = (0_u64, 0_u64);
-    let mut last_byte = 0;
+    let (mut last_byte, mut missing) = (0, 0);
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
@@ -63,8 +63,11 @@ pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Resu
         let end = memchr::memchr(b'\n', buffer);
         let (part, _) = buffer.split_at(end.unwrap_or(buffer.len()));
         for &byte in part {
-            // Each character has one byte that does not continue another.
-            characters += u64::from(byte & 0xC0 != 0x80);
+            // A character has one byte that continues no other. A byte that continues nothing is
+            // one, too: otherwise, a line of such bytes would have no end.
+            let is_continuation = byte & 0xC0 == 0x80 && missing > 0;
+            missing = if is_continuation { missing - 1 } else { continuation_len(byte) };
+            characters += u64::from(!is_continuation);
             if characters > columns.skipped && characters <= last {
                 text.push(byte);
             }
@@ -86,6 +89,16 @@ pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Resu
     }
     let text = String::from_utf8_lossy(&text).into_owned();
     Ok(Some(Line { text, omitted: characters.saturating_sub(last), is_crlf }))
+}
+
+/// Returns the number of bytes that continue a character of UTF-8 which starts with this one.
+fn continuation_len(byte: u8) -> u8 {
+    match byte {
+        0xC2..=0xDF => 1,
+        0xE0..=0xEF => 2,
+        0xF0..=0xF4 => 3,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +125,23 @@ mod tests {
         let columns = Columns { skipped: 2, limit: 3 };
         let line = read_line(&mut "åbçdéfgh\r\n".as_bytes(), columns).unwrap().unwrap();
         assert_eq!(line, Line { text: "çdé".into(), omitted: 3, is_crlf: true });
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_count_as_characters() {
+        let columns = Columns { skipped: 1, limit: 3 };
+        for (bytes, text, omitted) in [
+            (&[b'a', 0x80, 0x80, 0x80, 0x80, 0x80][..], "\u{fffd}\u{fffd}\u{fffd}", 2),
+            (b"a\xff\xff\xff\xff", "\u{fffd}\u{fffd}\u{fffd}", 1),
+            (b"a\xc3\xa5\x80\xe2\x82\xac", "å\u{fffd}€", 0),
+        ] {
+            let line = read_line(&mut &bytes[..], columns).unwrap().unwrap();
+            assert_eq!((line.text.as_str(), line.omitted), (text, omitted), "{bytes:x?}");
+        }
+        let mut line = vec![b'a'];
+        line.resize(1 << 20, 0x80);
+        let line = read_line(&mut &line[..], columns).unwrap().unwrap();
+        assert_eq!((line.text.len(), line.omitted), (9, (1 << 20) - 4));
     }
 
     #[test]

@@ -28,6 +28,9 @@ const MAX_LINE_LEN: usize = 300;
 /// The longest line that is searched, in bytes.
 const MAX_HEAP: usize = 16 * 1024 * 1024;
 
+/// The most bytes of a compiled pattern, and of the states that each thread derives from it.
+const MAX_REGEX: usize = 10 * 1024 * 1024;
+
 /// A line that matches, or one near it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct GrepLine {
@@ -160,6 +163,8 @@ impl Search<'_> {
             .case_insensitive(self.ignores_case)
             .fixed_strings(self.is_literal)
             .line_terminator(Some(b'\n'))
+            .size_limit(MAX_REGEX)
+            .dfa_size_limit(MAX_REGEX)
             .build(self.pattern)
             .map_err(|error| {
                 ToolError::validation(format!(

@@ -172,3 +172,11 @@ async fn results_equal_those_of_ripgrep() {
     let paths: BTreeSet<_> = rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect();
     assert_eq!(paths, expected);
 }
+
+#[tokio::test]
+async fn pattern_that_takes_much_memory_is_refused() {
+    let fixture = sources();
+    let error = fixture.error("grep", json!({ "pattern": r"(\w{20}){20}" })).await;
+    assert!(error.contains("exceeds size limit of 10485760"), "{error}");
+    fixture.text("grep", json!({ "pattern": r"\w{20}|\pL+" })).await;
+}

@@ -15,6 +15,12 @@ use super::root::{FileError, Root, check_regular};
 use super::state::FileState;
 use super::version::{MAX_CONTENT, Version};
 
+/// The permissions of a new file, of which the system takes those of the umask.
+const DEFAULT: u32 = 0o666;
+
+/// The permissions of a file that only its owner may read.
+const PRIVATE: u32 = 0o600;
+
 /// The reason why a change was not made.
 #[derive(Debug)]
 pub(super) enum ChangeError {
@@ -63,7 +69,8 @@ pub(super) fn create(
         Err(error) => return Err(ChangeError::File(error.into())),
         Ok(folder) => folder,
     };
-    let temporary = Temporary::create(&folder, bytes)?;
+    let first_mode = if mode.is_some() { PRIVATE } else { DEFAULT };
+    let temporary = Temporary::create(&folder, bytes, first_mode)?;
     if let Some(mode) = mode {
         fchmod(&temporary.file, Mode::from_raw_mode(mode))?;
     }
@@ -83,7 +90,8 @@ pub(super) fn replace(
 ) -> Result<FileState, ChangeError> {
     let (folder, name) = path.split();
     let folder = root.folder(&folder)?;
-    let temporary = Temporary::create(&folder, bytes)?;
+    // Until it has the permissions of the file, others must not read the content.
+    let temporary = Temporary::create(&folder, bytes, PRIVATE)?;
     let new = fstat(&temporary.file)?;
     if (new.st_uid, new.st_gid) != (stat.st_uid, stat.st_gid) {
         let (owner, group) = (stat.st_uid, stat.st_gid);
@@ -147,14 +155,43 @@ pub(super) fn remove(
     if version_of_entry(&folder, name) != Some(expected) {
         return Err(ChangeError::Conflict);
     }
-    Ok(unlinkat(&folder, name, AtFlags::empty())?)
+    // Under a name that no other program knows, it can't be replaced before it is removed.
+    let temporary = temporary_name();
+    take(&folder, name, &folder, &temporary, expected)?;
+    Ok(unlinkat(&folder, &temporary, AtFlags::empty())?)
 }
 
-/// Moves a file to a path where nothing is, and creates the folders above it.
+/// Moves a file that is in this version to a name where nothing is. In another version, it is moved
+/// back.
+fn take(
+    from: &OwnedFd,
+    name: &str,
+    to: &OwnedFd,
+    new_name: &str,
+    expected: Version,
+) -> Result<(), ChangeError> {
+    rename_to_new(from, name, to, new_name)?;
+    if version_of_entry(to, new_name) == Some(expected) {
+        return Ok(());
+    }
+    // Fails if the name is taken again: then the file stays under its new name, and nothing is
+    // lost.
+    rename_to_new(to, new_name, from, name)?;
+    Err(ChangeError::Conflict)
+}
+
+/// Returns the name of a file that is there for a moment.
+fn temporary_name() -> String {
+    format!(".tool-{:016x}.tmp", fastrand::u64(..))
+}
+
+/// Moves a file that is in this version to a path where nothing is, and creates the folders above
+/// it.
 pub(super) fn rename(
     root: &Root,
     from: &RelativePath,
     to: &RelativePath,
+    expected: Version,
 ) -> Result<(), ChangeError> {
     let ((from_folder, from_name), (to_folder, to_name)) = (from.split(), to.split());
     let from_folder = root.folder(&from_folder)?;
@@ -162,7 +199,7 @@ pub(super) fn rename(
         Err(error) => return Err(ChangeError::File(error.into())),
         Ok(folder) => folder,
     };
-    Ok(rename_to_new(&from_folder, from_name, &to_folder, to_name)?)
+    take(&from_folder, from_name, &to_folder, to_name, expected)
 }
 
 fn rename_to_new(from: &OwnedFd, name: &str, to: &OwnedFd, new_name: &str) -> Result<(), Errno> {
@@ -196,10 +233,10 @@ struct Temporary<'f> {
 }
 
 impl<'f> Temporary<'f> {
-    fn create(folder: &'f OwnedFd, bytes: &[u8]) -> Result<Self, ChangeError> {
+    fn create(folder: &'f OwnedFd, bytes: &[u8], mode: u32) -> Result<Self, ChangeError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let name = format!(".tool-{:016x}.tmp", fastrand::u64(..));
-        let file = openat(folder.as_fd(), &name, flags, Mode::from_raw_mode(0o666))
+        let name = temporary_name();
+        let file = openat(folder.as_fd(), &name, flags, Mode::from_raw_mode(mode))
             .map_err(|error| ChangeError::File(error.into()))?;
         let mut temporary = Self { folder, name, file: File::from(file), is_permanent: false };
         temporary.file.write_all(bytes).map_err(ChangeError::Io)?;
@@ -217,5 +254,31 @@ impl Drop for Temporary<'_> {
         if !self.is_permanent {
             let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::fs::{Mode, OFlags, open};
+
+    use super::{ChangeError, take};
+    use crate::files::version::Version;
+
+    #[test]
+    fn file_in_another_version_is_not_taken() {
+        let path = std::env::temp_dir().join(format!("take-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("a"), "theirs").unwrap();
+        let folder = open(&path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let take_as =
+            |content: &[u8]| take(&folder, "a", &folder, "taken", Version::of_content(content));
+        assert!(matches!(take_as(b"mine"), Err(ChangeError::Conflict)));
+        assert_eq!(fs::read_to_string(path.join("a")).unwrap(), "theirs");
+        assert!(!path.join("taken").exists());
+        take_as(b"theirs").unwrap();
+        assert!(path.join("taken").exists() && !path.join("a").exists());
+        fs::remove_dir_all(path).unwrap();
     }
 }

@@ -12,7 +12,7 @@ use super::journal::{Change, Journal, net_states};
 use super::path::RelativePath;
 use super::root::{FileError, Root};
 use super::state::FileState;
-use super::version::Versions;
+use super::version::{Known, Versions};
 
 /// The most bytes of a diff in the record of a change.
 const MAX_DIFF_LEN: usize = 32 * 1024;
@@ -82,7 +82,8 @@ impl Workspace {
             Err(rustix::io::Errno::NOENT) => {}
             Err(error) => return Err(path_error(to, error)),
         }
-        atomic::rename(&self.root, from, to).map_err(|error| change_error(to, error))?;
+        atomic::rename(&self.root, from, to, state.version)
+            .map_err(|error| change_error(from, error))?;
         let op = FileOp::Rename { to: to.as_str().to_owned() };
         let change = Change::Rename { from: from.clone(), to: to.clone(), state };
         self.record(FileChange::new(from.as_str(), op), change, ctx);
@@ -104,9 +105,15 @@ impl Workspace {
         ctx: &ToolContext,
         state: Option<&FileState>,
     ) -> Result<(), ToolError> {
-        let known = self.versions.known(ctx.run_id(), path);
-        let is_current = known.is_none_or(|known| state.is_some_and(|it| it.version == known));
-        if is_current { Ok(()) } else { Err(changed_since(path)) }
+        match (self.versions.known(ctx.run_id(), path), state) {
+            (Known::Version(known), Some(state)) if state.version == known => Ok(()),
+            (Known::Version(_), _) => Err(changed_since(path)),
+            (Known::Dropped, Some(_)) => {
+                let text = format!("`{path}` may have changed since you read it: read it again.");
+                Err(ToolError::new(ToolErrorKind::Failed, text))
+            }
+            (Known::Dropped | Known::Nothing, _) => Ok(()),
+        }
     }
 
     /// Records a change that was made: for undoing it, as an effect, and as what the run knows.

@@ -14,8 +14,11 @@ pub(super) const MAX_CONTENT: u64 = 8 * 1024 * 1024;
 /// The most runs whose versions are remembered. Beyond that, the oldest are dropped.
 const MAX_RUNS: usize = 64;
 
-/// The most files of a run.
+/// The most files of a run. Beyond that, those that were recorded first are dropped.
 const MAX_FILES: usize = 10_000;
+
+/// The most runs that are known to have had versions.
+const MAX_DROPPED_RUNS: usize = 10_000;
 
 /// The version of a file: its content, or the metadata of a large one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,35 +45,130 @@ impl Version {
     }
 }
 
+/// The knowledge that a run has of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// The version that the run has read or written.
+    Version(Version),
+    /// The run has neither read nor written the file.
+    Nothing,
+    /// The run may have read the file: older versions were dropped.
+    Dropped,
+}
+
 /// The latest version of each file that each run has read or written.
 #[derive(Debug, Default)]
-pub(super) struct Versions(Mutex<VecDeque<(RunId, BTreeMap<RelativePath, Version>)>>);
+pub(super) struct Versions(Mutex<Runs>);
+
+#[derive(Debug, Default)]
+struct Runs {
+    /// The runs, the one that was used last at the end.
+    runs: VecDeque<(RunId, RunVersions)>,
+    /// The runs whose versions were dropped, oldest first.
+    dropped: VecDeque<RunId>,
+}
+
+#[derive(Debug, Default)]
+struct RunVersions {
+    /// The version of each file, with its number in the order in which they were recorded.
+    files: BTreeMap<RelativePath, (Version, u64)>,
+    order: BTreeMap<u64, RelativePath>,
+    next_number: u64,
+    has_dropped: bool,
+}
+
+impl RunVersions {
+    fn insert(&mut self, path: &RelativePath, version: Version) {
+        self.remove(path);
+        self.files.insert(path.clone(), (version, self.next_number));
+        self.order.insert(self.next_number, path.clone());
+        self.next_number += 1;
+        if self.files.len() > MAX_FILES
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.files.remove(&oldest);
+            self.has_dropped = true;
+        }
+    }
+
+    fn remove(&mut self, path: &RelativePath) {
+        if let Some((_, number)) = self.files.remove(path) {
+            self.order.remove(&number);
+        }
+    }
+}
 
 impl Versions {
-    /// Returns the version that the run knows; `None` if it has not read the file.
-    pub(super) fn known(&self, run: RunId, path: &RelativePath) -> Option<Version> {
+    /// Returns what the run knows about a file.
+    pub(super) fn known(&self, run: RunId, path: &RelativePath) -> Known {
         let runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, files) = runs.iter().find(|(id, _)| *id == run)?;
-        files.get(path).copied()
+        let versions = runs.runs.iter().find(|(id, _)| *id == run).map(|(_, versions)| versions);
+        let version = versions.and_then(|versions| versions.files.get(path));
+        if let Some((version, _)) = version {
+            return Known::Version(*version);
+        }
+        let has_dropped = versions.is_some_and(|versions| versions.has_dropped);
+        if has_dropped || runs.dropped.contains(&run) { Known::Dropped } else { Known::Nothing }
     }
 
     /// Records the version that the run knows; `None` if the file was removed.
     pub(super) fn record(&self, run: RunId, path: &RelativePath, version: Option<Version>) {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = runs.iter().position(|(id, _)| *id == run);
-        let (_, mut files) = index.and_then(|at| runs.remove(at)).unwrap_or((run, BTreeMap::new()));
+        let index = runs.runs.iter().position(|(id, _)| *id == run);
+        let known = index.and_then(|at| runs.runs.remove(at));
+        let mut versions = known.map(|(_, versions)| versions).unwrap_or_default();
         match version {
-            Some(version) if files.len() < MAX_FILES || files.contains_key(path) => {
-                files.insert(path.clone(), version);
-            }
-            Some(_) => {}
-            None => {
-                files.remove(path);
+            Some(version) => versions.insert(path, version),
+            None => versions.remove(path),
+        }
+        runs.runs.push_back((run, versions));
+        if runs.runs.len() > MAX_RUNS
+            && let Some((oldest, _)) = runs.runs.pop_front()
+        {
+            runs.dropped.retain(|id| *id != oldest);
+            runs.dropped.push_back(oldest);
+            if runs.dropped.len() > MAX_DROPPED_RUNS {
+                runs.dropped.pop_front();
             }
         }
-        runs.push_back((run, files));
-        if runs.len() > MAX_RUNS {
-            runs.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_runtime::event::RunId;
+
+    use super::{Known, MAX_FILES, MAX_RUNS, RelativePath, Version, Versions};
+
+    #[test]
+    fn dropped_versions_are_not_forgotten_in_silence() {
+        let versions = Versions::default();
+        let (run, other) = (RunId::random(), RunId::random());
+        let path = |number: usize| RelativePath::parse(&format!("file {number}")).unwrap();
+        let version = Version::of_content(b"");
+        for number in 0..=MAX_FILES {
+            versions.record(run, &path(number), Some(version));
         }
+        assert_eq!(versions.known(run, &path(0)), Known::Dropped);
+        assert_eq!(versions.known(run, &path(1)), Known::Version(version));
+        assert_eq!(versions.known(other, &path(0)), Known::Nothing);
+        // The file is read again.
+        versions.record(run, &path(0), Some(version));
+        assert_eq!(versions.known(run, &path(0)), Known::Version(version));
+        assert_eq!(versions.known(run, &path(1)), Known::Dropped);
+        for _ in 0..MAX_RUNS {
+            versions.record(RunId::random(), &path(0), Some(version));
+        }
+        assert_eq!(versions.known(run, &path(0)), Known::Dropped);
+        assert_eq!(versions.known(other, &path(0)), Known::Nothing);
+    }
+
+    #[test]
+    fn removed_file_is_not_known() {
+        let (versions, run) = (Versions::default(), RunId::random());
+        let path = RelativePath::parse("a").unwrap();
+        versions.record(run, &path, Some(Version::of_content(b"")));
+        versions.record(run, &path, None);
+        assert_eq!(versions.known(run, &path), Known::Nothing);
     }
 }

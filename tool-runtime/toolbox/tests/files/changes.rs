@@ -1,10 +1,10 @@
 //! The tools that change files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -99,6 +99,44 @@ async fn replaced_file_keeps_its_permissions_and_its_other_names() {
         fs::remove_file(path).unwrap();
     }
     assert_eq!(fs::read_dir(fixture.path("")).unwrap().count(), 0, "no temporary file remains");
+}
+
+/// Another thread looks at the temporary files of replacements all the time.
+#[tokio::test]
+async fn content_of_a_private_file_is_never_readable_by_others() {
+    let fixture = Fixture::new();
+    fixture.write(".env", "KEY=1\n");
+    fs::set_permissions(fixture.path(".env"), fs::Permissions::from_mode(0o600)).unwrap();
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let sightings = Arc::new(AtomicU32::new(0));
+    let watcher = {
+        let (is_stopped, sightings) = (Arc::clone(&is_stopped), Arc::clone(&sightings));
+        let folder = fixture.path("");
+        thread::spawn(move || {
+            let mut modes = BTreeSet::new();
+            while !is_stopped.load(Ordering::Relaxed) {
+                for entry in fs::read_dir(&folder).unwrap().flatten() {
+                    let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
+                    modes.insert(metadata.mode() & 0o777);
+                    let is_temporary = entry.file_name().to_string_lossy().ends_with(".tmp");
+                    sightings.fetch_add(u32::from(is_temporary), Ordering::Relaxed);
+                }
+            }
+            modes
+        })
+    };
+    let content = "KEY=2\n".repeat(500_000);
+    let mut round = 0;
+    while sightings.load(Ordering::Relaxed) < 20 && round < 1000 {
+        round += 1;
+        let arguments = json!({ "path": ".env", "content": format!("{content}{round}") });
+        fixture.text("file_write", arguments).await;
+    }
+    is_stopped.store(true, Ordering::Relaxed);
+    let modes = watcher.join().unwrap();
+    assert!(sightings.load(Ordering::Relaxed) >= 20, "no temporary file was seen");
+    let modes: Vec<_> = modes.iter().map(|mode| format!("{mode:o}")).collect();
+    assert_eq!(modes, ["600"]);
 }
 
 #[tokio::test]
@@ -231,6 +269,46 @@ async fn parallel_change_is_never_overwritten() {
     assert!(checked > 10 && refused > 10, "{checked} checked, {refused} refused");
     let names: Vec<_> = fs::read_dir(fixture.path("")).unwrap().collect();
     assert_eq!(names.len(), 1, "no temporary file remains");
+}
+
+/// Another program replaces the file all the time. A call moves what it has read, or nothing.
+#[tokio::test]
+async fn parallel_change_is_not_moved() {
+    let fixture = Fixture::new();
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let (path, spare) = (fixture.path("a.txt"), fixture.folder.join("spare"));
+    let other = {
+        let is_stopped = Arc::clone(&is_stopped);
+        thread::spawn(move || {
+            for number in 0.. {
+                if is_stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+                fs::write(&spare, format!("theirs {number}")).unwrap();
+                fs::rename(&spare, &path).unwrap();
+            }
+        })
+    };
+    // A refused call that can't move back, because the name is taken again, leaves the file there.
+    let (mut moved, mut refused) = (0, 0);
+    for round in 0..1000 {
+        let read = fixture.call("file_read", json!({ "path": "a.txt" })).await;
+        let to = format!("moved {round}");
+        if !read.is_success() {
+            continue;
+        }
+        let execution = fixture.call("file_move", json!({ "path": "a.txt", "to": to })).await;
+        if execution.is_success() {
+            moved += 1;
+            let text = read.result.text.trim_start_matches("1\t").to_owned();
+            assert_eq!(fixture.read(&to), text, "round {round}");
+        } else {
+            refused += 1;
+        }
+    }
+    is_stopped.store(true, Ordering::Relaxed);
+    other.join().unwrap();
+    assert!(refused > 10, "{moved} moved, {refused} refused");
 }
 
 #[tokio::test]

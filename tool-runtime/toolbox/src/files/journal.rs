@@ -1,6 +1,6 @@
 //! The changes that tools made, with the contents before and after them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tool_runtime::CallId;
@@ -78,6 +78,8 @@ struct Entries {
     next_number: u64,
     /// The last turn of each run of which changes were dropped.
     dropped: BTreeMap<RunId, u32>,
+    /// The numbers of the changes that were undone.
+    undone: BTreeSet<u64>,
 }
 
 /// The changes of all runs, oldest first.
@@ -123,7 +125,13 @@ impl Journal {
             && let Some(entry) = journal.entries.remove(at)
         {
             journal.bytes -= entry.change.size();
+            journal.undone.insert(number);
         }
+    }
+
+    /// Whether a change was undone.
+    pub(super) fn is_undone(&self, number: u64) -> bool {
+        self.lock().undone.contains(&number)
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries> {

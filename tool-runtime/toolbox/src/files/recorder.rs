@@ -23,6 +23,8 @@ const MAX_PATCH_LEN: usize = 4 * 1024 * 1024;
 /// patch is the difference between the states before the first and after the last change, so what
 /// was changed back is not part of it. `git apply` takes it.
 ///
+/// A turn that was [undone](Files::undo) is not part of a patch.
+///
 /// Secrets of the policy are replaced by `[redacted]`, so a patch near a secret does not apply. The
 /// recorder keeps at most 64 MiB of contents, and drops the oldest turns first.
 ///
@@ -81,7 +83,7 @@ impl DiffRecorder {
         self.lock().order.clone()
     }
 
-    /// Returns the patch of one turn; empty if it changed nothing.
+    /// Returns the patch of one turn; empty if it changed nothing, or was undone.
     pub fn patch_of_turn(&self, run: RunId, turn: u32) -> Patch {
         self.patch(|id| id == (run, turn))
     }
@@ -101,6 +103,7 @@ impl DiffRecorder {
         let turns = record.turns.iter().filter(|(turn, _)| is_part(**turn));
         let mut entries: Vec<_> = turns.flat_map(|(_, entries)| entries.iter().cloned()).collect();
         drop(record);
+        entries.retain(|entry| !self.files.0.journal.is_undone(entry.number));
         entries.sort_by_key(|entry| entry.number);
         Patch::of(entries.iter().map(|entry| &entry.change))
     }

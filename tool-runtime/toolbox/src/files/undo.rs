@@ -125,7 +125,9 @@ impl Workspace {
 
     fn revert(&self, change: &Change) -> Result<(), UndoError> {
         let (path, result) = match change {
-            Change::Rename { from, to, .. } => (from, atomic::rename(&self.root, to, from)),
+            Change::Rename { from, to, state } => {
+                (from, atomic::rename(&self.root, to, from, state.version))
+            }
             Change::Content { path, before, after } => {
                 (path, self.restore(path, before.as_ref(), after.as_ref()))
             }

@@ -33,7 +33,12 @@ async fn turns_are_undone_from_the_last() {
     assert_eq!(fixture.read("b.txt"), "new\n", "nothing was undone");
     assert_eq!(fixture.files.undo(run, 2).unwrap(), ["a.txt"]);
     assert_eq!(fixture.read("a.txt"), "two\n");
+    // The patch leads from the folder of before to that of now.
+    let patch = recorder.patch_of_run(run).to_string();
+    assert!(patch.contains("+two\n") && !patch.contains("three"), "{patch}");
+    assert_eq!(recorder.patch_of_turn(run, 2).as_str(), "");
     assert_eq!(fixture.files.undo(run, 1).unwrap(), ["a.txt", "b.txt"]);
+    assert_eq!(recorder.patch_of_run(run).as_str(), "");
     assert_eq!(fixture.read("a.txt"), "one\n");
     assert!(!fixture.path("b.txt").exists());
     assert!(matches!(fixture.files.undo(run, 1), Err(UndoError::NoChanges { turn: 1, .. })));

@@ -77,7 +77,7 @@ pub(super) async fn exec(
         signal: end.signal.filter(|_| !is_timed_out),
         is_timed_out,
         elapsed: started.elapsed(),
-        output: output.text(|text| ctx.redact(text)),
+        output: output.text(|text, part| ctx.redact_part(text, part)),
     })
 }
 

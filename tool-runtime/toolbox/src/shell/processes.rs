@@ -11,7 +11,7 @@ use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::time::{Instant, timeout};
 use tool_runtime::event::{Event, EventKind, Observer, ProcessEnd, RunEvent, RunId};
 use tool_runtime::process::Shutdown;
-use tool_runtime::{ToolContext, ToolError};
+use tool_runtime::{BackgroundChange, ToolContext, ToolError};
 
 use super::Shell;
 use super::confinement::Running;
@@ -21,6 +21,10 @@ use super::lines::{End, Output};
 
 /// The most processes of a run or session that have not been stopped.
 const MAX_PROCESSES: usize = 16;
+
+/// The most processes that have ended and not been stopped, of all runs and sessions. Their output
+/// is kept; beyond that, the oldest are dropped.
+const MAX_ENDED: usize = 32;
 
 /// How long a process has to end after its input was closed, and then after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
@@ -56,9 +60,15 @@ pub(super) struct Process {
     pub(super) started: Instant,
     pub(super) output: Arc<Output>,
     stdin: AsyncMutex<Option<ChildStdin>>,
+    /// The runs that know the process. What they read is not reused while it runs; `None` after it
+    /// has ended.
+    changes: Arc<Mutex<Option<Changes>>>,
     /// Ends the process gracefully when it is sent, and kills it when it is dropped.
     stop: Mutex<Option<oneshot::Sender<()>>>,
 }
+
+/// The change in the background that a process is for each run.
+type Changes = BTreeMap<RunId, BackgroundChange>;
 
 /// The processes of a [`Shell`], by their numbers.
 #[derive(Debug, Default)]
@@ -68,6 +78,17 @@ pub(super) struct Processes(Mutex<State>);
 struct State {
     processes: BTreeMap<u32, Arc<Process>>,
     last_number: u32,
+}
+
+impl State {
+    /// Drops the oldest processes that have ended, beyond the limit.
+    fn drop_ended(&mut self) {
+        let ended = self.processes.iter().filter(|(_, process)| process.output.end().is_some());
+        let ended: Vec<_> = ended.map(|(number, _)| *number).collect();
+        for number in ended.iter().take(ended.len().saturating_sub(MAX_ENDED)) {
+            self.processes.remove(number);
+        }
+    }
 }
 
 impl Processes {
@@ -83,8 +104,15 @@ impl Processes {
     }
 
     /// Adds a process that has started, and returns its number.
-    pub(super) fn add(&self, mut running: Running, command: String, owner: Owner) -> u32 {
+    pub(super) fn add(
+        &self,
+        mut running: Running,
+        command: String,
+        owner: Owner,
+        ctx: &ToolContext,
+    ) -> u32 {
         let output = Arc::new(Output::default());
+        let changes = Arc::new(Mutex::new(Some(Changes::new())));
         let (stop, stopped) = oneshot::channel();
         let process = Process {
             owner,
@@ -93,10 +121,16 @@ impl Processes {
             started: Instant::now(),
             output: Arc::clone(&output),
             stdin: AsyncMutex::new(running.child.take_stdin()),
+            changes: Arc::clone(&changes),
             stop: Mutex::new(Some(stop)),
         };
-        tokio::spawn(drive(running, output, stopped));
+        process.hold_reads(ctx);
+        tokio::spawn(async move {
+            drive(running, output, stopped).await;
+            drop(changes.lock().unwrap_or_else(PoisonError::into_inner).take());
+        });
         let mut state = self.lock();
+        state.drop_ended();
         state.last_number += 1;
         let number = state.last_number;
         state.processes.insert(number, Arc::new(process));
@@ -135,6 +169,14 @@ impl Processes {
 }
 
 impl Process {
+    /// Keeps the run from reusing what it has read, before now and as long as the process runs.
+    pub(super) fn hold_reads(&self, ctx: &ToolContext) {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(changes) = &mut *changes {
+            changes.insert(ctx.run_id(), ctx.begin_background_change());
+        }
+    }
+
     /// Writes to the standard input, and closes it if asked.
     pub(super) async fn write(&self, text: &str, closes: bool) -> Result<(), ToolError> {
         let mut stdin = self.stdin.lock().await;

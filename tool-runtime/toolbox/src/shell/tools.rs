@@ -1,5 +1,6 @@
 //! The tools, as a model sees them.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use regex_lite::RegexBuilder;
@@ -12,15 +13,18 @@ use tool_runtime::{
 };
 
 use super::Shell;
-use super::capture::cut;
 use super::command::Command;
 use super::confinement::Confinement;
 use super::error::{failed, unavailable};
 use super::exec::{exec, record_end, record_start, start};
+use super::lines::Redact;
 use super::processes::{Owner, Process};
 
 /// The most bytes of a pattern that is waited for.
 const MAX_PATTERN_LEN: usize = 1_000;
+
+/// The most bytes of a compiled pattern. The time of a search grows with them.
+const MAX_REGEX: usize = 16 << 10;
 
 #[tool]
 impl Shell {
@@ -75,7 +79,7 @@ impl Shell {
         let text = command.text();
         let running = start(confinement, command).await?;
         record_start(ctx, confinement.status(), &text, running.child.id(), true);
-        let process = self.0.processes.add(running, text, owner);
+        let process = self.0.processes.add(running, text, owner, ctx);
         let sandbox = confinement.status().sandbox;
         Ok(Report { format: output, report: StartReport { process, sandbox } })
     }
@@ -96,12 +100,15 @@ impl Shell {
         ctx: &ToolContext,
     ) -> Result<Report<ProcessReport>, ToolError> {
         let process = self.0.processes.get(process, &Owner::of(ctx))?;
+        // Another run of the session may have started it.
+        process.hold_reads(ctx);
         let pattern = match pattern {
             Some(pattern) => {
                 let regex =
-                    RegexBuilder::new(&pattern).multi_line(true).size_limit(1 << 20).build();
+                    RegexBuilder::new(&pattern).multi_line(true).size_limit(MAX_REGEX).build();
                 let regex = regex.ok().filter(|_| pattern.len() <= MAX_PATTERN_LEN);
-                Some(regex.ok_or_else(|| failed("`pattern` is not a valid regular expression."))?)
+                let text = "`pattern` is not a valid regular expression, or too complex.";
+                Some(regex.ok_or_else(|| failed(text))?)
             }
             None => None,
         };
@@ -109,8 +116,12 @@ impl Shell {
         let seconds = wait.unwrap_or(default);
         if seconds > 0 {
             let limit = Duration::from_secs(seconds.into());
+            let output = &process.output;
             // What has arrived by then is returned.
-            let _ = timeout(limit, process.output.wait_for(pattern.as_ref())).await;
+            let _ = match pattern {
+                Some(pattern) => timeout(limit, output.wait_for(pattern)).await,
+                None => timeout(limit, output.wait()).await,
+            };
         }
         Ok(Report { format: output, report: ProcessReport::of(&process, ctx) })
     }
@@ -129,6 +140,7 @@ impl Shell {
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
         let target = self.0.processes.get(process, &Owner::of(ctx))?;
+        target.hold_reads(ctx);
         target.write(input, close).await?;
         let data = serde_json::json!({ "process": process, "pid": target.pid, "input": input });
         ctx.record(EffectRecord::Other { name: "process_input".to_owned(), data });
@@ -209,22 +221,31 @@ struct ProcessReport {
 impl ProcessReport {
     /// Returns the news of a process, and records its end if this call is the first to see it.
     fn of(process: &Process, ctx: &ToolContext) -> Self {
-        let (news, end) = process.output.look();
+        let (news, end) = process.output.look(ctx);
         if let Some(end) = end {
             let mut record = ProcessEnd::new();
             (record.code, record.signal) = (end.code, end.signal);
             record_end(ctx, process.pid, record);
         }
-        let partial = ctx.redact(&news.partial);
         Self {
             running: news.end.is_none(),
             exit_code: news.end.and_then(|end| end.code),
             signal: news.end.and_then(|end| end.signal),
             seconds: rounded(process.started.elapsed()),
             dropped_bytes: (news.dropped > 0).then_some(news.dropped),
-            output: cut(&ctx.redact(&news.lines)),
-            partial_line: (!partial.is_empty()).then(|| cut(&partial)),
+            output: news.lines,
+            partial_line: Some(news.partial).filter(|partial| !partial.is_empty()),
         }
+    }
+}
+
+impl Redact for ToolContext {
+    fn redact(&self, text: &str, part: Range<usize>) -> String {
+        self.redact_part(text, part)
+    }
+
+    fn unfinished_secret(&self, text: &str) -> Option<usize> {
+        self.unfinished_secret(text)
     }
 }
 

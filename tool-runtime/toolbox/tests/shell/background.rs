@@ -137,3 +137,87 @@ async fn processes_of_a_session_live_for_its_next_run_only() {
     let text = format!("{:?}", answer.transcript);
     assert!(text.contains("There is no process 1. Processes: none."), "{text}");
 }
+
+#[tokio::test]
+async fn secret_is_not_returned_in_parts() {
+    let mut fixture = Fixture::new(Sandbox::workspace_write());
+    let secret = "k3y-0f-th3-h0us3";
+    fixture.dispatcher = dispatcher(&fixture.shell, Policy::new().secrets([secret]));
+    // Each part is written when a line arrives.
+    let parts = secret.chars().map(|c| format!("read -r x; printf '{c}'; "));
+    let command = format!("printf 'key: '; {} read -r x; echo", parts.collect::<String>());
+    fixture.value("shell_start", json!({ "command": command })).await;
+    for length in 0..=secret.len() {
+        let pattern = format!("key: {}", &secret[..length]);
+        let arguments = json!({ "process": 1, "pattern": pattern });
+        let value = fixture.value("shell_output", arguments).await;
+        assert_eq!(value["partial_line"], "key: ", "{value}");
+        fixture.call("shell_input", json!({ "process": 1, "input": "\n" })).await;
+    }
+    let value = fixture.value("shell_output", json!({ "process": 1, "wait": 30 })).await;
+    assert_eq!(value["output"], "key: [redacted]\n");
+}
+
+#[tokio::test]
+async fn processes_that_have_ended_do_not_accumulate() {
+    let fixture = Fixture::new(Sandbox::none());
+    for number in 1..=40 {
+        fixture.value("shell_start", json!({ "command": "echo done" })).await;
+        let value = fixture.value("shell_output", json!({ "process": number, "wait": 30 })).await;
+        assert_eq!((&value["output"], &value["running"]), (&json!("done\n"), &json!(false)));
+    }
+    let error = fixture.error("shell_output", json!({ "process": 1 })).await;
+    let known = error.rsplit(": ").next().unwrap().split(", ").count();
+    assert_eq!(known, 33, "{error}");
+}
+
+#[tokio::test]
+async fn pattern_that_takes_long_to_search_is_refused() {
+    let fixture = Fixture::new(Sandbox::none());
+    fixture.value("shell_start", json!({ "command": "cat" })).await;
+    for (pattern, is_refused) in
+        [(r"(a{1,50}){1,50}", true), (r"^test result: (ok|FAILED)\. \d+ passed", false)]
+    {
+        let arguments = json!({ "process": 1, "pattern": pattern, "wait": 0 });
+        let execution = fixture.call("shell_output", arguments).await;
+        assert_eq!(!execution.is_success(), is_refused, "{pattern}");
+    }
+}
+
+#[tokio::test]
+async fn file_that_a_process_writes_is_read_again() {
+    let fixture = Fixture::new(Sandbox::workspace_write());
+    std::fs::write(fixture.path("log"), "one").unwrap();
+    let files = tool_toolbox::Files::open(fixture.path("")).unwrap();
+    let call = |name: &str, arguments: serde_json::Value| {
+        ChatReply::default().call(name, arguments.to_string())
+    };
+    let read = || call("file_read", json!({ "path": "log" }));
+    let write =
+        |text: &str| call("shell_input", json!({ "process": 1, "input": format!("{text}\n") }));
+    let wait = |pattern: &str| call("shell_output", json!({ "process": 1, "pattern": pattern }));
+    let command = "read -r x; echo $x >log; echo 1st; read -r x; echo $x >log; echo 2nd; read -r x";
+    let model = ScriptedModel::new([
+        read(),
+        call("shell_start", json!({ "command": command })),
+        read(),
+        write("two"),
+        wait("1st"),
+        read(),
+        write("three"),
+        read(),
+        wait("2nd"),
+        read(),
+        ChatReply::text("Done."),
+    ]);
+    let agent = Agent::new(model, tools![..fixture.shell.clone(), ..files])
+        .policy(Policy::new().approver(ApprovesAll));
+    let recorder = tool_runtime::event::Recorder::new(1000);
+    agent.observer(recorder.clone()).run("Watch it.").await.unwrap();
+    let executions = recorder.executions();
+    let reads: Vec<_> =
+        executions.iter().filter(|execution| execution.call.name == "file_read").collect();
+    assert!(reads.iter().all(|execution| !execution.is_cached));
+    let texts: Vec<_> = [0, 1, 2, 4].map(|index| &*reads[index].result.text).into();
+    assert_eq!(texts, ["1\tone", "1\tone", "1\ttwo", "1\tthree"]);
+}

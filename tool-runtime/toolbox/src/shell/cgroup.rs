@@ -41,7 +41,8 @@ impl Cgroups {
     /// Returns whether a process with limits can be started.
     fn works(&self) -> bool {
         let Ok(group) = self.create(1 << 30, 16) else { return false };
-        let mut command = group.enter(Path::new("true"));
+        let mut command = group.enter(Path::new("/bin/sh"));
+        command.args(["-c", ":"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     }

@@ -29,6 +29,21 @@ const FILES: [&str; 17] = [
     "/nix/store",
 ];
 
+/// Folders of programs and libraries that run outside of a sandbox, too. Commands must not write
+/// them.
+const PROGRAMS: [&str; 10] = [
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/libexec",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/usr/local/lib",
+];
+
 /// The folders that a workspace must not contain, because a sandbox mounts over them.
 const MOUNTED: [&str; 6] = ["/usr", "/etc", "/proc", "/dev", "/sys", "/run"];
 
@@ -58,8 +73,8 @@ fn visible_files(hidden: &[PathBuf]) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the paths that exist, each without links and as it was given. Those in the workspace and
-/// in folders that commands may write are left out: commands can read them anyway, and a link there
-/// may lead anywhere.
+/// in folders that commands may write are left out, and those that lead there: a command can put a
+/// link there, which leads anywhere when the next sandbox is made.
 pub(super) fn resolved(
     paths: &[PathBuf],
     workspace: &Path,
@@ -71,7 +86,7 @@ pub(super) fn resolved(
     let is_inside = |path: &Path| {
         path.starts_with(workspace) || writable.iter().any(|folder| path.starts_with(folder))
     };
-    resolved.filter(|(_, path)| !is_inside(path)).collect()
+    resolved.filter(|(source, path)| !is_inside(source) && !is_inside(path)).collect()
 }
 
 /// Returns the folders that commands may write beside the workspace, without links.
@@ -83,16 +98,20 @@ pub(super) fn writable(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let path = folder.canonicalize();
         let path =
             path.map_err(|error| format!("{} can't be opened: {error}", folder.display()))?;
-        refusal(&path).map_or(Ok(path), Err)
+        refusal(&path, true).map_or(Ok(path), Err)
     };
     folders.iter().map(resolve).collect()
 }
 
-/// Returns why a folder can't be one in which commands run or write, if it can't.
-pub(super) fn refusal(folder: &Path) -> Option<String> {
+/// Returns why a folder can't be one in which commands run, or also write, if it can't.
+pub(super) fn refusal(folder: &Path, is_written: bool) -> Option<String> {
     let folder_text = folder.display();
     if MOUNTED.iter().any(|path| Path::new(path).starts_with(folder)) {
         return Some(format!("the folder {folder_text} contains folders of the system"));
+    }
+    let mut programs = PROGRAMS.iter().chain(&USR_LINKS).chain(&FILES);
+    if is_written && programs.any(|path| folder.starts_with(path)) {
+        return Some(format!("the folder {folder_text} is a part of the system's programs"));
     }
     let is_virtual = ["/proc", "/dev", "/sys"].iter().any(|path| folder.starts_with(path));
     is_virtual.then(|| format!("the folder {folder_text} is not in a file system for data"))
@@ -100,23 +119,65 @@ pub(super) fn refusal(folder: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
 
-    use super::refusal;
+    use super::{refusal, resolved};
 
     #[test]
     fn workspace_contains_no_folder_of_the_system() {
-        for (path, is_refused) in [
-            ("/", true),
-            ("/usr", true),
-            ("/etc", true),
-            ("/proc/1/root", true),
-            ("/dev/shm", true),
-            ("/usr/src/app", false),
-            ("/home/ada/project", false),
-            ("/tmp", false),
+        for (path, is_refused_if_read, is_refused_if_written) in [
+            ("/", true, true),
+            ("/usr", true, true),
+            ("/etc", true, true),
+            ("/proc/1/root", true, true),
+            ("/dev/shm", true, true),
+            ("/usr/bin", false, true),
+            ("/usr/lib/node_modules/x", false, true),
+            ("/bin", false, true),
+            ("/etc/alternatives", false, true),
+            ("/etc/nginx", false, false),
+            ("/usr/src/app", false, false),
+            ("/usr/local/src", false, false),
+            ("/home/ada/project", false, false),
+            ("/tmp", false, false),
         ] {
-            assert_eq!(refusal(Path::new(path)).is_some(), is_refused, "{path}");
+            let path = Path::new(path);
+            assert_eq!(refusal(path, false).is_some(), is_refused_if_read, "{path:?}");
+            assert_eq!(refusal(path, true).is_some(), is_refused_if_written, "{path:?}");
         }
+    }
+
+    #[test]
+    fn paths_in_or_into_written_folders_are_not_readable() {
+        let folder = std::env::temp_dir().join(format!("readable-{}", std::process::id()));
+        for name in ["work/tool", "written/tool", "other/tool"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        let folder = folder.canonicalize().unwrap();
+        let path = |name: &str| folder.join(name);
+        for (link, target) in
+            [("to-work", "work"), ("to-written", "written"), ("to-other", "other")]
+        {
+            symlink(path(target).join("tool"), path(link)).unwrap();
+        }
+        let names = [
+            "work/tool",
+            "written/tool",
+            "other/tool",
+            "to-work",
+            "to-written",
+            "to-other",
+            "none",
+        ];
+        let resolved = resolved(
+            &names.map(path),
+            &path("work"),
+            &[PathBuf::from("/nowhere"), path("written")],
+        );
+        let expected = [("other/tool", "other/tool"), ("other/tool", "to-other")];
+        assert_eq!(resolved, expected.map(|(source, target)| (path(source), path(target))));
+        fs::remove_dir_all(folder).unwrap();
     }
 }

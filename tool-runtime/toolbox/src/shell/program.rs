@@ -17,15 +17,15 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Finds `bwrap` on `PATH`, outside of the workspace.
-    pub(super) fn find(workspace: &Path) -> Result<Self, String> {
+    /// Finds `bwrap` on `PATH`, outside of the folders that commands may write.
+    pub(super) fn find(written: &[PathBuf]) -> Result<Self, String> {
         let variable = env::var_os("PATH").unwrap_or_default();
         let folders = env::split_paths(&variable).filter(|folder| folder.is_absolute());
         let mut refused = None;
         for candidate in folders.map(|folder| folder.join("bwrap")) {
             let Ok(path) = candidate.canonicalize() else { continue };
             let Ok(metadata) = path.metadata() else { continue };
-            match refusal(&path, &metadata, workspace) {
+            match refusal(&path, &metadata, written) {
                 Some(reason) => refused = refused.or(Some(reason)),
                 None => return Self::with_version(path),
             }
@@ -55,24 +55,43 @@ fn parse_version(version: &str) -> Option<(u32, u32)> {
 }
 
 /// Returns why a program must not be used, if it must not.
-fn refusal(path: &Path, metadata: &Metadata, workspace: &Path) -> Option<String> {
-    let (mode, owner) = (metadata.permissions().mode(), metadata.uid());
+fn refusal(path: &Path, metadata: &Metadata, written: &[PathBuf]) -> Option<String> {
+    let mode = metadata.permissions().mode();
     let path_text = path.display();
-    let own_id = rustix::process::geteuid().as_raw();
-    let reason = if path.starts_with(workspace) {
-        "is in the workspace"
+    let reason = if written.iter().any(|folder| path.starts_with(folder)) {
+        "is in the workspace or in a folder that commands may write"
     } else if !metadata.is_file() || mode & 0o111 == 0 {
         "is not a program"
     } else if mode & 0o6000 != 0 {
         "is setuid, which has had security holes"
     } else if has_capabilities(path) {
         "has file capabilities, which have had security holes"
-    } else if mode & 0o022 != 0 || (owner != 0 && owner != own_id) {
+    } else if is_changeable(metadata) {
         "can be changed by other users"
+    } else if path.ancestors().skip(1).any(is_changeable_folder) {
+        "is in a folder that other users can change"
     } else {
         return None;
     };
     Some(format!("{path_text} {reason}"))
+}
+
+/// Whether another user can write a file or folder, or permit himself to.
+fn is_changeable(metadata: &Metadata) -> bool {
+    let own_id = rustix::process::geteuid().as_raw();
+    let owner = metadata.uid();
+    metadata.permissions().mode() & 0o022 != 0 || (owner != 0 && owner != own_id)
+}
+
+/// Whether another user can replace what is in a folder. In one with the sticky bit, such as
+/// `/tmp`, only the owner of an entry can.
+fn is_changeable_folder(folder: &Path) -> bool {
+    folder.symlink_metadata().map_or(true, |metadata| {
+        let owner = metadata.uid();
+        let is_sticky = metadata.permissions().mode() & 0o1000 != 0;
+        let own_id = rustix::process::geteuid().as_raw();
+        if is_sticky { owner != 0 && owner != own_id } else { is_changeable(&metadata) }
+    })
 }
 
 fn has_capabilities(path: &Path) -> bool {
@@ -84,7 +103,6 @@ fn has_capabilities(path: &Path) -> bool {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
-    use std::path::Path;
 
     use super::{MIN_VERSION, parse_version, refusal};
 
@@ -106,22 +124,30 @@ mod tests {
     #[test]
     fn program_that_others_control_is_refused() {
         let folder = std::env::temp_dir().join(format!("bwrap-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("bwrap");
+        fs::create_dir_all(folder.join("inner")).unwrap();
+        let folder = folder.canonicalize().unwrap();
+        let path = folder.join("inner/bwrap");
         fs::write(&path, "").unwrap();
-        for (mode, workspace, expected) in [
-            (0o755, "/nowhere", None),
-            (0o755, folder.to_str().unwrap(), Some("is in the workspace")),
-            (0o644, "/nowhere", Some("is not a program")),
-            (0o4755, "/nowhere", Some("is setuid")),
-            (0o2755, "/nowhere", Some("is setuid")),
-            (0o775, "/nowhere", Some("can be changed by other users")),
+        let (outer, written) = (folder.clone(), vec!["/elsewhere".into(), folder.clone()]);
+        for (mode, outer_mode, written, expected) in [
+            (0o755, 0o755, &[][..], None),
+            (0o755, 0o1777, &[], None),
+            (0o755, 0o755, &written[..1], None),
+            (0o755, 0o755, &written, Some("is in the workspace or in a folder that commands may")),
+            (0o644, 0o755, &[], Some("is not a program")),
+            (0o4755, 0o755, &[], Some("is setuid")),
+            (0o2755, 0o755, &[], Some("is setuid")),
+            (0o775, 0o755, &[], Some("can be changed by other users")),
+            (0o755, 0o777, &[], Some("is in a folder that other users can change")),
+            (0o755, 0o775, &[], Some("is in a folder that other users can change")),
         ] {
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let refusal = refusal(&path, &path.metadata().unwrap(), Path::new(workspace));
+            let set = |path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+            set(&path, mode).unwrap();
+            set(&outer, outer_mode).unwrap();
+            let refusal = refusal(&path, &path.metadata().unwrap(), written);
             match expected {
                 None => assert_eq!(refusal, None),
-                Some(text) => assert!(refusal.unwrap().contains(text)),
+                Some(text) => assert!(refusal.unwrap().contains(text), "{mode:o} {outer_mode:o}"),
             }
         }
         fs::remove_dir_all(folder).unwrap();

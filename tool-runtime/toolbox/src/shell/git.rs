@@ -51,20 +51,17 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
         return Ok(parts);
     }
     for (name, create) in [
-        ("hooks", Some(create_folder as fn(&OwnedFd, &str) -> Result<(), Errno>)),
-        ("config", Some(create_file)),
-        ("config.worktree", None),
-        ("modules", None),
+        ("hooks", create_folder as fn(&OwnedFd, &str) -> Result<(), Errno>),
+        ("config", create_file),
+        ("config.worktree", create_file),
+        ("modules", create_folder),
     ] {
         let full_name = format!(".git/{name}");
-        let file = match (resolve(&git, name), create) {
-            (Err(Errno::NOENT), None) => continue,
-            (Err(Errno::NOENT), Some(create)) => {
-                let created = create(&git, name).and_then(|()| resolve(&git, name));
-                created.map_err(|error| failed(&full_name, error))?
-            }
-            (file, _) => file.map_err(|error| failed(&full_name, error))?,
+        let file = match resolve(&git, name) {
+            Err(Errno::NOENT) => create(&git, name).and_then(|()| resolve(&git, name)),
+            file => file,
         };
+        let file = file.map_err(|error| failed(&full_name, error))?;
         parts.push(part(&full_name, &file, false)?);
     }
     Ok(parts)
@@ -113,16 +110,20 @@ mod tests {
     #[test]
     fn hooks_and_settings_of_a_repository_are_read_only() {
         assert_eq!(parts_of("none", |_| ()).unwrap(), []);
-        let repository = |folder: &Path| {
-            fs::create_dir(folder.join(".git")).unwrap();
-            fs::create_dir(folder.join(".git/modules")).unwrap();
-        };
         let expected = [
             (".git".to_owned(), true),
             (".git/hooks".to_owned(), false),
             (".git/config".to_owned(), false),
+            (".git/config.worktree".to_owned(), false),
             (".git/modules".to_owned(), false),
         ];
+        let empty = |folder: &Path| fs::create_dir(folder.join(".git")).unwrap();
+        // Otherwise a command could create what is missing.
+        assert_eq!(parts_of("empty", empty).unwrap(), expected);
+        let repository = |folder: &Path| {
+            fs::create_dir_all(folder.join(".git/modules")).unwrap();
+            fs::write(folder.join(".git/config.worktree"), "[core]\n").unwrap();
+        };
         assert_eq!(parts_of("folder", repository).unwrap(), expected);
         let worktree = |folder: &Path| fs::write(folder.join(".git"), "gitdir: /x").unwrap();
         assert_eq!(parts_of("file", worktree).unwrap(), [(".git".to_owned(), false)]);
@@ -132,7 +133,7 @@ mod tests {
     fn links_are_refused() {
         let git = |folder: &Path| symlink("/etc", folder.join(".git")).unwrap();
         assert!(parts_of("link", git).unwrap_err().contains("`.git` of the workspace is a link"));
-        for name in ["hooks", "config", "modules"] {
+        for name in ["hooks", "config", "config.worktree", "modules"] {
             let inner = |folder: &Path| {
                 fs::create_dir(folder.join(".git")).unwrap();
                 symlink("/etc", folder.join(".git").join(name)).unwrap();

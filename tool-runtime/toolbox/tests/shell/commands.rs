@@ -182,7 +182,13 @@ async fn repository_that_appears_later_is_protected() {
     let fixture = Fixture::new(Sandbox::workspace_write());
     let (code, _) = fixture.run("mkdir -p .git/hooks && echo 1 > .git/hooks/pre-commit").await;
     assert_eq!(code, 0);
-    for command in ["echo 2 > .git/hooks/pre-commit", "echo 2 > .git/config", "mv .git other"] {
+    for command in [
+        "echo 2 > .git/hooks/pre-commit",
+        "echo 2 > .git/config",
+        "echo 2 > .git/config.worktree",
+        "mkdir .git/modules/sub",
+        "mv .git other",
+    ] {
         let (code, output) = fixture.run(command).await;
         assert_ne!(code, 0, "{command}: {output}");
     }

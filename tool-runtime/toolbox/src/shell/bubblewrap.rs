@@ -14,7 +14,7 @@ use super::cgroup::{Cgroup, Cgroups};
 use super::command::{Command, Output, shell};
 use super::error::SandboxError;
 use super::git::{Part, protected_parts};
-use super::limits::{environment, limits, prlimit};
+use super::limits::{NO_BASH, NO_FILE_LIMIT, environment, limits, prlimit};
 use super::program::Program;
 use super::sandbox::{Access, Sandbox};
 use super::{filter, mounts};
@@ -55,24 +55,50 @@ pub(super) struct Bubblewrap {
     cgroups: Option<Cgroups>,
 }
 
+/// The means of a machine to enforce limits and to close files.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    has_groups: bool,
+    has_prlimit: bool,
+    has_bash: bool,
+    is_root: bool,
+}
+
+impl Machine {
+    fn not_enforced(self) -> impl Iterator<Item = &'static str> {
+        let Self { has_groups, has_prlimit, has_bash, is_root } = self;
+        [
+            (!has_groups, "the memory of all processes together (no writable cgroup v2)"),
+            (!has_groups && is_root, "the number of processes (root, and no writable cgroup v2)"),
+            (!has_groups && !has_prlimit, "the memory and the number of processes (no prlimit)"),
+            (!has_prlimit, NO_FILE_LIMIT),
+            (!has_bash, NO_BASH),
+        ]
+        .into_iter()
+        .filter_map(|(is_missing, text)| is_missing.then_some(text))
+    }
+}
+
 /// A process that is ready to be started, by the thread that holds this.
 #[derive(Debug)]
 pub(super) struct Launch {
     pub(super) process: Process,
     pub(super) cgroup: Option<Cgroup>,
-    /// Open until the process has started. It is inherited, so it must not live longer.
-    _filter: File,
+    /// Open until the process has started. They are inherited, so they must not live longer.
+    _files: [File; 2],
 }
 
 impl Bubblewrap {
     /// Finds out whether this machine can enforce the sandbox, by running a command in it.
     pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
-        if let Some(reason) = mounts::refusal(&workspace) {
+        let is_written = sandbox.access == Access::WorkspaceWrite;
+        if let Some(reason) = mounts::refusal(&workspace, is_written) {
             return Err(SandboxError::new(reason));
         }
-        let program = Program::find(&workspace).map_err(SandboxError::new)?;
-        let root = open_folder(&workspace)?;
         let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;
+        let folders: Vec<_> = writable.iter().chain([&workspace]).cloned().collect();
+        let program = Program::find(&folders).map_err(SandboxError::new)?;
+        let root = open_folder(&workspace)?;
         let opened = writable.iter().map(|path| Ok((path.clone(), open_folder(path)?)));
         let opened = opened.collect::<Result<_, SandboxError>>()?;
         let filter = filter::bytes().map_err(SandboxError::new)?;
@@ -106,17 +132,13 @@ impl Bubblewrap {
 
     /// Returns what this machine can't enforce.
     pub(super) fn not_enforced(&self) -> Vec<String> {
-        if self.cgroups.is_some() {
-            return Vec::new();
-        }
-        let mut missing = vec!["the memory of all processes together (no writable cgroup v2)"];
-        if rustix::process::geteuid().is_root() {
-            missing.push("the number of processes (root, and no writable cgroup v2)");
-        }
-        if prlimit().is_none() {
-            missing.push("the memory and the number of processes (no prlimit)");
-        }
-        missing.into_iter().map(Into::into).collect()
+        let machine = Machine {
+            has_groups: self.cgroups.is_some(),
+            has_prlimit: prlimit().is_some(),
+            has_bash: shell().ends_with("bash"),
+            is_root: rustix::process::geteuid().is_root(),
+        };
+        machine.not_enforced().map(Into::into).collect()
     }
 
     /// Prepares a process that runs a command. The calling thread must start it at once, and live
@@ -124,6 +146,8 @@ impl Bubblewrap {
     pub(super) fn launch(&self, command: &Command, output: Output) -> io::Result<Launch> {
         let parts = self.parts()?;
         let filter = inheritable_file(&self.filter)?;
+        // Every user can see the arguments of a process.
+        let environment = inheritable_file(&self.environment())?;
         let cgroup = match &self.cgroups {
             Some(cgroups) => Some(cgroups.create(self.sandbox.memory, self.sandbox.processes)?),
             None => None,
@@ -135,10 +159,8 @@ impl Bubblewrap {
         // The first process of the sandbox shows the environment that bubblewrap was started with.
         process.env_clear().current_dir("/");
         process.arg("--seccomp").arg(filter.as_raw_fd().to_string());
-        process
-            .args(NAMESPACES)
-            .args(self.environment())
-            .args(mounts::system(&self.sandbox.hidden));
+        process.args(NAMESPACES).arg("--args").arg(environment.as_raw_fd().to_string());
+        process.args(mounts::system(&self.sandbox.hidden));
         process.args(["--proc", "/proc", "--dev", "/dev"]);
         for path in ["/dev/shm", "/tmp"] {
             process.args(["--size", TMPFS_BYTES, "--tmpfs", path]);
@@ -159,7 +181,7 @@ impl Bubblewrap {
             .args([shell(), "-c", ENTRY, "entry", output.word()])
             .args(parts.iter().flat_map(check));
         process.arg("--").args(command.argv());
-        Ok(Launch { process, cgroup, _filter: filter })
+        Ok(Launch { process, cgroup, _files: [filter, environment] })
     }
 
     /// Returns the workspace and the other folders that commands may write, and what of them is
@@ -180,10 +202,12 @@ impl Bubblewrap {
         Ok(parts)
     }
 
-    fn environment(&self) -> Vec<&str> {
+    /// Returns the options that set the environment, as bubblewrap reads them from a file.
+    fn environment(&self) -> Vec<u8> {
         let options = environment(&self.sandbox);
         let options = options.flat_map(|(name, value)| ["--setenv", name, value]);
-        std::iter::once("--clearenv").chain(options).collect()
+        let words = std::iter::once("--clearenv").chain(options);
+        words.flat_map(|word| word.bytes().chain([0])).collect()
     }
 }
 
@@ -229,7 +253,28 @@ fn inheritable_file(bytes: &[u8]) -> io::Result<File> {
 mod tests {
     use std::ffi::OsStr;
 
-    use super::escaped;
+    use super::{Machine, escaped};
+
+    #[test]
+    fn everything_that_a_machine_lacks_is_named() {
+        let all = Machine { has_groups: true, has_prlimit: true, has_bash: true, is_root: true };
+        for (machine, expected) in [
+            (all, &[][..]),
+            (Machine { has_groups: false, ..all }, &["the memory of all", "the number of"]),
+            (Machine { has_groups: false, is_root: false, ..all }, &["the memory of all"]),
+            (Machine { has_prlimit: false, ..all }, &["the size of files"]),
+            (Machine { has_bash: false, ..all }, &["the hiding of files"]),
+            (
+                Machine { has_groups: false, has_prlimit: false, is_root: false, ..all },
+                &["the memory of all", "the memory and the number", "the size of files"],
+            ),
+        ] {
+            let missing: Vec<_> = machine.not_enforced().collect();
+            assert_eq!(missing.len(), expected.len(), "{machine:?}: {missing:?}");
+            let mut pairs = missing.iter().zip(expected);
+            assert!(pairs.all(|(text, start)| text.starts_with(start)), "{machine:?}: {missing:?}");
+        }
+    }
 
     #[test]
     fn paths_are_escaped_like_those_of_mounts() {

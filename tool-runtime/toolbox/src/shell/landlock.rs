@@ -18,9 +18,9 @@ use seccompiler::BpfProgram;
 use tokio::runtime::Handle;
 use tool_runtime::process::{ChildProcess, ProcessBuilder};
 
-use super::command::{Command, Output};
+use super::command::{Command, Output, shell};
 use super::error::SandboxError;
-use super::limits::{environment, limits};
+use super::limits::{NO_BASH, environment, limits, prlimit};
 use super::sandbox::{Access, Sandbox};
 use super::{filter, mounts};
 
@@ -40,6 +40,28 @@ const NOT_ENFORCED: [&str; 6] = [
     ".git/hooks and .git/config are writable",
 ];
 
+/// The limits that are not enforced without the program that sets them.
+const NO_LIMITS: &str =
+    "the memory of each process, the number of processes and the size of files (no prlimit)";
+
+/// Closes the files up to the descriptor `$1` that the program has opened without close-on-exec,
+/// and becomes the command. Other shells than bash read one digit only.
+const ENTRY: &str = r#"
+output=$1 last=$2
+shift 2
+[ -n "$BASH_VERSION" ] || last=9
+fd=3
+while [ "$fd" -le "$last" ]; do
+    eval "exec $fd>&-"
+    fd=$((fd + 1))
+done
+[ "$output" != merged ] || exec 2>&1
+exec "$@"
+"#;
+
+/// Descriptors of files that other threads open while a command starts.
+const SPARE_DESCRIPTORS: u32 = 64;
+
 /// Sandboxes of one workspace by Landlock.
 #[derive(Debug)]
 pub(super) struct Landlock {
@@ -55,7 +77,8 @@ pub(super) struct Landlock {
 impl Landlock {
     /// Finds out whether this machine can enforce the sandbox, by running a command in it.
     pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
-        if let Some(reason) = mounts::refusal(&workspace) {
+        let is_written = sandbox.access == Access::WorkspaceWrite;
+        if let Some(reason) = mounts::refusal(&workspace, is_written) {
             return Err(SandboxError::new(reason));
         }
         let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;
@@ -88,13 +111,17 @@ impl Landlock {
 
     /// Returns what this level does not enforce.
     pub(super) fn not_enforced(&self) -> Vec<String> {
-        NOT_ENFORCED.map(Into::into).to_vec()
+        let missing = [(prlimit().is_none(), NO_LIMITS), (!shell().ends_with("bash"), NO_BASH)];
+        let missing = missing.into_iter().filter_map(|(is_missing, it)| is_missing.then_some(it));
+        NOT_ENFORCED.into_iter().chain(missing).map(Into::into).collect()
     }
 
     /// Starts a command within the runtime of the calling thread.
     pub(super) fn start(&self, command: &Command, output: Output) -> io::Result<ChildProcess> {
         // The process that ends others with the program must not be started by a restricted thread.
-        drop(ProcessBuilder::from(Process::new("true")).spawn()?);
+        let mut other = Process::new("/bin/sh");
+        other.args(["-c", ":"]);
+        drop(ProcessBuilder::from(other).spawn()?);
         let runtime = Handle::current();
         let process = self.process(command, output);
         self.restricted(move || {
@@ -104,10 +131,10 @@ impl Landlock {
     }
 
     fn process(&self, command: &Command, output: Output) -> Process {
-        let mut process = Process::new("/bin/sh");
+        let mut process = Process::new(shell());
         process.env_clear().current_dir(&self.workspace);
         process.envs(environment(&self.sandbox)).env("HOME", &self.temp).env("TMPDIR", &self.temp);
-        process.args(["-c", output.script(), "sh"]);
+        process.args(["-c", ENTRY, "entry", output.word(), &last_descriptor().to_string()]);
         process.args(limits(&self.sandbox)).args(command.argv());
         process
     }
@@ -151,6 +178,14 @@ impl Landlock {
             .restrict_self()?;
         Ok(())
     }
+}
+
+/// Returns the highest descriptor that a command may inherit.
+fn last_descriptor() -> u32 {
+    let files = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers = files.filter_map(|file| file.file_name().to_str()?.parse::<u32>().ok());
+    // Without /proc, those of the usual limit.
+    numbers.max().unwrap_or(1024).saturating_add(SPARE_DESCRIPTORS)
 }
 
 impl Drop for Landlock {

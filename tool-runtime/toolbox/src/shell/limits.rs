@@ -6,6 +6,13 @@ use rustix::process::{Resource, getrlimit};
 
 use super::sandbox::Sandbox;
 
+/// The limit that is never enforced without the program that sets it.
+pub(super) const NO_FILE_LIMIT: &str = "the size of files (no prlimit)";
+
+/// The protection that takes a shell which can close all files.
+pub(super) const NO_BASH: &str = "the hiding of files that the program has opened without \
+    close-on-exec, from descriptor 10 on (no bash)";
+
 /// The environment of a command, before that of the program.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"),

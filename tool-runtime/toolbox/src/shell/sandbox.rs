@@ -140,8 +140,8 @@ impl Sandbox {
     }
 
     /// Lets commands also read a file or folder outside of the workspace, such as a toolchain below
-    /// the home folder. A path that does not exist is ignored, and so is one in a folder that
-    /// commands may write.
+    /// the home folder. A path that does not exist is ignored, and so is one that is in a folder
+    /// which commands may write, or a link into one.
     ///
     /// ```
     /// use tool_toolbox::Sandbox;

@@ -1,6 +1,7 @@
 //! The weaker level by Landlock, which a program chooses.
 
 use std::fs;
+use std::os::fd::AsRawFd as _;
 
 use serde_json::json;
 use tool_toolbox::Sandbox;
@@ -49,4 +50,19 @@ async fn weaker_level_is_named_everywhere() {
     assert!(preview.contains("landlock ABI 6; not enforced: descendants may outlive"), "{preview}");
     let (code, _) = fixture.run("touch new").await;
     assert!(code != 0 && !fixture.path("new").exists());
+}
+
+#[tokio::test]
+async fn files_that_the_program_has_open_are_closed() {
+    let fixture = Fixture::new(Sandbox::read_only().landlock());
+    let path = fixture.folder.join("secret.txt");
+    fs::write(&path, "c4n4ry").unwrap();
+    // Enough that some have two digits.
+    let files: Vec<_> = (0..20).map(|_| fs::File::open(&path).unwrap()).collect();
+    for file in &files {
+        rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty()).unwrap();
+        let command = format!("cat <&{}", file.as_raw_fd());
+        let (code, output) = fixture.run(&command).await;
+        assert!(code != 0 && !output.contains("c4n4ry"), "{command}: {output}");
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch,
+    SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
 /// The address families of sockets that may be created. Those of the internet reach the network
@@ -19,8 +19,13 @@ const FAMILIES: [u64; 3] = [libc::AF_INET as u64, libc::AF_INET6 as u64, libc::A
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 
+/// The numbers that calls of [`REFUSED`] have for 32-bit pointers alone: `ptrace`, `kexec_load`,
+/// `process_vm_readv` and `process_vm_writev`.
+#[cfg(target_arch = "x86_64")]
+const REFUSED_X32: [i64; 4] = [521, 528, 539, 540];
+
 /// Refused with all arguments.
-const REFUSED: [i64; 41] = [
+const REFUSED: [i64; 40] = [
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -61,8 +66,6 @@ const REFUSED: [i64; 41] = [
     libc::SYS_syslog,
     libc::SYS_acct,
     libc::SYS_quotactl,
-    // Its mode is behind a pointer, where the filter can't read it. Programs fall back to `openat`.
-    libc::SYS_openat2,
 ];
 
 /// Bits of the mode of a file that let it run with the rights of its owner or group.
@@ -133,10 +136,34 @@ fn program_with(socket: Vec<SeccompRule>) -> Result<BpfProgram, BackendError> {
         let twice: Vec<_> =
             rules.iter().map(|(number, chain)| (number | X32, chain.clone())).collect();
         rules.extend(twice);
+        rules.extend(REFUSED_X32.map(|number| (number | X32, Vec::new())));
     }
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
-    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?;
+    let mut program: BpfProgram = filter.try_into()?;
+    program.splice(..0, without_openat2());
+    Ok(program)
+}
+
+/// Returns instructions that answer `openat2` as an old kernel does, so that programs fall back to
+/// `openat`. Its mode is behind a pointer, where the filter can't read it.
+///
+/// The number is the same on all architectures, so the one of the call need not be known here.
+fn without_openat2() -> Vec<sock_filter> {
+    let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
+    let number = libc::SYS_openat2 as u32;
+    #[cfg(target_arch = "x86_64")]
+    let numbers = [number, number | X32 as u32];
+    #[cfg(not(target_arch = "x86_64"))]
+    let numbers = [number];
+    let mut instructions = vec![instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
+    for number in numbers {
+        let refusal = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+        instructions.push(instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number));
+        instructions.push(instruction(libc::BPF_RET | libc::BPF_K, 0, 0, refusal));
+    }
+    instructions
 }
 
 /// Returns a rule that holds if all masked arguments have these values: argument, mask, value.

@@ -1,6 +1,7 @@
 //! Programs that code starts in a sandbox, with further folders.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -119,5 +120,68 @@ async fn hidden_files_do_not_exist() {
         let launcher = SandboxLauncher::new(folders.path("work"), sandbox).unwrap();
         let (output, _) = run(&launcher, "ls /etc/group /etc/passwd", "").await;
         assert_eq!(output, expected);
+    }
+}
+
+#[tokio::test]
+async fn readable_link_into_the_workspace_leads_nowhere_else() {
+    let folders = Folders::new("link");
+    for name in ["work/tool", "secrets"] {
+        fs::create_dir_all(folders.path(name)).unwrap();
+        fs::write(folders.path(name).join("file"), name).unwrap();
+    }
+    let link = folders.path("link");
+    symlink(folders.path("work/tool"), &link).unwrap();
+    let sandbox = Sandbox::workspace_write().readable(&link);
+    let launcher = SandboxLauncher::new(folders.path("work"), sandbox).unwrap();
+    let swap = format!("rm -r tool && ln -s {} tool", folders.path("secrets").display());
+    run(&launcher, &swap, "").await;
+    assert!(folders.path("work/tool").is_symlink());
+    let (output, _) = run(&launcher, &format!("cat tool/file {}/file", link.display()), "").await;
+    assert_eq!(output, "");
+}
+
+#[tokio::test]
+async fn folders_of_programs_are_not_writable() {
+    let folders = Folders::new("programs");
+    let sandbox = Sandbox::read_only().writable("/usr/local/bin");
+    let error = SandboxLauncher::new(folders.path("work"), sandbox).unwrap_err();
+    assert!(error.to_string().contains("is a part of the system's programs"), "{error}");
+    let error = SandboxLauncher::new("/usr/lib", Sandbox::workspace_write()).unwrap_err();
+    assert!(error.to_string().contains("is a part of the system's programs"), "{error}");
+    assert!(SandboxLauncher::new("/usr/lib", Sandbox::read_only()).is_ok());
+}
+
+#[tokio::test]
+async fn environment_is_in_no_command_line() {
+    let folders = Folders::new("environment");
+    let value = format!("t0k3n-{}", std::process::id());
+    let sandbox = Sandbox::read_only().env("TOKEN", &value).env("EMPTY", "").env("LINES", "a\nb");
+    let launcher = SandboxLauncher::new(folders.path("work"), sandbox).unwrap();
+    let mut process = launcher.spawn(["sh", "-c", "env; read -r line"]).await.unwrap();
+    let mut output = vec![0; 1000];
+    let mut length = 0;
+    let mut stdout = process.take_stdout().unwrap();
+    while !String::from_utf8_lossy(&output[..length]).contains("LINES=a\nb\n") {
+        length += stdout.read(&mut output[length..]).await.unwrap();
+    }
+    let text = String::from_utf8_lossy(&output[..length]).into_owned();
+    assert!(text.contains(&format!("TOKEN={value}\n")) && text.contains("EMPTY=\n"), "{text}");
+    for entry in fs::read_dir("/proc").unwrap() {
+        let words = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&words).contains(&value));
+    }
+    process.kill().await.unwrap();
+}
+
+/// Programs such as systemd, runc and container tools try it first.
+#[tokio::test]
+async fn openat2_is_answered_as_by_an_old_kernel() {
+    let folders = Folders::new("openat2");
+    let script = "python3 -c 'import ctypes; libc = ctypes.CDLL(None, use_errno=True); \
+        print(libc.syscall(437, -100, b\".\", b\"\\0\" * 24, 24), ctypes.get_errno())'";
+    for sandbox in [Sandbox::read_only(), Sandbox::read_only().landlock()] {
+        let launcher = SandboxLauncher::new(folders.path("work"), sandbox).unwrap();
+        assert_eq!(run(&launcher, script, "").await.0, "-1 38\n");
     }
 }

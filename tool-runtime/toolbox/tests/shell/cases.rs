@@ -137,6 +137,7 @@ cases! {
     NotTried "kill all processes": "kill -9 -1; echo over";
     Anybody "change priority of a process": "renice -n 5 -p $PID && echo THROUGH";
     Anybody "trace a process": python!("through(call(101, 16, int(env['PID']), 0, 0) == 0)");
+    NotTried "trace a process by calls of another width": python!("through(call(0x40000000 + 521, 16, int(env['PID']), 0, 0) == 0)");
     NotTried "trace a child": python!("p = os.fork()" "if p == 0: through(call(101, 0, 0, 0, 0) == 0); sys.stdout.flush(); os._exit(0)" "os.wait()");
     Anybody "read memory of a process": python!("b = ctypes.create_string_buffer(8); m = [l for l in open('/proc/%s/maps' % env['PID']) if 'r' in l.split()[1]][0]" "v = (ctypes.c_ulong * 2)(ctypes.addressof(b), 8); r = (ctypes.c_ulong * 2)(int(m.split('-')[0], 16), 8)" "through(call(310, int(env['PID']), v, 1, r, 1, 0) == 8)");
     Root "enter a namespace": "nsenter -t $PID -i true && echo THROUGH";
@@ -174,12 +175,13 @@ cases! {
     NotTried "load a BPF program": python!("b = ctypes.create_string_buffer(128); through(call(321, 0, b, 128) >= 0 or ctypes.get_errno() == 22)");
     NotTried "perf events": python!("b = ctypes.create_string_buffer(struct.pack('II', 1, 128), 128); through(call(298, b, 0, -1, -1, 0) >= 0)");
     NotTried "userfaultfd": python!("through(call(323, 1) >= 0)");
+    NotTried "load a kernel by calls of another width": python!("through(call(0x40000000 + 528, 0, 0, 0, 0) == 0)");
     NotTried "load a kernel": python!("through(call(246, 0, 0, 0, 0) == 0)");
     Root "write core_pattern": ": >>/proc/sys/kernel/core_pattern && echo THROUGH";
     Root "write a setting of the kernel": ": >>/proc/sys/vm/swappiness && echo THROUGH";
     NotTried "write sysrq": ": >>/proc/sysrq-trigger && echo THROUGH";
     Root "unmount /proc": "umount -l /proc/sys; mount -t proc none /proc && : >>/proc/sys/vm/swappiness && echo THROUGH";
     Root "name the machine": "hostname canary && echo THROUGH";
-    NotTried "set the clock": "date -s 2001-01-01 && echo THROUGH";
+    NotTried "set the clock": "date -s @$(date +%s) && echo THROUGH";
     NotTried "raise limits": "prlimit --nproc=1000000:1000000 true && echo THROUGH";
 }

@@ -39,6 +39,13 @@ fn nothing_gets_through_as_another_user() {
     run_in_namespaces("user", user);
 }
 
+/// Makes all files read-only but those of the folder in `$1`, and becomes the program that follows.
+const READ_ONLY: &str = r#"
+mount --bind "$1" "$1" && mount -o remount,bind,ro / || exit 1
+shift
+exec "$@"
+"#;
+
 /// Starts this program again in namespaces of its own, as a user.
 fn run_in_namespaces(name: &str, user: Option<u32>) {
     let folder = env::temp_dir().join(format!("tool-toolbox-corpus-{name}-{}", std::process::id()));
@@ -50,6 +57,8 @@ fn run_in_namespaces(name: &str, user: Option<u32>) {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc"]);
     if rustix::process::geteuid().is_root() {
+        // A hole must not leave anything on the disk.
+        command.args(["sh", "-c", READ_ONLY, "sh"]).arg(&folder);
         if let Some(user) = user {
             chown(&folder, user);
             let id = user.to_string();
@@ -91,6 +100,10 @@ fn chown(path: &Path, user: u32) {
 async fn corpus_within_namespaces() {
     let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return };
     let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        let flags = rustix::fs::statvfs("/").unwrap().f_flag;
+        assert!(flags.contains(rustix::fs::StatVfsMountFlags::RDONLY));
+    }
     let mut canaries = Canaries::new(&folder);
     let mut failures = Vec::new();
     for sandbox in [Sandbox::workspace_write(), Sandbox::read_only()] {

@@ -15,9 +15,9 @@ use tool_runtime::{RunContext, async_trait};
 /// sandbox, or else the arguments without secrets. Add
 /// [previewers](tool_runtime::Policy::previewer) to the policy. The answers are `y` for this call,
 /// `a` for all calls of the tool in this run, and `n`, which may be followed by a reason for the
-/// model. Everything else, and the end of the input, denies the call. If the standard input is not
-/// a terminal, every call is denied. A program that shows its runs by a [`Terminal`] asks
-/// [beside it](Self::with_display).
+/// model. Everything else, and the end of the input, denies the call. On Unix, input from before
+/// the question is dropped. If the standard input is not a terminal, every call is denied. A
+/// program that shows its runs by a [`Terminal`] asks [beside it](Self::with_display).
 ///
 /// ```
 /// use tool_runtime::Policy;
@@ -101,6 +101,9 @@ fn ask(question: &str) -> io::Result<Approval> {
     if !input.is_terminal() {
         return Ok(deny("there is no terminal to ask"));
     }
+    // What was typed before the question does not answer it.
+    #[cfg(unix)]
+    rustix::termios::tcflush(&input, rustix::termios::QueueSelector::IFlush)?;
     let mut output = io::stderr().lock();
     output.write_all(question.as_bytes())?;
     output.flush()?;

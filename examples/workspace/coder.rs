@@ -13,7 +13,7 @@ use tool_runtime::providers::OpenAi;
 use tool_runtime::report::RunReport;
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{Agent, Message, Policy, Tools};
-use tool_toolbox::{DiffRecorder, Files};
+use tool_toolbox::{DiffRecorder, Files, Shell};
 
 const SETUP: &str = "\
 The agent needs a model. This example talks to any server that speaks OpenAI's chat completions:
@@ -40,6 +40,7 @@ impl Coder {
     /// Creates the agent, with a model from the environment.
     pub(crate) fn new(
         files: &Files,
+        shell: Shell,
         tools: Tools,
         policy: Policy,
         terminal: Terminal,
@@ -53,6 +54,8 @@ impl Coder {
             .max_iterations(40)
             .observer(terminal.clone())
             .observer(diffs.clone())
+            // Ends the processes of a run with the run.
+            .observer(shell)
             .observer(events.clone());
         Ok(Self { agent, terminal, diffs, events })
     }

@@ -14,6 +14,8 @@
 //! | `--call NAME JSON` | runs this call |
 //! | `--session` | runs the calls of further lines `NAME JSON` of the standard input |
 //! | `--allow-net CIDR` | lets `http_fetch` contact a network that is not public; repeatable |
+//! | `--readable PATH` | lets commands read a path outside of the folder, such as a toolchain; repeatable |
+//! | `--env NAME=VALUE` | sets an environment variable for commands; repeatable |
 //! | `--sandbox NAME` | what commands may do: `read-only`, `workspace-write` (default), `none` |
 //! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff or the command |
 //! | `--report FILE` | where the agent writes its report; default: `target/workspace.html` |
@@ -33,9 +35,11 @@ use tool_toolbox::{Files, Sandbox, Shell, TerminalApprover, Web};
 use crate::coder::Coder;
 
 const USAGE: &str = "usage: workspace FOLDER [TASK] [--report FILE] [--yes]
-    [--sandbox read-only|workspace-write|none] [--allow-net CIDR]
+    [--sandbox read-only|workspace-write|none] [--readable PATH] [--env NAME=VALUE]
+    [--allow-net CIDR]
    or: workspace FOLDER [--call NAME JSON] [--session] [--yes]
-    [--sandbox read-only|workspace-write|none] [--allow-net CIDR]";
+    [--sandbox read-only|workspace-write|none] [--readable PATH] [--env NAME=VALUE]
+    [--allow-net CIDR]";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -52,7 +56,7 @@ async fn start() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
     let files = Files::open(&options.folder)?;
     let web = options.allowed_networks.iter().try_fold(Web::new(), Web::allow_net)?;
-    let shell = Shell::new(&options.folder, options.sandbox.clone());
+    let shell = Shell::new(&options.folder, options.sandbox());
     match shell.check() {
         Ok(status) => eprintln!("sandbox: {status}"),
         Err(error) => eprintln!("{error}"),
@@ -66,12 +70,12 @@ async fn start() -> Result<(), Box<dyn Error>> {
         .previewer(files.clone())
         .previewer(shell.clone())
         .previewer(web.clone());
-    let tools = tools![..files.clone(), ..shell, ..web];
+    let tools = tools![..files.clone(), ..shell.clone(), ..web];
     if options.call.is_some() || options.is_session {
         let dispatcher = Dispatcher::new(Registry::try_from(tools)?).policy(policy);
         return run_calls(&dispatcher, &options).await;
     }
-    let coder = Coder::new(&files, tools, policy, terminal)?;
+    let coder = Coder::new(&files, shell, tools, policy, terminal)?;
     let outcome = coder.work(options.task).await;
     coder.write_report(&options.report)?;
     outcome
@@ -89,8 +93,14 @@ async fn run_calls(dispatcher: &Dispatcher, options: &Options) -> Result<(), Box
     if options.is_session {
         for line in io::stdin().lock().lines() {
             let line = line?;
-            if let Some((name, json)) = line.trim().split_once(char::is_whitespace) {
-                run(dispatcher, call(name, json)).await?;
+            match line.trim().split_once(char::is_whitespace) {
+                Some((name, json)) => run(dispatcher, call(name, json)).await?,
+                None if line.trim().is_empty() => {}
+                // A program that drives the session waits for one line per call.
+                None => {
+                    let error = format!("the line {:?} is not `NAME JSON`", line.trim());
+                    println!("{}", serde_json::json!({ "error": error }));
+                }
             }
         }
     }
@@ -115,10 +125,18 @@ struct Options {
     is_session: bool,
     approves_all: bool,
     sandbox: Sandbox,
+    readable: Vec<PathBuf>,
+    env: Vec<(String, String)>,
     report: PathBuf,
 }
 
 impl Options {
+    /// Returns the sandbox of commands, with what the options add to it.
+    fn sandbox(&self) -> Sandbox {
+        let sandbox = self.readable.iter().fold(self.sandbox.clone(), Sandbox::readable);
+        self.env.iter().fold(sandbox, |sandbox, (name, value)| sandbox.env(name, value))
+    }
+
     fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
         let mut options = Self {
             folder: arguments.next()?,
@@ -128,12 +146,22 @@ impl Options {
             is_session: false,
             approves_all: false,
             sandbox: Sandbox::default(),
+            readable: Vec::new(),
+            env: Vec::new(),
             report: "target/workspace.html".into(),
         };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--call" => options.call = Some((arguments.next()?, arguments.next()?)),
                 "--allow-net" => options.allowed_networks.push(arguments.next()?),
+                "--readable" => options.readable.push(arguments.next()?.into()),
+                "--env" => {
+                    let (name, value) = arguments
+                        .next()?
+                        .split_once('=')
+                        .map(|(name, value)| (name.to_owned(), value.to_owned()))?;
+                    options.env.push((name, value));
+                }
                 "--session" => options.is_session = true,
                 "--yes" => options.approves_all = true,
                 "--report" => options.report = arguments.next()?.into(),

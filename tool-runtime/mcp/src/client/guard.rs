@@ -2,7 +2,8 @@
 //!
 //! - Progress and notifications are put into the [`Traffic`] in the order in which they arrive. The
 //!   SDK would start a task for each, in any order.
-//! - A message above the size limit becomes an error of the request that it answers.
+//! - A message that can't be read, or is above the size limit, becomes an error of the request that
+//!   it answers. A request of the server is answered with an error.
 //! - A flood of messages is read slowly.
 //! - The end of the connection is signalled at once, before the SDK has cleaned up.
 
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::flood::MessageBudget;
 use super::text::{clean, clean_line};
 use super::traffic::{LogNotice, RequestSlot, Traffic};
+use super::wire::envelope::Envelope;
 use super::wire::{Received, Wire, WireError};
 
 /// The number of notifications, requests and junk messages that are read at once.
@@ -41,6 +43,13 @@ const MAX_URI_CHARS: usize = 2_000;
 
 /// The message of the error that stands for an oversized response.
 pub(super) const TOO_LONG: &str = "the response exceeds the size limit of the client";
+
+/// The message of the error that stands for an oversized response to one of several requests.
+pub(super) const UNMATCHED: &str =
+    "a response to an unknown request exceeds the size limit of the client";
+
+/// The message of the error that stands for a response that can't be decoded.
+pub(super) const MALFORMED: &str = "the response is no valid message";
 
 /// Guards a [`Wire`].
 pub(super) struct Guard {
@@ -75,13 +84,12 @@ impl Guard {
             let received = self.wire.receive().await?;
             let message = match received {
                 Received::Message(message) => *message,
-                Received::TooLong(id) => {
-                    self.fail_too_long(id);
-                    self.budget.take(Instant::now());
+                Received::TooLong(envelope) => {
+                    self.too_long(envelope);
                     continue;
                 }
-                Received::Junk => {
-                    self.budget.take(Instant::now());
+                Received::Malformed(envelope) => {
+                    self.malformed(envelope);
                     continue;
                 }
             };
@@ -133,6 +141,9 @@ impl Guard {
             ServerNotification::ToolListChangedNotification(_) => {
                 traffic.notify(|notices| notices.tools_changed = true);
             }
+            ServerNotification::SubscriptionsAcknowledgedNotification(_) => {
+                traffic.notify(|notices| notices.is_subscribed = true);
+            }
             ServerNotification::PromptListChangedNotification(_) => {
                 traffic.notify(|notices| notices.prompts_changed = true);
             }
@@ -159,15 +170,47 @@ impl Guard {
         None
     }
 
-    /// Answers the request of an oversized response, or all if it is unknown.
-    fn fail_too_long(&mut self, id: Option<RequestId>) {
-        let ids = id.map_or_else(|| self.traffic.in_flight(), |id| vec![id]);
-        for id in ids {
-            if self.traffic.remove(&id) {
-                let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, TOO_LONG, None);
-                self.ready.push_back(JsonRpcMessage::error(error, Some(id)));
+    /// Handles a message above the size limit.
+    fn too_long(&mut self, envelope: Envelope) {
+        self.budget.take(Instant::now());
+        match envelope {
+            Envelope::Response(Some(id)) => self.fail(id, TOO_LONG),
+            Envelope::Response(None) => {
+                let mut ids = self.traffic.in_flight();
+                match ids.pop() {
+                    Some(id) if ids.is_empty() => self.fail(id, TOO_LONG),
+                    last => ids.into_iter().chain(last).for_each(|id| self.fail(id, UNMATCHED)),
+                }
             }
+            Envelope::Request(id) => self.refuse(id, "the request exceeds the size limit"),
+            Envelope::Notification => {}
         }
+    }
+
+    /// Handles text that is no valid message.
+    fn malformed(&mut self, envelope: Envelope) {
+        self.budget.take(Instant::now());
+        match envelope {
+            Envelope::Response(Some(id)) => self.fail(id, MALFORMED),
+            Envelope::Request(id) => self.refuse(id, "the request is no valid message"),
+            Envelope::Response(None) | Envelope::Notification => {}
+        }
+    }
+
+    /// Answers a request of the client with an error, if it is in flight.
+    fn fail(&mut self, id: RequestId, message: &'static str) {
+        if self.traffic.remove(&id) {
+            let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None);
+            self.ready.push_back(JsonRpcMessage::error(error, Some(id)));
+        }
+    }
+
+    /// Answers a request of the server with an error.
+    fn refuse(&mut self, id: RequestId, message: &'static str) {
+        let error = ErrorData::new(ErrorCode::INVALID_REQUEST, message, None);
+        let sending = self.wire.send(JsonRpcMessage::error(error, Some(id)));
+        // A server that does not read its answer learns nothing, and nothing depends on it.
+        tokio::spawn(async move { drop(sending.await) });
     }
 }
 

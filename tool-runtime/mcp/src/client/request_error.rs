@@ -9,7 +9,7 @@ use tool_runtime::event::ProtocolError;
 use tool_runtime::{ToolError, ToolErrorKind};
 
 use super::error::McpError;
-use super::guard::TOO_LONG;
+use super::guard::{MALFORMED, TOO_LONG, UNMATCHED};
 use super::text::clean;
 use super::wire::WireError;
 
@@ -53,6 +53,9 @@ pub(super) fn mcp_error(
         RequestError::TimedOut => McpError::Timeout { server, operation, limit },
         RequestError::Service(ServiceError::McpError(error)) => {
             let message = clean(&error.message, MAX_MESSAGE_CHARS);
+            if matches!(&*error.message, TOO_LONG | UNMATCHED | MALFORMED) {
+                return McpError::InvalidAnswer { server, operation, reason: message };
+            }
             McpError::Rpc { server, operation, code: error.code.0, message }
         }
         RequestError::Service(ServiceError::TransportSend(error)) => {
@@ -100,10 +103,14 @@ pub(super) fn tool_error(
         }
         RequestError::Service(error) => {
             let source = clean(&error.to_string(), MAX_MESSAGE_CHARS);
-            let text = format!("The call ran, but the MCP server `{server}` sent no valid result.");
-            ToolError::failed(text).with_source(source)
+            no_valid_result(server).with_source(source)
         }
     }
+}
+
+fn no_valid_result(server: &str) -> ToolError {
+    let text = format!("The call ran, but the MCP server `{server}` sent no valid result.");
+    ToolError::failed(text)
 }
 
 fn rpc_error(
@@ -112,9 +119,17 @@ fn rpc_error(
     is_retry_safe: bool,
     mark: impl FnOnce(&str) -> String,
 ) -> ToolError {
-    if error.message == TOO_LONG {
-        let text = "The call ran, but its result is too large to be received. Ask for less.";
-        return ToolError::failed(text);
+    match &*error.message {
+        TOO_LONG => {
+            let text = "The call ran, but its result is too large to be received. Ask for less.";
+            return ToolError::failed(text);
+        }
+        UNMATCHED => {
+            let cause = format!("The MCP server `{server}` sent a result that is too large");
+            return maybe_ran(is_retry_safe, &cause);
+        }
+        MALFORMED => return no_valid_result(server),
+        _ => {}
     }
     // The transport of the SDK reports a lost session in this form.
     if error.message.starts_with("streamable HTTP session was re-initialized") {

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::challenge::{Challenges, MAX_CHALLENGES};
 use super::error::McpError;
+use super::guard::UNMATCHED;
 use super::handler::Handler;
 use super::request_error::{RequestError, mcp_error};
 use super::traffic::{RequestSlot, Traffic};
@@ -205,7 +206,11 @@ impl PendingRequest {
             answered = &mut self.handle.rx => answered,
             () = self.ended.cancelled() => Ok(Err(ServiceError::TransportClosed)),
         };
-        self.is_done = true;
+        // A request that may not have been answered is cancelled.
+        self.is_done = !matches!(
+            &answered,
+            Ok(Err(ServiceError::McpError(error))) if error.message == UNMATCHED
+        );
         match answered {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(ServiceError::TransportClosed)) | Err(_) => Err(RequestError::Lost),

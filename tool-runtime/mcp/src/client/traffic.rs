@@ -42,22 +42,30 @@ pub(super) struct RequestSlot {
     has_progress: Notify,
     /// `None` if the request answers no questions.
     questions: Option<mpsc::Sender<Question>>,
+    /// Whether the request has no response as long as the connection lives.
+    is_subscription: bool,
 }
 
 impl RequestSlot {
     /// Creates the slot of a request that ignores what arrives for it.
     pub(super) fn new() -> Arc<Self> {
-        Self::with(None)
+        Self::with(None, false)
+    }
+
+    /// Creates the slot of a request that subscribes to notifications.
+    pub(super) fn of_subscription() -> Arc<Self> {
+        Self::with(None, true)
     }
 
     /// Creates the slot of a call, which answers questions.
     pub(super) fn of_call() -> (Arc<Self>, mpsc::Receiver<Question>) {
         let (sender, receiver) = mpsc::channel(MAX_QUESTIONS);
-        (Self::with(Some(sender)), receiver)
+        (Self::with(Some(sender), false), receiver)
     }
 
-    fn with(questions: Option<mpsc::Sender<Question>>) -> Arc<Self> {
-        Arc::new(Self { progress: Mutex::default(), has_progress: Notify::new(), questions })
+    fn with(questions: Option<mpsc::Sender<Question>>, is_subscription: bool) -> Arc<Self> {
+        let (progress, has_progress) = (Mutex::default(), Notify::new());
+        Arc::new(Self { progress, has_progress, questions, is_subscription })
     }
 
     /// Waits until there is progress.
@@ -85,6 +93,8 @@ impl RequestSlot {
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     pub(super) tools_changed: bool,
+    /// Whether the server acknowledged a subscription.
+    pub(super) is_subscribed: bool,
     pub(super) prompts_changed: bool,
     pub(super) resources_changed: bool,
     pub(super) updated_resources: BTreeSet<String>,
@@ -160,9 +170,11 @@ impl Traffic {
         true
     }
 
-    /// Returns the ids of all requests in flight.
+    /// Returns the ids of all requests in flight that expect a response.
     pub(super) fn in_flight(&self) -> Vec<RequestId> {
-        lock(&self.routes).by_id.keys().cloned().collect()
+        let routes = lock(&self.routes);
+        let expecting = routes.by_id.iter().filter(|(_, route)| !route.slot.is_subscription);
+        expecting.map(|(id, _)| id.clone()).collect()
     }
 
     /// Passes progress to its request.

@@ -2,13 +2,9 @@
 
 use std::io;
 
-use rmcp::model::RequestId;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::message_id::{id_at_start, response_id};
-
-/// The number of bytes at the beginning and the end of an oversized line that are kept.
-const KEPT_BYTES: usize = 256;
+use super::envelope::{Envelope, KEPT_BYTES};
 
 /// How many times the size limit of a line is read before the stream is given up.
 const MAX_SKIPPED_LIMITS: usize = 8;
@@ -17,8 +13,8 @@ const MAX_SKIPPED_LIMITS: usize = 8;
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
     Complete(Vec<u8>),
-    /// A line above the limit, and the request that it answers.
-    TooLong(Option<RequestId>),
+    /// A line above the limit.
+    TooLong(Envelope),
 }
 
 /// Reads lines of at most `limit` bytes, and skips longer ones.
@@ -85,26 +81,25 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
                 return Ok(None);
             }
             let line = (!skipped.is_reported)
-                .then(|| Line::TooLong(response_id(&self.line, &skipped.tail)));
+                .then(|| Line::TooLong(Envelope::read(&self.line, &skipped.tail)));
             self.line = Vec::new();
             self.skipping = None;
             return Ok(line);
         }
         self.line.extend_from_slice(piece);
         if self.line.len() > self.limit {
-            let id = id_at_start(&String::from_utf8_lossy(
-                self.line.get(..KEPT_BYTES).unwrap_or(&self.line),
-            ));
-            let mut skipped = Skipped { bytes: 0, tail: Vec::new(), is_reported: id.is_some() };
+            let head = self.line.get(..KEPT_BYTES).unwrap_or(&self.line).to_vec();
+            let early = Envelope::at_start(&head);
+            let mut skipped = Skipped { bytes: 0, tail: Vec::new(), is_reported: early.is_some() };
             skipped.add(&self.line);
-            self.line = self.line.get(..KEPT_BYTES).unwrap_or_default().to_vec();
             if end.is_some() {
-                let id = id.or_else(|| response_id(&self.line, &skipped.tail));
+                let envelope = early.unwrap_or_else(|| Envelope::read(&head, &skipped.tail));
                 self.line = Vec::new();
-                return Ok(Some(Line::TooLong(id)));
+                return Ok(Some(Line::TooLong(envelope)));
             }
+            self.line = head;
             self.skipping = Some(skipped);
-            return Ok(id.map(|id| Line::TooLong(Some(id))));
+            return Ok(early.map(Line::TooLong));
         }
         Ok(end.map(|_| Line::Complete(std::mem::take(&mut self.line))))
     }
@@ -126,6 +121,7 @@ mod tests {
     use std::pin::Pin;
     use std::task::{Context, Poll};
 
+    use rmcp::model::RequestId;
     use tokio::io::ReadBuf;
 
     use super::*;
@@ -148,7 +144,7 @@ mod tests {
         let long = format!("{{\"id\":5,\"result\":\"{}\"}}", "a".repeat(100_000));
         let late = format!("{{\"result\":\"{}\",\"id\":6}}", "a".repeat(100_000));
         let text = format!("one\n{long}\ntwo\n{late}\n\nlast");
-        let id = |n| Line::TooLong(Some(RequestId::Number(n)));
+        let id = |n| Line::TooLong(Envelope::Response(Some(RequestId::Number(n))));
         let expected =
             [complete("one"), id(5), complete("two"), id(6), complete(""), complete("last")];
         assert_eq!(lines(&text, 50_000).await, expected);
@@ -199,7 +195,8 @@ mod tests {
                 most = most.max(lines.line.capacity());
             };
             assert_eq!(error.to_string(), "line never ends");
-            let expected = (!start.is_empty()).then_some(Line::TooLong(Some(RequestId::Number(7))));
+            let response = Envelope::Response(Some(RequestId::Number(7)));
+            let expected = (!start.is_empty()).then_some(Line::TooLong(response));
             assert_eq!(found, Vec::from_iter(expected));
             let read = (1 << 30) - lines.reader.left;
             assert!(read <= LIMIT * (MAX_SKIPPED_LIMITS + 1), "{read} bytes were read");

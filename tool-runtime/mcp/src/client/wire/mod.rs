@@ -1,13 +1,13 @@
 //! Carriers of messages: lines of a process or a stream, and HTTP.
 //!
 //! A [`Wire`] never waits without a limit: `lines.rs` reads bounded lines, `stdio.rs` writes with a
-//! timeout, `http.rs` uses the HTTP transport of the SDK (`watched_client.rs`). `message_id.rs`
-//! finds the request that an oversized message answers.
+//! timeout, `http.rs` uses the HTTP transport of the SDK (`watched_client.rs`). `envelope.rs`
+//! finds the kind and the id of a message that can't be read.
 
+pub(super) mod envelope;
 #[cfg(feature = "client")]
 pub(super) mod http;
 pub(super) mod lines;
-pub(super) mod message_id;
 pub(super) mod stdio;
 #[cfg(feature = "client")]
 mod watched_client;
@@ -17,7 +17,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+
+use self::envelope::Envelope;
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -42,10 +44,10 @@ pub(crate) trait Wire: Send {
 /// A message of the server, or the reason why it can't be read.
 pub(crate) enum Received {
     Message(Box<ServerJsonRpcMessage>),
-    /// A message above the size limit, and the request that it answers if that can be seen.
-    TooLong(Option<RequestId>),
-    /// Text that is no message.
-    Junk,
+    /// A message above the size limit.
+    TooLong(Envelope),
+    /// Text that is no valid message.
+    Malformed(Envelope),
 }
 
 /// The reason why a message was not delivered.

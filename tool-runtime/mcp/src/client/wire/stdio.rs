@@ -10,6 +10,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tool_runtime::process::{ChildProcess, Shutdown};
 
+use super::envelope::Envelope;
 use super::lines::{BoundedLines, Line};
 use super::{BoxFuture, Received, Wire, WireError};
 
@@ -89,10 +90,10 @@ impl Stdio {
             () = ended => return None,
         };
         Some(match line {
-            Line::TooLong(id) => Received::TooLong(id),
+            Line::TooLong(envelope) => Received::TooLong(envelope),
             Line::Complete(line) => match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
                 Ok(message) => Received::Message(Box::new(message)),
-                Err(_) => Received::Junk,
+                Err(_) => Received::Malformed(Envelope::of_line(&line)),
             },
         })
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
+    ClientRequest, ErrorCode, SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
 };
-use tokio::time::{Instant, sleep};
+use rmcp::service::ServiceError;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::error::McpError;
 use super::events::McpEvent;
@@ -89,7 +90,7 @@ pub(super) async fn supervise(link: Arc<Link>, first: Option<Established>) {
 }
 
 async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
-    let (mut next, mut delay) = (first, FIRST_DELAY);
+    let (mut next, mut delay) = (first, Duration::ZERO);
     loop {
         let established = match next.take() {
             Some(established) => established,
@@ -100,8 +101,8 @@ async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
                 }
                 Err(error) => {
                     down(link, error.to_string());
+                    delay = next_delay(delay, Duration::ZERO);
                     sleep(delay).await;
-                    delay = (delay * 2).min(MAX_DELAY);
                     continue;
                 }
             },
@@ -109,12 +110,16 @@ async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
         let since = Instant::now();
         let reason = watch(link, established).await;
         down(link, reason);
-        if since.elapsed() > STABLE_AFTER {
-            delay = FIRST_DELAY;
-        }
+        delay = next_delay(delay, since.elapsed());
         sleep(delay).await;
-        delay = (delay * 2).min(MAX_DELAY);
     }
+}
+
+/// Returns the delay after a connection or a subscription that lived for some time. It grows unless
+/// that was long.
+fn next_delay(previous: Duration, lived: Duration) -> Duration {
+    let grown = (previous * 2).clamp(FIRST_DELAY, MAX_DELAY);
+    if lived > STABLE_AFTER { FIRST_DELAY } else { grown }
 }
 
 fn down(link: &Link, reason: String) {
@@ -125,12 +130,18 @@ fn down(link: &Link, reason: String) {
 /// Watches a connection until it ends, and returns why it did.
 async fn watch(link: &Arc<Link>, established: Established) -> String {
     let Established { session, mut ttl } = established;
+    let expiry = |ttl: Option<Duration>| {
+        let ttl = ttl.filter(|ttl| !ttl.is_zero())?;
+        Instant::now().checked_add(ttl.max(MIN_REFRESH_INTERVAL))
+    };
+    let mut expires_at = expiry(ttl);
     // The revisions without a handshake send notifications to subscribers only.
-    let mut listening = Box::pin(listen(link, &session, Duration::ZERO));
+    let (mut delay, mut is_first) = (Duration::ZERO, true);
+    let mut listening = Box::pin(listen(link, &session, delay));
     loop {
         let expired = async {
-            match ttl.filter(|ttl| !ttl.is_zero()) {
-                Some(ttl) => sleep(ttl.max(MIN_REFRESH_INTERVAL)).await,
+            match expires_at {
+                Some(at) => sleep_until(at).await,
                 None => std::future::pending().await,
             }
         };
@@ -138,26 +149,32 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
             () = session.ended() => return "the connection ended".to_owned(),
             () = link.suspected.notified() => return "the server can't be reached".to_owned(),
             () = expired => true,
-            // A new subscription: what changed in between was not notified.
-            () = &mut listening => {
-                // Later, so that a server that ends subscriptions at once is not flooded.
-                listening = Box::pin(listen(link, &session, FIRST_DELAY));
+            lived = &mut listening => {
+                delay = lived.map_or(FIRST_DELAY, |lived| next_delay(delay, lived));
+                listening = Box::pin(listen(link, &session, delay));
+                is_first = false;
                 true
             }
-            notices = session.traffic().next_notices() => deliver(link, notices),
+            notices = session.traffic().next_notices() => {
+                // What changed before a new subscription was not notified.
+                let has_gap = notices.is_subscribed && !is_first;
+                deliver(link, notices) || has_gap
+            }
         };
         if must_refresh {
             match link.refresh(&session).await {
                 Ok(fresh) => ttl = fresh,
                 Err(error) => link.emit(&McpEvent::ListFailed { reason: error.to_string() }),
             }
+            expires_at = expiry(ttl);
             sleep(MIN_REFRESH_INTERVAL).await;
         }
     }
 }
 
-/// Subscribes to the changes of lists after a delay, and returns when the subscription has ended.
-async fn listen(link: &Link, session: &Session, delay: Duration) {
+/// Subscribes to the changes of lists after a delay. Returns how long the subscription lived when it
+/// has ended, or `None` if other resources must be subscribed to.
+async fn listen(link: &Link, session: &Session, delay: Duration) -> Option<Duration> {
     if session.info.has_initialize {
         return std::future::pending().await;
     }
@@ -170,25 +187,56 @@ async fn listen(link: &Link, session: &Session, delay: Duration) {
     if !updates.is_empty() {
         filter = filter.resource_subscriptions(updates);
     }
-    let deadline = Instant::now() + FOREVER;
-    let subscribed = subscribe(session, filter.build(), deadline);
+    let since = Instant::now();
+    let subscribed = subscribe(session, filter.build(), since + FOREVER);
     tokio::select! {
-        () = link.resubscribe.notified() => {}
-        refused = subscribed => {
-            if refused {
-                // The server knows no subscriptions.
+        () = link.resubscribe.notified() => None,
+        end = subscribed => match end {
+            Ended::Unknown => {
                 link.resubscribe.notified().await;
+                None
             }
-        }
+            Ended::Lost => Some(since.elapsed()),
+        },
     }
 }
 
-/// Returns whether the server refuses subscriptions.
-async fn subscribe(session: &Session, filter: SubscriptionFilter, deadline: Instant) -> bool {
+/// The end of a subscription.
+enum Ended {
+    /// The server knows no subscriptions.
+    Unknown,
+    /// The server ended or refused it, such as when it is busy.
+    Lost,
+}
+
+async fn subscribe(session: &Session, filter: SubscriptionFilter, deadline: Instant) -> Ended {
     let params = SubscriptionsListenRequestParams::new(filter);
     let request: ClientRequest = SubscriptionsListenRequest::new(params).into();
-    let result =
-        async { session.start(request, RequestSlot::new(), deadline).await?.result().await };
-    let error = result.await.err();
-    matches!(error, Some(RequestError::Service(rmcp::service::ServiceError::McpError(_))))
+    let slot = RequestSlot::of_subscription();
+    let result = async { session.start(request, slot, deadline).await?.result().await };
+    match result.await {
+        Err(RequestError::Service(ServiceError::McpError(error)))
+            if error.code == ErrorCode::METHOD_NOT_FOUND =>
+        {
+            Ended::Unknown
+        }
+        _ => Ended::Lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delay_doubles_up_to_a_minute_and_is_short_after_a_long_life() {
+        let mut delays = vec![Duration::ZERO];
+        for _ in 0..9 {
+            delays.push(next_delay(delays[delays.len() - 1], Duration::from_secs(1)));
+        }
+        let millis: Vec<_> = delays.iter().map(Duration::as_millis).collect();
+        let expected = [0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
+        assert_eq!(millis, expected);
+        assert_eq!(next_delay(MAX_DELAY, Duration::from_secs(31)), FIRST_DELAY);
+    }
 }

@@ -25,5 +25,7 @@ mod pins;
 mod processes;
 mod resources;
 mod server;
+mod subscriptions;
 mod tasks;
 mod trust;
+mod unreadable;

@@ -17,6 +17,8 @@ mod content;
 #[path = "docs/guide.rs"]
 pub mod guide;
 #[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
+mod lines;
+#[cfg(any(feature = "client-stdio", feature = "server-stdio"))]
 mod log_level;
 #[cfg(feature = "server-stdio")]
 pub mod server;

@@ -9,8 +9,10 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -20,14 +22,14 @@ use rmcp::model::{
 use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::flood::MessageBudget;
 use super::text::{clean, clean_line};
 use super::traffic::{LogNotice, RequestSlot, Traffic};
-use super::wire::envelope::Envelope;
 use super::wire::{Received, Wire, WireError};
+use crate::lines::Envelope;
 
 /// The number of notifications, requests and junk messages that are read at once.
 const BURST: u32 = 10_000;
@@ -56,10 +58,13 @@ pub(super) struct Guard {
     wire: Box<dyn Wire>,
     traffic: Arc<Traffic>,
     budget: MessageBudget,
+    /// Ends when the next message may be read, if that is later.
+    resumed: Option<Pin<Box<Sleep>>>,
     /// Messages that are delivered before the next one is read.
     ready: VecDeque<ServerJsonRpcMessage>,
     /// Cancelled when the connection has ended, or to end it.
     ended: CancellationToken,
+    has_ended: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 impl Guard {
@@ -69,34 +74,38 @@ impl Guard {
         ended: CancellationToken,
     ) -> Self {
         let budget = MessageBudget::new(BURST, INTERVAL);
-        Self { wire, traffic, budget, ready: VecDeque::new(), ended }
+        let has_ended = Box::pin(ended.clone().cancelled_owned());
+        Self { wire, traffic, budget, resumed: None, ready: VecDeque::new(), ended, has_ended }
     }
 
     /// Returns the next message that the SDK handles, or `None` at the end.
-    async fn next(&mut self) -> Option<ServerJsonRpcMessage> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<ServerJsonRpcMessage>> {
         loop {
             if let Some(message) = self.ready.pop_front() {
-                return Some(message);
+                return Poll::Ready(Some(message));
             }
-            if let Some(at) = self.budget.wait_until(Instant::now()) {
-                sleep_until(at).await;
+            if let Some(resumed) = &mut self.resumed {
+                ready!(resumed.as_mut().poll(cx));
+                self.resumed = None;
             }
-            let received = self.wire.receive().await?;
-            let message = match received {
-                Received::Message(message) => *message,
-                Received::TooLong(envelope) => {
-                    self.too_long(envelope);
-                    continue;
+            match ready!(self.wire.poll_receive(cx)) {
+                Some(Received::Message(message)) => {
+                    if let Some(message) = self.route(message) {
+                        return Poll::Ready(Some(message));
+                    }
                 }
-                Received::Malformed(envelope) => {
-                    self.malformed(envelope);
-                    continue;
-                }
-            };
-            if let Some(message) = self.route(message) {
-                return Some(message);
+                Some(Received::TooLong(envelope)) => self.too_long(envelope),
+                Some(Received::Malformed(envelope)) => self.malformed(envelope),
+                None => return Poll::Ready(None),
             }
         }
+    }
+
+    /// Counts a message of which a flood is read slowly.
+    fn take_budget(&mut self) {
+        let now = Instant::now();
+        self.budget.take(now);
+        self.resumed = self.budget.wait_until(now).map(|at| Box::pin(sleep_until(at)));
     }
 
     /// Handles a message, or returns it for the SDK.
@@ -113,11 +122,11 @@ impl Guard {
                 Some(JsonRpcMessage::Error(error))
             }
             JsonRpcMessage::Request(request) => {
-                self.budget.take(Instant::now());
+                self.take_budget();
                 Some(JsonRpcMessage::Request(request))
             }
             JsonRpcMessage::Notification(notification) => {
-                self.budget.take(Instant::now());
+                self.take_budget();
                 let notification = self.notified(notification.notification)?;
                 Some(JsonRpcMessage::notification(notification))
             }
@@ -127,7 +136,7 @@ impl Guard {
     /// A response that was not asked for counts as a flood.
     fn answered(&mut self, id: &RequestId) {
         if !self.traffic.remove(id) {
-            self.budget.take(Instant::now());
+            self.take_budget();
         }
     }
 
@@ -172,7 +181,7 @@ impl Guard {
 
     /// Handles a message above the size limit.
     fn too_long(&mut self, envelope: Envelope) {
-        self.budget.take(Instant::now());
+        self.take_budget();
         match envelope {
             Envelope::Response(Some(id)) => self.fail(id, TOO_LONG),
             Envelope::Response(None) => {
@@ -189,7 +198,7 @@ impl Guard {
 
     /// Handles text that is no valid message.
     fn malformed(&mut self, envelope: Envelope) {
-        self.budget.take(Instant::now());
+        self.take_budget();
         match envelope {
             Envelope::Response(Some(id)) => self.fail(id, MALFORMED),
             Envelope::Request(id) => self.refuse(id, "the request is no valid message"),
@@ -234,17 +243,18 @@ impl Transport<RoleClient> for Guard {
         self.wire.send(message)
     }
 
-    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
-        let ended = self.ended.clone();
-        let message = tokio::select! {
-            biased;
-            () = ended.cancelled() => None,
-            message = self.next() => message,
-        };
-        if message.is_none() {
-            ended.cancel();
-        }
-        message
+    /// All state is in the guard: the SDK drops the future and creates it again for each event.
+    fn receive(&mut self) -> impl Future<Output = Option<ServerJsonRpcMessage>> + Send {
+        poll_fn(|cx| {
+            let next = match self.has_ended.as_mut().poll(cx) {
+                Poll::Ready(()) => None,
+                Poll::Pending => ready!(self.poll_next(cx)),
+            };
+            if next.is_none() {
+                self.ended.cancel();
+            }
+            Poll::Ready(next)
+        })
     }
 
     async fn close(&mut self) -> Result<(), WireError> {

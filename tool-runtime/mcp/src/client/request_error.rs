@@ -12,6 +12,7 @@ use super::error::McpError;
 use super::guard::{MALFORMED, TOO_LONG, UNMATCHED};
 use super::text::clean;
 use super::wire::WireError;
+use crate::lines::WriteError;
 
 /// The number of characters of an error message of a server that are kept.
 const MAX_MESSAGE_CHARS: usize = 2_000;
@@ -202,7 +203,9 @@ pub(super) fn http_failure(error: &(dyn Error + 'static)) -> HttpFailure {
     let mut next = Some(error);
     while let Some(current) = next {
         // Nothing was written.
-        if matches!(current.downcast_ref(), Some(WireError::QueueFull | WireError::Closed)) {
+        if let Some(WireError::Write(WriteError::QueueFull | WriteError::Closed)) =
+            current.downcast_ref()
+        {
             return HttpFailure::Unreachable;
         }
         #[cfg(feature = "client")]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, ErrorCode, SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
+    ClientRequest, ErrorCode, SubscriptionFilter, SubscriptionsListenRequest,
+    SubscriptionsListenRequestParams,
 };
 use rmcp::service::ServiceError;
 use tokio::time::{Instant, sleep, sleep_until};

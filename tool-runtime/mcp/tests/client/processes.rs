@@ -138,3 +138,20 @@ async fn missing_program_is_an_error_at_once() {
     let error = McpClient::stdio("no-such-program-here").connect("s", &registry).await.unwrap_err();
     assert!(matches!(error, McpError::Spawn { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn dead_process_is_noticed_though_a_stranger_writes_to_its_output() {
+    // The writer leaves the process group, and ends by itself.
+    let start = r#"setsid sh -c 'for i in $(seq 100); do
+        printf "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n"
+        sleep 0.1
+    done' &"#;
+    let (registry, connection) = connect(shell(start, "kill -9 $$", "")).await;
+    let mut status = connection.status_changes();
+    let started = std::time::Instant::now();
+    let execution = call(&registry, "s__go", "{}").await;
+    assert_eq!(execution.result.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    status.wait_for(|status| !status.is_connected()).await.unwrap();
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    connection.disconnect().await;
+}

@@ -23,7 +23,10 @@ fn answered_after(
     })
 }
 
-async fn called(server: &Server, script: impl FnMut(&Value) -> Vec<Action> + Clone + Send + Sync + 'static) -> ToolExecution {
+async fn called(
+    server: &Server,
+    script: impl FnMut(&Value) -> Vec<Action> + Clone + Send + Sync + 'static,
+) -> ToolExecution {
     let client = server.simple(script).max_message_bytes(LIMIT);
     let (registry, _connection) = connect(client.call_timeout(Duration::from_secs(60))).await;
     let started = Instant::now();

@@ -117,7 +117,7 @@ impl Shared {
             return Ok(authorization.clone());
         }
         let store = Arc::clone(&self.oauth.store);
-        let stored = store.load(&self.server).await.map_err(WireError::Io)?;
+        let stored = store.load(&self.server).await.map_err(|it| WireError::Http(Box::new(it)))?;
         let grant = stored.map_or_else(Grant::default, |stored| stored.grant);
         let credentials = Credentials::new(store, Arc::clone(&self.server), grant);
         let restored = restore(&self.oauth, &credentials).await;

@@ -1,7 +1,9 @@
 //! Streamable HTTP, by the transport of the SDK.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -15,7 +17,8 @@ use tokio::time::timeout;
 
 use super::super::challenge::Authorizer;
 use super::watched_client::{StreamState, WatchedClient};
-use super::{BoxFuture, Received, Wire, WireError};
+use super::{BoxFuture, Delivery, Received, Wire, WireError};
+use crate::lines::{Sending, WriteError};
 
 /// The number of requests that may be in flight at once on one connection.
 const MAX_CONCURRENT_REQUESTS: usize = 64;
@@ -113,19 +116,20 @@ struct Http<C: StreamableHttpClient> {
 }
 
 impl<C: StreamableHttpClient + Sync> Wire for Http<C> {
-    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), WireError>> {
+    fn send(&mut self, message: ClientJsonRpcMessage) -> Delivery {
         let Some(transport) = &mut self.transport else {
-            return Box::pin(async { Err(WireError::Closed) });
+            return Sending::Done(Some(Err(WriteError::Closed.into())));
         };
         let sending = transport.send(message);
-        Box::pin(async move { sending.await.map_err(|error| WireError::Http(Box::new(error))) })
+        let sending = async move { sending.await.map_err(|it| WireError::Http(Box::new(it))) };
+        Sending::Waiting(Box::pin(sending))
     }
 
-    fn receive(&mut self) -> BoxFuture<'_, Option<Received>> {
-        Box::pin(async {
-            let message = self.transport.as_mut()?.receive().await?;
-            Some(Received::Message(Box::new(message)))
-        })
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Received>> {
+        let Some(transport) = &mut self.transport else { return Poll::Ready(None) };
+        // The future reads a channel, which keeps the waker.
+        let message = ready!(pin!(transport.receive()).poll(cx));
+        Poll::Ready(message.map(Received::Message))
     }
 
     fn ready(&self) -> BoxFuture<'static, ()> {

@@ -1,21 +1,17 @@
 //! Lines of JSON over the pipes of a child process, or over another pair of streams.
 
-use std::future::pending;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::{mpsc, oneshot};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tool_runtime::process::{ChildProcess, Shutdown};
 
-use super::envelope::Envelope;
-use super::lines::{BoundedLines, Line};
-use super::{BoxFuture, Received, Wire, WireError};
-
-/// The number of messages that may wait to be written.
-const MAX_QUEUED: usize = 1_024;
+use super::{BoxFuture, Delivery, Received, Wire, WireError};
+use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending};
 
 /// How long a server has to end after each step of a shutdown.
 const SHUTDOWN_STEP: Duration = Duration::from_secs(2);
@@ -33,15 +29,13 @@ pub(crate) type BoxWriter = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 /// Carries messages as lines.
 pub(crate) struct Stdio {
     lines: BoundedLines<BoxReader>,
-    queue: Option<mpsc::Sender<Outgoing>>,
-    /// Cancelled when the server can't be written to any more.
-    broken: CancellationToken,
-    child: Option<ChildProcess>,
-}
-
-struct Outgoing {
-    line: Vec<u8>,
-    delivered: oneshot::Sender<Result<(), WireError>>,
+    writer: LineWriter,
+    /// Ends when the server can't be written to any more.
+    broken: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// The life of the process, if there is one.
+    life: Option<BoxFuture<'static, ()>>,
+    /// Cancelled to end the process.
+    stopped: CancellationToken,
 }
 
 impl Stdio {
@@ -52,105 +46,74 @@ impl Stdio {
         max_message_bytes: usize,
         send_timeout: Duration,
     ) -> Self {
-        let (queue, queued) = mpsc::channel(MAX_QUEUED);
-        let broken = CancellationToken::new();
-        tokio::spawn(write_queued(queued, writer, send_timeout, broken.clone()));
-        let lines = BoundedLines::new(reader, max_message_bytes);
-        Self { lines, queue: Some(queue), broken, child }
-    }
-
-    fn enqueue(
-        &self,
-        message: &ClientJsonRpcMessage,
-    ) -> Result<oneshot::Receiver<Result<(), WireError>>, WireError> {
-        let mut line = serde_json::to_vec(message).map_err(WireError::Encode)?;
-        line.push(b'\n');
-        let (delivered, delivery) = oneshot::channel();
-        let queue = self.queue.as_ref().ok_or(WireError::Closed)?;
-        queue.try_send(Outgoing { line, delivered }).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => WireError::QueueFull,
-            mpsc::error::TrySendError::Closed(_) => WireError::Closed,
-        })?;
-        Ok(delivery)
-    }
-
-    async fn next(&mut self) -> Option<Received> {
-        let ended = async {
-            match &mut self.child {
-                // Kills what the server left behind, so that its output ends.
-                Some(child) => drop(child.wait().await),
-                None => pending().await,
-            }
-            sleep(OUTPUT_AFTER_END).await;
-        };
-        let line = tokio::select! {
-            biased;
-            () = self.broken.cancelled() => return None,
-            line = self.lines.next() => line.ok().flatten()?,
-            () = ended => return None,
-        };
-        Some(match line {
-            Line::TooLong(envelope) => Received::TooLong(envelope),
-            Line::Complete(line) => match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
-                Ok(message) => Received::Message(Box::new(message)),
-                Err(_) => Received::Malformed(Envelope::of_line(&line)),
-            },
-        })
-    }
-}
-
-/// Writes messages until the queue is closed or a write fails.
-async fn write_queued(
-    mut queued: mpsc::Receiver<Outgoing>,
-    mut writer: BoxWriter,
-    send_timeout: Duration,
-    broken: CancellationToken,
-) {
-    let _guard = broken.clone().drop_guard();
-    loop {
-        let Outgoing { line, delivered } = tokio::select! {
-            next = queued.recv() => match next {
-                Some(next) => next,
-                None => return,
-            },
-            () = broken.cancelled() => return,
-        };
-        let write = async {
-            writer.write_all(&line).await?;
-            writer.flush().await
-        };
-        let result = match timeout(send_timeout, write).await {
-            Ok(result) => result.map_err(WireError::Io),
-            Err(_) => Err(WireError::NotRead(send_timeout)),
-        };
-        let has_failed = result.is_err();
-        let _ = delivered.send(result);
-        // A part of the line may have been written: the next message would be junk.
-        if has_failed {
-            return;
+        let (broken, stopped) = (CancellationToken::new(), CancellationToken::new());
+        Self {
+            lines: BoundedLines::new(reader, max_message_bytes),
+            writer: LineWriter::new(writer, send_timeout, broken.clone()),
+            broken: Box::pin(broken.cancelled_owned()),
+            life: child.map(|child| live(child, stopped.clone()) as _),
+            stopped,
         }
     }
 }
 
+/// Waits until the process has ended and its output should have, or ends it.
+fn live(mut child: ChildProcess, stopped: CancellationToken) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let is_stopped = tokio::select! {
+            // Kills what the server left behind, so that its output ends.
+            _ = child.wait() => false,
+            () = stopped.cancelled() => true,
+        };
+        if is_stopped {
+            let steps = Shutdown::with_limit(SHUTDOWN_STEP);
+            let _ = timeout(SHUTDOWN_STEP * 3, child.shutdown(steps)).await;
+        } else {
+            sleep(OUTPUT_AFTER_END).await;
+        }
+    })
+}
+
 impl Wire for Stdio {
-    fn send(&mut self, message: ClientJsonRpcMessage) -> BoxFuture<'static, Result<(), WireError>> {
+    fn send(&mut self, message: ClientJsonRpcMessage) -> Delivery {
         // Queued before the future is polled, because the SDK polls futures in any order.
-        let delivery = self.enqueue(&message);
-        Box::pin(async move { delivery?.await.unwrap_or(Err(WireError::Closed)) })
+        match serde_json::to_vec(&message) {
+            Ok(mut line) => {
+                line.push(b'\n');
+                self.writer.send(line)
+            }
+            Err(error) => Sending::Done(Some(Err(WireError::Encode(error)))),
+        }
     }
 
-    fn receive(&mut self) -> BoxFuture<'_, Option<Received>> {
-        Box::pin(self.next())
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Received>> {
+        if self.broken.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        // Before the output: another process may write without an end.
+        if self.life.as_mut().is_some_and(|life| life.as_mut().poll(cx).is_ready()) {
+            self.life = None;
+            return Poll::Ready(None);
+        }
+        Poll::Ready(match ready!(self.lines.poll_next(cx)) {
+            Ok(Some(Line::Complete(line))) => {
+                Some(match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
+                    Ok(message) => Received::Message(message),
+                    Err(_) => Received::Malformed(Envelope::of_line(&line)),
+                })
+            }
+            Ok(Some(Line::TooLong(envelope))) => Some(Received::TooLong(envelope)),
+            Ok(None) | Err(_) => None,
+        })
     }
 
     fn close(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             // Closes the input of the server.
-            self.queue = None;
-            self.broken.cancel();
-            if let Some(mut child) = self.child.take() {
-                let steps = Shutdown::with_limit(SHUTDOWN_STEP);
-                let _ = timeout(SHUTDOWN_STEP * 3, child.shutdown(steps)).await;
+            self.writer.close().await;
+            self.stopped.cancel();
+            if let Some(life) = self.life.take() {
+                life.await;
             }
         })
     }

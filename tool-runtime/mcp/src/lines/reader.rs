@@ -1,8 +1,10 @@
 //! Lines of bounded size from a stream of bytes.
 
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::envelope::{Envelope, KEPT_BYTES};
 
@@ -43,25 +45,27 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
         Self { reader, limit, buffer, unread: 0..0, line, skipping: None, is_at_end: false }
     }
 
-    /// Returns the next line, or `None` at the end. Dropping the future loses nothing.
+    /// Returns the next line, or `None` at the end.
     ///
     /// # Errors
     /// The stream can't be read, or a line never ends.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Line>>> {
         loop {
             while !self.unread.is_empty() {
                 if let Some(line) = self.consume()? {
-                    return Ok(Some(line));
+                    return Poll::Ready(Ok(Some(line)));
                 }
             }
             if self.is_at_end {
-                return Ok(None);
+                return Poll::Ready(Ok(None));
             }
-            let count = self.reader.read(&mut self.buffer).await?;
+            let mut buffer = ReadBuf::new(&mut self.buffer);
+            ready!(Pin::new(&mut self.reader).poll_read(cx, &mut buffer))?;
+            let count = buffer.filled().len();
             self.unread = 0..count;
             self.is_at_end = count == 0;
             if self.is_at_end && self.skipping.is_none() && !self.line.is_empty() {
-                return Ok(Some(Line::Complete(std::mem::take(&mut self.line))));
+                return Poll::Ready(Ok(Some(Line::Complete(std::mem::take(&mut self.line)))));
             }
         }
     }
@@ -118,18 +122,16 @@ impl Skipped {
 
 #[cfg(test)]
 mod tests {
-    use std::pin::Pin;
-    use std::task::{Context, Poll};
+    use std::future::poll_fn;
 
     use rmcp::model::RequestId;
-    use tokio::io::ReadBuf;
 
     use super::*;
 
     async fn lines(text: &str, limit: usize) -> Vec<Line> {
         let mut lines = BoundedLines::new(text.as_bytes(), limit);
         let mut found = Vec::new();
-        while let Ok(Some(line)) = lines.next().await {
+        while let Ok(Some(line)) = poll_fn(|cx| lines.poll_next(cx)).await {
             found.push(line);
         }
         found
@@ -188,7 +190,7 @@ mod tests {
             let mut most = 0;
             let mut found = Vec::new();
             let error = loop {
-                match lines.next().await {
+                match poll_fn(|cx| lines.poll_next(cx)).await {
                     Ok(line) => found.extend(line),
                     Err(error) => break error,
                 }

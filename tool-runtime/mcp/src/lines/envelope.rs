@@ -68,14 +68,13 @@ impl Start {
         let (name, value) = text.strip_prefix('"')?.split_once('"')?;
         let value = value.trim_start().strip_prefix(':')?.trim_start();
         let rest = match name {
-            "jsonrpc" => value.strip_prefix("\"2.0\"")?,
             "id" => {
                 let (id, rest) = parse(value)?;
                 self.id = Some(id);
                 rest
             }
-            "method" => {
-                self.is_call = true;
+            "jsonrpc" | "method" => {
+                self.is_call |= name == "method";
                 value.strip_prefix('"')?.split_once('"')?.1
             }
             "params" => {

@@ -8,9 +8,6 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::envelope::{Envelope, KEPT_BYTES};
 
-/// How many times the size limit of a line is read before the stream is given up.
-const MAX_SKIPPED_LIMITS: usize = 8;
-
 /// The next line of a stream.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
@@ -23,6 +20,8 @@ pub(crate) enum Line {
 pub(crate) struct BoundedLines<R> {
     reader: R,
     limit: usize,
+    /// How much of a longer line is skipped before the stream is given up.
+    max_skipped: usize,
     buffer: Vec<u8>,
     /// The bytes of `buffer` that were read but not consumed.
     unread: std::ops::Range<usize>,
@@ -39,10 +38,17 @@ struct Skipped {
 }
 
 impl<R: AsyncRead + Unpin> BoundedLines<R> {
-    pub(crate) fn new(reader: R, limit: usize) -> Self {
-        let buffer = vec![0; 32 << 10];
-        let line = Vec::new();
-        Self { reader, limit, buffer, unread: 0..0, line, skipping: None, is_at_end: false }
+    pub(crate) fn new(reader: R, limit: usize, max_skipped: usize) -> Self {
+        Self {
+            reader,
+            limit,
+            max_skipped,
+            buffer: vec![0; 32 << 10],
+            unread: 0..0,
+            line: Vec::new(),
+            skipping: None,
+            is_at_end: false,
+        }
     }
 
     /// Returns the next line, or `None` at the end.
@@ -78,7 +84,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
         self.unread.start += piece.len() + usize::from(end.is_some());
         if let Some(skipped) = &mut self.skipping {
             skipped.add(piece);
-            if skipped.bytes > self.limit.saturating_mul(MAX_SKIPPED_LIMITS) {
+            if skipped.bytes > self.max_skipped {
                 return Err(io::Error::other("line never ends"));
             }
             if end.is_none() {
@@ -129,7 +135,7 @@ mod tests {
     use super::*;
 
     async fn lines(text: &str, limit: usize) -> Vec<Line> {
-        let mut lines = BoundedLines::new(text.as_bytes(), limit);
+        let mut lines = BoundedLines::new(text.as_bytes(), limit, 8 * limit);
         let mut found = Vec::new();
         while let Ok(Some(line)) = poll_fn(|cx| lines.poll_next(cx)).await {
             found.push(line);
@@ -186,7 +192,7 @@ mod tests {
     async fn line_of_a_gigabyte_is_given_up_in_bounded_memory() {
         const LIMIT: usize = 1 << 20;
         for start in [&b""[..], b"{\"id\":7,\"result\":\""] {
-            let mut lines = BoundedLines::new(Gigabyte { start, left: 1 << 30 }, LIMIT);
+            let mut lines = BoundedLines::new(Gigabyte { start, left: 1 << 30 }, LIMIT, 8 * LIMIT);
             let mut most = 0;
             let mut found = Vec::new();
             let error = loop {
@@ -201,7 +207,7 @@ mod tests {
             let expected = (!start.is_empty()).then_some(Line::TooLong(response));
             assert_eq!(found, Vec::from_iter(expected));
             let read = (1 << 30) - lines.reader.left;
-            assert!(read <= LIMIT * (MAX_SKIPPED_LIMITS + 1), "{read} bytes were read");
+            assert!(read <= 9 * LIMIT, "{read} bytes were read");
             let capacity = most.max(lines.line.capacity()) + lines.buffer.capacity();
             assert!(capacity <= 3 * LIMIT, "{capacity} bytes are allocated");
         }

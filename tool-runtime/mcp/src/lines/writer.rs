@@ -66,7 +66,7 @@ struct Stream {
     offset: usize,
     is_flushed: bool,
     /// The number of lines of which a part was written.
-    begun: u64,
+    started: u64,
     /// The number of lines that were written.
     written: u64,
 }
@@ -74,13 +74,13 @@ struct Stream {
 /// The delivery of a line.
 pub(crate) enum Sending<T> {
     /// The result is known; `None` after it was returned.
-    Done(Option<T>),
+    Ready(Option<T>),
     Waiting(Pin<Box<dyn Future<Output = T> + Send>>),
 }
 
 /// The state of a line after the attempt to write it at once.
-enum Begun {
-    Done(Result<(), WriteError>),
+enum Attempt {
+    Ready(Result<(), WriteError>),
     /// The number of the line.
     Waiting(u64),
 }
@@ -90,7 +90,7 @@ impl<T: Unpin> Future for Sending<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         match self.get_mut() {
-            Self::Done(result) => result.take().map_or(Poll::Pending, Poll::Ready),
+            Self::Ready(result) => result.take().map_or(Poll::Pending, Poll::Ready),
             Self::Waiting(waiting) => waiting.as_mut().poll(cx),
         }
     }
@@ -114,7 +114,7 @@ impl LineWriter {
             line: Vec::new(),
             offset: 0,
             is_flushed: true,
-            begun: 0,
+            started: 0,
             written: 0,
         };
         let stream = tokio::sync::Mutex::new(stream);
@@ -127,8 +127,8 @@ impl LineWriter {
         line: Vec<u8>,
     ) -> Sending<Result<(), E>> {
         match self.0.begin(line) {
-            Begun::Done(result) => Sending::Done(Some(result.map_err(E::from))),
-            Begun::Waiting(number) => {
+            Attempt::Ready(result) => Sending::Ready(Some(result.map_err(E::from))),
+            Attempt::Waiting(number) => {
                 let shared = Arc::clone(&self.0);
                 let deliver = async move { shared.deliver(number).await.map_err(E::from) };
                 Sending::Waiting(Box::pin(deliver))
@@ -136,8 +136,10 @@ impl LineWriter {
         }
     }
 
-    /// Ends the stream. What waits is not written.
+    /// Ends the stream. What waits is written if the peer reads it within a second.
     pub(crate) async fn close(&self) {
+        let last = self.0.queue().last;
+        let _ = timeout(CLOSE_TIMEOUT, self.0.deliver(last)).await;
         self.0.broken.cancel();
         let closing = async {
             let writer = self.0.stream.lock().await.writer.take();
@@ -155,29 +157,29 @@ impl Shared {
     }
 
     /// Queues a line, and writes what the stream takes at once.
-    fn begin(&self, line: Vec<u8>) -> Begun {
+    fn begin(&self, line: Vec<u8>) -> Attempt {
         if self.broken.is_cancelled() {
-            return Begun::Done(Err(WriteError::Closed));
+            return Attempt::Ready(Err(WriteError::Closed));
         }
         let number = {
             let mut queue = self.queue();
             if queue.waiting.len() >= MAX_QUEUED {
-                return Begun::Done(Err(WriteError::QueueFull));
+                return Attempt::Ready(Err(WriteError::QueueFull));
             }
             queue.waiting.push_back(line);
             queue.last += 1;
             queue.last
         };
-        let Ok(mut stream) = self.stream.try_lock() else { return Begun::Waiting(number) };
+        let Ok(mut stream) = self.stream.try_lock() else { return Attempt::Waiting(number) };
         // What is pending is polled again by the future, with the waker of its task.
         let mut cx = Context::from_waker(Waker::noop());
         while let Poll::Ready(written) = stream.poll_line(self, &mut cx) {
             if written.is_err() || stream.is_done(number) {
                 let result = self.result(&stream, number, written.map_err(WriteError::Io));
-                return Begun::Done(result);
+                return Attempt::Ready(result);
             }
         }
-        Begun::Waiting(number)
+        Attempt::Waiting(number)
     }
 
     /// Writes the lines up to a number.
@@ -217,7 +219,7 @@ impl Shared {
         }
         if stream.written >= number {
             Ok(())
-        } else if stream.begun >= number {
+        } else if stream.started >= number {
             last.and(Err(WriteError::Io(io::ErrorKind::BrokenPipe.into())))
         } else {
             Err(WriteError::Closed)
@@ -242,7 +244,7 @@ impl Stream {
                 return Poll::Ready(Ok(()));
             };
             self.line = next;
-            self.begun += 1;
+            self.started += 1;
             self.is_flushed = false;
         }
         while let Some(rest) = self.line.get(self.offset..).filter(|rest| !rest.is_empty()) {
@@ -322,10 +324,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn peer_that_does_not_read_breaks_the_stream() {
         let (writer, _far, broken) = writer(4);
-        let begun = send(&writer, line(1, 9));
+        let first = send(&writer, line(1, 9));
         let waiting = send(&writer, line(2, 9));
         let started = tokio::time::Instant::now();
-        assert!(matches!(begun.await, Err(WriteError::NotRead(TIMEOUT))));
+        assert!(matches!(first.await, Err(WriteError::NotRead(TIMEOUT))));
         assert_eq!(started.elapsed(), TIMEOUT);
         assert!(broken.is_cancelled());
         // Nothing of the others was written.
@@ -349,6 +351,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn lines_that_wait_are_written_before_the_end() {
+        let (writer, far, _) = writer(4);
+        let sending: Vec<_> = (0..10).map(|n| send(&writer, line(n, 9))).collect();
+        let reading = tokio::spawn(async move {
+            let mut text = String::new();
+            BufReader::new(far).read_to_string(&mut text).await.unwrap();
+            text
+        });
+        writer.close().await;
+        drop((writer, sending));
+        assert_eq!(reading.await.unwrap().lines().count(), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn number_of_waiting_lines_is_limited() {
         let (writer, _far, broken) = writer(1);
         // One is being written.

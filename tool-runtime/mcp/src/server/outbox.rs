@@ -4,8 +4,11 @@
 //! are sent. Only from this task does the SDK find the stream that belongs to the request.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -154,6 +157,10 @@ impl Outbox {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.lock().messages.is_empty()
+    }
+
     fn fail(&self) {
         let mut queue = self.lock();
         queue.is_closed = true;
@@ -237,11 +244,20 @@ pub(crate) async fn delivering<T>(
     work: impl Future<Output = T>,
 ) -> T {
     let (outbox, limits) = (request.outbox(), request.limits());
-    let work = async {
+    let mut work = pin!(async {
         let result = work.await;
         outbox.close();
         result
-    };
-    let (result, ()) = tokio::join!(work, outbox.deliver(link, limits.send, limits.answer));
-    result
+    });
+    let deliver = || Box::pin(outbox.deliver(link, limits.send, limits.answer));
+    // Most requests end at once, without a message.
+    match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        Poll::Ready(result) => {
+            if !outbox.is_empty() {
+                deliver().await;
+            }
+            result
+        }
+        Poll::Pending => tokio::join!(work, deliver()).0,
+    }
 }

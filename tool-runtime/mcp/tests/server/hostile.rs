@@ -121,6 +121,36 @@ async fn junk_is_answered_or_ignored() {
 }
 
 #[tokio::test]
+async fn request_that_can_not_be_read_is_answered_with_an_error() {
+    let long = "x".repeat(20_000);
+    for revision in [OLD, NEW] {
+        let server = server().limits(Limits::default().message_bytes(10_000));
+        let mut client = Client::connect(server, revision).await;
+        for (request, reason) in [
+            (
+                r#"{"jsonrpc":"2.0","id":901,"method":"tools/call","params":{"x":"LONG"}}"#,
+                "size limit",
+            ),
+            (
+                r#"{"method":"tools/call","params":{"x":"LONG"},"jsonrpc":"2.0","id":902}"#,
+                "size limit",
+            ),
+            (r#"{"jsonrpc":"1.0","id":903,"method":"tools/list"}"#, "Invalid request"),
+        ] {
+            client
+                .send_bytes(format!("{}\n", request.replace("LONG", &long)).as_bytes())
+                .await
+                .unwrap();
+            let answer = client.next().await;
+            assert!(request.contains(&answer["id"].to_string()), "{answer}");
+            assert_eq!(answer["error"]["code"], -32600, "{answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains(reason), "{answer}");
+        }
+        assert_eq!(text(&client.call("echo", json!({ "text": "still" })).await), "still");
+    }
+}
+
+#[tokio::test]
 async fn questions_that_are_never_answered_time_out() {
     /// Deletes a file.
     #[tool(permission = "ask")]

@@ -118,7 +118,7 @@ struct Http<C: StreamableHttpClient> {
 impl<C: StreamableHttpClient + Sync> Wire for Http<C> {
     fn send(&mut self, message: ClientJsonRpcMessage) -> Delivery {
         let Some(transport) = &mut self.transport else {
-            return Sending::Done(Some(Err(WriteError::Closed.into())));
+            return Sending::Ready(Some(Err(WriteError::Closed.into())));
         };
         let sending = transport.send(message);
         let sending = async move { sending.await.map_err(|it| WireError::Http(Box::new(it))) };

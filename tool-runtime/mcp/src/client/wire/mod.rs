@@ -1,7 +1,7 @@
 //! Carriers of messages: lines of a process or a stream, and HTTP.
 //!
-//! A [`Wire`] never waits without a limit: `stdio.rs` reads bounded lines and writes with a timeout,
-//! `http.rs` uses the HTTP transport of the SDK (`watched_client.rs`).
+//! A [`Wire`] never waits without a limit: `stdio.rs` reads bounded lines and writes with a
+//! timeout, `http.rs` uses the HTTP transport of the SDK (`watched_client.rs`).
 
 #[cfg(feature = "client")]
 pub(super) mod http;

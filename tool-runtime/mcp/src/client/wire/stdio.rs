@@ -13,6 +13,9 @@ use tool_runtime::process::{ChildProcess, Shutdown};
 use super::{BoxFuture, Delivery, Received, Wire, WireError};
 use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending};
 
+/// How many times the size limit of a message is skipped before the server is given up.
+const MAX_SKIPPED_LIMITS: usize = 8;
+
 /// How long a server has to end after each step of a shutdown.
 const SHUTDOWN_STEP: Duration = Duration::from_secs(2);
 
@@ -46,9 +49,10 @@ impl Stdio {
         max_message_bytes: usize,
         send_timeout: Duration,
     ) -> Self {
+        let max_skipped = max_message_bytes.saturating_mul(MAX_SKIPPED_LIMITS);
         let (broken, stopped) = (CancellationToken::new(), CancellationToken::new());
         Self {
-            lines: BoundedLines::new(reader, max_message_bytes),
+            lines: BoundedLines::new(reader, max_message_bytes, max_skipped),
             writer: LineWriter::new(writer, send_timeout, broken.clone()),
             broken: Box::pin(broken.cancelled_owned()),
             life: child.map(|child| live(child, stopped.clone()) as _),
@@ -82,7 +86,7 @@ impl Wire for Stdio {
                 line.push(b'\n');
                 self.writer.send(line)
             }
-            Err(error) => Sending::Done(Some(Err(WireError::Encode(error)))),
+            Err(error) => Sending::Ready(Some(Err(WireError::Encode(error)))),
         }
     }
 

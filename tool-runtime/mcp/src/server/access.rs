@@ -77,3 +77,24 @@ pub(crate) fn access(extensions: &Extensions) -> Option<&Access> {
 pub(crate) fn access(_: &Extensions) -> Option<&Access> {
     None
 }
+
+#[cfg(feature = "server")]
+tokio::task_local! {
+    /// The access of the HTTP request that the task handles.
+    static CALLER: Option<Access>;
+}
+
+/// Handles a request, during which [`caller`] returns this access.
+#[cfg(feature = "server")]
+pub(crate) async fn with_caller<T>(access: Option<Access>, handling: impl Future<Output = T>) -> T {
+    CALLER.scope(access, handling).await
+}
+
+/// Returns the access of the request that the SDK validates, before there is a context.
+pub(crate) fn caller() -> Option<Access> {
+    #[cfg(feature = "server")]
+    let caller = CALLER.try_with(Option::clone).ok().flatten();
+    #[cfg(not(feature = "server"))]
+    let caller = None;
+    caller
+}

@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 
-use super::access::access;
+use super::access::{access, caller};
 use super::call::{call_tool, registry};
 use super::completion::complete;
 use super::errors::resource_not_found;
@@ -50,7 +50,8 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tools = self.0.shared.dispatcher().ok()?.registry().snapshot();
+        let caller = caller();
+        let tools = registry(&self.0.shared, caller.as_ref()).ok()?.snapshot();
         tools.definition(name).map(definitions::tool)
     }
 

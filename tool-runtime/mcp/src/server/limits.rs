@@ -14,6 +14,8 @@ pub struct Limits {
     pub(crate) message_bytes: usize,
     pub(crate) requests: usize,
     pub(crate) sessions: usize,
+    requests_of_principal: Option<usize>,
+    sessions_of_principal: Option<usize>,
     pub(crate) idle: Duration,
     pub(crate) send: Duration,
     pub(crate) answer: Duration,
@@ -25,6 +27,8 @@ impl Default for Limits {
             message_bytes: 4 << 20,
             requests: 256,
             sessions: 512,
+            requests_of_principal: None,
+            sessions_of_principal: None,
             idle: Duration::from_secs(300),
             send: Duration::from_secs(30),
             answer: Duration::from_secs(600),
@@ -61,6 +65,24 @@ impl Limits {
         self
     }
 
+    /// Sets the maximum number of HTTP requests of one [principal](crate::server::Access) that run
+    /// at the same time. Default: half of all [requests](Self::requests).
+    ///
+    /// Further requests are answered with the status 503.
+    #[must_use]
+    pub fn requests_per_principal(mut self, count: usize) -> Self {
+        self.requests_of_principal = Some(count);
+        self
+    }
+
+    /// Sets the maximum number of HTTP sessions of one [principal](crate::server::Access).
+    /// Default: half of all [sessions](Self::sessions).
+    #[must_use]
+    pub fn sessions_per_principal(mut self, count: usize) -> Self {
+        self.sessions_of_principal = Some(count);
+        self
+    }
+
     /// Sets the time after which an HTTP session without any message ends. Default: 5 minutes.
     #[must_use]
     pub fn idle(mut self, time: Duration) -> Self {
@@ -83,5 +105,15 @@ impl Limits {
     pub fn answer_timeout(mut self, time: Duration) -> Self {
         self.answer = time;
         self
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) fn requests_of_principal(&self) -> usize {
+        self.requests_of_principal.unwrap_or(self.requests.div_ceil(2))
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) fn sessions_of_principal(&self) -> usize {
+        self.sessions_of_principal.unwrap_or(self.sessions.div_ceil(2))
     }
 }

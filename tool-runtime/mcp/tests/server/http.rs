@@ -51,26 +51,30 @@ fn server() -> McpServer {
 }
 
 /// A client of a router.
-struct Http {
+pub(crate) struct Http {
     router: Router,
     token: Option<&'static str>,
     session: Option<String>,
     revision: &'static str,
 }
 
-struct Reply {
-    status: StatusCode,
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
     headers: HeaderMap,
     /// The last message of the stream, or the body.
-    message: Value,
+    pub(crate) message: Value,
 }
 
 impl Http {
-    fn new(router: &Router, token: Option<&'static str>, revision: &'static str) -> Self {
+    pub(crate) fn new(
+        router: &Router,
+        token: Option<&'static str>,
+        revision: &'static str,
+    ) -> Self {
         Self { router: router.clone(), token, session: None, revision }
     }
 
-    fn request(&self, method: Method, body: impl Into<Body>) -> Request<Body> {
+    pub(crate) fn request(&self, method: Method, body: impl Into<Body>) -> Request<Body> {
         let mut request = Request::builder().method(method).uri("/mcp").header("host", "localhost");
         for (name, value) in [
             ("authorization", self.token.map(|token| format!("Bearer {token}"))),
@@ -86,7 +90,7 @@ impl Http {
         request.body(body.into()).unwrap()
     }
 
-    async fn send(&self, request: Request<Body>) -> Reply {
+    pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
@@ -97,7 +101,7 @@ impl Http {
         Reply { status, headers, message }
     }
 
-    async fn post(&self, method: &str, mut params: Value) -> Reply {
+    pub(crate) async fn post(&self, method: &str, mut params: Value) -> Reply {
         let mut headers = HeaderMap::new();
         if self.revision == NEW {
             let key = |name: &str| format!("io.modelcontextprotocol/{name}");
@@ -121,7 +125,7 @@ impl Http {
         reply.message["result"].clone()
     }
 
-    async fn initialize(&mut self) -> Reply {
+    pub(crate) async fn initialize(&mut self) -> Reply {
         let info = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": OLD, "capabilities": {}, "clientInfo": info });
         let reply = self.post("initialize", params).await;

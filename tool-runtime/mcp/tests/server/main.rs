@@ -19,4 +19,5 @@ mod hostile;
 mod http;
 mod input;
 mod offers;
+mod principals;
 mod tasks;

@@ -5,15 +5,18 @@ use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::shares::Share;
+
 /// The body of a response that counts as a running request until it is sent.
 pub(super) struct PermitBody {
     body: Body,
     _permit: OwnedSemaphorePermit,
+    _share: Option<Share>,
 }
 
 impl PermitBody {
-    pub(super) fn new(body: Body, permit: OwnedSemaphorePermit) -> Self {
-        Self { body, _permit: permit }
+    pub(super) fn new(body: Body, permit: OwnedSemaphorePermit, share: Option<Share>) -> Self {
+        Self { body, _permit: permit, _share: share }
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! For each request, `mod.rs` takes a permit, authenticates, reads the body, checks the session
 //! (`sessions.rs`) and passes the request on to the SDK, which validates `Host` and `Origin`.
-//! `body.rs` keeps the permit until the response is sent.
+//! `shares.rs` limits what one principal can take of the permits and sessions. `body.rs` keeps the
+//! permit until the response is sent.
 
 mod authenticator;
 mod body;
 mod sessions;
+mod shares;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,10 +25,12 @@ use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::access::with_caller;
 use super::handler::Handler;
 use super::{Access, McpServer, Shared};
 use body::PermitBody;
 use sessions::Sessions;
+use shares::{Share, Shares};
 
 pub use authenticator::{Authenticator, Denied};
 
@@ -107,6 +111,8 @@ struct HttpServer {
     authenticator: Option<Arc<dyn Authenticator>>,
     sessions: Sessions,
     requests: Arc<Semaphore>,
+    /// The running requests of each principal.
+    shares: Shares,
     shared: Arc<Shared>,
 }
 
@@ -135,8 +141,9 @@ impl HttpServer {
         Self {
             service: StreamableHttpService::new(create, Arc::clone(&manager), config),
             authenticator: settings.authenticator,
-            sessions: Sessions::new(manager, limits.sessions),
+            sessions: Sessions::new(manager, &limits),
             requests: Arc::new(Semaphore::new(limits.requests)),
+            shares: Shares::default(),
             shared,
         }
     }
@@ -144,8 +151,8 @@ impl HttpServer {
 
 async fn handle(State(server): State<Arc<HttpServer>>, request: Request) -> Response {
     let Ok(permit) = Arc::clone(&server.requests).try_acquire_owned() else { return busy() };
-    let response = server.respond(request).await.unwrap_or_else(|refused| refused);
-    response.map(|body| Body::new(PermitBody::new(body, permit)))
+    let (response, share) = server.respond(request).await.unwrap_or_else(|refused| (refused, None));
+    response.map(|body| Body::new(PermitBody::new(body, permit, share)))
 }
 
 fn busy() -> Response {
@@ -155,7 +162,7 @@ fn busy() -> Response {
 
 impl HttpServer {
     /// Answers a request, or refuses it.
-    async fn respond(&self, request: Request) -> Result<Response, Response> {
+    async fn respond(&self, request: Request) -> Result<(Response, Option<Share>), Response> {
         let (mut parts, body) = request.into_parts();
         let access = match &self.authenticator {
             Some(authenticator) => {
@@ -164,24 +171,36 @@ impl HttpServer {
             None => None,
         };
         let principal = access.as_ref().map(Access::principal).map(str::to_owned);
+        let limits = self.shared.limits;
+        let share = match &principal {
+            Some(principal) => {
+                let share = self.shares.take(principal, limits.requests_of_principal());
+                Some(share.ok_or_else(busy)?)
+            }
+            None => None,
+        };
         let session = session_id(&parts.headers);
         if session.as_ref().is_some_and(|id| !self.sessions.may_use(id, principal.as_deref())) {
             return Err((StatusCode::NOT_FOUND, "session not found").into_response());
         }
-        let limits = self.shared.limits;
         let body = to_bytes(body, limits.message_bytes);
         let body = timeout(limits.send, body).await;
         let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT.into_response())?;
         let body = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE.into_response())?;
         let starts = session.is_none() && parts.method == Method::POST && is_initialize(&body);
-        let starting =
-            if starts { Some(self.sessions.reserve().await.ok_or_else(busy)?) } else { None };
-        if let Some(access) = access {
-            parts.extensions.insert(access);
+        let starting = if starts {
+            let reservation = self.sessions.reserve(principal.as_deref()).await;
+            Some(reservation.ok_or_else(busy)?)
+        } else {
+            None
+        };
+        if let Some(access) = &access {
+            parts.extensions.insert(access.clone());
         }
         let is_delete = parts.method == Method::DELETE;
         let request = Request::from_parts(parts, Body::from(body));
-        let mut response = self.service.handle(request).await.map(Body::new);
+        let handling = with_caller(access, self.service.handle(request));
+        let mut response = handling.await.map(Body::new);
         if is_delete && response.status() == StatusCode::ACCEPTED {
             // The session has ended by now, and some clients warn of any other status.
             *response.status_mut() = StatusCode::NO_CONTENT;
@@ -190,7 +209,7 @@ impl HttpServer {
             self.sessions.insert(id, principal).await;
         }
         drop(starting);
-        Ok(response)
+        Ok((response, share))
     }
 }
 

@@ -1,0 +1,55 @@
+//! Counts what each principal has running, so that one alone can't take all places.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::super::session::lock;
+
+/// Counts what principals have running.
+#[derive(Clone, Default)]
+pub(super) struct Shares(Arc<Mutex<HashMap<String, usize>>>);
+
+/// One of the places of a principal, until it is dropped.
+pub(super) struct Share {
+    shares: Shares,
+    principal: String,
+}
+
+impl Shares {
+    /// Takes a place if the principal has less than `limit`.
+    pub(super) fn take(&self, principal: &str, limit: usize) -> Option<Share> {
+        let mut counts = lock(&self.0);
+        let count = counts.get(principal).copied().unwrap_or_default();
+        (count < limit).then(|| {
+            counts.insert(principal.to_owned(), count + 1);
+            Share { shares: self.clone(), principal: principal.to_owned() }
+        })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut counts = lock(&self.shares.0);
+        match counts.get_mut(&self.principal) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(counts.remove(&self.principal)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_for_each_principal_and_given_back() {
+        let shares = Shares::default();
+        let ada: Vec<_> = (0..2).map(|_| shares.take("Ada", 2).unwrap()).collect();
+        assert!(shares.take("Ada", 2).is_none());
+        let bob = shares.take("Bob", 2).unwrap();
+        drop(ada);
+        assert!(shares.take("Ada", 1).is_some());
+        drop(bob);
+        assert!(lock(&shares.0).is_empty(), "nothing is kept of principals that are gone");
+    }
+}

@@ -38,9 +38,9 @@ pub(crate) async fn call_tool(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let request = session.request(context);
-    let invocation = prepare(&session.shared, params, request)?;
+    let mut invocation = Box::new(prepare(&session.shared, params, request)?);
     match session.shared.tasks.as_ref() {
-        Some(tasks) if tasks.applies_to(&invocation)? => tasks.start(invocation),
+        Some(tasks) if tasks.applies_to(&invocation)? => tasks.start(*invocation),
         _ => invocation.respond(&session.shared.seals).await,
     }
 }
@@ -92,15 +92,22 @@ pub(crate) fn registry(shared: &Shared, access: Option<&Access>) -> Result<Regis
 
 /// Collects what the caller and the request say about themselves.
 fn run_info(request: &McpRequest) -> Option<Arc<RunInfo>> {
+    let access = request.access();
+    let mut traces = ["traceparent", "tracestate", "baggage"].into_iter().filter_map(|key| {
+        let value = request.meta().get(key)?.as_str()?;
+        Some((key, value))
+    });
+    let first = traces.next();
+    if access.is_none() && first.is_none() {
+        return None;
+    }
     let mut info = RunInfo::default();
-    if let Some(access) = request.access() {
+    if let Some(access) = access {
         info.metadata.clone_from(&access.metadata);
         info = info.metadata("principal", access.principal());
     }
-    for key in ["traceparent", "tracestate", "baggage"] {
-        if let Some(Value::String(value)) = request.meta().get(key) {
-            info = info.metadata(key, value.as_str());
-        }
+    for (key, value) in first.into_iter().chain(traces) {
+        info = info.metadata(key, value);
     }
-    (!info.metadata.is_empty()).then(|| Arc::new(info))
+    Some(Arc::new(info))
 }

@@ -43,7 +43,7 @@ impl Invocation {
     }
 
     /// Runs the call and returns the response to its request.
-    pub(super) async fn respond(mut self, seals: &Seals) -> Result<CallToolResponse, ErrorData> {
+    pub(super) async fn respond(&mut self, seals: &Seals) -> Result<CallToolResponse, ErrorData> {
         let link = self.request.link();
         match self.run(&link).await {
             Ended::InputRequired(PendingCall { questions, reason }) => {
@@ -77,14 +77,25 @@ impl Invocation {
     }
 
     async fn run_rounds(&mut self, link: &Link) -> Ended {
+        if let Some(text) = self.resume.declined.take() {
+            return Ended::Failed(text);
+        }
+        let (execution, to_approve) = self.dispatch().await;
+        if !execution.is_pending() {
+            return Ended::Finished(Box::new(execution));
+        }
+        // Boxed, so that it does not enlarge the future of every call.
+        Box::pin(self.continue_rounds(link, execution, to_approve)).await
+    }
+
+    /// Asks the client and runs the call again, until it is no longer pending.
+    async fn continue_rounds(
+        &mut self,
+        link: &Link,
+        mut execution: ToolExecution,
+        mut to_approve: Option<String>,
+    ) -> Ended {
         for _ in 0..MAX_ROUNDS {
-            if let Some(text) = self.resume.declined.take() {
-                return Ended::Failed(text);
-            }
-            let (execution, to_approve) = self.dispatch().await;
-            if !execution.is_pending() {
-                return Ended::Finished(Box::new(execution));
-            }
             let Some(pending) = PendingCall::of(&execution, &self.definition, to_approve) else {
                 return Ended::Finished(Box::new(execution));
             };
@@ -110,6 +121,13 @@ impl Invocation {
                     return Ended::Failed("The client's answer does not fit the question.".into());
                 }
                 Outcome::Declined(text) => return Ended::Failed(text),
+            }
+            if let Some(text) = self.resume.declined.take() {
+                return Ended::Failed(text);
+            }
+            (execution, to_approve) = self.dispatch().await;
+            if !execution.is_pending() {
+                return Ended::Finished(Box::new(execution));
             }
         }
         Ended::Failed(format!("`{}` asked too often.", self.definition.name))

@@ -1,5 +1,7 @@
 //! Results of calls as outputs: bounded, marked, with their parts in order.
 
+use std::borrow::Cow;
+
 use rmcp::model::{ContentBlock, ResourceContents};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -8,10 +10,13 @@ use tool_runtime::schema::Schema;
 use tool_runtime::{ContentPart, Image, ToolError, ToolOutput};
 
 use super::limits::ResultLimits;
-use super::text::{clean_line, marked};
+use super::text::{clean_line, clean_value, json_bytes, marked};
 
-/// The number of characters of a URI, a name or a media type that are kept.
+/// The number of characters of a URI or a name that are kept.
 const MAX_LABEL_CHARS: usize = 2_000;
+
+/// The number of characters of a media type that are kept.
+const MAX_MEDIA_TYPE_CHARS: usize = 100;
 
 /// Converts the results of one tool.
 #[derive(Clone, Debug)]
@@ -81,11 +86,15 @@ impl ResultReader {
             let reason = format!("structured content does not match the output schema: {mismatch}");
             return Err(self.invalid(&reason));
         }
-        let output = ToolOutput::from_parts(parts);
-        Ok(match structured {
-            Some(value) => output.with_structured(value),
-            None => output,
-        })
+        let Some(mut value) = structured else { return Ok(ToolOutput::from_parts(parts)) };
+        let bytes = json_bytes(&value);
+        if bytes > self.limits.structured_bytes {
+            let note = format!("[structured content of {bytes} bytes was left out]");
+            parts.push(ContentPart::text(note));
+            return Ok(ToolOutput::from_parts(parts));
+        }
+        clean_value(&mut value);
+        Ok(ToolOutput::from_parts(parts).with_structured(value))
     }
 
     /// Converts blocks of content, within the limits.
@@ -157,17 +166,30 @@ impl<'r> Parts<'r> {
         match block {
             ContentBlock::Text(text) => self.push_text(&text.text),
             ContentBlock::Image(image) => {
-                let media_type = label(&image.mime_type);
+                let media_type = media_type_label(&image.mime_type);
                 self.push_media(Image { media_type, base64: image.data }.into());
             }
             ContentBlock::Audio(audio) => {
-                self.push_media(Audio::new(label(&audio.mime_type), audio.data).into());
+                self.push_media(Audio::new(media_type_label(&audio.mime_type), audio.data).into());
             }
             ContentBlock::ResourceLink(link) => {
-                let mut part = ResourceLink::new(label(&link.uri), label(&link.name));
-                part.description = link.description.as_deref().map(label);
-                part.media_type = link.mime_type.as_deref().map(label);
+                let description = link.description.as_deref().unwrap_or_default();
+                let mut part = ResourceLink::new(uri_label(&link.uri), label(&link.name));
+                let mut texts = vec![label(description)];
+                // A name of several words may be an instruction: it belongs to the marked text.
+                if part.name.contains(' ') {
+                    texts.insert(0, std::mem::take(&mut part.name));
+                }
+                texts.retain(|text| !text.is_empty());
+                part.media_type = link.mime_type.as_deref().map(media_type_label);
                 part.size = link.size;
+                let bytes = [&part.uri, &part.name].into_iter().chain(&texts).map(String::len);
+                let Some(rest) = self.text_bytes.checked_sub(bytes.sum()) else {
+                    return self.push_text("[link to a resource was left out]");
+                };
+                self.text_bytes = rest;
+                let about = (!texts.is_empty()).then(|| self.reader.mark(&texts.join("\n")));
+                part.description = about;
                 self.push_part(part.into());
             }
             ContentBlock::Resource(resource) => self.push_resource(resource.resource),
@@ -183,7 +205,7 @@ impl<'r> Parts<'r> {
         }) else {
             return self.push_text("[resource of unknown type was left out]");
         };
-        part.media_type = part.media_type.as_deref().map(label);
+        part.media_type = part.media_type.as_deref().map(media_type_label);
         let part = ContentPart::from(part);
         match part.media() {
             Some(_) => self.push_media(part),
@@ -239,10 +261,10 @@ pub(super) fn resource_part(
 ) -> Option<EmbeddedResource> {
     let (mut part, media_type) = match resource {
         ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-            (EmbeddedResource::text(label(&uri), mark(&text)), mime_type)
+            (EmbeddedResource::text(uri_label(&uri), mark(&text)), mime_type)
         }
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-            (EmbeddedResource::base64(label(&uri), blob), mime_type)
+            (EmbeddedResource::base64(uri_label(&uri), blob), mime_type)
         }
         _ => return None,
     };
@@ -254,15 +276,24 @@ fn label(text: &str) -> String {
     clean_line(text, MAX_LABEL_CHARS)
 }
 
+/// Returns a URI, which has no spaces, so that it can't be a sentence.
+fn uri_label(uri: &str) -> String {
+    label(uri).replace(' ', "%20")
+}
+
+fn media_type_label(text: &str) -> String {
+    clean_line(text, MAX_MEDIA_TYPE_CHARS)
+}
+
 /// Cuts a text to a number of bytes, and says so.
-fn truncated(text: &str, max_bytes: usize) -> String {
+fn truncated(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
-        return text.to_owned();
+        return text.into();
     }
     let mut end = max_bytes;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let left_out = text.len() - end;
-    format!("{}[{left_out} bytes were left out]", text.get(..end).unwrap_or_default())
+    format!("{}[{left_out} bytes were left out]", text.get(..end).unwrap_or_default()).into()
 }

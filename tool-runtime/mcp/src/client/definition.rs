@@ -41,7 +41,9 @@ pub(super) fn definition(
     let description = match (description.trim(), trust.marks_text(&tool.name)) {
         ("", _) => format!("Tool of the MCP server `{server}`, which does not describe it."),
         (text, false) => text.to_owned(),
-        (text, true) => format!("[description by the MCP server `{server}`, unverified] {text}"),
+        (text, true) => {
+            format!("[description and parameters by the MCP server `{server}`, unverified] {text}")
+        }
     };
     let mut parameters = Value::Object(tool.input_schema.as_ref().clone());
     clean_schema(&mut parameters);

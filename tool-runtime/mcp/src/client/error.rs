@@ -2,6 +2,11 @@ use std::time::Duration;
 
 use tool_runtime::RegistryError;
 
+use super::text::{clean_line, marked};
+
+/// The number of characters of an error that a model reads.
+const MAX_MODEL_CHARS: usize = 500;
+
 /// The reason why a connection to an MCP server, or a request to it, failed.
 ///
 /// Texts from the server are part of the message. They are stripped of invisible characters and
@@ -142,4 +147,31 @@ pub enum McpError {
     /// The policy of the program does not allow the connection.
     #[error("MCP connection refused: {0}")]
     Refused(String),
+}
+
+impl McpError {
+    /// Returns the error for a model. What may contain text of the server is marked as untrusted.
+    pub(super) fn to_model_text(&self, server: &str) -> String {
+        let text = clean_line(&self.to_string(), MAX_MODEL_CHARS);
+        match self {
+            Self::InvalidOptions(_)
+            | Self::Registry { .. }
+            | Self::NameTaken { .. }
+            | Self::Spawn { .. }
+            | Self::Timeout { .. }
+            | Self::NotConnected { .. }
+            | Self::ConnectionLost { .. }
+            | Self::Refused(_) => text,
+            Self::AuthorizationRequired { server, .. } => {
+                format!("MCP server `{server}`: authorization required")
+            }
+            Self::Connect { .. }
+            | Self::AuthorizationFailed { .. }
+            | Self::Rpc { .. }
+            | Self::InvalidAnswer { .. }
+            | Self::Transport { .. }
+            | Self::Pins { .. }
+            | Self::StaleApproval { .. } => marked(server, &text),
+        }
+    }
 }

@@ -62,13 +62,17 @@ pub struct ResultLimits {
     /// The maximum size of images, audio and other data as base64. What exceeds it is left out,
     /// with a note. Default: 8 MiB.
     pub media_bytes: usize,
+    /// The maximum size of structured content as JSON. What exceeds it is left out, with a note.
+    /// Default: 1 MiB.
+    pub structured_bytes: usize,
     /// The maximum number of parts. Default: 100.
     pub parts: usize,
 }
 
 impl Default for ResultLimits {
     fn default() -> Self {
-        Self { text_bytes: 256 << 10, media_bytes: 8 << 20, parts: 100 }
+        let (text_bytes, media_bytes) = (256 << 10, 8 << 20);
+        Self { text_bytes, media_bytes, structured_bytes: 1 << 20, parts: 100 }
     }
 }
 
@@ -82,6 +86,12 @@ impl ResultLimits {
     /// Sets the maximum size of images, audio and other data as base64.
     pub fn media_bytes(mut self, bytes: usize) -> Self {
         self.media_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum size of structured content as JSON.
+    pub fn structured_bytes(mut self, bytes: usize) -> Self {
+        self.structured_bytes = bytes;
         self
     }
 

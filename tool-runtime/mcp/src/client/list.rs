@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::error::McpError;
 use super::limits::ListLimits;
 use super::session::Session;
-use super::text::clean_line;
+use super::text::{clean_line, json_bytes};
 
 /// The number of characters of an error about an item that are kept.
 const MAX_REASON_CHARS: usize = 300;
@@ -133,19 +133,6 @@ impl<T: DeserializeOwned> Listing<T> {
                 let reason = clean_line(&error.to_string(), MAX_REASON_CHARS);
                 self.malformed.push(MalformedItem { index, name, reason });
             }
-        }
-    }
-}
-
-/// Returns the approximate size of a value as JSON.
-fn json_bytes(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| json_bytes(item) + 1).sum::<usize>() + 2,
-        Value::Object(members) => {
-            let member = |(name, value): (&String, &Value)| name.len() + 4 + json_bytes(value);
-            members.iter().map(member).sum::<usize>() + 2
         }
     }
 }

@@ -31,6 +31,14 @@ impl McpStatus {
     pub fn is_connected(&self) -> bool {
         matches!(self, Self::Connected { .. })
     }
+
+    /// Returns the state for a model, without the reason, which may contain text of the server.
+    pub(super) fn to_model_text(&self) -> String {
+        match self {
+            Self::Down { .. } => "down".to_owned(),
+            status => status.to_string(),
+        }
+    }
 }
 
 impl std::fmt::Display for McpStatus {

@@ -167,7 +167,10 @@ impl<'c> RemoteTask<'c> {
             Err(
                 error @ (McpError::AuthorizationRequired { .. }
                 | McpError::AuthorizationFailed { .. }),
-            ) => Err(ToolError::new(ToolErrorKind::Denied, error.to_string())),
+            ) => {
+                let text = error.to_model_text(&self.link.name);
+                Err(ToolError::new(ToolErrorKind::Denied, text))
+            }
             Err(McpError::Rpc { message, .. }) => Err(ToolError::failed(mark(&message))),
             Err(error) => Err(ToolError::failed(mark(&error.to_string()))),
         }

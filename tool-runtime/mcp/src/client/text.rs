@@ -1,5 +1,7 @@
 //! Text from a server: without invisible characters, and of bounded length.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use tool_runtime::Untrusted;
 use tool_runtime::message::strip_invisible;
@@ -38,22 +40,64 @@ pub(super) fn source(server: &str) -> String {
     format!("MCP server {server}")
 }
 
-/// Removes invisible characters from the texts of a schema that only describe. Those that are part
-/// of an argument stay, so that the definition is refused.
+/// The number of characters of one describing text of a schema that are kept.
+const MAX_SCHEMA_TEXT_CHARS: usize = 2_000;
+
+/// The number of bytes of all describing texts of a schema that are kept.
+const MAX_SCHEMA_TEXT_BYTES: usize = 32 << 10;
+
+/// Bounds the texts of a schema that only describe, and removes invisible characters from them.
+/// Those that are part of an argument stay, so that the definition is refused.
 pub(super) fn clean_schema(schema: &mut Value) {
+    let mut bytes = MAX_SCHEMA_TEXT_BYTES;
+    clean_schema_within(schema, &mut bytes);
+}
+
+fn clean_schema_within(schema: &mut Value, bytes: &mut usize) {
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(clean_schema),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_schema_within(item, bytes)),
         Value::Object(members) => {
             for (name, value) in members.iter_mut() {
                 match (name.as_str(), value) {
                     ("description" | "title" | "$comment", Value::String(text)) => {
-                        *text = strip_invisible(text).into_owned();
+                        *text = clean(text, MAX_SCHEMA_TEXT_CHARS);
+                        match bytes.checked_sub(text.len()) {
+                            Some(rest) => *bytes = rest,
+                            None => text.clear(),
+                        }
                     }
-                    (_, value) => clean_schema(value),
+                    (_, value) => clean_schema_within(value, bytes),
                 }
             }
         }
         _ => {}
+    }
+}
+
+/// Removes invisible characters from all texts of a value.
+pub(super) fn clean_value(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(stripped) = strip_invisible(text) {
+                *text = stripped;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean_value),
+        Value::Object(members) => members.values_mut().for_each(clean_value),
+        _ => {}
+    }
+}
+
+/// Returns the approximate size of a value as JSON.
+pub(super) fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| json_bytes(item) + 1).sum::<usize>() + 2,
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| name.len() + 4 + json_bytes(value);
+            members.iter().map(member).sum::<usize>() + 2
+        }
     }
 }
 
@@ -83,5 +127,17 @@ mod tests {
             "properties": { "x": { "title": "T", "const": "\u{202e}" } },
         });
         assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn describing_texts_of_a_schema_are_bounded() {
+        let long = "x".repeat(100_000);
+        let property = json!({ "description": long, "enum": ["a"] });
+        let names = (0..1_000).map(|n| (format!("p{n}"), property.clone()));
+        let mut schema = json!({ "properties": names.collect::<serde_json::Map<_, _>>() });
+        clean_schema(&mut schema);
+        let size = schema.to_string().len();
+        assert!(size < MAX_SCHEMA_TEXT_BYTES + 1_000 * 60, "{size}");
+        assert_eq!(schema["properties"]["p999"]["enum"], json!(["a"]));
     }
 }

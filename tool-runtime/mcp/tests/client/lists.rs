@@ -246,3 +246,29 @@ async fn equal_list_is_no_change() {
         assert!(Arc::ptr_eq(old.tool(), new.tool()));
     }
 }
+
+#[tokio::test]
+async fn keywords_of_a_schema_are_preserved() {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "$defs": {
+            "address": { "$anchor": "address", "type": "object", "properties": { "city": { "type": "string" } } },
+        },
+        "properties": {
+            "name": { "type": "string", "description": "The name." },
+            "address": { "$ref": "#/$defs/address" },
+        },
+        "additionalProperties": false,
+        "allOf": [{ "anyOf": [{ "required": ["name"] }, { "required": ["address"] }] }],
+        "if": { "required": ["name"] },
+        "then": { "properties": { "name": { "minLength": 1 } } },
+        "else": { "required": ["address"] },
+    });
+    let mut rich = tool("rich");
+    rich["inputSchema"] = schema.clone();
+    let client = Server::default().simple(paged(move |_| json!({ "tools": [rich] })));
+    let (registry, _) = connect(client).await;
+    let tools = registry.snapshot();
+    assert_eq!(tools.definition("s__rich").unwrap().parameters.as_value(), &schema);
+}

@@ -228,3 +228,12 @@ pub(crate) async fn wait_until(mut holds: impl FnMut() -> bool) {
         tokio::task::yield_now().await;
     }
 }
+
+/// Lets the paused clock of a test run until a condition holds.
+pub(crate) async fn eventually(mut holds: impl FnMut() -> bool) {
+    let started = tokio::time::Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < std::time::Duration::from_secs(120), "the condition holds");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}

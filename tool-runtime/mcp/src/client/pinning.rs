@@ -38,7 +38,11 @@ pub(super) fn check(
             continue;
         };
         let diff = match &kind {
-            ChangeKind::Renamed { from } => format!("- name: {from}\n+ name: {name}"),
+            ChangeKind::Renamed { from } => {
+                let names = format!("- name: {from}\n+ name: {name}");
+                let changes = diff(old, &new.definition);
+                if changes.is_empty() { names } else { format!("{names}\n{changes}") }
+            }
             _ => diff(old, &new.definition),
         };
         let (server, tool, new) = (server.to_owned(), name.clone(), new.clone());
@@ -65,11 +69,33 @@ fn change<'p>(
         return has_changed.then_some((ChangeKind::Changed, &old.definition));
     }
     let is_missing = |name: &str| offered.iter().all(|(offered, _)| offered != name);
-    let mut same = pins.iter().filter(|(_, old)| old.fingerprint == new.fingerprint);
-    if let Some((from, old)) = same.find(|(name, _)| is_missing(name)) {
+    let missing = || pins.iter().filter(|(name, _)| is_missing(name));
+    let renamed = missing()
+        .find(|(_, old)| old.fingerprint == new.fingerprint)
+        .or_else(|| missing().find(|(_, old)| resembles(&old.definition, &new.definition)));
+    if let Some((from, old)) = renamed {
         return Some((ChangeKind::Renamed { from: from.clone() }, &old.definition));
     }
     holds_new_tools.then_some((ChangeKind::New, &Value::Null))
+}
+
+/// Returns whether two definitions have the same parameters, and at least half of the words of
+/// their descriptions in common: one may be the other with a small change.
+fn resembles(old: &Value, new: &Value) -> bool {
+    let (old_words, new_words) = (words(old), words(new));
+    let common = old_words.intersection(&new_words).count();
+    parameters(old) == parameters(new) && 2 * common >= old_words.union(&new_words).count()
+}
+
+fn parameters(definition: &Value) -> BTreeSet<&str> {
+    let properties = definition.pointer("/inputSchema/properties").and_then(Value::as_object);
+    properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
+}
+
+fn words(definition: &Value) -> BTreeSet<String> {
+    let description = definition.get("description").and_then(Value::as_str).unwrap_or_default();
+    let words = description.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -110,6 +136,37 @@ mod tests {
 
         let strict = check("s", Some(&pins), &second, true);
         assert_eq!(pending(&strict).last(), Some(&("mul", &ChangeKind::New)));
+    }
+
+    #[test]
+    fn rename_with_a_small_change_is_held_and_another_tool_is_not() {
+        let pin = |name: &str, text: &str, parameter: &str| {
+            let mut properties = serde_json::Map::new();
+            properties.insert(parameter.to_owned(), json!({}));
+            let schema = json!({ "properties": properties });
+            let definition = json!({ "description": text, "inputSchema": schema });
+            (name.to_owned(), PinnedDefinition::new(name, definition))
+        };
+        let add = pin("add", "Adds.", "a");
+        let first = [add.clone(), pin("send", "Sends a mail to a person.", "to")];
+        let pins = check("s", None, &first, false).new_pins.unwrap();
+        for (new, is_held) in [
+            (pin("mail", "Sends a mail to a person!", "to"), true),
+            (pin("mail", "Sends a mail to a person and to me.", "to"), true),
+            (pin("mail", "Sends a mail to a person.", "address"), false),
+            (pin("weather", "Returns the weather of a city.", "to"), false),
+        ] {
+            let checked = check("s", Some(&pins), &[add.clone(), new.clone()], false);
+            let renamed = ChangeKind::Renamed { from: "send".into() };
+            let expected = if is_held { vec![(&*new.0, &renamed)] } else { Vec::new() };
+            assert_eq!(pending(&checked), expected, "{new:?}");
+            // Beside the pinned tool, a similar one is new.
+            let similar = [first[0].clone(), first[1].clone(), new];
+            assert!(check("s", Some(&pins), &similar, false).pending.is_empty());
+        }
+        let changed = [add, pin("mail", "Sends a mail to a person!", "to")];
+        let diff = &check("s", Some(&pins), &changed, false).pending[0].diff;
+        assert!(diff.starts_with("- name: send\n+ name: mail\n- description: Sends"), "{diff}");
     }
 
     #[test]

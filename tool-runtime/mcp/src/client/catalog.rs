@@ -1,10 +1,16 @@
 //! The tools of a server, as it listed them and as they are registered.
 
+use std::collections::HashMap;
+
 use rmcp::model::Tool;
 use tool_runtime::Fingerprint;
 
 use super::offered_features::OfferedFeatures;
 use super::pins::{DefinitionChange, PinnedDefinition};
+use super::text::clean_line;
+
+/// The number of characters of the name of a tool that are reported.
+const MAX_NAME_CHARS: usize = 200;
 
 /// The tools of a server as they were last registered.
 ///
@@ -55,6 +61,11 @@ pub struct SkippedServerTool {
     pub reason: String,
 }
 
+/// Returns the name of a tool as it is reported.
+pub(super) fn reported_name(tool: &Tool) -> String {
+    clean_line(&tool.name, MAX_NAME_CHARS)
+}
+
 /// The last list of a server, and its registration.
 #[derive(Default)]
 pub(super) struct Catalog {
@@ -62,7 +73,38 @@ pub(super) struct Catalog {
     pub(super) malformed: Vec<SkippedServerTool>,
     pub(super) is_truncated: bool,
     pub(super) features: OfferedFeatures,
-    /// The names and fingerprints of the registered tools, so that an equal list changes nothing.
-    pub(super) registered: Option<Vec<(String, Fingerprint)>>,
+    /// The number of the list.
+    pub(super) number: u64,
+    /// The last registration, so that an equal list changes nothing, and the tools that the
+    /// registry refused.
+    pub(super) registered: Option<(Registered, Vec<SkippedServerTool>)>,
     pub(super) report: ToolsReport,
+}
+
+/// The tools of the server and the features that were registered.
+#[derive(PartialEq)]
+pub(super) struct Registered {
+    /// The names and fingerprints of the tools of the server.
+    pub(super) tools: Vec<(String, Fingerprint)>,
+    pub(super) features: OfferedFeatures,
+}
+
+impl Catalog {
+    /// Returns the tools that are not registered: those that are malformed, and those that the
+    /// registry refused.
+    pub(super) fn skipped(&self, refused: &[SkippedServerTool]) -> Vec<SkippedServerTool> {
+        let mut skipped = self.malformed.clone();
+        if !refused.is_empty() {
+            // A tool can move in the list.
+            let index_of: HashMap<_, _> =
+                self.tools.iter().map(|(index, tool, _)| (reported_name(tool), *index)).collect();
+            skipped.extend(refused.iter().cloned().map(|mut tool| {
+                let index = tool.name.as_ref().and_then(|name| index_of.get(name));
+                tool.index = index.copied().unwrap_or(tool.index);
+                tool
+            }));
+        }
+        skipped.sort_by_key(|tool| tool.index);
+        skipped
+    }
 }

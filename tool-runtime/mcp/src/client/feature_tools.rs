@@ -19,8 +19,8 @@ use super::prompts::McpPrompt;
 use super::status::McpStatus;
 use super::text::clean_line;
 
-/// The number of characters of an error that the model reads.
-const MAX_ERROR_CHARS: usize = 500;
+/// The number of resources that a connection can be subscribed to by a model.
+const MAX_SUBSCRIPTIONS: usize = 50;
 
 /// The number of characters of a description in a list.
 const MAX_ABOUT_CHARS: usize = 300;
@@ -38,6 +38,9 @@ pub(super) fn feature_tools(
     if features.resources {
         offered.extend([Operation::ListResources, Operation::ReadResource]);
     }
+    if features.subscriptions {
+        offered.extend([Operation::Subscribe, Operation::Unsubscribe]);
+    }
     if features.prompts {
         offered.extend([Operation::ListPrompts, Operation::GetPrompt]);
     }
@@ -54,6 +57,8 @@ pub(super) fn feature_tools(
 enum Operation {
     ListResources,
     ReadResource,
+    Subscribe,
+    Unsubscribe,
     ListPrompts,
     GetPrompt,
     Complete,
@@ -73,6 +78,16 @@ impl Operation {
             Self::ReadResource => (
                 "read_resource",
                 "Reads a resource of",
+                object(json!({ "uri": text("The URI of the resource.") }), &["uri"]),
+            ),
+            Self::Subscribe => (
+                "subscribe_resource",
+                "Reports from now on when a resource has changed of",
+                object(json!({ "uri": text("The URI of the resource.") }), &["uri"]),
+            ),
+            Self::Unsubscribe => (
+                "unsubscribe_resource",
+                "No longer reports when a resource has changed of",
                 object(json!({ "uri": text("The URI of the resource.") }), &["uri"]),
             ),
             Self::ListPrompts => ("list_prompts", "Lists the prompts of", object(json!({}), &[])),
@@ -175,6 +190,21 @@ impl FeatureTool {
         Ok(ToolOutput::from_parts(self.reader().parts(blocks)))
     }
 
+    async fn subscribe(&self, args: ReadArguments) -> Result<ToolOutput, McpError> {
+        let subscriptions = self.connection.link.subscriptions();
+        if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains(&args.uri) {
+            let reason = "too many subscriptions: call `unsubscribe_resource` first";
+            return Err(McpError::Refused(reason.to_owned()));
+        }
+        self.connection.subscribe(args.uri).await?;
+        Ok(ToolOutput::text("You will be told when the resource has changed."))
+    }
+
+    async fn unsubscribe(&self, args: ReadArguments) -> Result<ToolOutput, McpError> {
+        self.connection.unsubscribe(args.uri).await?;
+        Ok(ToolOutput::text("You will no longer be told."))
+    }
+
     async fn list_prompts(&self) -> Result<ToolOutput, McpError> {
         let prompts = self.connection.prompts().await?;
         Ok(self.lines(&prompts.iter().map(prompt_line).collect::<Vec<_>>()))
@@ -234,7 +264,7 @@ impl Tool for FeatureTool {
         match self.connection.status() {
             McpStatus::Connected { .. } => Availability::Available,
             status => {
-                let server = self.connection.name();
+                let (server, status) = (self.connection.name(), status.to_model_text());
                 Availability::Unavailable(format!("the MCP server `{server}` is {status}"))
             }
         }
@@ -247,10 +277,14 @@ impl Tool for FeatureTool {
             Operation::ReadResource => {
                 Box::pin(self.read_resource(serde_json::from_str(&args)?)).await
             }
+            Operation::Subscribe => Box::pin(self.subscribe(serde_json::from_str(&args)?)).await,
+            Operation::Unsubscribe => {
+                Box::pin(self.unsubscribe(serde_json::from_str(&args)?)).await
+            }
             Operation::ListPrompts => Box::pin(self.list_prompts()).await,
             Operation::GetPrompt => Box::pin(self.get_prompt(serde_json::from_str(&args)?)).await,
             Operation::Complete => Box::pin(self.complete(serde_json::from_str(&args)?)).await,
         };
-        output.map_err(|error| ToolError::failed(clean_line(&error.to_string(), MAX_ERROR_CHARS)))
+        output.map_err(|error| ToolError::failed(error.to_model_text(self.connection.name())))
     }
 }

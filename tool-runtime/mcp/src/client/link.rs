@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
@@ -30,6 +31,8 @@ pub(super) struct Link {
     pub(super) status: watch::Sender<McpStatus>,
     session: Mutex<Option<Arc<Session>>>,
     pub(super) catalog: tokio::sync::Mutex<Catalog>,
+    /// The number of lists of tools that were requested.
+    lists: AtomicU64,
     /// Wakes the supervisor to check the connection.
     pub(super) suspected: Notify,
     /// Cancelled when the connection is to end for good.
@@ -62,6 +65,7 @@ impl Link {
             status: watch::Sender::new(McpStatus::Connecting),
             session: Mutex::default(),
             catalog: tokio::sync::Mutex::default(),
+            lists: AtomicU64::new(0),
             suspected: Notify::new(),
             stopped: CancellationToken::new(),
             closed: CancellationToken::new(),
@@ -84,6 +88,11 @@ impl Link {
     /// Replaces the connection and returns the previous one.
     pub(super) fn replace_session(&self, session: Option<Arc<Session>>) -> Option<Arc<Session>> {
         std::mem::replace(&mut *lock(&self.session), session)
+    }
+
+    /// Returns the number of a list of tools that is requested now.
+    pub(super) fn next_list(&self) -> u64 {
+        self.lists.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Returns the URIs of the resources that the program subscribed to.

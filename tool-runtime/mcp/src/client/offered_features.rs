@@ -5,9 +5,10 @@ use rmcp::model::ServerCapabilities;
 use super::options::Options;
 
 /// The features of a server that its connection offers as tools.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct OfferedFeatures {
     pub(super) resources: bool,
+    pub(super) subscriptions: bool,
     pub(super) prompts: bool,
     pub(super) completions: bool,
 }
@@ -16,8 +17,11 @@ impl OfferedFeatures {
     /// Returns the features that the program asked for and the server has.
     pub(super) fn new(options: &Options, server: &ServerCapabilities) -> Self {
         let resources = options.offers_resources && server.resources.is_some();
+        let can_subscribe = server.resources.as_ref().is_some_and(|it| it.subscribe == Some(true));
+        // Without a steering, the model would not learn of a change.
+        let subscriptions = resources && can_subscribe && options.steering.is_some();
         let prompts = options.offers_prompts && server.prompts.is_some();
         let completions = (resources || prompts) && server.completions.is_some();
-        Self { resources, prompts, completions }
+        Self { resources, subscriptions, prompts, completions }
     }
 }

@@ -8,7 +8,7 @@ use rmcp::model::Tool;
 use tokio::time::Instant;
 use tool_runtime::Tools;
 
-use super::catalog::{Catalog, SkippedServerTool, ToolsReport};
+use super::catalog::{Catalog, Registered, SkippedServerTool, ToolsReport, reported_name};
 use super::content::ResultReader;
 use super::definition::{definition, pinned};
 use super::error::McpError;
@@ -21,7 +21,6 @@ use super::pinning::check;
 use super::pins::{ChangeKind, DefinitionChange, Pins};
 use super::remote_tool::RemoteTool;
 use super::session::Session;
-use super::text::clean_line;
 
 /// The label of all tools of servers.
 const LABEL: &str = "dynamic";
@@ -32,8 +31,8 @@ impl Link {
         self: &Arc<Self>,
         session: &Session,
     ) -> Result<Option<Duration>, McpError> {
-        // One list at a time: an older one must not replace a newer one.
-        let mut catalog = self.catalog.lock().await;
+        // A server may take its time: only the registration waits for others.
+        let number = self.next_list();
         let mut ttl = None;
         let mut fresh = Catalog::default();
         if session.info.capabilities.tools.is_some() {
@@ -52,7 +51,7 @@ impl Link {
             for (index, tool) in listing.items {
                 if !names.insert(tool.name.clone()) {
                     let reason = "another tool of the server has the same name".to_owned();
-                    let name = Some(clean_line(&tool.name, 200));
+                    let name = Some(reported_name(&tool));
                     fresh.malformed.push(SkippedServerTool { index, name, reason });
                     continue;
                 }
@@ -61,6 +60,12 @@ impl Link {
             }
         }
         fresh.features = OfferedFeatures::new(&self.options, &session.info.capabilities);
+        let mut catalog = self.catalog.lock().await;
+        // An older list must not replace a newer one.
+        if number < catalog.number {
+            return Ok(ttl);
+        }
+        fresh.number = number;
         fresh.registered = catalog.registered.take();
         fresh.report = std::mem::take(&mut catalog.report);
         *catalog = fresh;
@@ -120,11 +125,17 @@ impl Link {
         let accepted = catalog.tools.iter();
         let accepted = accepted.filter(|(_, tool, _)| checked.accepted.contains(&*tool.name));
         let accepted: Vec<_> = accepted.collect();
-        let registered: Vec<_> = accepted
-            .iter()
-            .map(|(_, tool, pin)| (tool.name.clone().into_owned(), pin.fingerprint))
-            .collect();
-        if catalog.registered.as_ref() == Some(&registered) {
+        let registered = Registered {
+            tools: accepted
+                .iter()
+                .map(|(_, tool, pin)| (tool.name.clone().into_owned(), pin.fingerprint))
+                .collect(),
+            features: catalog.features,
+        };
+        if let Some((_, refused)) =
+            catalog.registered.as_ref().filter(|(earlier, _)| *earlier == registered)
+        {
+            catalog.report.skipped = catalog.skipped(refused);
             catalog.report.pending = checked.pending;
             catalog.report.is_truncated = catalog.is_truncated;
             return Ok(());
@@ -132,10 +143,9 @@ impl Link {
         let Some(registry) = self.registry.upgrade() else {
             return Err(McpError::NotConnected { server: self.name.clone() });
         };
-        let mut indexes = Vec::new();
+        let names: Vec<_> = accepted.iter().map(|(_, tool, _)| reported_name(tool)).collect();
         let mut tools = Tools::new();
-        for (index, tool, _) in accepted {
-            indexes.push(*index);
+        for (_, tool, _) in accepted {
             tools = tools.with(self.remote_tool(tool));
         }
         let tools = feature_tools(self, catalog.features, tools);
@@ -143,19 +153,19 @@ impl Link {
         let report = registry.replace_valid_from(&self.name, tools);
         let report =
             report.map_err(|error| McpError::Registry { server: self.name.clone(), error })?;
-        let mut skipped = catalog.malformed.clone();
-        skipped.extend(report.skipped.into_iter().map(|tool| SkippedServerTool {
-            index: indexes.get(tool.index).copied().unwrap_or(tool.index),
-            name: tool.name,
+        let refused = report.skipped.into_iter().map(|tool| SkippedServerTool {
+            index: tool.index,
+            name: names.get(tool.index).cloned().or(tool.name),
             reason: tool.error.to_string(),
-        }));
-        skipped.sort_by_key(|tool| tool.index);
+        });
+        let refused: Vec<_> = refused.collect();
+        let skipped = catalog.skipped(&refused);
         self.emit(&McpEvent::ToolsRegistered {
             registered: report.registered.len(),
             skipped: skipped.len(),
             pending: checked.pending.len(),
         });
-        catalog.registered = Some(registered);
+        catalog.registered = Some((registered, refused));
         catalog.report = ToolsReport {
             registered: report.registered,
             skipped,

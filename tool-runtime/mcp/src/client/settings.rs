@@ -164,7 +164,8 @@ impl McpClient {
 
     /// Registers tools that list and read the resources of the server, beside its own tools:
     /// `list_resources`, which also lists templates, `read_resource`, and `complete` if the server
-    /// suggests values.
+    /// suggests values. If the server has subscriptions and there is a [steering](Self::steering),
+    /// also `subscribe_resource` and `unsubscribe_resource`, for up to 50 resources.
     pub fn resource_tools(mut self) -> Self {
         self.options.offers_resources = true;
         self

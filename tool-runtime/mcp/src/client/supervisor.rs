@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, ErrorCode, SubscriptionFilter, SubscriptionsListenRequest,
-    SubscriptionsListenRequestParams,
+    ClientRequest, ErrorCode, SubscribeRequest, SubscribeRequestParams, SubscriptionFilter,
+    SubscriptionsListenRequest, SubscriptionsListenRequestParams,
 };
 use rmcp::service::ServiceError;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -119,8 +119,8 @@ async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
 /// Returns the delay after a connection or a subscription that lived for some time. It grows unless
 /// that was long.
 fn next_delay(previous: Duration, lived: Duration) -> Duration {
-    let grown = (previous * 2).clamp(FIRST_DELAY, MAX_DELAY);
-    if lived > STABLE_AFTER { FIRST_DELAY } else { grown }
+    let doubled = (previous * 2).clamp(FIRST_DELAY, MAX_DELAY);
+    if lived > STABLE_AFTER { FIRST_DELAY } else { doubled }
 }
 
 fn down(link: &Link, reason: String) {
@@ -173,10 +173,17 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
     }
 }
 
-/// Subscribes to the changes of lists after a delay. Returns how long the subscription lived when it
-/// has ended, or `None` if other resources must be subscribed to.
+/// Subscribes to the changes of lists after a delay. Returns how long the subscription lived when
+/// it has ended, or `None` if other resources must be subscribed to.
 async fn listen(link: &Link, session: &Session, delay: Duration) -> Option<Duration> {
     if session.info.has_initialize {
+        // A new connection knows nothing of the subscriptions of the one before.
+        for uri in link.subscriptions() {
+            let request = SubscribeRequest::new(SubscribeRequestParams::new(uri)).into();
+            let deadline = Instant::now() + link.options.call_timeout;
+            // A resource that is gone has no changes.
+            let _ = session.request(request, "resources/subscribe", deadline).await;
+        }
         return std::future::pending().await;
     }
     sleep(delay).await;

@@ -1,11 +1,16 @@
 //! Resources, prompts and completion, for the program and for a model.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tool_mcp::McpError;
+use tool_runtime::agent::Steering;
 use tool_runtime::message::ResourceData;
 
 use crate::server::{
-    Action, Server, answer, call, connect, error, handshake, names, notification, wait_until,
+    Action, Server, answer, call, connect, error, eventually, handshake, names, notification,
+    wait_until,
 };
 
 fn script(message: &Value) -> Vec<Action> {
@@ -131,5 +136,55 @@ async fn subscription_is_requested_in_the_way_of_the_revision() {
         }
         let updated = json!({ "uri": "file:///a" });
         server.send(notification("notifications/resources/updated", updated));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn model_subscribes_to_resources_and_learns_of_changes() {
+    for is_modern in [false, true] {
+        let (server, steering) = (Server::default(), Steering::new());
+        let answers = move |message: &Value| match handshake(message, is_modern) {
+            Some(actions) => actions,
+            None if message["method"] == "tools/list" => answer(message, json!({ "tools": [] })),
+            None => Vec::new(),
+        };
+        // Without a steering, the model could not learn of changes.
+        let (silent, _) = connect(Server::default().simple(answers).resource_tools()).await;
+        assert!(!names(&silent).contains(&"s__subscribe_resource".to_owned()));
+        let client = server.simple(answers).resource_tools().steering(&steering);
+        let (registry, connection) = connect(client).await;
+        for number in 0..50 {
+            let arguments = json!({ "uri": format!("file:///{number}") }).to_string();
+            let execution = call(&registry, "s__subscribe_resource", &arguments).await;
+            assert!(execution.is_success(), "{execution:?}");
+        }
+        let further = json!({ "uri": "file:///further" }).to_string();
+        let refused = call(&registry, "s__subscribe_resource", &further).await.result;
+        assert!(refused.text.contains("too many subscriptions"), "{}", refused.text);
+        let first = json!({ "uri": "file:///0" }).to_string();
+        assert!(call(&registry, "s__subscribe_resource", &first).await.is_success());
+        assert!(call(&registry, "s__unsubscribe_resource", &first).await.is_success());
+        assert!(call(&registry, "s__subscribe_resource", &further).await.is_success());
+
+        let updated = json!({ "uri": "file:///further" });
+        server.send(notification("notifications/resources/updated", updated));
+        eventually(|| steering.len() == 1).await;
+
+        // A new connection subscribes again.
+        server.send(Action::Close);
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert!(connection.status().is_connected());
+        let uris: BTreeSet<_> = if is_modern {
+            let listens = server.received("subscriptions/listen");
+            let filter = &listens.last().unwrap()["params"]["notifications"];
+            let uris = filter["resourceSubscriptions"].as_array().unwrap().iter();
+            uris.map(|uri| uri.as_str().unwrap().to_owned()).collect()
+        } else {
+            let all = server.received("resources/subscribe");
+            let of = |message: &Value| message["params"]["uri"].as_str().unwrap().to_owned();
+            all.iter().rev().take(50).map(of).collect()
+        };
+        assert_eq!(uris.len(), 50);
+        assert!(uris.contains("file:///further") && !uris.contains("file:///0"));
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use tool_runtime::Registry;
 
 use crate::server::{
-    Action, Server, answer, connect, error, handshake, names, notification, tool, wait_until,
+    Action, Server, answer, connect, error, eventually, handshake, names, notification, tool,
 };
 
 /// A server with one tool, whose name and whose answers to subscriptions the test sets.
@@ -29,18 +29,18 @@ impl Subscribable {
     }
 
     async fn connect(&self) -> Registry {
-        let this = self.clone();
+        let peer = self.clone();
         let client = self.server.simple(move |message| match message["method"].as_str() {
             Some("subscriptions/listen") => {
-                let (refusals, code) = this.refusals;
-                if this.count.fetch_add(1, Ordering::Relaxed) < refusals {
+                let (refusals, code) = peer.refusals;
+                if peer.count.fetch_add(1, Ordering::Relaxed) < refusals {
                     error(message, code, "no")
                 } else {
                     handshake(message, true).unwrap()
                 }
             }
             Some("tools/list") => {
-                answer(message, json!({ "tools": [tool(*this.tool.lock().unwrap())] }))
+                answer(message, json!({ "tools": [tool(*peer.tool.lock().unwrap())] }))
             }
             _ => handshake(message, true).unwrap_or_default(),
         });
@@ -76,7 +76,7 @@ async fn refused_subscription_is_requested_again_with_growing_delays() {
         assert!((15..18).contains(&elapsed.as_secs()), "{code}: {elapsed:?}");
         sleep(Duration::from_secs(5)).await;
         peer.change("b");
-        wait_until(|| names(&registry) == ["s__b"]).await;
+        eventually(|| names(&registry) == ["s__b"]).await;
         sleep(Duration::from_secs(600)).await;
         assert_eq!(peer.count(), 6, "{code}");
     }
@@ -89,7 +89,7 @@ async fn change_before_a_new_subscription_is_not_missed() {
     while peer.count() < 5 {
         sleep(Duration::from_millis(100)).await;
     }
-    // Before the sixth, which is granted, there is nobody to notify.
+    // Before the sixth, which is granted, there is no subscriber to notify.
     sleep(Duration::from_secs(4)).await;
     *peer.tool.lock().unwrap() = "b";
     sleep(Duration::from_secs(5)).await;

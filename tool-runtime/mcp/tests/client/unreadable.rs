@@ -23,7 +23,7 @@ fn answered_after(
     })
 }
 
-async fn called(
+async fn call_result(
     server: &Server,
     script: impl FnMut(&Value) -> Vec<Action> + Clone + Send + Sync + 'static,
 ) -> ToolExecution {
@@ -50,7 +50,7 @@ async fn oversized_message_that_answers_nothing_fails_no_call() {
             let script = answered_after(is_modern, move |call| {
                 message.replace("ID", &call["id"].to_string()).replace("BIG", &big)
             });
-            let execution = called(&server, script).await;
+            let execution = call_result(&server, script).await;
             assert!(execution.result.text.contains("done"), "{message}: {execution:?}");
             assert!(server.received("notifications/cancelled").is_empty());
         }
@@ -67,7 +67,7 @@ async fn unreadable_request_of_the_server_is_answered_with_an_error() {
     ] {
         let (server, big) = (Server::default(), big.clone());
         let script = answered_after(false, move |_| message.replace("BIG", &big));
-        let execution = called(&server, script).await;
+        let execution = call_result(&server, script).await;
         assert!(execution.result.text.contains("done"), "{message}: {execution:?}");
         wait_until(|| !server.answers().is_empty()).await;
         let answer = server.answers().remove(0);
@@ -91,7 +91,7 @@ async fn malformed_response_fails_its_call_at_once() {
             let message = message.replace("ID", &call["id"].to_string());
             vec![Action::Raw(format!("{message}\n").into_bytes())]
         });
-        let execution = called(&server, script).await;
+        let execution = call_result(&server, script).await;
         let text = &execution.result.text;
         assert!(text.contains("sent no valid result"), "{message}: {text}");
         assert!(server.received("notifications/cancelled").is_empty());

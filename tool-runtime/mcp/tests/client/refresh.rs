@@ -1,0 +1,107 @@
+//! Renewed lists: what a report says, and what waits for a server.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+use tool_mcp::McpClient;
+use tool_runtime::Registry;
+
+use crate::server::{
+    Action, Server, answer, connect, eventually, handshake, names, notification, tool,
+};
+
+/// A server whose list the test sets. Without one, it does not answer.
+#[derive(Clone, Default)]
+struct Listed(Arc<Mutex<Option<Value>>>);
+
+impl Listed {
+    fn set(&self, tools: Option<Value>) {
+        *self.0.lock().unwrap() = tools;
+    }
+
+    fn client(&self, server: &Server) -> McpClient {
+        let listed = self.clone();
+        server.simple(move |message| match message["method"].as_str() {
+            Some("tools/list") => match &*listed.0.lock().unwrap() {
+                Some(tools) => answer(message, json!({ "tools": tools })),
+                None => Vec::new(),
+            },
+            _ => handshake(message, false).unwrap_or_default(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn report_of_an_equal_list_has_its_new_malformed_tools() {
+    let listed = Listed::default();
+    listed.set(Some(json!([tool("a"), tool("not valid!")])));
+    let (registry, connection) = connect(listed.client(&Server::default())).await;
+    let skipped = connection.tools().await.skipped;
+    assert_eq!(skipped.len(), 1);
+    listed.set(Some(json!([{ "name": "bad", "inputSchema": 5 }, tool("a"), tool("not valid!")])));
+    let report = connection.refresh().await.unwrap();
+    let skipped: Vec<_> =
+        report.skipped.iter().map(|tool| (tool.index, tool.name.as_deref().unwrap())).collect();
+    assert_eq!(skipped, [(0, "bad"), (2, "not valid!")]);
+    assert_eq!(names(&registry), ["s__a"]);
+    listed.set(Some(json!([tool("a"), tool("not valid!")])));
+    assert_eq!(connection.refresh().await.unwrap().skipped.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn feature_tools_follow_the_features_of_the_new_connection() {
+    let server = Server::default();
+    let client = server.client(|number| {
+        let mut capabilities = json!({ "tools": {} });
+        if number % 2 == 0 {
+            capabilities["resources"] = json!({});
+        }
+        Box::new(move |message| match message["method"].as_str() {
+            Some("initialize") => {
+                let server = json!({ "name": "x", "version": "1" });
+                answer(
+                    message,
+                    json!({
+                        "protocolVersion": "2025-11-25", "capabilities": capabilities,
+                        "serverInfo": server,
+                    }),
+                )
+            }
+            Some("tools/list") => answer(message, json!({ "tools": [tool("a")] })),
+            _ => handshake(message, false).unwrap_or_default(),
+        })
+    });
+    let registry = Registry::new();
+    client.resource_tools().connect("s", &registry).await.unwrap();
+    let with_resources = ["s__a", "s__list_resources", "s__read_resource"];
+    for expected in [&with_resources[..1], &with_resources, &with_resources[..1]] {
+        eventually(|| names(&registry) == expected).await;
+        server.send(Action::Close);
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn server_that_does_not_list_blocks_no_reader_of_the_report() {
+    let (server, listed) = (Server::default(), Listed::default());
+    listed.set(Some(json!([tool("a")])));
+    let (registry, connection) = connect(listed.client(&server)).await;
+    listed.set(None);
+    server.send(notification("notifications/tools/list_changed", json!({})));
+    while server.received("tools/list").len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let started = Instant::now();
+    assert_eq!(connection.tools().await.registered, ["s__a"]);
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    // A newer list is not replaced by the older one.
+    let older = server.received("tools/list").remove(1);
+    listed.set(Some(json!([tool("b")])));
+    assert_eq!(connection.refresh().await.unwrap().registered, ["s__b"]);
+    let late = json!({ "jsonrpc": "2.0", "id": older["id"], "result": { "tools": [tool("a")] } });
+    server.send(Action::Send(late));
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(names(&registry), ["s__b"]);
+}

@@ -43,6 +43,11 @@ impl Challenges {
         &self.server
     }
 
+    /// Returns whether challenges can be answered at all.
+    pub(super) fn can_answer(&self) -> bool {
+        self.authorizer.is_some()
+    }
+
     /// Returns the number of the token that the next request is sent with.
     pub(super) fn generation(&self) -> u64 {
         self.authorizer.as_ref().map_or(0, |authorizer| authorizer.generation())

@@ -9,6 +9,7 @@ use tool_runtime::async_trait;
 use tool_runtime::message::visible;
 use tool_runtime::schema::Schema;
 
+use super::page_url::check_page_url;
 use super::text::clean;
 
 /// The number of characters of a question that are shown.
@@ -153,9 +154,18 @@ impl ElicitationHandler for ElicitLater {
 }
 
 impl Elicitation {
-    pub(super) fn new(server: &str, tool: Option<&str>, params: &ElicitRequestParams) -> Self {
+    /// Reads a question of a server.
+    ///
+    /// # Errors
+    /// The address is none that a user should open.
+    pub(super) fn new(
+        server: &str,
+        tool: Option<&str>,
+        params: &ElicitRequestParams,
+    ) -> Result<Self, &'static str> {
         let (message, kind) = match params {
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                check_page_url(url)?;
                 (message.as_str(), ElicitationKind::Url { url: visible(url).into_owned() })
             }
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
@@ -165,7 +175,7 @@ impl Elicitation {
             _ => ("", ElicitationKind::Form { schema: json!({ "type": "object" }).into() }),
         };
         let message = visible(&clean(message, MAX_QUESTION_CHARS)).into_owned();
-        Self { server: server.to_owned(), tool: tool.map(str::to_owned), message, kind }
+        Ok(Self { server: server.to_owned(), tool: tool.map(str::to_owned), message, kind })
     }
 
     /// Returns an object with the default values of the form. Members without a default are

@@ -8,11 +8,11 @@ use rmcp::model::{
     ElicitResult, ErrorCode, ErrorData, ListRootsResult, RequestId,
 };
 use rmcp::service::{InboundStreamOrigin, RequestContext, RoleClient};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::options::Options;
 use super::roots::Roots;
-use super::traffic::{Question, Traffic};
+use super::traffic::{Question, RequestSlot, Traffic};
 
 /// The handler of the SDK. Questions go to the call that they belong to, which answers them in its
 /// own task: they end with it, and count towards its budget.
@@ -28,13 +28,13 @@ impl Handler {
     fn questions(
         &self,
         context: &RequestContext<RoleClient>,
-    ) -> Result<mpsc::Sender<Question>, ErrorData> {
+    ) -> Result<Arc<RequestSlot>, ErrorData> {
         let call: Option<RequestId> = match context.extensions.get::<InboundStreamOrigin>() {
             Some(InboundStreamOrigin::OutboundRequest(id)) => Some(id.clone()),
             _ => None,
         };
         let traffic = self.traffic.upgrade();
-        let questions = traffic.and_then(|traffic| traffic.questions(call.as_ref()));
+        let questions = traffic.and_then(|traffic| traffic.answering(call.as_ref()));
         questions.ok_or_else(|| refused("no call of this client is in flight"))
     }
 }
@@ -44,11 +44,14 @@ fn refused(message: &'static str) -> ErrorData {
 }
 
 async fn ask<T>(
-    questions: mpsc::Sender<Question>,
+    call: Arc<RequestSlot>,
     question: impl FnOnce(oneshot::Sender<Result<T, ErrorData>>) -> Question,
 ) -> Result<T, ErrorData> {
     let (answer, answered) = oneshot::channel();
-    questions.try_send(question(answer)).map_err(|_| refused("too many requests for one call"))?;
+    let pushed = call.push_question(question(answer));
+    pushed.map_err(|_| refused("too many requests for one call"))?;
+    // The question ends with the call.
+    drop(call);
     answered.await.unwrap_or_else(|_| Err(refused("the call has ended")))
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rmcp::model::{ElicitRequestParams, InputRequest, InputRequiredResult};
+use rmcp::model::{ElicitRequestParams, ErrorData, InputRequest, InputRequiredResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_runtime::{ToolContext, ToolError};
@@ -17,6 +17,9 @@ use super::traffic::Question;
 
 /// The number of times that a server may ask for input during one call.
 pub(super) const MAX_ROUNDS: u32 = 10;
+
+/// The number of questions to the user during one call, while it is in flight.
+const MAX_QUESTIONS: u32 = 20;
 
 /// The number of requests of one round.
 const MAX_REQUESTS: usize = 20;
@@ -36,6 +39,25 @@ pub(super) struct InputState {
     pub(super) responses: BTreeMap<String, Value>,
 }
 
+/// The number of requests of each kind that arrived during one call.
+#[derive(Default)]
+pub(super) struct QuestionCounts {
+    elicitations: u32,
+    samples: u32,
+}
+
+impl QuestionCounts {
+    /// Counts a request, and returns the number of earlier ones of its kind.
+    pub(super) fn count(&mut self, question: &Question) -> u32 {
+        let count = match question {
+            Question::Elicit(..) => &mut self.elicitations,
+            Question::Sample(..) => &mut self.samples,
+        };
+        *count += 1;
+        *count - 1
+    }
+}
+
 /// Answers the requests for one call.
 pub(super) struct InputHandler<'c> {
     pub(super) link: &'c Link,
@@ -44,12 +66,22 @@ pub(super) struct InputHandler<'c> {
 }
 
 impl InputHandler<'_> {
-    /// Answers a request that arrived while the call is in flight. `samples` counts the earlier
-    /// requests to the model.
-    pub(super) async fn answer(&self, question: Question, samples: u32) {
+    /// Answers a request that arrived while the call is in flight, after so many `earlier` ones of
+    /// its kind.
+    pub(super) async fn answer(&self, question: Question, earlier: u32) {
         match question {
+            Question::Elicit(_, answer) if earlier >= MAX_QUESTIONS => {
+                let reason = format!("limit of {MAX_QUESTIONS} questions for one call exceeded");
+                let _ = answer.send(Err(ErrorData::invalid_request(reason, None)));
+            }
             Question::Elicit(params, answer) => {
-                let elicitation = self.elicitation(&params);
+                let elicitation = match self.elicitation(&params) {
+                    Ok(elicitation) => elicitation,
+                    Err(reason) => {
+                        let _ = answer.send(Err(ErrorData::invalid_params(reason, None)));
+                        return;
+                    }
+                };
                 let answered = self.elicit(elicitation.clone()).await;
                 let cancelled = || elicitation.result(ElicitationAnswer::Cancel);
                 let result = elicitation.result(answered).or_else(|_| cancelled());
@@ -59,7 +91,7 @@ impl InputHandler<'_> {
             }
             Question::Sample(params, answer) => {
                 if let Some(sampling) = &self.link.options.sampling {
-                    let _ = answer.send(sampling.answer(*params, samples, self.ctx).await);
+                    let _ = answer.send(sampling.answer(*params, earlier, self.ctx).await);
                 }
             }
         }
@@ -104,7 +136,8 @@ impl InputHandler<'_> {
         if let (Some((key, request)), Some(answer)) = (open, answer)
             && let Ok(InputRequest::Elicitation(request)) = InputRequest::deserialize(request)
         {
-            let elicitation = self.elicitation(&request.params);
+            let elicitation =
+                self.elicitation(&request.params).map_err(|reason| self.failed(reason))?;
             match elicitation.result(answer_of(answer)) {
                 Ok(result) => {
                     let result = serde_json::to_value(result).unwrap_or_default();
@@ -137,7 +170,8 @@ impl InputHandler<'_> {
     async fn response(&self, state: &mut InputState, request: &Value) -> Result<Value, ToolError> {
         let response = match InputRequest::deserialize(request) {
             Ok(InputRequest::Elicitation(request)) => {
-                let elicitation = self.elicitation(&request.params);
+                let elicitation =
+                    self.elicitation(&request.params).map_err(|reason| self.failed(reason))?;
                 let answer = self.elicit(elicitation.clone()).await;
                 if answer == ElicitationAnswer::Later {
                     return Err(ToolError::suspended(elicitation.question(), &*state));
@@ -164,7 +198,7 @@ impl InputHandler<'_> {
         Ok(response.unwrap_or_default())
     }
 
-    fn elicitation(&self, params: &ElicitRequestParams) -> Elicitation {
+    fn elicitation(&self, params: &ElicitRequestParams) -> Result<Elicitation, &'static str> {
         Elicitation::new(&self.link.name, Some(self.tool), params)
     }
 

@@ -8,10 +8,10 @@
 //!    (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them (`definition.rs`, `trust.rs`).
 //!    `catalog.rs` holds the result. `pin_file.rs`, `sqlite_pins.rs` and `postgres_pins.rs` store
 //!    pins, and `pin_conformance.rs` tests such stores.
-//! 4. `remote_tool.rs` makes calls: `session.rs` sends the request, `input.rs` answers what the
-//!    server asks for (`elicitation.rs`, `sampling.rs`), `content.rs` converts the result,
-//!    `request_error.rs` the error. `task.rs` follows long calls, and
-//!    `trace_context.rs` connects the traces of both sides.
+//! 4. `remote_tool.rs` makes calls: `rounded_number.rs` checks the arguments, `session.rs` sends
+//!    the request, `input.rs` answers what the server asks for (`elicitation.rs`, `page_url.rs`,
+//!    `sampling.rs`), `content.rs` converts the result, `request_error.rs` the error. `task.rs`
+//!    follows long calls, and `trace_context.rs` connects the traces of both sides.
 //! 5. `supervisor.rs` keeps the connection alive; `notices.rs` delivers notifications, and
 //!    `handler.rs` receives requests of the server. `traffic.rs` holds what is in flight, `link.rs`
 //!    what all parts share, such as the `roots.rs`.
@@ -55,6 +55,7 @@ mod notices;
 mod oauth;
 mod offered_features;
 mod options;
+mod page_url;
 pub mod pin_conformance;
 mod pin_file;
 mod pinning;
@@ -68,6 +69,7 @@ mod remote_tool;
 mod request_error;
 mod resources;
 mod roots;
+mod rounded_number;
 mod sampling;
 mod session;
 mod settings;

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetMeta as _,
-    InputRequiredResult, JsonObject, ServerResult,
+    InputRequiredResult, ServerResult,
 };
 use rmcp::service::ServiceError;
+use rmcp::transport::DynamicTransportError;
 use serde::Deserialize as _;
-use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tool_runtime::{
     Arguments, Availability, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
@@ -20,9 +20,10 @@ use tool_runtime::{
 
 use super::challenge::MAX_CHALLENGES;
 use super::content::ResultReader;
-use super::input::{InputHandler, InputState};
+use super::input::{InputHandler, InputState, QuestionCounts};
 use super::link::Link;
 use super::request_error::{HttpFailure, RequestError, http_failure, tool_error};
+use super::rounded_number::rounded_number;
 use super::session::Session;
 use super::status::McpStatus;
 use super::task::RemoteTask;
@@ -41,54 +42,82 @@ pub(super) struct RemoteTool {
 
 impl RemoteTool {
     /// Makes the call, until the server needs no more input.
+    ///
+    /// What happens rarely is boxed, so that it does not enlarge the future of every call.
     async fn exchange(
         &self,
-        arguments: JsonObject,
+        args: &Arguments,
         ctx: &ToolContext,
         deadline: Instant,
     ) -> Result<ToolOutput, ToolError> {
-        let name = &self.definition.name;
-        let input = InputHandler { link: &self.link, tool: name, ctx };
+        let input = InputHandler { link: &self.link, tool: &self.definition.name, ctx };
         let mut state = InputState::default();
         if let Some(resumed) = ctx.resumed() {
             state = resumed.state_as()?;
             let answer = resumed.answer().map(|answer| &answer.value);
-            input.resumed(&mut state, answer).await?;
+            Box::pin(input.resumed(&mut state, answer)).await?;
         }
         if let Some(task) = state.task.clone() {
-            return self.follow(task, &input, &mut state, deadline).await;
+            return Box::pin(self.follow(task, &input, &mut state, deadline)).await;
         }
-        let mut params = CallToolRequestParams::new(name.clone()).with_arguments(arguments);
         loop {
-            params.request_state = state.request_state.take();
-            let responses = std::mem::take(&mut state.responses);
-            params.input_responses = (!responses.is_empty()).then_some(responses);
-            let result = self.authorized(&params, &input, deadline).await;
+            let params = self.params(args, &mut state)?;
+            let result = self.authorized(params, &input, deadline).await;
             let result = result.map_err(|error| {
                 let is_retry_safe = self.definition.is_retry_safe();
                 let mark = |text: &str| self.reader.mark(text);
                 tool_error(&self.link.name, error, is_retry_safe, mark)
             })?;
-            if let ServerResult::InputRequiredResult(required) = result {
-                input.required(&mut state, required).await?;
-                continue;
-            }
-            if let ServerResult::CreateTaskResult(created) = result {
-                return self.follow(created.task.task_id, &input, &mut state, deadline).await;
-            }
-            if let ServerResult::CallToolResult(result) = result {
-                let CallToolResult { content, structured_content, is_error, .. } = result;
-                let is_error = is_error.unwrap_or_default();
-                return self.reader.read_blocks(content, structured_content, is_error);
-            }
-            let value = serde_json::to_value(result).unwrap_or_default();
-            // A list of requests in which one is malformed.
-            if let Ok(required) = InputRequiredResult::deserialize(&value) {
-                input.required(&mut state, required).await?;
-                continue;
-            }
-            return self.reader.read(value);
+            let required = match result {
+                ServerResult::CallToolResult(result) => {
+                    let CallToolResult { content, structured_content, is_error, .. } = result;
+                    let is_error = is_error.unwrap_or_default();
+                    return self.reader.read_blocks(content, structured_content, is_error);
+                }
+                ServerResult::InputRequiredResult(required) => required,
+                ServerResult::CreateTaskResult(created) => {
+                    let task = created.task.task_id;
+                    return Box::pin(self.follow(task, &input, &mut state, deadline)).await;
+                }
+                other => {
+                    let value = serde_json::to_value(other).unwrap_or_default();
+                    // A list of requests in which one is malformed.
+                    match InputRequiredResult::deserialize(&value) {
+                        Ok(required) => required,
+                        Err(_) => return self.reader.read(value),
+                    }
+                }
+            };
+            Box::pin(input.required(&mut state, required)).await?;
         }
+    }
+
+    /// Returns the parameters of the next request, with the answers of the state.
+    fn params(
+        &self,
+        args: &Arguments,
+        state: &mut InputState,
+    ) -> Result<CallToolRequestParams, ToolError> {
+        let arguments = match args {
+            Arguments::Text(text) => {
+                // The user may have approved other digits than the server would receive.
+                if let Some(number) = rounded_number(text) {
+                    let text = format!("The number {number} has too many digits to be sent.");
+                    return Err(ToolError::validation(text));
+                }
+                serde_json::from_str(text).ok()
+            }
+            Arguments::Value(value) => value.as_object().cloned(),
+        };
+        let Some(arguments) = arguments else {
+            return Err(ToolError::validation("The arguments must be a JSON object."));
+        };
+        let name = self.definition.name.clone();
+        let mut params = CallToolRequestParams::new(name).with_arguments(arguments);
+        params.request_state = state.request_state.take();
+        let responses = std::mem::take(&mut state.responses);
+        params.input_responses = (!responses.is_empty()).then_some(responses);
+        Ok(params)
     }
 
     /// Waits for the result of a task.
@@ -107,31 +136,57 @@ impl RemoteTool {
     /// Sends the request, again after each challenge that is answered.
     async fn authorized(
         &self,
-        params: &CallToolRequestParams,
+        params: CallToolRequestParams,
         input: &InputHandler<'_>,
         deadline: Instant,
     ) -> Result<ServerResult, RequestError> {
-        let mut challenges = 0;
+        let copy = self.link.challenges.can_answer().then(|| params.clone());
+        let generation = self.link.challenges.generation();
+        let session = self.link.session().ok_or(RequestError::Lost)?;
+        match self.send(&session, params, input, deadline).await {
+            Err(RequestError::Service(ServiceError::TransportSend(error))) => {
+                Box::pin(self.challenged(error, generation, copy, input, deadline)).await
+            }
+            result => result,
+        }
+    }
+
+    /// Handles the failure of a request with the parameters, and sends it again if it was
+    /// challenged.
+    async fn challenged(
+        &self,
+        mut error: DynamicTransportError,
+        mut generation: u64,
+        params: Option<CallToolRequestParams>,
+        input: &InputHandler<'_>,
+        deadline: Instant,
+    ) -> Result<ServerResult, RequestError> {
+        let challenges = &self.link.challenges;
+        let mut count = 0;
         loop {
-            let session = self.link.session().ok_or(RequestError::Lost)?;
-            let generation = self.link.challenges.generation();
-            let result = self.send(&session, params.clone(), input, deadline).await;
-            let Err(RequestError::Service(ServiceError::TransportSend(error))) = &result else {
-                return result;
-            };
-            match http_failure(&*error.error) {
-                HttpFailure::Unauthorized(challenge) if challenges < MAX_CHALLENGES => {
-                    challenges += 1;
-                    let answer = self.link.challenges.answer(challenge.as_deref(), generation);
-                    if !matches!(timeout_at(deadline, answer).await, Ok(Ok(true))) {
-                        return result;
-                    }
-                }
+            let challenge = match http_failure(&*error.error) {
+                HttpFailure::Unauthorized(challenge) => challenge,
                 HttpFailure::Unreachable | HttpFailure::SessionExpired => {
                     self.link.suspected.notify_one();
-                    return result;
+                    None
                 }
-                _ => return result,
+                _ => None,
+            };
+            count += 1;
+            let failed = RequestError::Service(ServiceError::TransportSend(error));
+            let (Some(params), true) = (&params, challenge.is_some() && count <= MAX_CHALLENGES)
+            else {
+                return Err(failed);
+            };
+            let answer = challenges.answer(challenge.as_deref(), generation);
+            if !matches!(timeout_at(deadline, answer).await, Ok(Ok(true))) {
+                return Err(failed);
+            }
+            generation = challenges.generation();
+            let session = self.link.session().ok_or(RequestError::Lost)?;
+            match self.send(&session, params.clone(), input, deadline).await {
+                Err(RequestError::Service(ServiceError::TransportSend(next))) => error = next,
+                result => return result,
             }
         }
     }
@@ -144,7 +199,7 @@ impl RemoteTool {
         input: &InputHandler<'_>,
         deadline: Instant,
     ) -> Result<ServerResult, RequestError> {
-        let (slot, mut questions) = RequestSlot::of_call();
+        let slot = RequestSlot::of_call();
         let mut request: ClientRequest = CallToolRequest::new(params).into();
         copy_trace_context(input.ctx.metadata(), request.get_meta_mut());
         let mut request = session.start(request, Arc::clone(&slot), deadline).await?;
@@ -152,10 +207,15 @@ impl RemoteTool {
             slot.take_progress().into_iter().for_each(|progress| input.ctx.progress(progress));
         };
         let mut answering: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
-        let mut samples = 0;
+        let mut counts = QuestionCounts::default();
         let mut expired = pin!(sleep_until(deadline));
         let result = loop {
-            let is_idle = answering.is_none();
+            if answering.is_none()
+                && let Some(question) = slot.take_question()
+            {
+                let earlier = counts.count(&question);
+                answering = Some(Box::pin(input.answer(question, earlier)));
+            }
             let answered = async {
                 match &mut answering {
                     Some(answer) => answer.as_mut().await,
@@ -167,12 +227,7 @@ impl RemoteTool {
                 result = request.result() => break result,
                 () = &mut expired => break Err(RequestError::TimedOut),
                 () = answered => answering = None,
-                () = slot.progressed() => emit_progress(),
-                question = questions.recv(), if is_idle => {
-                    let Some(question) = question else { continue };
-                    answering = Some(Box::pin(input.answer(question, samples)));
-                    samples += 1;
-                }
+                () = slot.new_messages() => emit_progress(),
             }
         };
         // What arrived before the result is reported before it.
@@ -197,7 +252,10 @@ impl Tool for RemoteTool {
         let server = &self.link.name;
         match &*self.link.status.borrow() {
             McpStatus::Connected { .. } => Availability::Available,
-            status => Availability::Unavailable(format!("the MCP server `{server}` is {status}")),
+            status => {
+                let status = status.to_model_text();
+                Availability::Unavailable(format!("the MCP server `{server}` is {status}"))
+            }
         }
     }
 
@@ -205,17 +263,9 @@ impl Tool for RemoteTool {
         if self.link.session().is_none() {
             return Err(self.unavailable());
         }
-        let arguments = match args {
-            Arguments::Text(text) => serde_json::from_str(&text).ok(),
-            Arguments::Value(value) => Some(Arc::unwrap_or_clone(value)),
-        };
-        let Some(Value::Object(arguments)) = arguments else {
-            return Err(ToolError::validation("The arguments must be a JSON object."));
-        };
         let limit = self.definition.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let deadline = Instant::now() + limit;
         let deadline = ctx.deadline().map_or(deadline, |of_call| of_call.min(deadline));
-        // Boxed: the futures of the SDK are large, and calls are kept in lists.
-        Box::pin(self.exchange(arguments, ctx, deadline)).await
+        self.exchange(&args, ctx, deadline).await
     }
 }

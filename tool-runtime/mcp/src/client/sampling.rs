@@ -32,12 +32,15 @@ pub struct Sampling {
     model: Arc<dyn ChatModel>,
     max_requests: u32,
     max_tokens: u32,
+    max_prompt_bytes: usize,
 }
 
 impl Sampling {
-    /// Lets a server use this model: 5 requests for each call, each of at most 4,096 tokens.
+    /// Lets a server use this model: 5 requests for each call, each with a prompt of at most 64 KiB
+    /// and a reply of at most 4,096 tokens.
     pub fn new(model: impl ChatModel + 'static) -> Self {
-        Self { model: Arc::new(model), max_requests: 5, max_tokens: 4_096 }
+        let (model, max_prompt_bytes) = (Arc::new(model), 64 << 10);
+        Self { model, max_requests: 5, max_tokens: 4_096, max_prompt_bytes }
     }
 
     /// Sets the maximum number of requests for each call.
@@ -49,6 +52,12 @@ impl Sampling {
     /// Sets the maximum number of tokens of a reply.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
+        self
+    }
+
+    /// Sets the maximum size of a prompt: its texts, and its images and audio as base64.
+    pub fn max_prompt_bytes(mut self, bytes: usize) -> Self {
+        self.max_prompt_bytes = bytes;
         self
     }
 
@@ -67,11 +76,17 @@ impl Sampling {
             return Err(refused("sampling with tools is not supported".into()));
         }
         let mut messages = Vec::new();
+        let mut bytes = params.system_prompt.as_ref().map_or(0, String::len);
         if let Some(prompt) = &params.system_prompt {
             messages.push(Message::system(strip_invisible(prompt)));
         }
         for message in params.messages {
-            messages.push(chat_message(message)?);
+            messages.push(chat_message(message, &mut bytes)?);
+        }
+        // The tokens of a prompt are known only when they have been paid.
+        if bytes > self.max_prompt_bytes {
+            let limit = self.max_prompt_bytes;
+            return Err(refused(format!("prompt limit of {limit} bytes exceeded: {bytes}")));
         }
         let max_tokens = params.max_tokens.min(self.max_tokens);
         let mut options = ChatOptions::default().max_tokens(max_tokens);
@@ -92,17 +107,21 @@ impl Sampling {
     }
 }
 
-fn chat_message(message: SamplingMessage) -> Result<Message, ErrorData> {
+/// Converts a message, and adds its size to `bytes`.
+fn chat_message(message: SamplingMessage, bytes: &mut usize) -> Result<Message, ErrorData> {
     let mut parts = Vec::new();
     for block in message.content.into_vec() {
         parts.push(match block {
             SamplingMessageContentBlock::Text(text) => {
+                *bytes += text.text.len();
                 ContentPart::text(strip_invisible(&text.text))
             }
             SamplingMessageContentBlock::Image(image) => {
+                *bytes += image.data.len();
                 Image { media_type: image.mime_type, base64: image.data }.into()
             }
             SamplingMessageContentBlock::Audio(audio) => {
+                *bytes += audio.data.len();
                 Audio::new(audio.mime_type, audio.data).into()
             }
             _ => return Err(refused("sampling with tools is not supported".into())),
@@ -126,6 +145,7 @@ impl fmt::Debug for Sampling {
         f.debug_struct("Sampling")
             .field("max_requests", &self.max_requests)
             .field("max_tokens", &self.max_tokens)
+            .field("max_prompt_bytes", &self.max_prompt_bytes)
             .finish_non_exhaustive()
     }
 }

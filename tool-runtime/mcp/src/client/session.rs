@@ -21,6 +21,7 @@ use super::guard::UNMATCHED;
 use super::handler::Handler;
 use super::request_error::{RequestError, mcp_error};
 use super::traffic::{RequestSlot, Traffic};
+use super::wire::BoxFuture;
 use crate::LogLevel;
 
 /// How long a notification may take to be sent.
@@ -56,6 +57,9 @@ pub(super) struct PendingRequest {
     handle: RequestHandle<RoleClient>,
     traffic: Arc<Traffic>,
     ended: CancellationToken,
+    /// Whether the response arrived, with which the guard removed the request.
+    is_answered: bool,
+    /// Whether there is nothing to cancel.
     is_done: bool,
 }
 
@@ -98,14 +102,15 @@ impl Session {
         if let Some(level) = self.log_level.filter(|_| !self.info.has_initialize) {
             request.get_meta_mut().set_log_level(level.into());
         }
-        let sending = self.peer.send_request_with_option(request, PeerRequestOptions::no_options());
+        let sending = boxed_send(&self.peer, request);
         let handle = tokio::select! {
+            biased;
             result = timeout_at(deadline, sending) => result.map_err(|_| RequestError::TimedOut)?,
             () = self.ended.cancelled() => return Err(RequestError::Lost),
         };
         let handle = handle.map_err(RequestError::Service)?;
         let (traffic, ended) = (Arc::clone(&self.traffic), self.ended.clone());
-        Ok(PendingRequest { handle, traffic, ended, is_done: false })
+        Ok(PendingRequest { handle, traffic, ended, is_answered: false, is_done: false })
     }
 
     /// Sends a request and waits for its result, again after each challenge that is answered. The
@@ -198,6 +203,16 @@ impl Drop for Session {
     }
 }
 
+/// Creates the future of the SDK that sends a request in its box: it is large, and a caller would
+/// move it several times.
+#[inline(never)]
+fn boxed_send(
+    peer: &Peer<RoleClient>,
+    request: ClientRequest,
+) -> BoxFuture<'_, Result<RequestHandle<RoleClient>, ServiceError>> {
+    Box::pin(peer.send_request_with_option(request, PeerRequestOptions::no_options()))
+}
+
 impl PendingRequest {
     /// Waits for the result. The future can be dropped and created again.
     pub(super) async fn result(&mut self) -> Result<ServerResult, RequestError> {
@@ -206,11 +221,12 @@ impl PendingRequest {
             answered = &mut self.handle.rx => answered,
             () = self.ended.cancelled() => Ok(Err(ServiceError::TransportClosed)),
         };
-        // A request that may not have been answered is cancelled.
-        self.is_done = !matches!(
-            &answered,
-            Ok(Err(ServiceError::McpError(error))) if error.message == UNMATCHED
-        );
+        (self.is_answered, self.is_done) = match &answered {
+            // It may not have been answered, and is cancelled.
+            Ok(Err(ServiceError::McpError(error))) if error.message == UNMATCHED => (false, false),
+            Ok(Ok(_) | Err(ServiceError::McpError(_))) => (true, true),
+            Ok(Err(_)) | Err(_) => (false, true),
+        };
         match answered {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(ServiceError::TransportClosed)) | Err(_) => Err(RequestError::Lost),
@@ -221,6 +237,9 @@ impl PendingRequest {
 
 impl Drop for PendingRequest {
     fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
         self.traffic.remove(&self.handle.id);
         let Ok(runtime) = Handle::try_current() else { return };
         if self.is_done || self.ended.is_cancelled() {

@@ -10,7 +10,7 @@ use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ErrorData,
     ProgressNotificationParam, ProgressToken, RequestId,
 };
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 use tool_runtime::event::Progress;
 
 use super::text::clean_line;
@@ -36,12 +36,17 @@ pub(super) enum Question {
     ),
 }
 
+/// The error of a question that is refused because too many wait.
+#[derive(Debug)]
+pub(super) struct TooManyQuestions;
+
 /// The messages that arrive for one request before its response.
+#[derive(Default)]
 pub(super) struct RequestSlot {
     progress: Mutex<VecDeque<Progress>>,
-    has_progress: Notify,
-    /// `None` if the request answers no questions.
-    questions: Option<mpsc::Sender<Question>>,
+    questions: Mutex<VecDeque<Question>>,
+    has_arrived: Notify,
+    answers_questions: bool,
     /// Whether the request has no response as long as the connection lives.
     is_subscription: bool,
 }
@@ -49,28 +54,39 @@ pub(super) struct RequestSlot {
 impl RequestSlot {
     /// Creates the slot of a request that ignores what arrives for it.
     pub(super) fn new() -> Arc<Self> {
-        Self::with(None, false)
+        Arc::default()
     }
 
     /// Creates the slot of a request that subscribes to notifications.
     pub(super) fn of_subscription() -> Arc<Self> {
-        Self::with(None, true)
+        Arc::new(Self { is_subscription: true, ..Self::default() })
     }
 
     /// Creates the slot of a call, which answers questions.
-    pub(super) fn of_call() -> (Arc<Self>, mpsc::Receiver<Question>) {
-        let (sender, receiver) = mpsc::channel(MAX_QUESTIONS);
-        (Self::with(Some(sender), false), receiver)
+    pub(super) fn of_call() -> Arc<Self> {
+        Arc::new(Self { answers_questions: true, ..Self::default() })
     }
 
-    fn with(questions: Option<mpsc::Sender<Question>>, is_subscription: bool) -> Arc<Self> {
-        let (progress, has_progress) = (Mutex::default(), Notify::new());
-        Arc::new(Self { progress, has_progress, questions, is_subscription })
+    /// Waits until there is progress or a question.
+    pub(super) async fn new_messages(&self) {
+        self.has_arrived.notified().await;
     }
 
-    /// Waits until there is progress.
-    pub(super) async fn progressed(&self) {
-        self.has_progress.notified().await;
+    /// Takes the next question of the server.
+    pub(super) fn take_question(&self) -> Option<Question> {
+        lock(&self.questions).pop_front()
+    }
+
+    /// Adds a question of the server, unless too many wait.
+    pub(super) fn push_question(&self, question: Question) -> Result<(), TooManyQuestions> {
+        let mut questions = lock(&self.questions);
+        if questions.len() >= MAX_QUESTIONS {
+            return Err(TooManyQuestions);
+        }
+        questions.push_back(question);
+        drop(questions);
+        self.has_arrived.notify_one();
+        Ok(())
     }
 
     /// Takes the progress so far, in order.
@@ -85,7 +101,7 @@ impl RequestSlot {
         }
         waiting.push_back(progress);
         drop(waiting);
-        self.has_progress.notify_one();
+        self.has_arrived.notify_one();
     }
 }
 
@@ -193,17 +209,16 @@ impl Traffic {
         });
     }
 
-    /// Returns where the questions for a request go, or those for the newest call if the request is
-    /// unknown.
-    pub(super) fn questions(&self, of: Option<&RequestId>) -> Option<mpsc::Sender<Question>> {
+    /// Returns the request whose call answers the questions for it, or the newest call if the
+    /// request is unknown.
+    pub(super) fn answering(&self, of: Option<&RequestId>) -> Option<Arc<RequestSlot>> {
         let routes = lock(&self.routes);
-        match of {
-            Some(id) => routes.by_id.get(id)?.slot.questions.clone(),
-            None => {
-                let calls = routes.by_id.values().filter(|route| route.slot.questions.is_some());
-                calls.max_by_key(|route| route.number)?.slot.questions.clone()
-            }
-        }
+        let answers = |route: &&Route| route.slot.answers_questions;
+        let route = match of {
+            Some(id) => routes.by_id.get(id).filter(answers),
+            None => routes.by_id.values().filter(answers).max_by_key(|route| route.number),
+        };
+        route.map(|route| Arc::clone(&route.slot))
     }
 
     /// Changes the notices that wait, and wakes their reader.

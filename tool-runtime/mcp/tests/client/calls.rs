@@ -231,3 +231,21 @@ async fn misplaced_options_are_errors() {
     let client = McpClient::stdio("true");
     assert!(client.connect("a b", &registry).await.unwrap_err().to_string().contains("a b"));
 }
+
+#[tokio::test]
+async fn number_that_would_be_rounded_is_refused() {
+    let server = Server::default();
+    let client = server.simple(with_go(false, |call| text(call, "done")));
+    let (registry, _) = connect(client).await;
+    for (arguments, is_sent) in [
+        (r#"{"account": 123456789012345678901234567890}"#, false),
+        (r#"{"rate": 0.12345678901234567890123}"#, false),
+        (r#"{"account": 18446744073709551615, "rate": 1.5e3}"#, true),
+        (r#"{"account": "123456789012345678901234567890"}"#, true),
+    ] {
+        let execution = call(&registry, "s__go", arguments).await;
+        assert_eq!(execution.result.text.contains("done"), is_sent, "{arguments}: {execution:?}");
+        assert_eq!(execution.result.text.contains("too many digits"), !is_sent, "{arguments}");
+    }
+    assert_eq!(server.received("tools/call").len(), 2);
+}

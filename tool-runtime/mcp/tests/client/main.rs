@@ -23,6 +23,7 @@ mod model_tools;
 mod oauth;
 mod pins;
 mod processes;
+mod questions;
 mod refresh;
 mod resources;
 mod server;

@@ -1,0 +1,134 @@
+//! Questions of a server that a client must not pass on.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler, McpClient, Sampling};
+use tool_runtime::{ChatReply, ScriptedModel, async_trait};
+
+use crate::server::{Action, Server, answer, call, connect, text, with_go};
+
+/// Agrees to everything and records what it was asked.
+#[derive(Clone, Default)]
+struct Agrees(Arc<Mutex<Vec<Elicitation>>>);
+
+#[async_trait]
+impl ElicitationHandler for Agrees {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+        self.0.lock().unwrap().push(request);
+        ElicitationAnswer::Accept(json!({}))
+    }
+}
+
+impl Agrees {
+    fn count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+}
+
+/// A server that sends the same request `count` times during a call, each after the answer to the
+/// one before, and returns the answers.
+fn client_of_asking_server(count: usize, method: &'static str, params: Value) -> McpClient {
+    let state = Arc::new(Mutex::new((Value::Null, Vec::new())));
+    let ask = move |id: usize| {
+        let request = json!({
+            "jsonrpc": "2.0", "id": 1_000 + id, "method": method, "params": params,
+        });
+        vec![Action::Send(request)]
+    };
+    let mut other = with_go(false, {
+        let (state, ask) = (Arc::clone(&state), ask.clone());
+        move |call| {
+            *state.lock().unwrap() = (call.clone(), Vec::new());
+            ask(0)
+        }
+    });
+    Server::default().simple(move |message| {
+        if message.get("method").is_some() {
+            return other(message);
+        }
+        let mut state = state.lock().unwrap();
+        let error = message["error"]["message"].as_str().map(str::to_owned);
+        let answer = error.unwrap_or_else(|| message["result"].to_string());
+        state.1.push(answer);
+        if state.1.len() < count { ask(state.1.len()) } else { text(&state.0, &state.1.join(";")) }
+    })
+}
+
+#[tokio::test]
+async fn only_safe_addresses_are_shown_in_both_revisions() {
+    let request =
+        |url: &str| json!({ "mode": "url", "message": "Pay.", "url": url, "elicitationId": "1" });
+    let long = format!("https://a.example/{}", "x".repeat(3_000));
+    for (url, is_shown) in [
+        ("https://a.example/pay", true),
+        ("file:///etc/passwd", false),
+        ("javascript:alert(1)", false),
+        ("https://bank.example@evil.example/", false),
+        (&*long, false),
+    ] {
+        let user = Agrees::default();
+        let client = client_of_asking_server(1, "elicitation/create", request(url));
+        let (registry, _) = connect(client.elicitation(user.clone())).await;
+        let execution = call(&registry, "s__go", "{}").await;
+        let has_error = execution.result.text.contains("the address");
+        assert_eq!((user.count() == 1, has_error), (is_shown, !is_shown), "{url}: {execution:?}");
+
+        let params = request(url);
+        let client = Server::default().simple(with_go(true, move |call| {
+            if call["params"]["inputResponses"]["pay"].is_null() {
+                let pay = json!({ "method": "elicitation/create", "params": params });
+                let requests = json!({ "pay": pay });
+                let required = json!({ "resultType": "input_required", "inputRequests": requests });
+                return answer(call, required);
+            }
+            text(call, "paid")
+        }));
+        let user = Agrees::default();
+        let (registry, _) = connect(client.elicitation(user.clone())).await;
+        let execution = call(&registry, "s__go", "{}").await;
+        assert_eq!(user.count() == 1, is_shown, "{url}");
+        assert_eq!(execution.result.text.contains("paid"), is_shown, "{url}: {execution:?}");
+    }
+}
+
+#[tokio::test]
+async fn number_of_questions_during_a_call_is_limited() {
+    let form = json!({
+        "mode": "form", "message": "Sure?",
+        "requestedSchema": { "type": "object", "properties": {} },
+    });
+    let user = Agrees::default();
+    let client = client_of_asking_server(30, "elicitation/create", form).elicitation(user.clone());
+    let (registry, _) = connect(client).await;
+    for calls in 1..3 {
+        let execution = call(&registry, "s__go", "{}").await;
+        let text = &execution.result.text;
+        assert_eq!(text.matches("limit of 20 questions").count(), 10, "{text}");
+        assert_eq!(user.count(), 20 * calls, "each call has its own limit");
+    }
+}
+
+#[tokio::test]
+async fn prompt_of_a_server_is_bounded_before_it_is_paid() {
+    for (parts, is_sent) in [
+        (vec![json!({ "type": "text", "text": "x".repeat(900) })], true),
+        (vec![json!({ "type": "text", "text": "x".repeat(1_100) })], false),
+        (vec![json!({ "type": "text", "text": "x".repeat(400) }); 3], false),
+        (
+            vec![json!({ "type": "image", "data": "aaaa".repeat(300), "mimeType": "image/png" })],
+            false,
+        ),
+    ] {
+        let messages = json!([{ "role": "user", "content": parts }]);
+        let params = json!({ "maxTokens": 10, "systemPrompt": "Hi.", "messages": messages });
+        let model = ScriptedModel::new([ChatReply::text("Hello.")]);
+        let sampling = Sampling::new(model).max_prompt_bytes(1_000);
+        let client =
+            client_of_asking_server(1, "sampling/createMessage", params).sampling(sampling);
+        let (registry, _) = connect(client).await;
+        let text = call(&registry, "s__go", "{}").await.result.text;
+        assert_eq!(text.contains("Hello."), is_sent, "{text}");
+        assert_eq!(text.contains("prompt limit of 1000 bytes exceeded"), !is_sent, "{text}");
+    }
+}

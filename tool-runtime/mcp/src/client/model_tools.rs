@@ -11,6 +11,8 @@ use tool_runtime::{Registry, ToolError, ToolErrorKind, Toolbox as _, Tools, tool
 use super::builder::McpClient;
 use super::connection::McpConnection;
 use super::error::McpError;
+use super::status::McpStatus;
+use super::text::marked;
 
 /// The number of connections that a model can have at once.
 const MAX_CONNECTIONS: usize = 20;
@@ -18,7 +20,7 @@ const MAX_CONNECTIONS: usize = 20;
 /// Changes the options of a client.
 type Configure = dyn Fn(McpClient) -> McpClient + Send + Sync;
 
-/// The connections that a model may make, and those that it made.
+/// The connections that a model may make, and those that it established.
 ///
 /// Nothing is allowed until [`allow_command`](Self::allow_command) or
 /// [`allow_host`](Self::allow_host) is called. Clones share the connections.
@@ -42,7 +44,39 @@ pub struct McpConnections {
     commands: Vec<Vec<String>>,
     hosts: Vec<String>,
     configure: Option<Arc<Configure>>,
-    connections: Arc<Mutex<BTreeMap<String, McpConnection>>>,
+    connections: Arc<Mutex<Connections>>,
+}
+
+/// The connections of a model.
+#[derive(Default)]
+struct Connections {
+    established: BTreeMap<String, McpConnection>,
+    /// The number of connections that are being established.
+    reserved: usize,
+}
+
+/// The place of a connection that is being established.
+struct Reserved<'c>(&'c McpConnections);
+
+impl<'c> Reserved<'c> {
+    /// Takes one of the places, if one is free.
+    fn new(connections: &'c McpConnections) -> Option<Self> {
+        let mut places = connections.lock();
+        (places.established.len() + places.reserved < MAX_CONNECTIONS).then(|| {
+            places.reserved += 1;
+            Self(connections)
+        })
+    }
+
+    fn insert(self, connection: &McpConnection) {
+        self.0.lock().established.insert(connection.name().to_owned(), connection.clone());
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.0.lock().reserved -= 1;
+    }
 }
 
 /// Returns the tools `mcp_connect`, `mcp_disconnect` and `mcp_list`.
@@ -99,12 +133,12 @@ impl McpConnections {
         self
     }
 
-    /// Returns the connections that the model made.
+    /// Returns the connections that the model established.
     pub fn connections(&self) -> Vec<McpConnection> {
-        self.lock().values().cloned().collect()
+        self.lock().established.values().cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, McpConnection>> {
+    fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,7 +187,7 @@ impl fmt::Debug for McpConnections {
         f.debug_struct("McpConnections")
             .field("commands", &self.commands)
             .field("hosts", &self.hosts)
-            .field("connections", &*self.lock())
+            .field("connections", &self.lock().established)
             .finish_non_exhaustive()
     }
 }
@@ -165,18 +199,26 @@ struct ConnectionTools(McpConnections);
 struct ConnectionState {
     name: String,
     status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     tools: Vec<String>,
 }
 
 async fn state(connection: &McpConnection) -> ConnectionState {
+    let status = connection.status();
+    let reason = match &status {
+        McpStatus::Down { reason } => Some(marked(connection.name(), reason)),
+        _ => None,
+    };
     ConnectionState {
         name: connection.name().to_owned(),
-        status: connection.status().to_string(),
+        status: status.to_model_text(),
+        reason,
         tools: connection.tools().await.registered,
     }
 }
 
-fn error(error: &McpError) -> ToolError {
+fn error(server: &str, error: &McpError) -> ToolError {
     let kind = match error {
         McpError::Refused(_) => ToolErrorKind::Denied,
         McpError::InvalidOptions(_) | McpError::NameTaken { .. } | McpError::Registry { .. } => {
@@ -184,7 +226,7 @@ fn error(error: &McpError) -> ToolError {
         }
         _ => ToolErrorKind::Failed,
     };
-    ToolError::new(kind, error.to_string())
+    ToolError::new(kind, error.to_model_text(server))
 }
 
 #[tool]
@@ -207,10 +249,10 @@ impl ConnectionTools {
             (None, Some(url)) => connections.url(&url),
             _ => return Err(ToolError::validation("Send either `command` or `url`.")),
         };
-        let client = client.map_err(|refused| error(&refused))?;
-        if connections.lock().len() >= MAX_CONNECTIONS {
+        let client = client.map_err(|refused| error(&name, &refused))?;
+        let Some(reserved) = Reserved::new(connections) else {
             return Err(ToolError::failed("Too many connections: disconnect one first."));
-        }
+        };
         let Some(registry) = connections.registry.upgrade() else {
             return Err(ToolError::new(ToolErrorKind::Unavailable, "The registry is gone."));
         };
@@ -218,9 +260,9 @@ impl ConnectionTools {
             Some(configure) => configure(client),
             None => client,
         };
-        let connected = Box::pin(client.connect(name, &registry)).await;
-        let connection = connected.map_err(|failed| error(&failed))?;
-        connections.lock().insert(connection.name().to_owned(), connection.clone());
+        let connected = Box::pin(client.connect(name.clone(), &registry)).await;
+        let connection = connected.map_err(|failed| error(&name, &failed))?;
+        reserved.insert(&connection);
         Ok(state(&connection).await)
     }
 
@@ -231,7 +273,7 @@ impl ConnectionTools {
         /// Name of the connection.
         name: String,
     ) -> Result<String, ToolError> {
-        let removed = self.0.lock().remove(&name);
+        let removed = self.0.lock().established.remove(&name);
         let Some(connection) = removed else {
             return Err(ToolError::validation("`name` is no connection: call `mcp_list`."));
         };

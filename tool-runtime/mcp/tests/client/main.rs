@@ -31,3 +31,4 @@ mod subscriptions;
 mod tasks;
 mod trust;
 mod unreadable;
+mod untrusted;

@@ -93,3 +93,38 @@ async fn what_is_not_on_the_allow_list_is_denied() {
     let execution = use_tool(&dispatcher, "mcp_connect", ambiguous).await;
     assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Validation.code()));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn connections_that_are_being_made_count_towards_the_limit() {
+    let registry = Registry::new();
+    // Servers that never answer.
+    let connections = McpConnections::new(&registry)
+        .allow_command(["sleep"])
+        .configure(|client| client.connect_timeout(std::time::Duration::from_secs(600)));
+    registry.register_all(tool_mcp::tools(&connections)).unwrap();
+    let policy = Policy::default().approver(Yes);
+    let dispatcher = Dispatcher::new(registry).policy(policy);
+    let connect = |number: usize| {
+        let dispatcher = dispatcher.clone();
+        let arguments = json!({ "name": format!("s{number}"), "command": ["sleep", "600"] });
+        async move { use_tool(&dispatcher, "mcp_connect", arguments).await }
+    };
+    let mut connecting = tokio::task::JoinSet::new();
+    for number in 0..30 {
+        connecting.spawn(connect(number));
+    }
+    // Twenty are being made; the others are refused at once.
+    for _ in 0..10 {
+        let execution = connecting.join_next().await.unwrap().unwrap();
+        assert!(execution.result.text.contains("Too many"), "{}", execution.result.text);
+    }
+    // Those that were given up give their places back.
+    connecting.shutdown().await;
+    for number in 0..21 {
+        connecting.spawn(connect(number));
+    }
+    let execution = connecting.join_next().await.unwrap().unwrap();
+    assert!(execution.result.text.contains("Too many"), "{}", execution.result.text);
+    assert_eq!(connecting.len(), 20);
+}

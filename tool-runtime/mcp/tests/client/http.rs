@@ -14,16 +14,18 @@ use tool_runtime::{Registry, ToolErrorKind};
 
 use crate::server::{Action, answer, call, handshake, text, tool};
 
-/// Answers a message with a status, headers and a body.
-type Reply = (u16, Vec<(&'static str, &'static str)>, String);
+/// The answer to a message: its status, headers and body. The status 0 stands for none at all.
+pub(crate) type Reply = (u16, Vec<(&'static str, &'static str)>, String);
 
 /// A server whose answers a function makes.
-struct HttpServer {
-    url: String,
+pub(crate) struct HttpServer {
+    pub(crate) url: String,
     headers: Arc<Mutex<Vec<HeaderMap>>>,
 }
 
-async fn serve(reply: impl Fn(&Value) -> Reply + Clone + Send + Sync + 'static) -> HttpServer {
+pub(crate) async fn serve(
+    reply: impl Fn(&Value) -> Reply + Clone + Send + Sync + 'static,
+) -> HttpServer {
     let headers = Arc::new(Mutex::new(Vec::new()));
     let recorded = Arc::clone(&headers);
     let handler = move |request: Request| {
@@ -36,7 +38,11 @@ async fn serve(reply: impl Fn(&Value) -> Reply + Clone + Send + Sync + 'static) 
             recorded.lock().unwrap().push(parts.headers);
             let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
             let message: Value = serde_json::from_slice(&bytes).unwrap();
-            respond(reply(&message))
+            let reply = reply(&message);
+            if reply.0 == 0 {
+                std::future::pending::<()>().await;
+            }
+            respond(reply)
         }
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -55,7 +61,7 @@ fn respond((status, headers, body): Reply) -> Response<Body> {
     response
 }
 
-fn json_reply(actions: Vec<Action>) -> Reply {
+pub(crate) fn json_reply(actions: Vec<Action>) -> Reply {
     let Some(Action::Send(message)) = actions.into_iter().next() else {
         return (202, Vec::new(), String::new());
     };
@@ -63,7 +69,7 @@ fn json_reply(actions: Vec<Action>) -> Reply {
 }
 
 /// Answers as a server with the tool `go`, whose calls `on_call` answers.
-fn good(message: &Value, is_modern: bool, on_call: impl Fn(&Value) -> Reply) -> Reply {
+pub(crate) fn good(message: &Value, is_modern: bool, on_call: impl Fn(&Value) -> Reply) -> Reply {
     match message["method"].as_str() {
         // Stays open in a real server.
         Some("subscriptions/listen") => (405, Vec::new(), String::new()),
@@ -76,7 +82,7 @@ fn good(message: &Value, is_modern: bool, on_call: impl Fn(&Value) -> Reply) -> 
     }
 }
 
-async fn connect(client: McpClient) -> Result<(Registry, McpConnection), McpError> {
+pub(crate) async fn connect(client: McpClient) -> Result<(Registry, McpConnection), McpError> {
     let registry = Registry::new();
     let connection = client.connect("s", &registry).await?;
     Ok((registry, connection))

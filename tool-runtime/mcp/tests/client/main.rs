@@ -15,6 +15,7 @@ mod calls;
 mod connections;
 mod hostile;
 mod http;
+mod http_steps;
 mod input;
 mod lists;
 mod metadata;

@@ -50,6 +50,7 @@ async fn play(url: &str) -> Result<(), Box<dyn Error>> {
             let schema = entry.definition().parameters.as_value();
             calls.push((entry.name().to_owned(), sample(schema)));
         }
+        echo_schema(&registry, &mut calls);
     }
     let dispatcher = Dispatcher::new(registry);
     for (number, (name, arguments)) in calls.into_iter().enumerate() {
@@ -61,6 +62,15 @@ async fn play(url: &str) -> Result<(), Box<dyn Error>> {
     }
     connection.disconnect().await;
     Ok(())
+}
+
+/// Returns the schema of a tool to the server, which compares it with the one that it sent.
+fn echo_schema(registry: &Registry, calls: &mut [(String, Value)]) {
+    let tools = registry.snapshot();
+    let Some(definition) = tools.definition("suite__json_schema_2020_12_tool") else { return };
+    for (_, arguments) in calls.iter_mut().filter(|(name, _)| name == "suite__json_schema_echo") {
+        arguments["schema"] = definition.parameters.as_value().clone();
+    }
 }
 
 /// Returns the settings of OAuth with the credentials that the suite passes.

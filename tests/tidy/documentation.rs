@@ -164,6 +164,7 @@ fn guide_pages_start_with_an_example_and_end_with_limits_and_links() {
         "tool-runtime/src/docs/guide",
         "tool-runtime/toolbox/src/docs",
         "tool-runtime/dynamic/src/docs",
+        "tool-runtime/mcp/src/docs/guide",
     ];
     for (path, text) in folders.into_iter().flat_map(|folder| files(folder, &["md"])) {
         if path.ends_with("index.md") {

@@ -17,7 +17,7 @@ use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, JsonObject,
-    ProtocolVersion,
+    ProtocolVersion, TASKS_EXTENSION_ID,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService};
 use rmcp::{Json, ServerHandler, ServiceExt, tool_handler, tool_router};
@@ -119,8 +119,11 @@ type SdkClient = RunningService<RoleClient, ClientConfig>;
 
 async fn sdk_client(near: DuplexStream, revision: &ProtocolVersion) -> SdkClient {
     let info = Implementation::new("bench", "1");
-    let config = ClientConfig::new(ClientCapabilities::default(), info)
-        .with_protocol_version(revision.clone());
+    // The client of this crate declares the same.
+    let mut capabilities = ClientCapabilities::default();
+    let extensions = capabilities.extensions.get_or_insert_default();
+    extensions.insert(TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+    let config = ClientConfig::new(capabilities, info).with_protocol_version(revision.clone());
     let lifecycle = if revision.has_initialize() {
         ClientLifecycleMode::Initialize
     } else {

@@ -89,7 +89,7 @@ pub(crate) const QUOTATIONS: [(&str, Quotation); 67] = [
 ];
 
 /// Texts around a call that may quote it, so that no tool runs that changes something.
-const DOUBTFUL: [(&str, &str); 10] = [
+const DOUBTFUL: [(&str, &str); 12] = [
     ("/*\n", ""),
     ("x = \"\"\"\n", ""),
     ("<![CDATA[\nfirst\n", "\n"),
@@ -99,6 +99,8 @@ const DOUBTFUL: [(&str, &str); 10] = [
     ("He wrote “please do\n", ""),
     ("Write `this\n", "\n`"),
     ("<note>\nSee here.\nAnd there.\n", "\n</note>"),
+    ("<note>\n'> ", "\n</note>"),
+    ("He wrote \"so\nand \"", "\n"),
     ("<section>\n\nText\n\n", "\n\n</section>"),
 ];
 
@@ -205,6 +207,7 @@ fn calls_beside_quotations_are_calls() {
         format!("<p>One\n<p>Two\nThree\n{call}"),
         format!("<answer>\nSo.\n\n{call}\n</answer>"),
         format!("It is a Vec<T>.\nSo.\n{call}\n</T>"),
+        format!("It is a Vec<T>\n{call}"),
     ] {
         let calls = extract(&text, &lookup).calls;
         assert_eq!(calls.len(), 1, "{text}");
@@ -290,6 +293,14 @@ fn quoted_calls_in_visible_channels_are_text() {
                 (1, before.trim_end()),
                 "{text}"
             );
+            for length in 1..9 {
+                let chars: Vec<_> = text.chars().collect();
+                let pieces: Vec<String> =
+                    chars.chunks(length).map(|piece| piece.iter().collect()).collect();
+                let pieces = pieces.iter().map(String::as_str);
+                let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
+                assert_eq!(difference, None, "{text}");
+            }
         }
     }
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n\n"));

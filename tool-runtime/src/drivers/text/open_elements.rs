@@ -198,7 +198,10 @@ pub(super) fn ends_with_quoting_tag(before: &str) -> bool {
 pub(super) fn is_in_element(line: &str) -> bool {
     let line = line.trim();
     let starts = line.strip_prefix('<');
-    let ends = line.strip_suffix('>').and_then(|line| line.rsplit_once('<')).map(|(_, tag)| tag);
+    let ends = line.strip_suffix('>').and_then(|line| line.rsplit_once('<'));
+    // A type such as `Vec<T>` is no tag.
+    let ends = ends.filter(|(before, _)| !before.ends_with(char::is_alphanumeric));
+    let ends = ends.map(|(_, tag)| tag);
     [starts, ends].into_iter().flatten().any(|tag| {
         let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':');
         let name = tag.split(|c| !is_of_name(c)).next().unwrap_or_default();

@@ -26,8 +26,8 @@ pub(super) enum Quotation {
     /// A quotation mark was opened on the same line: the call is quoted if one of these marks
     /// closes it on its last line.
     Until(&'static str),
-    /// A quotation mark was opened on a line before: the call may be quoted, and certainly is if
-    /// one of these marks closes it on its last line.
+    /// The call may be quoted, because a quotation mark was opened on a line before or an element is
+    /// open. It certainly is if one of these marks closes it on its last line.
     Continued(&'static str),
     /// The call may be quoted.
     Doubtful,
@@ -80,17 +80,19 @@ impl QuoteTracker {
             let is_closed = block.is_closed_after(text, candidate.at, is_complete)?;
             return Ok(if is_closed { Quotation::Certain } else { Quotation::Doubtful });
         }
-        if let Some(marks) = self.marks.closing {
-            return Ok(Quotation::Until(marks));
-        }
-        match self.elements.enclosure(text, candidate.at, is_complete)? {
-            Enclosure::Quoting => return Ok(Quotation::Certain),
-            Enclosure::Unknown => return Ok(Quotation::Doubtful),
-            Enclosure::None => {}
+        let enclosure = self.elements.enclosure(text, candidate.at, is_complete)?;
+        if enclosure == Enclosure::Quoting {
+            return Ok(Quotation::Certain);
         }
         let backticks = (self.marks.in_continued_code && self.marks.backticks == 0).then_some("`");
         let continued = backticks.or(self.marks.continued);
-        Ok(continued.map_or(Quotation::None, Quotation::Continued))
+        let is_doubtful = enclosure == Enclosure::Unknown || continued.is_some();
+        Ok(match self.marks.closing.or(continued) {
+            Some(marks) if is_doubtful => Quotation::Continued(marks),
+            Some(marks) => Quotation::Until(marks),
+            None if is_doubtful => Quotation::Doubtful,
+            None => Quotation::None,
+        })
     }
 
     /// Returns true if the line of a candidate quotes it.

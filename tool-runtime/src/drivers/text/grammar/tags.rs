@@ -84,6 +84,8 @@ impl OpenTags {
 pub(in crate::drivers::text) struct TagState {
     /// The number of arguments without an end.
     endless: usize,
+    /// The number of arguments for which the end tags of the call were counted.
+    counted: usize,
     /// True if an argument may continue after the end tag that was taken for its own.
     pub(in crate::drivers::text) is_ambiguous: bool,
     /// True if the brackets of an object with all arguments are not closed in the whole text.
@@ -98,6 +100,9 @@ struct EndCandidates {
     open: OpenTags,
     /// The end of the last tag.
     last: usize,
+    /// True if the end tags of the call may be counted.
+    may_count: bool,
+    has_counted: bool,
     /// True if the value ends at an argument that the tool does not take.
     is_at_unknown: bool,
 }
@@ -120,9 +125,11 @@ impl TagSet {
         ends: impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
         begins: impl Fn(Cursor<'t>) -> Result<ArgumentStart, NoMatch>,
     ) -> Result<Option<Range<usize>>, NoMatch> {
-        let mut found = EndCandidates::default();
+        let may_count = state.counted < MAX_ENDLESS;
+        let mut found = EndCandidates { may_count, ..EndCandidates::default() };
         if state.endless < MAX_ENDLESS {
             let end = self.find_end(cursor, Some(&mut found), &ends, &begins)?;
+            state.counted += usize::from(found.has_counted);
             if end.is_some() {
                 state.is_ambiguous |= found.is_at_unknown;
                 return Ok(end);
@@ -189,7 +196,10 @@ impl TagSet {
                     ArgumentStart::Unknown => {
                         if let Some(found) = found.as_mut().filter(|_| holds_unknown.is_none()) {
                             let before = Cursor { at: start, ..after };
-                            if !*holds_unknown.insert(self.has_end_for_each(before, begins)?) {
+                            found.has_counted = true;
+                            let has_ends =
+                                found.may_count && self.has_end_for_each(before, begins)?;
+                            if !*holds_unknown.insert(has_ends) {
                                 found.is_at_unknown = true;
                                 return Ok(Some(start..start));
                             }

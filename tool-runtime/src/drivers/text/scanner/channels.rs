@@ -27,6 +27,11 @@ impl Scanner {
             let is_quoted = match self.is_fenced(text, end, is_complete) {
                 // The marker of another part, which may be quoted otherwise.
                 Ok(false) if end_len == 0 => {
+                    let marker = text.get(end..).unwrap_or_default();
+                    if !is_complete && formats.markers.is_partial_marker(marker, false) {
+                        self.move_to(end, false);
+                        return false;
+                    }
                     let at_line_start = self.quotes.is_line_start(text, end);
                     let candidate = MarkerCandidate { at: end, at_line_start };
                     return self.end_channel(formats, tools, channel, text, candidate, is_complete);

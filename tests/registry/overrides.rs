@@ -186,7 +186,7 @@ async fn store_that_cannot_be_reached_keeps_the_last_overrides() {
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
     assert_eq!(registry.snapshot().definition("now").unwrap().description, "Before.");
     let error = overrides.set_description("now", Some("Later.")).await.unwrap_err();
-    assert_eq!(error.to_string(), "store for overrides unavailable: no route to the host");
+    assert_eq!(error.to_string(), "override store unavailable: no route to the host");
     store.1.store(false, Ordering::SeqCst);
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     assert_eq!(registry.snapshot().definition("now").unwrap().description, "Later.");
@@ -251,7 +251,7 @@ async fn each_fault_of_a_store_is_detected() {
     ] {
         let open = || async { Faulty(MemoryOverrides::new(), fault) };
         let error = conformance::check(open).await.expect_err("a fault").to_string();
-        let expected = format!("store for overrides violates the contract: {rule}: ");
+        let expected = format!("override store violates the contract: {rule}: ");
         assert!(error.starts_with(&expected), "{fault:?}: {:.200}", error);
     }
     let store = Faulty(MemoryOverrides::new(), Fault::NeverWakes);

@@ -36,7 +36,7 @@ const CONCURRENT: &str = "concurrent changes are all there, each with a version 
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("store for overrides violates the contract: {rule}: {details}")]
+#[error("override store violates the contract: {rule}: {details}")]
 pub struct Violation {
     rule: &'static str,
     /// The behavior of the store.

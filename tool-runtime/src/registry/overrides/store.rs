@@ -76,7 +76,7 @@ pub trait OverrideStore: Send + Sync + Debug {
 /// use tool_runtime::registry::overrides::OverrideError;
 ///
 /// let error = OverrideError::unavailable("the disk is full");
-/// assert_eq!(error.to_string(), "store for overrides unavailable: the disk is full");
+/// assert_eq!(error.to_string(), "override store unavailable: the disk is full");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -90,7 +90,7 @@ pub enum OverrideError {
         reason: String,
     },
     /// The store can't be reached, or has failed.
-    #[error("store for overrides unavailable: {0}")]
+    #[error("override store unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
 }
 

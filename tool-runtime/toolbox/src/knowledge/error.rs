@@ -24,7 +24,7 @@ use super::store::DocumentStoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KnowledgeError {
-    /// The store of documents failed.
+    /// The document store failed.
     #[error(transparent)]
     Store(#[from] DocumentStoreError),
     /// The embedder refused or failed.

@@ -1,4 +1,4 @@
-//! The interface of stores of documents.
+//! The contract of document stores.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -180,22 +180,23 @@ impl StoredChunk {
     }
 }
 
-/// The reason why a store of documents failed.
+/// The reason why a document store failed.
 ///
 /// ```
 /// use tool_toolbox::knowledge::DocumentStoreError;
 ///
 /// let error = DocumentStoreError::unavailable("the server is gone");
-/// assert_eq!(error.to_string(), "store of documents failed: the server is gone");
+/// assert_eq!(error.to_string(), "document store unavailable: the server is gone");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentStoreError {
     /// The store can't be reached, or refused the operation. Nothing has changed.
-    #[error("store of documents failed: {0}")]
+    #[error("document store unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// A record can't be read: another program has changed it, or the disk is failing.
-    #[error("record of a document is damaged: {0}")]
+    /// The stored record can't be decoded: another program has changed it, or the disk is failing.
+    /// The value is the source of the document.
+    #[error("record of document `{0}` can't be decoded: remove the document, and add it again")]
     CorruptRecord(String),
     /// The document has changed since it was read. Read it again, and repeat the change.
     #[error("document `{source_name}` was changed meanwhile")]

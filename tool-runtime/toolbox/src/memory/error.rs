@@ -34,8 +34,8 @@ pub enum MemoryError {
         /// The most facts of a scope.
         limit: usize,
     },
-    /// The metadata of a fact can't be read.
-    #[error("fact {id} is damaged")]
+    /// The metadata of a fact can't be decoded.
+    #[error("metadata of fact `{id}` can't be decoded: forget the fact, and remember it again")]
     CorruptFact {
         /// The id of the fact.
         id: String,

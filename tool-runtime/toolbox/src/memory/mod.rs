@@ -68,7 +68,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Creates the memory of a store of documents, which may also hold other documents.
+    /// Creates a memory in a document store, which may also contain other documents.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;

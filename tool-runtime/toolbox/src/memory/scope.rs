@@ -57,7 +57,7 @@ impl MemoryScope {
             .collect()
     }
 
-    /// Returns the tenant of the facts in a store of documents.
+    /// Returns the tenant of the facts in a document store.
     pub(super) fn tenant(&self) -> String {
         let (kind, name) = self.parts();
         format!("memory/{kind}/{name}")

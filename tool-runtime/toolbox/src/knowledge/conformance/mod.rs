@@ -34,7 +34,7 @@ use super::store::{
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("store of documents violates the contract: {rule}: {details}")]
+#[error("document store violates the contract: {rule}: {details}")]
 pub struct Violation {
     rule: &'static str,
     /// The behavior of the store.

@@ -1,4 +1,4 @@
-//! Store of documents in an SQLite file.
+//! Document store in an SQLite file.
 //!
 //! Words are found by the index FTS5 of SQLite, which ranks them by BM25. It holds stems
 //! (`words.rs`) and not the texts. Vectors are found in two steps: `codes.rs` compares codes of

@@ -9,7 +9,7 @@ use super::blocks::from_bytes;
 use super::number;
 use crate::knowledge::store::{Digest, DocumentRecord, DocumentStoreError, StoredChunk};
 
-/// The result of an operation that may find a damaged record.
+/// The result of an operation that may find a corrupt record.
 pub(super) type Found<T> = rusqlite::Result<Result<T, DocumentStoreError>>;
 
 const COLUMNS: &str = "tenant, source, digest, embedder, metadata";

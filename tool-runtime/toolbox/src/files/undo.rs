@@ -60,9 +60,12 @@ impl fmt::Display for UndoError {
         match self {
             Self::NoChanges { run, turn } => write!(f, "no changes of turn {turn} of run {run}"),
             Self::ContentsDropped { run, turn } => {
-                write!(f, "contents before turn {turn} of run {run} are not kept")
+                write!(f, "contents before turn {turn} of run {run} were evicted or too large")
             }
-            Self::Changed { paths } => write!(f, "changed since: {}", paths.join(", ")),
+            Self::Changed { paths } => {
+                let paths = paths.join(", ");
+                write!(f, "files have changed since: {paths}; undo later turns first")
+            }
             Self::Failed { path, reason } => write!(f, "{path}: {reason}"),
         }
     }

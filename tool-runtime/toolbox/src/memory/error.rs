@@ -21,17 +21,17 @@ use crate::knowledge::KnowledgeError;
 #[non_exhaustive]
 pub enum MemoryError {
     /// The fact is empty or too long.
-    #[error("fact has {len} bytes; it needs at least one word and at most {limit} bytes")]
+    #[error("fact has {len} bytes: expected at least one word and at most {limit} bytes")]
     Length {
-        /// The bytes of the fact.
+        /// The number of bytes of the fact.
         len: usize,
-        /// The most bytes of a fact.
+        /// The maximum number of bytes of a fact.
         limit: usize,
     },
     /// The scope has no room for another fact.
-    #[error("{limit} facts are remembered, the most of a user, session or agent; forget one first")]
+    #[error("scope of the fact is full: it has {limit} facts; forget one first")]
     Full {
-        /// The most facts of a scope.
+        /// The maximum number of facts of a scope.
         limit: usize,
     },
     /// The metadata of a fact can't be decoded.

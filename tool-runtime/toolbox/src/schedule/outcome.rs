@@ -90,7 +90,7 @@ impl fmt::Display for Outcome {
             Self::Fired { summary, .. } => write!(f, "fired: {summary}"),
             Self::Failed { error, .. } => write!(f, "failed: {error}"),
             Self::Missed { count, last } => write!(f, "missed: {count} until {last}"),
-            Self::Interrupted { .. } => f.write_str("missed: interrupted, it may have run"),
+            Self::Interrupted { .. } => f.write_str("interrupted: it may have run"),
             Self::ClockSetBack { from } => write!(f, "clock set back from {from}"),
         }
     }

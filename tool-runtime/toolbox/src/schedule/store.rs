@@ -231,7 +231,7 @@ impl CorruptSchedule {
 #[non_exhaustive]
 pub enum ScheduleError {
     /// The stored record has another revision, or does not exist.
-    #[error("schedule `{name}` was changed meanwhile: revision {revision} is not the stored one")]
+    #[error("schedule `{name}` is no longer at revision {revision}: load it and repeat the change")]
     Conflict {
         /// The name of the schedule.
         name: String,

@@ -15,7 +15,7 @@ use tool_runtime::{ToolError, ToolErrorKind};
 #[error("sandbox unavailable: {reason}")]
 #[non_exhaustive]
 pub struct SandboxError {
-    /// The reason, such as `bubblewrap (bwrap) is not on PATH`.
+    /// The reason, such as `bwrap is not on PATH: install bubblewrap`.
     pub reason: String,
 }
 

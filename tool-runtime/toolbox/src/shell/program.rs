@@ -30,7 +30,7 @@ impl Program {
                 None => return Self::with_version(path),
             }
         }
-        Err(refused.unwrap_or_else(|| "bubblewrap (bwrap) is not on PATH".to_owned()))
+        Err(refused.unwrap_or_else(|| "bwrap is not on PATH: install bubblewrap".to_owned()))
     }
 
     fn with_version(path: PathBuf) -> Result<Self, String> {
@@ -42,7 +42,7 @@ impl Program {
             Some(number) if number >= MIN_VERSION => Ok(Self { path, version }),
             _ => {
                 let path = path.display();
-                Err(format!("{path} is bubblewrap {version:?}; 0.8 or later is required"))
+                Err(format!("{path} is bubblewrap {version:?}: install 0.8 or later"))
             }
         }
     }

@@ -124,10 +124,10 @@ pub(super) fn parse_network(text: &str) -> Option<IpNet> {
 /// use tool_toolbox::Web;
 ///
 /// let error = Web::new().allow_net("10.0.0.0/99").unwrap_err();
-/// assert_eq!(error.to_string(), "network is not valid: `10.0.0.0/99` is not a CIDR");
+/// assert!(error.to_string().starts_with("invalid network `10.0.0.0/99`: expected an address"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("network is not valid: `{text}` is not a CIDR")]
+#[error("invalid network `{text}`: expected an address or a CIDR block, such as `10.0.0.0/8`")]
 #[non_exhaustive]
 pub struct InvalidNetwork {
     /// The text that was to be parsed.

@@ -64,7 +64,7 @@ impl Resolver for SystemResolver {
 
 /// A host name leads to an address that may not be contacted.
 #[derive(Debug, thiserror::Error)]
-#[error("name leads to {range}, which may not be contacted")]
+#[error("name resolves to {range}, which is not allowed")]
 pub(super) struct RefusedAddress {
     pub(super) range: &'static str,
 }

@@ -29,7 +29,8 @@ async fn turns_are_undone_from_the_last() {
     agent.run("Edit.").await.unwrap();
     let (run, _) = recorder.turns()[0];
     let error = fixture.files.undo(run, 1).unwrap_err();
-    assert_eq!(error.to_string(), "turn can't be undone: changed since: a.txt");
+    let text = "turn can't be undone: files have changed since: a.txt; undo later turns first";
+    assert_eq!(error.to_string(), text);
     assert_eq!(fixture.read("b.txt"), "new\n", "nothing was undone");
     assert_eq!(fixture.files.undo(run, 2).unwrap(), ["a.txt"]);
     assert_eq!(fixture.read("a.txt"), "two\n");

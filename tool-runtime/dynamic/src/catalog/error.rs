@@ -16,7 +16,7 @@ use super::id::EntryId;
 #[non_exhaustive]
 pub enum CatalogError {
     /// The stored record has another revision, or does not exist.
-    #[error("{kind} `{name}` was changed meanwhile: revision {revision} is not the stored one")]
+    #[error("{kind} `{name}` is no longer at revision {revision}: load it and repeat the change")]
     Conflict {
         /// The kind of the record.
         kind: String,
@@ -37,7 +37,7 @@ pub enum CatalogError {
         /// The entry that was looked up.
         id: EntryId,
     },
-    /// The entry has no such version, or no longer.
+    /// The entry never had this version, or has evicted it.
     #[error("{id} has no version {version}: it has {first} to {last}")]
     UnknownVersion {
         /// The entry that has other versions.
@@ -57,8 +57,8 @@ pub enum CatalogError {
         /// The reason for the refusal.
         reason: String,
     },
-    /// The catalog has as many entries as it may have.
-    #[error("the catalog has {count} entries, at most {limit}: remove some")]
+    /// The catalog has the maximum number of entries.
+    #[error("the catalog is full: it has {count} of {limit} entries; remove some")]
     Full {
         /// The number of entries.
         count: usize,

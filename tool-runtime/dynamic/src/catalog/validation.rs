@@ -45,12 +45,12 @@ fn check_size(content: &EntryContent) -> Result<(), String> {
     if bytes <= MAX_CONTENT_BYTES {
         return Ok(());
     }
-    Err(format!("its content has {bytes} bytes, at most {MAX_CONTENT_BYTES}"))
+    Err(format!("its content has {bytes} bytes: expected at most {MAX_CONTENT_BYTES}"))
 }
 
 fn check_tool(name: &str, pieces: &Pieces) -> Result<(), String> {
     if pieces.name != name {
-        return Err(format!("its pieces have the name `{}`", pieces.name));
+        return Err(format!("its pieces have another name, `{}`", pieces.name));
     }
     if name.contains("__") {
         return Err("its name contains `__`, which separates a provider from a name".to_owned());
@@ -67,7 +67,7 @@ fn check_connection(name: &str, connection: &Connection) -> Result<(), String> {
             .to_owned());
     }
     if name == DYNAMIC {
-        return Err(format!("`{DYNAMIC}` is the provider of tools that were made at run time"));
+        return Err(format!("`{DYNAMIC}` is the provider of dynamic tools; use another name"));
     }
     for secret in connection.secret_names() {
         check_name(secret).map_err(|error| error.to_string())?;
@@ -121,7 +121,7 @@ mod tests {
             ("docs", http().bearer("token").header("X-Key", "key"), "valid"),
             ("docs", Connection::stdio("npx").env("KEY", "key"), "valid"),
             ("a__b", http(), "without `__`"),
-            ("dynamic", http(), "is the provider of tools"),
+            ("dynamic", http(), "is the provider of dynamic tools"),
             ("", http(), "expected a name"),
             ("docs", http().bearer("my token"), "invalid secret name `my token`"),
             ("docs", Connection::http("https://ada:pw@example.com/"), "contains credentials"),
@@ -143,7 +143,7 @@ mod tests {
         let tool = |name: &str| Pieces::new(BodyKind::JavaScript, name, "Adds.", "return 1;");
         for (name, tool, expected) in [
             ("add", tool("add"), "valid"),
-            ("add", tool("sub"), "have the name `sub`"),
+            ("add", tool("sub"), "have another name, `sub`"),
             ("a__b", tool("a__b"), "contains `__`"),
             ("a b", tool("a b"), "name"),
         ] {

@@ -55,7 +55,10 @@ impl Sources {
                 Ok(Self { readable, crates: published.to_vec(), is_published: true })
             }
             Some((name, _)) => {
-                Err(format!("the sources of the crate {name} are not in {}", folder.display()))
+                let folder = folder.display();
+                Err(format!(
+                    "the sources of the crate {name} are not in {folder}: set `RustTools::sources`"
+                ))
             }
         }
     }

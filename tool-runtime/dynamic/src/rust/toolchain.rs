@@ -37,7 +37,7 @@ impl Toolchain {
             return Err(format!("the toolchain {} has no cargo", sysroot.display()));
         }
         let version = output(&sysroot.join("bin/rustc"), &["-vV"], LIMIT)?;
-        let host = host(&version).ok_or_else(|| format!("rustc has no host: {version}"))?;
+        let host = host(&version).ok_or_else(|| format!("`rustc -vV` names no host: {version}"))?;
         let in_home = || Some(env::home_dir()?.join(".cargo"));
         let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(in_home);
         let cargo_home = cargo_home.ok_or("there is no home folder, so cargo has no registry")?;

@@ -1,4 +1,4 @@
-//! The contract of stores for secrets.
+//! The contract of secret stores.
 
 use std::error::Error;
 use std::fmt;
@@ -105,7 +105,7 @@ impl<S: SecretStore + ?Sized> SecretStore for Arc<S> {
     }
 }
 
-/// The error of a store for secrets. No error contains a secret.
+/// The error of a secret store. No error contains a secret.
 ///
 /// ```
 /// use tool_dynamic::SecretError;

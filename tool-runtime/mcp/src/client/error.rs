@@ -24,7 +24,7 @@ pub enum McpError {
     /// The options of the client contradict each other or are malformed.
     #[error("invalid MCP client options: {0}")]
     InvalidOptions(String),
-    /// The name of the connection is no valid provider name, or its tools can't be registered.
+    /// The name of the connection is not a valid provider name, or its tools can't be registered.
     #[error("MCP server `{server}`: {error}")]
     Registry {
         /// The name of the connection.
@@ -33,7 +33,7 @@ pub enum McpError {
         error: RegistryError,
     },
     /// The registry already has tools from a provider with the name of the connection.
-    #[error("MCP server `{server}`: the registry already has a provider of this name")]
+    #[error("MCP server `{server}`: the registry already has a provider of this name; use another")]
     NameTaken {
         /// The name of the connection.
         server: String,
@@ -57,7 +57,7 @@ pub enum McpError {
         reason: String,
     },
     /// The server requires authorization.
-    #[error("MCP server `{server}`: authorization required")]
+    #[error("MCP server `{server}`: authorization required: set a valid bearer token or OAuth")]
     AuthorizationRequired {
         /// The name of the connection.
         server: String,
@@ -83,7 +83,7 @@ pub enum McpError {
         limit: Duration,
     },
     /// The connection is down.
-    #[error("MCP server `{server}` is not connected")]
+    #[error("MCP server `{server}`: not connected")]
     NotConnected {
         /// The name of the connection.
         server: String,
@@ -136,8 +136,8 @@ pub enum McpError {
         /// The error of the store.
         error: std::io::Error,
     },
-    /// The definition to approve is no longer the one that the server offers.
-    #[error("MCP server `{server}`: the definition of `{tool}` is no longer offered as shown")]
+    /// The approval is for a definition that the server has replaced or removed since.
+    #[error("MCP server `{server}`: `{tool}` has changed since it was shown; list the tools again")]
     StaleApproval {
         /// The name of the connection.
         server: String,
@@ -145,7 +145,7 @@ pub enum McpError {
         tool: String,
     },
     /// The policy of the program does not allow the connection.
-    #[error("MCP connection refused: {0}")]
+    #[error("MCP connection not allowed: {0}")]
     Refused(String),
 }
 

@@ -151,7 +151,7 @@ impl McpConnections {
             Some((program, arguments)) if is_allowed => {
                 Ok(McpClient::stdio(program).args(arguments))
             }
-            _ => Err(McpError::Refused("this command is not on the allow-list".to_owned())),
+            _ => Err(McpError::Refused("the command is not on the allow-list".to_owned())),
         }
     }
 
@@ -164,7 +164,7 @@ impl McpConnections {
         let port = parsed.port_or_known_default().unwrap_or_default();
         let with_port = format!("{host}:{port}");
         if !self.hosts.iter().any(|allowed| *allowed == host || *allowed == with_port) {
-            return refused("this host is not on the allow-list");
+            return refused("the host is not on the allow-list");
         }
         let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
         if parsed.scheme() != "https" && !is_local {

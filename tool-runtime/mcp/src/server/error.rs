@@ -9,7 +9,7 @@ use tool_runtime::RegistryError;
 /// use tool_mcp::McpServer;
 /// use tool_runtime::{tool, tools};
 ///
-/// /// Tells the time.
+/// /// Returns the current time.
 /// #[tool]
 /// async fn now() -> &'static str {
 ///     "noon"
@@ -27,13 +27,13 @@ pub enum ServeError {
     /// A definition is invalid, or two tools have the same name.
     #[error("invalid tools: {0}")]
     Tools(#[source] RegistryError),
-    /// The client did not start by the rules of the protocol.
-    #[error("initialization failed: {0}")]
+    /// The client violated the handshake of the protocol.
+    #[error("MCP initialization failed: {0}")]
     Initialize(#[source] Box<dyn Error + Send + Sync>),
-    /// The system has no random numbers for the key that seals states.
-    #[error("no random key: {0}")]
+    /// The system provides no random numbers for the key that seals saved states.
+    #[error("key that seals saved states can't be generated: {0}")]
     Key(#[source] Box<dyn Error + Send + Sync>),
     /// A task of the server panicked.
-    #[error("the server panicked: {0}")]
+    #[error("task of the MCP server panicked: {0}")]
     Panicked(#[source] JoinError),
 }

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 /// This is reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): a chunk at rank `r`
 /// of a ranking scores `weight / (k + r)`, and the scores of both rankings are added.
 ///
-/// With a good embedding model, equal weights find more than either ranking. With a weak one they
-/// find less than words alone: measure with your own questions, and lower the weight of vectors.
+/// With a good embedding model, equal weights find more than either ranking alone. With a weak one,
+/// they find less than words alone: measure with your own queries, and lower the weight of vectors.
 ///
 /// ```
 /// use tool_toolbox::knowledge::Fusion;

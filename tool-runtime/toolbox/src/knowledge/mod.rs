@@ -2,15 +2,15 @@
 //!
 //! # The path of a document
 //! 1. `document.rs`: the program adds a [`Document`], or a folder (`folder.rs`).
-//! 2. `index.rs`: a document that is stored unchanged is left alone. Otherwise `page.rs` converts
-//!    it if it is HTML, `chunk.rs` divides it, and the embedder makes the vectors of those chunks
-//!    that are new (`vectors.rs`).
-//! 3. A [`DocumentStore`] keeps it; `sqlite` is the one in a file.
+//! 2. `index.rs` skips a document that is stored and has not changed. Otherwise `page.rs` converts
+//!    it if it is HTML, `chunk.rs` divides it, and the embedder embeds those chunks that are new
+//!    (`vectors.rs`).
+//! 3. A [`DocumentStore`] stores it: `sqlite` in a file.
 //!
-//! # The path of a question
-//! 1. The store ranks chunks by words, and by the vector of the question.
+//! # The path of a query
+//! 1. The store ranks chunks by words, and by the vector of the query.
 //! 2. `fusion.rs` merges both rankings.
-//! 3. `passage.rs` returns the best chunks, with the part that answers best.
+//! 3. `passage.rs` returns the best chunks as passages, each with the part that matches best.
 
 mod chunk;
 pub mod conformance;
@@ -52,7 +52,7 @@ const RANKED: usize = 100;
 ///
 /// Documents are divided into chunks by their structure, and searched by words (BM25). With an
 /// [`embedder`](Self::embedder), they are searched by meaning, too, and both rankings are
-/// [fused](Fusion). It works well without one.
+/// [fused](Fusion). An embedder is optional.
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;
@@ -117,7 +117,7 @@ impl Knowledge {
         self
     }
 
-    /// Sets which documents the tool `knowledge_search` finds. Default: those without a tenant.
+    /// Sets which documents the tool `knowledge_search` finds. Default: those of the empty tenant.
     ///
     /// A model can't widen the filter.
     #[must_use]
@@ -126,7 +126,7 @@ impl Knowledge {
         self
     }
 
-    /// Returns the passages that answer a question best, best first.
+    /// Returns the passages that match a query best, best first.
     ///
     /// # Errors
     /// Returns an error if the store or the embedder fails.

@@ -9,7 +9,7 @@ use crate::words::{query_stems, stems};
 /// The most bytes of a snippet.
 const SNIPPET: usize = 300;
 
-/// A part of a document that answers a question.
+/// A chunk of a document that matches a query, with its score.
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;
@@ -31,11 +31,11 @@ pub struct Passage {
     pub source: String,
     /// The headings above the passage, from the outermost, joined by ` > `.
     pub heading: String,
-    /// The number of its first byte in the document; in the Markdown of a page in HTML.
+    /// The byte offset of the passage in the document. For HTML, in the converted Markdown.
     pub start: usize,
     /// The text of the passage, of at most 1,500 bytes.
     pub text: String,
-    /// The lines of the text with most words of the question, of at most 300 bytes.
+    /// The lines of the text with most words of the query, of at most 300 bytes.
     pub snippet: String,
     /// The [fused](super::Fusion) score: it orders the passages of one search, and means nothing
     /// across searches.
@@ -52,7 +52,7 @@ impl Passage {
     }
 }
 
-/// Returns the window of a text with most words of a question.
+/// Returns the window of a text with most words of a query.
 fn snippet(text: &str, question: &str) -> String {
     let stemmed = query_stems(question);
     let question_stems: Vec<&str> = stemmed.split_whitespace().collect();

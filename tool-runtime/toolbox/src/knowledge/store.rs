@@ -93,7 +93,7 @@ impl DocumentRecord {
 pub struct IndexedChunk {
     /// The headings above the chunk.
     pub heading: String,
-    /// The number of its first byte in the document.
+    /// The byte offset of the chunk in the document.
     pub start: usize,
     /// The text of the chunk.
     pub text: String,
@@ -160,7 +160,7 @@ pub struct StoredChunk {
     pub metadata: Map<String, Value>,
     /// The headings above the chunk.
     pub heading: String,
-    /// The number of its first byte in the document.
+    /// The byte offset of the chunk in the document.
     pub start: usize,
     /// The text of the chunk.
     pub text: String,

@@ -170,7 +170,7 @@ impl Memory {
         self.knowledge.indexed(document).await.map_err(MemoryError::Knowledge)
     }
 
-    /// Returns the facts of several scopes that answer a question best, best first.
+    /// Returns the facts of several scopes that match a query best, best first.
     ///
     /// # Errors
     /// [`MemoryError::Knowledge`] if the store or the embedder fails.

@@ -70,8 +70,8 @@ impl Executor {
     }
 
     /// Sets the dispatcher that runs tool calls. Its registry and its policy decide which calls
-    /// are possible. No person is asked: a tool with the permission `ask` needs an approver that
-    /// answers by itself, or a rule that allows it.
+    /// are possible. A scheduled call can't wait for a person: a tool with the permission `ask`
+    /// needs an approver that decides at once, or a rule that allows it.
     #[must_use]
     pub fn dispatcher(self, dispatcher: Dispatcher) -> Self {
         Self { dispatcher: Some(dispatcher), ..self }

@@ -1,14 +1,14 @@
-//! Tools that are made at run time, built on the public API of [`tool_runtime`].
+//! Dynamic tools, which are made at run time, on the public API of [`tool_runtime`].
 //!
-//! A tool is described by [`Pieces`]: its name, description, arguments, effect and body.
-//! [`Pieces::check`] reports everything that is wrong with them at once. A [`ToolBackend`] turns
-//! the [`CheckedPieces`] into a tool, which is called like every other tool.
+//! [`Pieces`] describe a tool as data: its name, description, arguments, effect and body.
+//! [`Pieces::check`] reports all errors in them at once. A [`ToolBackend`] turns the
+//! [`CheckedPieces`] into a tool, which is called like every other tool.
 //!
 //! | feature | item | what it does |
 //! |---|---|---|
-//! | `catalog` | `Catalog` | stores made tools and connections to MCP servers |
-//! | `catalog` | `Registrar` | keeps a registry in step with a catalog |
-//! | `catalog` | `DynamicTools` | tools by which a model makes tools |
+//! | `catalog` | `Catalog` | stores dynamic tools and connections to MCP servers |
+//! | `catalog` | `Registrar` | registers the entries of a catalog, and applies its changes |
+//! | `catalog` | `DynamicTools` | provides the tools with which a model makes tools |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
 //! | `fetch` | `JavaScript::web` | gives scripts a guarded client for the network |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |

@@ -16,7 +16,7 @@ use crate::backend::ToolBackend;
 use crate::catalog::{Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind};
 use crate::pieces::BodyKind;
 
-/// Keeps the tools of a registry in step with a [`Catalog`].
+/// Registers the entries of a [`Catalog`], and applies its changes to the registry.
 ///
 /// A change through a registrar is stored first, and then applied to the registry. If it can't be
 /// stored, nothing is registered. If it can't be applied, it stays stored: the returned

@@ -1,4 +1,4 @@
-//! The registrar: keeps the tools of a registry in step with a catalog.
+//! The registrar: registers the entries of a catalog, and applies its changes to the registry.
 //!
 //! 1. `builder.rs`: [`RegistrarBuilder`] collects the options (`options.rs`). `handle.rs`:
 //!    [`Registrar`] is the handle, whose changes are stored first and then applied.

@@ -32,7 +32,7 @@ pub(super) fn unregister(registry: &Registry, id: &EntryId) {
     drop(view.unregister_labelled(DYNAMIC));
 }
 
-/// Registers a tool under the provider of made tools, where it can't replace another tool.
+/// Registers a tool under the provider of dynamic tools, where it can't replace another tool.
 pub(super) fn register_tool(registry: &Registry, tool: &Arc<CatalogTool>) -> Result<(), String> {
     let tools: Tools = [Arc::clone(tool) as _].into_iter().collect();
     let registered = registry.register_all_from(DYNAMIC, labelled(tools));

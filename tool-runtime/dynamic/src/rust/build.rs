@@ -1,4 +1,4 @@
-//! Builds made tools: from their source to a program.
+//! Builds dynamic tools: from their source to a program.
 //!
 //! All tools of a folder share one build folder, in which the support crate is built once.
 //!

@@ -26,7 +26,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The folders of a build.
 #[derive(Clone, Debug)]
 pub(super) struct Folders {
-    /// The crate of the made tool, which is the workspace of the sandbox.
+    /// The crate of the dynamic tool, which is the workspace of the sandbox.
     pub(super) tool: PathBuf,
     /// The support crate.
     pub(super) support: PathBuf,

@@ -1,4 +1,4 @@
-//! Runs the program of a made tool in its sandbox: one process for each call.
+//! Runs the program of a dynamic tool in its sandbox: one process for each call.
 //!
 //! A process that serves one call keeps nothing of other calls, and ends with the call, whatever
 //! its body does.
@@ -27,7 +27,7 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// The largest output of a call.
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
 
-/// A made tool that is compiled.
+/// A dynamic tool that is compiled.
 #[derive(Debug)]
 pub(super) struct Program {
     definition: ToolDefinition,

@@ -1,4 +1,4 @@
-//! The source of a made tool, from its checked pieces.
+//! The source of a dynamic tool, from its checked pieces.
 
 use tool_runtime::Effect;
 
@@ -11,7 +11,7 @@ use crate::CheckedPieces;
 const BODY_HEAD: &str = "use super::*; use ::tool_support::prelude::*; pub(super) async fn \
     run(args: Args) -> ::std::result::Result<impl ::tool_support::serde::Serialize, ToolError> {";
 
-/// The files of a made tool that differ from tool to tool.
+/// The files of a dynamic tool that differ from tool to tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     /// The file `main.rs`: the types of the arguments and one function under `#[tool]`.

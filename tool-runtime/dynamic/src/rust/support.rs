@@ -1,16 +1,16 @@
-//! The crates that a build consists of: the support crate, and the made tool that depends on it.
+//! The crates that a build consists of: the support crate, and the dynamic tool that depends on it.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The library that each made tool links.
+/// The library that each dynamic tool links.
 pub(super) const LIB: &str = include_str!("../../support/lib.rs");
 
-/// The versions of all dependencies. The name of the made tool is replaced.
+/// The versions of all dependencies. The name of the dynamic tool is replaced.
 const LOCK: &str = include_str!("../../support/Cargo.lock");
 
-/// The name of the made tool in [`LOCK`].
+/// The name of the dynamic tool in [`LOCK`].
 const NAME_IN_LOCK: &str = "made-tool";
 
 /// The crates of this project that a build compiles, below the folder of the sources.
@@ -90,7 +90,7 @@ impl Sources {
         )
     }
 
-    /// Returns the manifest of a made tool.
+    /// Returns the manifest of a dynamic tool.
     pub(super) fn manifest(&self, name: &str, support: &Path) -> String {
         let support = toml_text(support);
         let runtime = self.path("tool-runtime");
@@ -123,7 +123,7 @@ fn toml_text(path: &Path) -> String {
     Value::from(path.to_string_lossy()).to_string()
 }
 
-/// Returns the lock file of a made tool.
+/// Returns the lock file of a dynamic tool.
 pub(super) fn lock(name: &str) -> String {
     LOCK.replace(&format!("\"{NAME_IN_LOCK}\""), &format!("\"{name}\""))
 }

@@ -92,7 +92,7 @@ pub fn tools(registrar: &Registrar) -> DynamicTools {
     DynamicTools::new(registrar.clone())
 }
 
-/// A tool in the list of made tools.
+/// A tool in the list of dynamic tools.
 #[derive(Debug, Serialize)]
 struct ListedTool {
     name: String,
@@ -117,7 +117,7 @@ impl DynamicTools {
         Self { registrar, granted: BTreeSet::new() }
     }
 
-    /// Allows made tools to declare a capability, such as `network`. Default: none.
+    /// Allows dynamic tools to declare a capability, such as `network`. Default: none.
     ///
     /// The policy has to grant it as well, before such a tool can be called. The examples of
     /// `new_tool` run with it.
@@ -177,7 +177,7 @@ impl DynamicTools {
         Err(ToolError::validation(text))
     }
 
-    /// Returns a made tool.
+    /// Returns a dynamic tool.
     async fn entry(&self, name: &str) -> Result<CatalogEntry, ToolError> {
         let id = EntryId::tool(name);
         let entry = self.registrar.catalog().entry(&id).await;

@@ -1,4 +1,4 @@
-//! Fingerprints, to which approvals of made tools are bound.
+//! Fingerprints, to which approvals of dynamic tools are bound.
 
 use serde_json::json;
 use tool_dynamic::{ArgumentField, BodyKind, ExampleCall, FieldType, Pieces};

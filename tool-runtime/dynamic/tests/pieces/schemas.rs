@@ -1,4 +1,4 @@
-//! The schema of a made tool is the one of the equivalent `#[args]` struct.
+//! The schema of a dynamic tool is the one of the equivalent `#[args]` struct.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,10 @@
 //! of a registry, and the tools of a registry are served to any client.
 //!
 //! - Feature `client`: `McpClient` connects to a server by stdio or HTTP and registers its tools.
-//! - Feature `server`: `McpServer` serves a dispatcher by stdio or HTTP.
+//! - Feature `server`: `McpServer` serves tools, a registry or a dispatcher by stdio or HTTP.
+//! - Feature `oauth`: `OAuth` gets access tokens for servers on HTTP.
+//!
+//! The features `client-stdio` and `server-stdio` are the same without HTTP.
 //!
 //! The [guide] has one page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -80,7 +80,7 @@ impl McpClient {
         self
     }
 
-    /// Holds tools that are added after the first list until they are approved, too.
+    /// Requires an approval for tools that the server adds after its first list, too.
     pub fn approve_new_tools(mut self) -> Self {
         self.options.holds_new_tools = true;
         self

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// The limits of what clients can make a server hold and wait for.
+/// The limits of the memory and the time that clients can make a server spend.
 ///
 /// ```
 /// use std::time::Duration;

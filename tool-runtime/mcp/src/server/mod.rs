@@ -172,7 +172,7 @@ impl McpServer {
         self
     }
 
-    /// Sets the limits of what clients can make the server hold and wait for.
+    /// Sets the limits of the memory and the time that clients can make the server spend.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self

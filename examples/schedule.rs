@@ -1,4 +1,4 @@
-//! Schedules: prompts, calls and messages that fire at their times, stored in a file.
+//! Schedules: prompts, calls and messages that run at set times, stored in a file.
 //!
 //! `cargo run --example schedule --features toolbox -- --store FILE COMMAND` needs no key and no
 //! network: the model repeats its prompts. The options of `create` and `update` are the arguments

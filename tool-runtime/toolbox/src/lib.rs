@@ -7,7 +7,7 @@
 //! | `files` | `Files` | reads, searches and changes the files of one folder (Linux) |
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
 //! | `knowledge` | `Memory` | remembers facts across runs |
-//! | `schedule` | `Schedules`, `Scheduler` | fire prompts, calls and messages at their times |
+//! | `schedule` | `Schedules`, `Scheduler` | run prompts, calls and messages at set times |
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
 //! | `web` | `WebSearch` | searches the web with an engine |
 //! | `shell` | `Shell` | runs commands and background processes in a sandbox (Linux) |

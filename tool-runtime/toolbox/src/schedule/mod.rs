@@ -1,4 +1,4 @@
-//! Schedules: prompts, tool calls and messages that fire at their times.
+//! Schedules: prompts, tool calls and messages that run at set times.
 //!
 //! # The path of an occurrence
 //! 1. A [`Schedule`] (`definition.rs`) has a [`Timing`] (`timing.rs`, `zone.rs`). It is stored as a

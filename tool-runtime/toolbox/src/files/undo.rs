@@ -32,8 +32,8 @@ pub enum UndoError {
         /// The number of the turn.
         turn: u32,
     },
-    /// The contents before the turn are no longer kept, since later changes took their place, or
-    /// were never kept, since the file was too large.
+    /// The contents before the turn were evicted by those of later changes, or were too large to be
+    /// kept.
     ContentsDropped {
         /// The id of the run.
         run: RunId,
@@ -45,7 +45,7 @@ pub enum UndoError {
         /// The paths of the files.
         paths: Vec<String>,
     },
-    /// A file can't be restored. Later changes of the turn than this one were undone.
+    /// A file can't be restored. The changes of the turn after this one were undone.
     Failed {
         /// The path of the file.
         path: String,

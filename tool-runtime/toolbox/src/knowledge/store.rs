@@ -58,7 +58,7 @@ pub struct DocumentRecord {
     pub tenant: String,
     /// Unique name within the tenant.
     pub source: String,
-    /// Identifies the content, and how it is divided.
+    /// Digest of the content, and of how it is divided.
     pub digest: Digest,
     /// The [id](tool_runtime::models::Embedder::id) of the embedder of the vectors; empty without
     /// vectors.
@@ -97,7 +97,7 @@ pub struct IndexedChunk {
     pub start: usize,
     /// The text of the chunk.
     pub text: String,
-    /// Identifies the text and the headings.
+    /// Digest of the text and the headings.
     pub digest: Digest,
     /// The vector, of length 1, if there is an embedder.
     pub vector: Option<Vec<f32>>,
@@ -110,7 +110,7 @@ impl IndexedChunk {
     }
 }
 
-/// Which chunks a search considers.
+/// Selects the chunks that a search considers.
 ///
 /// ```
 /// use tool_toolbox::knowledge::SearchFilter;
@@ -327,7 +327,8 @@ pub trait DocumentStore: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError>;
 
-    /// Returns the chunks with these numbers. Those that were removed meanwhile are left out.
+    /// Returns the chunks with these numbers. Chunks that were removed in the meantime are left
+    /// out.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.

@@ -28,7 +28,7 @@ const MAX_HISTORY: usize = 20;
 pub struct Fact {
     /// The fact in a sentence.
     pub text: String,
-    /// The subject: a later fact about it replaces this one.
+    /// The subject of the fact. A later fact about the same subject replaces this one.
     pub about: Option<String>,
     /// The place where the fact was learned, such as the name of a session.
     pub learned_from: Option<String>,
@@ -107,7 +107,7 @@ pub struct StoredFact {
     pub id: String,
     /// The fact in a sentence.
     pub text: String,
-    /// The subject: a later fact about it replaces this one.
+    /// The subject of the fact. A later fact about the same subject replaces this one.
     pub about: Option<String>,
     /// The place where the fact was learned.
     pub learned_from: Option<String>,

@@ -1,4 +1,4 @@
-//! A schedule as it is created: what fires when, with whose rights.
+//! A schedule as it is created: a timing, an action and a principal.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::timing::Timing;
 
-/// A schedule: what fires when, with whose rights.
+/// A timing, an action, and the principal with whose rights the action is performed.
 ///
 /// ```
 /// use tool_toolbox::schedule::{Action, MissedPolicy, Schedule, Timing};
@@ -31,7 +31,7 @@ pub struct Schedule {
     pub action: Action,
     /// The name of the principal with whose rights the action is performed.
     pub principal: String,
-    /// The reaction to occurrences during which no scheduler ran.
+    /// The policy for occurrences that were due while no scheduler ran.
     pub missed: MissedPolicy,
     /// The number of times that a failed action is repeated, if that is safe.
     pub max_retries: u32,
@@ -55,7 +55,7 @@ impl Schedule {
         }
     }
 
-    /// Sets the reaction to missed occurrences. Default: [`MissedPolicy::Once`].
+    /// Sets the policy for missed occurrences. Default: [`MissedPolicy::Once`].
     #[must_use]
     pub fn missed(mut self, policy: MissedPolicy) -> Self {
         self.missed = policy;
@@ -140,7 +140,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// The reaction to occurrences that are due late, because no scheduler ran at their time.
+/// Decides which occurrences fire that were due while no scheduler ran.
 ///
 /// ```
 /// use tool_toolbox::schedule::MissedPolicy;
@@ -165,5 +165,5 @@ pub enum MissedPolicy {
     },
 }
 
-/// The most missed occurrences of a schedule that are fired.
+/// The maximum number of missed occurrences of a schedule that are fired.
 pub const MAX_MISSED: u32 = 100;

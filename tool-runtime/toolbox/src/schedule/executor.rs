@@ -22,8 +22,8 @@ const SCHEDULE: &str = "schedule";
 /// The most characters of an answer or an error in the history.
 const MAX_SUMMARY: usize = 200;
 
-/// Performs actions with the rights of a principal: its agent, its dispatcher, and its running
-/// agent.
+/// Performs actions with the rights of a principal, by its agent, its dispatcher and its steering
+/// handle.
 ///
 /// A [`Scheduler`](super::Scheduler) requests the executor of the principal each time a schedule
 /// fires, so that revoked rights no longer apply. An action fails if the executor lacks the agent,

@@ -1,4 +1,4 @@
-//! Store for schedules in memory.
+//! Schedule store in memory.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use tool_runtime::async_trait;
 use super::record::ScheduleRecord;
 use super::store::{ScheduleError, ScheduleQuery, ScheduleStore};
 
-/// Store for schedules in memory, which ends with the process. Clones share the schedules.
+/// Schedule store in memory, which ends with the process. Clones share the schedules.
 ///
 /// ```
 /// use tool_toolbox::schedule::{MemorySchedules, ScheduleQuery, ScheduleStore};

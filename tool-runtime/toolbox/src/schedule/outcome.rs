@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The most entries of the history of a schedule. Older ones are dropped.
+/// The maximum number of entries of the history of a schedule. Older entries are dropped.
 pub const MAX_HISTORY: usize = 200;
 
 /// An entry of the history of a schedule: an occurrence, and its outcome.

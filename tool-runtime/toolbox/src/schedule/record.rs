@@ -69,7 +69,7 @@ pub struct Firing {
     pub lease_until: Timestamp,
     /// The random name of the scheduler that fires it.
     pub claimant: String,
-    /// Whether the action may be repeated if the scheduler ends meanwhile.
+    /// Whether the action may be repeated if the scheduler ends before the action has ended.
     pub is_repeatable: bool,
 }
 
@@ -189,7 +189,7 @@ impl ScheduleRecord {
         Ok(())
     }
 
-    /// Stops the schedule from firing. What is being fired continues.
+    /// Stops the schedule from firing. An occurrence that is being fired continues.
     pub fn pause(&mut self) {
         self.state = ScheduleState::Paused;
     }

@@ -12,7 +12,7 @@ use super::settings::Settings;
 use super::store::{ScheduleError, ScheduleStore};
 use super::worker::Worker;
 
-/// Fires due schedules, as one of any number of processes.
+/// Fires due schedules, in one process or in several that share a store.
 ///
 /// For each due occurrence, one scheduler saves a claim before it performs the action. The claim is
 /// a lease: while the action is performed, its scheduler extends it. If the lease ends, the
@@ -83,7 +83,7 @@ impl Scheduler {
         Self(Settings { clock: Arc::new(clock), ..self.0 })
     }
 
-    /// Sets the longest time between two looks at the store. Default: 5 seconds.
+    /// Sets the longest time between two polls of the store. Default: 5 seconds.
     ///
     /// An occurrence that was known at the last look fires at its time. A schedule that another
     /// process creates, or a change of the clock, is noticed after at most this time.
@@ -108,7 +108,7 @@ impl Scheduler {
         Self(Settings { grace, ..self.0 })
     }
 
-    /// Sets the most actions that are performed at the same time. Default: 16.
+    /// Sets the maximum number of actions that are performed at the same time. Default: 16.
     #[must_use]
     pub fn max_concurrent(self, actions: usize) -> Self {
         Self(Settings { max_concurrent: actions.max(1), ..self.0 })

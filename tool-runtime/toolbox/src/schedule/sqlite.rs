@@ -1,4 +1,4 @@
-//! Store for schedules in an SQLite file.
+//! Schedule store in an SQLite file.
 
 use jiff::Timestamp;
 use tool_runtime::async_trait;
@@ -27,7 +27,7 @@ const MIGRATIONS: &[&str] = &["
     INSERT INTO schedules_revision VALUES (0);
 "];
 
-/// Store for schedules in the file of an [`Sqlite`] store, beside sessions and other tables.
+/// Schedule store in the file of an [`Sqlite`] store, beside sessions and other tables.
 ///
 /// Several processes may use one file. A save that has returned is on the disk. Clones share one
 /// connection.

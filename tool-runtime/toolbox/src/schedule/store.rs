@@ -1,4 +1,4 @@
-//! The contract of stores for schedules.
+//! The contract of schedule stores.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -155,7 +155,7 @@ pub struct ScheduleQuery<'q> {
     pub principal: Option<&'q str>,
     /// The principal and the name of the record after which the page starts.
     pub after: Option<(&'q str, &'q str)>,
-    /// The most records of the page.
+    /// The maximum number of records of the page.
     pub limit: usize,
 }
 
@@ -177,7 +177,7 @@ impl<'q> ScheduleQuery<'q> {
         Self { after: Some((principal, name)), ..self }
     }
 
-    /// Sets the most records of the page.
+    /// Sets the maximum number of records of the page.
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }

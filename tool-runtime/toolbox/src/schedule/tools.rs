@@ -161,7 +161,7 @@ impl Schedules {
         Self { may_use: Arc::new(may_use), ..self }
     }
 
-    /// Sets the most schedules of a principal that the tools create. Default: 100.
+    /// Sets the maximum number of schedules of a principal that the tools create. Default: 100.
     #[must_use]
     pub fn max_schedules(self, schedules: usize) -> Self {
         Self { max_schedules: schedules, ..self }

@@ -53,7 +53,7 @@ impl SandboxLauncher {
         Confinement::new(folder.as_ref(), sandbox).map(|confinement| Self { confinement })
     }
 
-    /// Returns what confines the programs, and what of it this machine can't enforce.
+    /// Returns the status of the sandbox: what enforces it, and what this machine can't enforce.
     pub fn status(&self) -> &SandboxStatus {
         self.confinement.status()
     }
@@ -133,7 +133,7 @@ impl SandboxedProcess {
         self.0.child.stderr_tail()
     }
 
-    /// Waits until the program ends, and kills what it left behind.
+    /// Waits until the program ends, and kills the processes that it has left.
     ///
     /// # Errors
     /// The system can't wait for the process.

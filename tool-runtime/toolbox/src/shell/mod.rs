@@ -122,7 +122,7 @@ impl Shell {
         Self(Arc::new(Inner { confinement, processes: Processes::default() }))
     }
 
-    /// Returns what confines the commands, and what of it this machine can't enforce.
+    /// Returns the status of the sandbox: what enforces it, and what this machine can't enforce.
     ///
     /// Call it when the program starts, beside `Agent::check`.
     ///

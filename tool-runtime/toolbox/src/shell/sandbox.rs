@@ -159,8 +159,8 @@ impl Sandbox {
     /// Lets commands also write to a folder outside of the workspace, such as a shared build
     /// folder.
     ///
-    /// What is protected of a git repository in the workspace is protected there, too. A folder
-    /// that can't be opened makes the sandbox unavailable.
+    /// The files of a git repository that are protected in the workspace are protected there, too.
+    /// A folder that can't be opened makes the sandbox unavailable.
     ///
     /// ```
     /// use tool_toolbox::Sandbox;
@@ -173,7 +173,7 @@ impl Sandbox {
         self
     }
 
-    /// Hides a file of `/etc` that commands see otherwise, such as `/etc/passwd`.
+    /// Hides a file of `/etc` that commands can read by default, such as `/etc/passwd`.
     ///
     /// ```
     /// use tool_toolbox::Sandbox;

@@ -128,8 +128,8 @@ impl Web {
         self.with_settings(|settings| settings.timeout = limit)
     }
 
-    /// Sets the most bytes of a body that are read, 8 MiB by default. The limit applies to the body
-    /// as it is sent and as it is decompressed.
+    /// Sets the maximum number of bytes of a body that are read. Default: 8 MiB. The limit applies
+    /// to the body as it is sent and as it is decompressed.
     #[must_use]
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.with_settings(|settings| settings.max_bytes = bytes)

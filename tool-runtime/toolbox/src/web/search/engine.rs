@@ -53,9 +53,9 @@ pub trait SearchEngine: Send + Sync {
 pub struct SearchQuery {
     /// The text that is searched for.
     pub text: String,
-    /// The most results to return.
+    /// The maximum number of results.
     pub count: usize,
-    /// How old results may be at most.
+    /// The maximum age of the results.
     pub recency: Option<Recency>,
 }
 
@@ -65,14 +65,14 @@ impl SearchQuery {
         Self { text: text.into(), count: 10, recency: None }
     }
 
-    /// Sets the most results to return.
+    /// Sets the maximum number of results.
     #[must_use]
     pub fn count(mut self, count: usize) -> Self {
         self.count = count;
         self
     }
 
-    /// Sets how old results may be at most.
+    /// Sets the maximum age of the results.
     #[must_use]
     pub fn recency(mut self, recency: Recency) -> Self {
         self.recency = Some(recency);

@@ -68,8 +68,8 @@ pub trait ToolBackend: Send + Sync {
         Vec::new()
     }
 
-    /// Returns what is wrong with the pieces for this backend, without building anything. Default:
-    /// each capability that is not among the [capabilities](Self::capabilities).
+    /// Returns the errors of the pieces for this backend, without building anything. Default: an
+    /// error for each capability that is not among the [capabilities](Self::capabilities).
     fn check(&self, pieces: &CheckedPieces) -> Vec<PieceError> {
         pieces.unsupported_capabilities(&self.capabilities())
     }

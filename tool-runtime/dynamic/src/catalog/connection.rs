@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A connection to an MCP server: how to reach it, and which secrets it needs.
+/// A connection to an MCP server: its program or URL, and the names of the secrets that it needs.
 ///
 /// A connection names its secrets; a [`SecretStore`](crate::SecretStore) has their values. The
 /// arguments of a program and a URL are stored in clear: put no secret into them.
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Connection {
-    /// How the server is reached.
+    /// The program or the URL of the server.
     pub target: ConnectionTarget,
     /// Names of secrets: by environment variables of a program, by headers of a URL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -34,7 +34,7 @@ pub struct Connection {
     pub bearer: Option<String>,
 }
 
-/// How an MCP server is reached.
+/// The program or the URL of an MCP server.
 ///
 /// ```
 /// use tool_dynamic::{Connection, ConnectionTarget};

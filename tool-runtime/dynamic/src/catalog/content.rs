@@ -20,7 +20,7 @@ use crate::pieces::Pieces;
 pub enum EntryKind {
     /// A connection to an MCP server.
     Connection,
-    /// A tool that was made at run time.
+    /// A dynamic tool.
     Tool,
     /// A preference of a tool, by its full name.
     Preference,
@@ -49,7 +49,7 @@ impl fmt::Display for EntryKind {
     }
 }
 
-/// The content of a catalog's entry, which its kind follows from.
+/// The content of a catalog's entry, which determines its kind.
 ///
 /// ```
 /// use tool_dynamic::{Connection, EntryContent, EntryKind};
@@ -63,7 +63,7 @@ impl fmt::Display for EntryKind {
 pub enum EntryContent {
     /// A connection to an MCP server, whose tools are registered under its name.
     Connection(Connection),
-    /// A tool that was made at run time, by its pieces.
+    /// A dynamic tool, described by its pieces.
     Tool(Box<Pieces>),
     /// A preference of the tool whose full name is the name of the entry.
     Preference(ToolPreference),

@@ -9,7 +9,8 @@ use super::error::CatalogError;
 use super::id::EntryId;
 use super::store::CatalogRecord;
 
-/// The most versions that an entry has. The oldest one is dropped when another is added.
+/// The maximum number of versions of an entry. The oldest version is dropped when another one is
+/// added.
 pub const MAX_VERSIONS: usize = 20;
 
 /// One version of an entry, which never changes.

@@ -25,7 +25,7 @@ impl EntryId {
         Self { kind, name: name.into() }
     }
 
-    /// Names a tool that was made at run time.
+    /// Names a dynamic tool.
     pub fn tool(name: impl Into<String>) -> Self {
         Self::new(EntryKind::Tool, name)
     }

@@ -1,4 +1,4 @@
-//! Store for catalogs in memory.
+//! Catalog store in memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use tool_runtime::async_trait;
 use super::error::CatalogError;
 use super::store::{CatalogRecord, CatalogRecords, CatalogStore};
 
-/// Store for catalogs in memory, which ends with the process. Clones share the records.
+/// Catalog store in memory, which ends with the process. Clones share the records.
 ///
 /// ```
 /// use tool_dynamic::Catalog;

@@ -13,7 +13,7 @@ use super::id::EntryId;
 use super::store::CatalogStore;
 use super::validation::check;
 
-/// The most entries that a catalog has.
+/// The maximum number of entries of a catalog.
 pub const MAX_ENTRIES: usize = 1_000;
 
 /// How often a write is based on a fresh record, when other writers come between.
@@ -102,7 +102,7 @@ pub struct SkippedRecord {
 }
 
 impl Catalog {
-    /// Uses the entries of a store.
+    /// Creates a catalog of the entries of a store.
     pub fn new(store: impl CatalogStore + 'static) -> Self {
         Self { store: Arc::new(store) }
     }

@@ -1,4 +1,4 @@
-//! Store for catalogs in an SQLite file.
+//! Catalog store in an SQLite file.
 
 use tool_runtime::async_trait;
 use tool_runtime::store::rusqlite::{self, OptionalExtension, Row, Transaction};
@@ -21,7 +21,7 @@ const MIGRATIONS: &[&str] = &["
     INSERT INTO catalog_revision VALUES (0);
 "];
 
-/// Store for catalogs in the file of an [`Sqlite`] store, beside sessions and other tables.
+/// Catalog store in the file of an [`Sqlite`] store, beside sessions and other tables.
 ///
 /// Several processes may use one file. They see each other's changes within a quarter of a second.
 /// A write that has returned is on the disk. Clones share one connection.

@@ -1,4 +1,4 @@
-//! The contract of stores for catalogs.
+//! The contract of catalog stores.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -29,7 +29,7 @@ impl PieceError {
     }
 }
 
-/// Everything that is wrong with the pieces of a tool.
+/// All errors in the pieces of a tool.
 ///
 /// ```
 /// use tool_dynamic::{BodyKind, Pieces};

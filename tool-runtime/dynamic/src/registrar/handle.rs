@@ -101,7 +101,7 @@ impl Registrar {
         &self.shared.catalog
     }
 
-    /// Stores a new entry and puts it into effect. Waits for the first attempt.
+    /// Stores and applies a new entry, and waits for the first attempt.
     ///
     /// # Errors
     /// - [`RegistrarError::NameTaken`] if a tool or a provider of the program has the name.
@@ -141,7 +141,7 @@ impl Registrar {
         self.put(self.shared.catalog.create(name, content).await?).await
     }
 
-    /// Stores a further version of an entry and puts it into effect. Waits for the first attempt.
+    /// Stores and applies a further version of an entry, and waits for the first attempt.
     ///
     /// The previous version of a tool can be called until the new one was built. If that fails, the
     /// tool is unavailable; [`roll_back`](Self::roll_back) restores the previous version.
@@ -178,8 +178,8 @@ impl Registrar {
         self.put(self.shared.catalog.replace(name, content).await?).await
     }
 
-    /// Stores a further version of an entry with the content of an earlier version, and puts it
-    /// into effect. Waits for the first attempt.
+    /// Stores and applies a further version of an entry, with the content of an earlier version,
+    /// and waits for the first attempt.
     ///
     /// # Errors
     /// The errors of [`Catalog::roll_back`], and [`RegistrarError::Stopped`].

@@ -20,7 +20,7 @@ pub enum EntryState {
     Starting,
     /// The entry is in effect: its tools can be called.
     Registered,
-    /// The entry can't take effect now. Its tools that are known answer `TOOL_UNAVAILABLE`.
+    /// The entry can't take effect now. Calls of its known tools return `TOOL_UNAVAILABLE`.
     Unavailable {
         /// The cause, for operators.
         reason: String,

@@ -215,7 +215,7 @@ impl RustTools {
         self
     }
 
-    /// Limits the time of a build. It does not apply to what all tools share. Default: 1 minute.
+    /// Limits the time of a build, without the crates that all tools share. Default: 1 minute.
     pub fn build_timeout(mut self, limit: Duration) -> Self {
         self.build_limit = limit;
         self.unchecked()
@@ -245,7 +245,7 @@ impl RustTools {
         self
     }
 
-    /// Returns what confines builds and calls, and what of it this machine can't enforce.
+    /// Returns the status of the sandbox of builds and calls, with what this machine can't enforce.
     ///
     /// Call it when the program starts. Until it succeeds, each call blocks the thread for about
     /// 0.2 seconds, and for at most 20 if the toolchain does not answer. Changes of the machine
@@ -257,7 +257,7 @@ impl RustTools {
         self.search().machine().map(|machine| machine.status)
     }
 
-    /// Compiles what all tools share, so that the first tool takes seconds too.
+    /// Compiles the crates that all tools share, so that the first tool takes seconds, too.
     ///
     /// Without it, the first [build](ToolBackend::build) does so.
     ///

@@ -57,7 +57,7 @@ pub struct SkippedServerTool {
     pub index: usize,
     /// The name, if the tool has one. It may be invalid, and a long name is truncated.
     pub name: Option<String>,
-    /// Why the tool is not registered.
+    /// The reason why the tool is not registered.
     pub reason: String,
 }
 

@@ -99,7 +99,7 @@ pub fn tools(connections: &McpConnections) -> Tools {
 }
 
 impl McpConnections {
-    /// Allows no connection yet. Their tools will be registered in this registry.
+    /// Creates an empty allow-list for connections whose tools are registered in this registry.
     pub fn new(registry: &Registry) -> Self {
         Self {
             registry: registry.downgrade(),

@@ -57,7 +57,7 @@ pub struct DefinitionChange {
     pub server: String,
     /// The name of the tool on the server.
     pub tool: String,
-    /// Why the definition needs an approval.
+    /// The reason why the definition needs an approval.
     pub kind: ChangeKind,
     /// The difference from the pinned definition, line by line, for a person. Deceptive characters
     /// are [visible](tool_runtime::message::visible).
@@ -66,7 +66,7 @@ pub struct DefinitionChange {
     pub new: PinnedDefinition,
 }
 
-/// Why a definition needs an approval.
+/// The reason why a definition needs an approval.
 ///
 /// ```
 /// use tool_mcp::ChangeKind;
@@ -79,13 +79,13 @@ pub struct DefinitionChange {
 pub enum ChangeKind {
     /// The definition differs from the pinned one.
     Changed,
-    /// The definition of a tool that is gone appeared under a new name.
+    /// The definition of a removed tool appeared under a new name.
     Renamed {
         /// The previous name of the tool.
         from: String,
     },
-    /// The tool is new, and the client
-    /// [holds new tools](crate::McpClient::approve_new_tools).
+    /// The tool is new, and the client [requires approvals](crate::McpClient::approve_new_tools) of
+    /// new tools.
     New,
 }
 

@@ -93,7 +93,7 @@ impl McpClient {
         self
     }
 
-    /// Lets the server use a model. Default: it may not.
+    /// Lets the server use a model. Default: no model.
     pub fn sampling(mut self, sampling: Sampling) -> Self {
         self.options.sampling = Some(sampling);
         self

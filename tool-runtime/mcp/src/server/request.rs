@@ -70,7 +70,7 @@ impl McpRequest {
         }))
     }
 
-    /// Returns what the authentication hook said about the caller.
+    /// Returns the access that the authenticator granted to the caller.
     pub fn access(&self) -> Option<&Access> {
         access(&self.0.context.extensions)
     }

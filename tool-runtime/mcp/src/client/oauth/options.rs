@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::handler::AuthorizationHandler;
 use super::store::{MemoryTokens, TokenStore};
 
-/// How the client gets access tokens for a server on HTTP.
+/// Settings by which the client gets access tokens for a server on HTTP.
 ///
 /// The client asks for a token when the server demands one. It discovers the authorization server,
 /// requests the scopes that the server names, refreshes tokens before they expire, and requests

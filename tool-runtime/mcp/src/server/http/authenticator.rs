@@ -5,7 +5,7 @@ use tool_runtime::async_trait;
 
 use super::super::Access;
 
-/// Decides who sends an HTTP request, and what of the server the sender may use.
+/// Authenticates HTTP requests, and decides what their senders may use.
 ///
 /// Any `Fn(&Parts) -> Result<Access, Denied>` is an authenticator. Implement the trait under
 /// `#[async_trait]`, which `tool_runtime` re-exports, if the decision needs I/O.
@@ -60,7 +60,7 @@ pub struct Denied {
 
 impl Denied {
     /// Refuses a request without valid credentials (401). The challenge, the value of
-    /// `WWW-Authenticate`, tells the client how to get some.
+    /// `WWW-Authenticate`, describes how the client gets credentials.
     pub fn unauthorized(challenge: impl Into<String>) -> Self {
         Self { status: StatusCode::UNAUTHORIZED, challenge: Some(challenge.into()) }
     }

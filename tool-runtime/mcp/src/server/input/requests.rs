@@ -57,14 +57,14 @@ impl InputRequests {
         self
     }
 
-    /// Adds the question for the folders that the client works in.
+    /// Adds a request for the folders that the client works in.
     #[must_use]
     pub fn roots(mut self, key: impl Into<String>) -> Self {
         self.0.insert(key.into(), Input::Roots);
         self
     }
 
-    /// Whether there are no questions.
+    /// Returns `true` if there are no questions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

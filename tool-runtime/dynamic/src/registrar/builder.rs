@@ -121,8 +121,8 @@ impl RegistrarBuilder {
         self
     }
 
-    /// Sets the delay after the first failure of an entry, which doubles up to the longest.
-    /// Default: half a second up to one minute.
+    /// Sets the delay after the first failure of an entry, which doubles after each further
+    /// failure, up to `longest`. Default: half a second, up to one minute.
     pub fn retry_delays(mut self, first: Duration, longest: Duration) -> Self {
         (self.options.first_delay, self.options.longest_delay) = (first, longest);
         self

@@ -1,4 +1,4 @@
-//! The tools by which a model makes tools.
+//! The tools with which a model makes tools.
 //!
 //! 1. The pieces are checked, first by themselves, then by the backend of their kind.
 //! 2. The backend builds the tool, and its examples run (`examples.rs`).
@@ -6,9 +6,8 @@
 //!
 //! `preview.rs` shows an approver the definition and the source.
 //!
-//! # Invariants
-//! - A tool is registered only if its pieces are valid, it was built, and its examples passed.
-//! - No tool changes, removes or replaces a tool that was not made at run time.
+//! # Invariants - A tool is registered only if its pieces are valid, it was built, and its examples
+//! passed. - No tool changes, removes or replaces a tool that is not dynamic.
 
 mod examples;
 mod preview;
@@ -29,7 +28,7 @@ use examples::{ExampleResult, call_examples, check_examples};
 /// The characters of a description in the list of tools.
 const MAX_LISTED_CHARS: usize = 200;
 
-/// Tools by which a model makes tools at run time.
+/// Tools with which a model makes tools at run time.
 ///
 /// | tool | what it does |
 /// |---|---|
@@ -43,8 +42,8 @@ const MAX_LISTED_CHARS: usize = 200;
 /// The first three ask for an approval, unless the policy
 /// [allows](tool_runtime::dispatch::Permissions::tool) them. An approval is bound to the pieces.
 /// Add a clone to [`Policy::previewer`](tool_runtime::Policy::previewer): it shows the definition
-/// and the source of each change to the approver. No tool that was not made at run time can be
-/// touched.
+/// and the source of each change to the approver. These tools can't change or remove a tool that is
+/// not dynamic.
 ///
 /// ```
 /// use tool_dynamic::catalog::MemoryCatalog;

@@ -90,17 +90,17 @@ impl McpRequest {
         &self.0.context.meta
     }
 
-    /// Whether the client can ask its user.
+    /// Returns `true` if the client can ask its user.
     pub fn supports_elicitation(&self) -> bool {
         self.capabilities().elicitation.is_some()
     }
 
-    /// Whether the client lets servers use its model.
+    /// Returns `true` if the client lets servers use its model.
     pub fn supports_sampling(&self) -> bool {
         self.capabilities().sampling.is_some()
     }
 
-    /// Whether the client states the folders that it works in.
+    /// Returns `true` if the client states the folders that it works in.
     pub fn supports_roots(&self) -> bool {
         self.capabilities().roots.is_some()
     }

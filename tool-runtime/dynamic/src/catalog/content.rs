@@ -20,7 +20,7 @@ use crate::pieces::Pieces;
 pub enum EntryKind {
     /// A connection to an MCP server.
     Connection,
-    /// A dynamic tool.
+    /// A dynamic tool, with its pieces.
     Tool,
     /// A preference of a tool, by its full name.
     Preference,

@@ -219,7 +219,7 @@ impl CorruptSchedule {
     }
 }
 
-/// The error of a store for schedules.
+/// The error of a schedule store.
 ///
 /// ```
 /// use tool_toolbox::schedule::ScheduleError;

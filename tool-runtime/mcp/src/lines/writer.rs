@@ -220,7 +220,7 @@ impl Shared {
         if stream.written >= number {
             Ok(())
         } else if stream.started >= number {
-            last.and(Err(WriteError::Io(io::ErrorKind::BrokenPipe.into())))
+            last.and_then(|_| Err(WriteError::Io(io::ErrorKind::BrokenPipe.into())))
         } else {
             Err(WriteError::Closed)
         }

@@ -109,11 +109,11 @@ impl Limits {
 
     #[cfg(feature = "server")]
     pub(crate) fn requests_of_principal(&self) -> usize {
-        self.requests_of_principal.unwrap_or(self.requests.div_ceil(2))
+        self.requests_of_principal.unwrap_or_else(|| self.requests.div_ceil(2))
     }
 
     #[cfg(feature = "server")]
     pub(crate) fn sessions_of_principal(&self) -> usize {
-        self.sessions_of_principal.unwrap_or(self.sessions.div_ceil(2))
+        self.sessions_of_principal.unwrap_or_else(|| self.sessions.div_ceil(2))
     }
 }

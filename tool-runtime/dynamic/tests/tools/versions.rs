@@ -116,7 +116,11 @@ async fn version_that_changed_after_its_fingerprint_was_checked_does_not_return(
     store.is_due.store(true, Ordering::Relaxed);
     let arguments = json!({ "name": "n", "version": 1, "fingerprint": fingerprint });
     let execution = fixture.call("tool_rollback", arguments).await;
-    assert!(execution.result.text.contains("is no longer at revision"), "{}", execution.result.text);
+    assert!(
+        execution.result.text.contains("is no longer at revision"),
+        "{}",
+        execution.result.text
+    );
     let entry = fixture.registrar.catalog().entry(&EntryId::tool("n")).await.unwrap().unwrap();
     assert_eq!(entry.current().number, 2);
 }

@@ -199,7 +199,9 @@ pub enum DocumentStoreError {
     #[error("record of document `{0}` can't be decoded: remove the document, and add it again")]
     CorruptRecord(String),
     /// The document has changed since it was read. Read it again, and repeat the change.
-    #[error("document `{source_name}` was changed meanwhile")]
+    #[error(
+        "document `{source_name}` has changed since it was read: read it again, and repeat the change"
+    )]
     Conflict {
         /// The source of the document.
         source_name: String,

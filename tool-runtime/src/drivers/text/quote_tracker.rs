@@ -26,8 +26,8 @@ pub(super) enum Quotation {
     /// A quotation mark was opened on the same line: the call is quoted if one of these marks
     /// closes it on its last line.
     Until(&'static str),
-    /// The call may be quoted, because a quotation mark was opened on a line before or an element is
-    /// open. It certainly is if one of these marks closes it on its last line.
+    /// The call may be quoted, because a quotation mark was opened on a line before or an element
+    /// is open. It certainly is if one of these marks closes it on its last line.
     Continued(&'static str),
     /// The call may be quoted.
     Doubtful,

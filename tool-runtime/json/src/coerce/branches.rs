@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     coercer::{Coercer, ValueContext, unambiguous},
-    conversion::matches_enum,
+    conversion::{matches_enum, to_integer},
     fit::{JsonView, UnknownMembers},
     flat_schema::FlatSchema,
     fuel::Fuel,
@@ -34,7 +34,7 @@ impl Coercer<'_, '_> {
         if !self.fuel.consume(alternatives.len()) {
             return node;
         }
-        let own_type = node.json_type();
+        let own_types = own_types(&node);
         let branches: Vec<_> = alternatives
             .iter()
             .map(|branch| {
@@ -44,7 +44,7 @@ impl Coercer<'_, '_> {
             .filter(|(branch, _)| is_possible(&node, branch, &mut self.fuel))
             .collect();
         let (same_type, others): (Vec<_>, Vec<_>) =
-            branches.into_iter().partition(|(_, types)| types.intersects(own_type));
+            branches.into_iter().partition(|(_, types)| types.intersects(own_types));
 
         // Most choices are between a type and null: no attempt is necessary then.
         if let [(schema, _)] = same_type.as_slice()
@@ -87,6 +87,14 @@ impl Coercer<'_, '_> {
             [(schema, _)] => self.coerce_node(node, schema, position),
             _ => node,
         }
+    }
+}
+
+/// Returns the types that the value has as it is: 30.0 is an integer, too.
+fn own_types(node: &Node) -> TypeSet {
+    match &node.tree {
+        Tree::Number { json, .. } if to_integer(json).is_some() => TypeSet::NUMBER,
+        _ => node.json_type(),
     }
 }
 

@@ -148,3 +148,22 @@ fn value_equal_to_listed_value_is_unchanged() {
     let list = json!({"anyOf": [{"type": "integer"}, {"enum": [[9_007_199_254_740_992_u64]]}]});
     changed(&list, &[("[9007199254740993]", "9007199254740993", &[OutOfArray])]);
 }
+
+#[test]
+fn integral_number_becomes_an_integer_where_a_text_is_allowed_as_well() {
+    let integer = json!({"type": "integer"});
+    let text = json!({"type": "string"});
+    let short = json!({"type": "string", "maxLength": 1});
+    for schema in [
+        json!({"type": ["integer", "string"]}),
+        json!({"anyOf": [integer, text]}),
+        json!({"oneOf": [text, integer, short]}),
+        json!({"anyOf": [{"oneOf": [text, integer, short]}, text]}),
+        json!({"anyOf": [text, {"anyOf": [text, {"oneOf": [short, integer]}]}]}),
+    ] {
+        for (number, expected) in [("5.0", "5"), ("5e9", "5000000000"), ("-1.50e1", "-15")] {
+            changed(&schema, &[(number, expected, &[IntegralNumber])]);
+        }
+        unchanged(&schema, &["5", r#""5.0""#]);
+    }
+}

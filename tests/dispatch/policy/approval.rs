@@ -107,7 +107,7 @@ async fn denial_and_panic_of_an_approver_both_block() {
         texts(&executions),
         [
             "`pay` was not approved: not today",
-            "`pay` was not approved: whoever was asked could not answer",
+            "`pay` was not approved: the approver failed to decide",
         ]
     );
     assert!(executions.iter().all(|it| code(it) == "TOOL_DENIED" && it.attempts == 0));

@@ -186,7 +186,7 @@ impl Approvals {
             (None, Some(approver)) => {
                 on_request();
                 let request = &self.previewers.preview(request).await;
-                let failed = |Panic(_)| Approval::Deny("whoever was asked could not answer".into());
+                let failed = |Panic(_)| Approval::Deny("the approver failed to decide".into());
                 let approval = CatchPanic::new(|| approver.approve(request, &ctx), failed).await;
                 let decided_by = catch_panic(|| approver.name().to_owned());
                 (approval, decided_by.unwrap_or_else(|Panic(_)| "approver".to_owned()))

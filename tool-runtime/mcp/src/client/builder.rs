@@ -51,7 +51,7 @@ impl McpClient {
     ///
     /// # Errors
     /// The name is invalid or taken, the server can't be reached, or it does not complete the
-    /// handshake and return its tools in time. Then nothing is registered, and nothing goes on in
+    /// handshake and return its tools in time. Then nothing is registered, and nothing runs on in
     /// the background.
     ///
     /// # Cancellation

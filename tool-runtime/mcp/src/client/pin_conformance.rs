@@ -185,7 +185,7 @@ async fn check_dropped_saves(store: &dyn PinStore) -> Result<(), Violation> {
                 tokio::task::yield_now().await;
             }
         }
-        // A save that goes on in the background is done before this one, or after it.
+        // A save that continues in the background is done before this one, or after it.
         let loaded = store.load(&name).await.map_err(&fail)?;
         let expected = if loaded.as_ref() == Some(&old) { &old } else { &new };
         ensure_eq(RULE, &loaded.as_ref(), &Some(expected))?;

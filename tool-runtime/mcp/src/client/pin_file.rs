@@ -87,7 +87,7 @@ impl PinStore for PinFile {
         let (server, pins) = (server.to_owned(), pins.clone());
         let writing = Arc::clone(&self.writing).lock_owned().await;
         self.blocking(move |path| {
-            // The work goes on if the future is dropped.
+            // The work continues if the future is dropped.
             let _writing = writing;
             let mut servers = read(path)?;
             servers.insert(server, pins);

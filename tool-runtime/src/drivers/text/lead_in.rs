@@ -95,8 +95,8 @@ impl LeadIn {
     }
 }
 
-/// Returns true if the sentence of a call goes on after it, in `text`, and describes or negates it:
-/// `… is how you would call it`.
+/// Returns true if the sentence of a call continues after it, in `text`, and describes or negates
+/// it: `… is how you would call it`.
 pub(super) fn describes_call_before(text: &str, is_complete: bool) -> Result<bool, NoMatch> {
     let rest = text.trim_start_matches([' ', '\t', ',', '(', '*', '_']);
     if !rest.starts_with(char::is_alphabetic) {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::ToolContext;
 
-/// A change that goes on in the background, such as that of a process which a call has started.
+/// A change that continues in the background, such as that of a process which a call has started.
 ///
 /// While it lives, the run does not reuse what tools with the effect `read` return. See
 /// [`ToolContext::begin_background_change`].
@@ -23,7 +23,7 @@ pub struct BackgroundChange {
 }
 
 impl ToolContext {
-    /// Begins a change that goes on after this call: what pure tools have read in this run is
+    /// Begins a change that continues after this call: what pure tools have read in this run is
     /// evicted, and nothing that they read is stored until the returned value is dropped.
     ///
     /// A call of a tool that changes something does the same until it returns. Use this method if

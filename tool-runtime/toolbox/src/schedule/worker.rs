@@ -224,7 +224,7 @@ impl Shared {
                 Ok(Some(Ok(result))) => break result,
                 Ok(Some(Err(error))) => break failed(format!("the action panicked: {error}")),
                 Ok(None) => break failed("the action did not start".into()),
-                // If the lease can't be extended, the action goes on, and its result corrects the
+                // If the lease can't be extended, the action continues, and its result corrects the
                 // report that it was interrupted.
                 Err(_) => {
                     let now = self.settings.now();

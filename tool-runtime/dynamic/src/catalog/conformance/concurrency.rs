@@ -67,7 +67,7 @@ pub(super) async fn check_dropped_saves<S: CatalogStore>(store: &S) -> Result<()
                 tokio::task::yield_now().await;
             }
         }
-        // A save that goes on in the background is done before this one, or after it.
+        // A save that continues in the background is done before this one, or after it.
         if let Some(stored) = store.load("tool", &name).await.map_err(&fail)? {
             ensure_eq(RULE, &stored, &expected.at_revision(stored.revision))?;
             let last = store.revision().await.map_err(&fail)?;

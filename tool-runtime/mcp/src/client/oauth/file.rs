@@ -48,7 +48,7 @@ impl TokenFile {
     async fn change(&self, change: impl FnOnce(&mut Servers) + Send + 'static) -> io::Result<()> {
         let writing = Arc::clone(&self.writing).lock_owned().await;
         self.blocking(move |path| {
-            // The work goes on if the future is dropped.
+            // The work continues if the future is dropped.
             let _writing = writing;
             let mut servers = read(path)?;
             change(&mut servers);

@@ -94,7 +94,7 @@ pub(super) async fn dropped_puts_are_whole(store: &impl DocumentStore) -> Result
                 tokio::task::yield_now().await;
             }
         }
-        // A write that goes on in the background is done before this search, or after all of them.
+        // A write that continues in the background is done before this search or after all of them.
         let filter = SearchFilter::tenant(&tenant);
         let words = store.search_words("word", &filter, 99).await.map_err(failed(RULE))?.len();
         ensure_eq(RULE, &(words == 0 || words == 2 * CHUNKS), &true)?;

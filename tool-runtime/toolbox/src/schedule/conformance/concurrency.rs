@@ -73,7 +73,7 @@ pub(super) async fn check_dropped_saves<S: ScheduleStore>(store: &S) -> Result<(
                 tokio::task::yield_now().await;
             }
         }
-        // A save that goes on in the background is done before this one, or after it.
+        // A save that continues in the background is done before this one, or after it.
         let stored = store.load("principal", &name).await.map_err(&fail)?;
         if let Some(stored) = stored {
             let expected =

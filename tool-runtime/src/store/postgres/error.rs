@@ -7,7 +7,7 @@ use deadpool_postgres::{HookError, PoolError};
 use tokio_postgres::error::SqlState;
 
 use crate::agent::session::SessionError;
-use crate::store::sessions::damaged;
+use crate::store::sessions::corrupt_record;
 
 /// The reason why a PostgreSQL store cannot be opened. The tables are unchanged.
 ///
@@ -117,7 +117,7 @@ impl Failure {
                     match Class::of(state) {
                         Class::Transient => {}
                         Class::InvalidWrite => return invalid(reason()),
-                        Class::Damaged => return damaged(session, None, reason()),
+                        Class::Corrupt => return corrupt_record(session, None, reason()),
                     }
                 }
             }
@@ -188,7 +188,7 @@ impl From<PoolError> for Failure {
 enum Class {
     Transient,
     InvalidWrite,
-    Damaged,
+    Corrupt,
 }
 
 impl Class {
@@ -199,7 +199,7 @@ impl Class {
             // A value that the server can't store, such as a name that is too long for the index.
             code if code.starts_with("22") || code.starts_with("54") => Self::InvalidWrite,
             // A statement that does not fit the tables, or a damaged file of the server.
-            code if code.starts_with("42") || code.starts_with("XX") => Self::Damaged,
+            code if code.starts_with("42") || code.starts_with("XX") => Self::Corrupt,
             _ => Self::Transient,
         }
     }
@@ -256,8 +256,8 @@ mod tests {
             ("25006", Class::InvalidWrite, false),
             ("42501", Class::InvalidWrite, false),
             ("54000", Class::InvalidWrite, false),
-            ("42P01", Class::Damaged, false),
-            ("XX001", Class::Damaged, false),
+            ("42P01", Class::Corrupt, false),
+            ("XX001", Class::Corrupt, false),
         ] {
             let state = SqlState::from_code(code);
             assert_eq!((Class::of(&state), is_transient(&state)), (class, transient), "{code}");

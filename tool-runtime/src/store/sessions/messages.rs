@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{SessionRow, as_integer, checksum, damaged};
+use super::{SessionRow, as_integer, checksum, corrupt_record};
 use crate::agent::session::SessionError;
 use crate::message::Message;
 
@@ -54,15 +54,19 @@ pub(in crate::store) fn decode_messages<T: AsRef<[u8]>>(
     let mut next = from;
     for (index, text, expected) in rows {
         if index != as_integer(next) {
-            return Err(damaged(session, Some(next), "message is missing"));
+            return Err(corrupt_record(session, Some(next), "message is missing"));
         }
         chain = checksum::after_message(chain, text.as_ref());
         if chain != expected {
-            return Err(damaged(session, Some(next), "the checksum of the message is wrong"));
+            return Err(corrupt_record(
+                session,
+                Some(next),
+                "the checksum of the message is wrong",
+            ));
         }
         if next < end {
             let message: Message = serde_json::from_slice(text.as_ref())
-                .map_err(|error| damaged(session, Some(next), error.to_string()))?;
+                .map_err(|error| corrupt_record(session, Some(next), error.to_string()))?;
             messages.push(message);
         }
         next += 1;
@@ -70,10 +74,10 @@ pub(in crate::store) fn decode_messages<T: AsRef<[u8]>>(
     // A range within the conversation ends with the message after it.
     let expected = if end == usize::MAX { count } else { end + 1 };
     if next != expected {
-        return Err(damaged(session, Some(next), format!("expected {count} messages")));
+        return Err(corrupt_record(session, Some(next), format!("expected {count} messages")));
     }
     if next == count && chain != row.chain {
-        return Err(damaged(session, None, "the checksum of the messages is wrong"));
+        return Err(corrupt_record(session, None, "the checksum of the messages is wrong"));
     }
     Ok(messages)
 }
@@ -85,7 +89,7 @@ pub(in crate::store) fn decode_state(
     state: Vec<u8>,
 ) -> Result<String, SessionError> {
     if checksum::of_text(&state) != row.state_checksum {
-        return Err(damaged(session, None, "the checksum of the state is wrong"));
+        return Err(corrupt_record(session, None, "the checksum of the state is wrong"));
     }
-    String::from_utf8(state).map_err(|error| damaged(session, None, error.to_string()))
+    String::from_utf8(state).map_err(|error| corrupt_record(session, None, error.to_string()))
 }

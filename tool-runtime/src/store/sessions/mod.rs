@@ -18,7 +18,7 @@ pub(super) use write::{EncodedWrite, as_integer};
 use crate::agent::session::SessionError;
 
 /// Creates the error of a record that was altered.
-pub(super) fn damaged(
+pub(super) fn corrupt_record(
     session: &str,
     message_index: Option<usize>,
     reason: impl Into<String>,

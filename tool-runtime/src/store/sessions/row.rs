@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{checksum, damaged};
+use super::{checksum, corrupt_record};
 use crate::agent::session::{SessionError, SessionInfo};
 
 /// Row of a session without its name and its state.
@@ -36,7 +36,7 @@ impl SessionRow {
         if self.checksum == self.checksum_as(session) {
             Ok(self)
         } else {
-            Err(damaged(session, None, "the checksum of the session is wrong"))
+            Err(corrupt_record(session, None, "the checksum of the session is wrong"))
         }
     }
 

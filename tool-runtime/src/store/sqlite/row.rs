@@ -4,7 +4,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row};
 
 use super::names;
 use crate::agent::session::SessionError;
-use crate::store::sessions::{SessionRow, damaged};
+use crate::store::sessions::{SessionRow, corrupt_record};
 
 /// The columns of [`read`].
 pub(super) const COLUMNS: &str =
@@ -41,7 +41,7 @@ pub(super) fn check_names(connection: &Connection, session: &str) -> Result<(), 
     if names::are_complete(connection).map_err(|error| failed(session, error))? {
         Ok(())
     } else {
-        Err(damaged(session, None, "the list of session names is damaged"))
+        Err(corrupt_record(session, None, "the list of session names is damaged"))
     }
 }
 
@@ -65,6 +65,6 @@ pub(super) fn failed(session: &str, error: rusqlite::Error) -> SessionError {
             | ErrorCode::SystemIoFailure,
         ) => SessionError::unavailable(error),
         // Also a statement that does not fit the tables: the description of the tables is damaged.
-        _ => damaged(session, None, error.to_string()),
+        _ => corrupt_record(session, None, error.to_string()),
     }
 }

@@ -11,7 +11,7 @@ use crate::agent::session::{
     SessionError, SessionInfo, SessionPart, SessionQuery, SessionRecord, SessionWrite,
 };
 use crate::store::sessions::{
-    EncodedWrite, MessageBounds, MessageRow, SessionRow, as_integer, checksum, damaged,
+    EncodedWrite, MessageBounds, MessageRow, SessionRow, as_integer, checksum, corrupt_record,
     decode_messages, decode_state,
 };
 
@@ -89,7 +89,7 @@ fn chain_before(
         transaction.query_row(chain, (row.id, as_integer(last)), |row| row.get(0)).optional();
     chain
         .map_err(|error| failed(session, error))?
-        .ok_or_else(|| damaged(session, Some(last), "message is missing"))
+        .ok_or_else(|| corrupt_record(session, Some(last), "message is missing"))
 }
 
 pub(super) fn load(

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
 use crate::store::postgres::error::Failure;
-use crate::store::sessions::{SessionRow, as_integer, checksum, damaged};
+use crate::store::sessions::{SessionRow, as_integer, checksum, corrupt_record};
 
 /// The columns of [`read`].
 pub(super) const COLUMNS: &str =
@@ -27,7 +27,7 @@ pub(super) fn column<'r, T: FromSql<'r>>(
     index: usize,
 ) -> Result<T, Failure> {
     let value = row.try_get(index);
-    value.map_err(|error| damaged(session, None, error.to_string()).into())
+    value.map_err(|error| corrupt_record(session, None, error.to_string()).into())
 }
 
 /// Reads the row from these [`COLUMNS`].
@@ -75,6 +75,6 @@ pub(super) async fn chain_before(
     let chain = transaction.prepare_cached(chain).await?;
     match transaction.query_opt(&chain, &[&row.id, &as_integer(last)]).await? {
         Some(row) => column(session, &row, 0),
-        None => Err(damaged(session, Some(last), "message is missing").into()),
+        None => Err(corrupt_record(session, Some(last), "message is missing").into()),
     }
 }

@@ -3,7 +3,7 @@
 use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite};
 use tool_runtime::store::Postgres;
 
-use super::{client, schema, user_messages};
+use super::{client, exchanged_records, schema, user_messages};
 
 #[tokio::test]
 async fn altered_row_is_reported_and_left_unchanged() {
@@ -64,6 +64,16 @@ async fn exchanged_sessions_are_errors() {
         let error = store.load(name).await.unwrap_err();
         assert!(matches!(error, SessionError::CorruptRecord { .. }), "{error}");
     }
+}
+
+#[tokio::test]
+async fn records_exchanged_between_sessions_are_errors() {
+    let config = schema().await;
+    let store = Postgres::connect(&config).await.unwrap();
+    let names = exchanged_records::fill(&store).await;
+    let other = client(&config).await;
+    let run = async |statements: &str| other.batch_execute(statements).await.unwrap();
+    exchanged_records::check(&store, &names, "tool_", run).await;
 }
 
 #[tokio::test]

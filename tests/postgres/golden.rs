@@ -17,9 +17,13 @@ use tool_runtime::agent::session::{SessionQuery, SessionStore, SessionWrite};
 use tool_runtime::store::Postgres;
 use tool_toolbox::schedule::PostgresSchedules;
 
-use super::{client, named_schema, schema};
+use super::{client, exchanged_records, named_schema, schema};
 
-const DUMPS: [&str; 1] = [include_str!("../golden/postgres/stores_1.sql")];
+const DUMPS: [&str; 2] = [
+    include_str!("../golden/postgres/stores_1.sql"),
+    // With checksums of messages that are bound to the sessions.
+    include_str!("../golden/postgres/stores_2.sql"),
+];
 
 /// Returns the names, messages and states of the sessions.
 fn sessions() -> Vec<(String, Vec<Message>, String)> {
@@ -43,6 +47,10 @@ async fn tables_of_an_earlier_version_are_continued() {
         let config = schema().await;
         client(&config).await.batch_execute(dump).await.unwrap();
         let store = Postgres::connect(&config).await.unwrap();
+        let other = client(&config).await;
+        let run = async |statements: &str| other.batch_execute(statements).await.unwrap();
+        let names = ["answered", "paused", "windowed"];
+        exchanged_records::check(&store, &names, "tool_", run).await;
         for (name, messages, state) in sessions() {
             let record = store.load(&name).await.unwrap().unwrap();
             assert_eq!((&record.messages, &record.state), (&messages, &state), "{name}");

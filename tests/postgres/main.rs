@@ -7,6 +7,8 @@ mod altered_rows;
 mod catalog;
 mod conformance;
 mod connections;
+#[path = "../agent/session/exchanged_records.rs"]
+mod exchanged_records;
 mod golden;
 #[path = "../agent/session/kills.rs"]
 mod kills;

@@ -10,6 +10,8 @@ use tool_runtime::agent::session::{
 };
 use tool_runtime::store::Sqlite;
 
+use super::exchanged_records;
+
 /// The number of altered bytes: `ALTERATIONS`, or 700.
 fn alterations() -> usize {
     std::env::var("ALTERATIONS").ok().and_then(|value| value.parse().ok()).unwrap_or(700)
@@ -167,6 +169,34 @@ async fn exchanged_rows_are_errors() {
         rusqlite::Connection::open(&copy).unwrap().execute_batch(edit).unwrap();
         let edited = fs::read(&copy).unwrap();
         assert!(check(&edited, &original, edit).await, "{edit}");
+    }
+}
+
+/// Exchanges records through a connection of another program.
+async fn check_exchanges(file: &Path, names: &[&str]) {
+    let store = Sqlite::open(file).await.unwrap();
+    let other = rusqlite::Connection::open(file).unwrap();
+    let run = async |statements: &str| other.execute_batch(statements).unwrap();
+    exchanged_records::check(&store, names, "", run).await;
+}
+
+#[tokio::test]
+async fn records_exchanged_between_sessions_are_errors() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("session").join("exchanged_records");
+    _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("sessions.db");
+    let names = exchanged_records::fill(&Sqlite::open(&file).await.unwrap()).await;
+    check_exchanges(&file, &names).await;
+    // Files of earlier versions are migrated.
+    for (version, bytes) in [
+        (1, &include_bytes!("../../golden/sessions/sessions.db")[..]),
+        (2, include_bytes!("../../golden/sessions/sessions_2.db")),
+        (3, include_bytes!("../../golden/sessions/sessions_3.db")),
+    ] {
+        let file = folder.join(format!("version_{version}.db"));
+        fs::write(&file, bytes).unwrap();
+        check_exchanges(&file, &["answered", "paused", "windowed"]).await;
     }
 }
 

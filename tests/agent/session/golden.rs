@@ -113,6 +113,8 @@ async fn file_of_an_earlier_version_is_continued() {
         (1, &include_bytes!("../../golden/sessions/sessions.db")[..]),
         // With checksums.
         (2, include_bytes!("../../golden/sessions/sessions_2.db")),
+        // With checksums that are bound to the sessions.
+        (3, include_bytes!("../../golden/sessions/sessions_3.db")),
     ] {
         let file = folder.join(format!("sessions-{version}-{}.db", std::process::id()));
         std::fs::write(&file, bytes).unwrap();

@@ -8,6 +8,8 @@ mod conformance;
 mod early_results;
 mod edits;
 mod events;
+#[cfg(feature = "sqlite")]
+mod exchanged_records;
 mod extraction;
 mod failing_stores;
 mod golden;

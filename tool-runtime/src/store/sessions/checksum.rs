@@ -1,8 +1,9 @@
 //! Checksums of what is stored, so that an altered file is an error and never another conversation.
 //!
 //! Each message has the checksum of the conversation up to it: of its own text and of the checksum
-//! before it. The row of a session has that of its last message, and a checksum of all its other
-//! columns and its name. So no row can stand for another one, or for an earlier one of itself.
+//! before it. The row of a message stores it [bound to its session](in_session). The row of a session
+//! has that of its last message, and a checksum of all its other columns and its name. So no row can
+//! stand for another one, or for an earlier one of itself.
 
 use hmac_sha256::Hash;
 
@@ -13,6 +14,15 @@ pub(in crate::store) const EMPTY: i64 = 0;
 /// text of the last one.
 pub(in crate::store) fn after_message(before: i64, message: &[u8]) -> i64 {
     of_parts(&[&before.to_le_bytes(), message])
+}
+
+/// Binds the checksum of a conversation to the session with this id, or a bound one to none.
+///
+/// Two sessions with the same messages store different checksums, so their rows can't be exchanged.
+/// Databases compute the same exclusive or: rows are migrated and copied without their texts, and a
+/// wrong checksum stays wrong.
+pub(in crate::store) fn in_session(chain: i64, session_id: i64) -> i64 {
+    chain ^ session_id
 }
 
 /// Returns the checksum of a name, or of a state.

@@ -6,7 +6,8 @@ use super::{SessionRow, as_integer, checksum, corrupt_record};
 use crate::agent::session::SessionError;
 use crate::message::Message;
 
-/// Row of a message: its index, its text, and the checksum of the conversation up to it.
+/// Row of a message: its index, its text, and the checksum of the conversation up to it, bound to
+/// the session.
 pub(in crate::store) type MessageRow<T> = (i64, T, i64);
 
 /// The messages to read for a range of a conversation.
@@ -57,7 +58,7 @@ pub(in crate::store) fn decode_messages<T: AsRef<[u8]>>(
             return Err(corrupt_record(session, Some(next), "message is missing"));
         }
         chain = checksum::after_message(chain, text.as_ref());
-        if chain != expected {
+        if checksum::in_session(chain, row.id) != expected {
             return Err(corrupt_record(
                 session,
                 Some(next),

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::OpenFailure;
-use super::schema::{self, MIGRATIONS, check_application, version};
+use super::schema::{self, CHECKSUMS, MIGRATIONS, check_application, version};
 
 /// Returns whether a file could not be opened because it, or its folder, can't be written.
 pub(super) fn is_read_only(failure: &OpenFailure) -> bool {
@@ -52,7 +52,9 @@ fn migrated_copy(path: &Path, version: usize) -> Result<Connection, OpenFailure>
     let mut copy = Connection::open_with_flags(":memory:", flags)?;
     schema::apply(&mut copy, MIGRATIONS.get(..version).unwrap_or_default())?;
     copy.execute("ATTACH ?1 AS file", (uri(path),))?;
-    for table in ["sessions", "messages"] {
+    // The names were added with the checksums.
+    let tables = ["sessions", "messages"].into_iter();
+    for table in tables.chain((version >= CHECKSUMS).then_some("names")) {
         copy.execute(&format!("INSERT INTO {table} SELECT * FROM file.{table}"), ())?;
     }
     copy.execute("DETACH file", ())?;

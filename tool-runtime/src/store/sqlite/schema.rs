@@ -12,7 +12,7 @@ const APPLICATION_ID: i32 = 0x746f_6f6c;
 
 /// Migrations from each version to the next; `user_version` counts the ones that were run. Never
 /// change an existing one: files in use were created by it.
-pub(super) const MIGRATIONS: [&str; 2] = [
+pub(super) const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE sessions (
         id INTEGER PRIMARY KEY,
@@ -46,10 +46,14 @@ pub(super) const MIGRATIONS: [&str; 2] = [
         digest INTEGER NOT NULL
     ) STRICT;
 ",
+    "
+    -- Binds the checksums of messages to their sessions: the exclusive or of both.
+    UPDATE messages SET chain = (chain | session) - (chain & session);
+",
 ];
 
 /// The version that introduced checksums.
-const CHECKSUMS: usize = 2;
+pub(super) const CHECKSUMS: usize = 2;
 
 /// Migrates the file to the newest version in one transaction.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), OpenFailure> {
@@ -83,7 +87,7 @@ fn write_checksums(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         let mut found = texts.query((row.id,))?;
         while let Some(message) = found.next()? {
             chain = checksum::after_message(chain, message.get_ref(1)?.as_bytes()?);
-            chains.push((message.get(0)?, chain));
+            chains.push((message.get(0)?, checksum::in_session(chain, row.id)));
         }
         for (place, chain) in chains {
             update_message.execute((row.id, place, chain))?;

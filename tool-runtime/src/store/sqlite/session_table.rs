@@ -61,6 +61,7 @@ fn write_rows(
         .prepare("INSERT INTO messages (session, place, message, chain) VALUES (?1, ?2, ?3, ?4)")?;
     let chains = write.chains(chain);
     for ((index, message), chain) in (write.from..).zip(&write.messages).zip(&chains) {
+        let chain = checksum::in_session(*chain, id);
         insert.execute((id, as_integer(index), message, chain))?;
     }
     let chain = chains.last().copied().unwrap_or(chain);
@@ -89,6 +90,7 @@ fn chain_before(
         transaction.query_row(chain, (row.id, as_integer(last)), |row| row.get(0)).optional();
     chain
         .map_err(|error| failed(session, error))?
+        .map(|chain| checksum::in_session(chain, row.id))
         .ok_or_else(|| corrupt_record(session, Some(last), "message is missing"))
 }
 
@@ -166,10 +168,12 @@ pub(super) fn fork(
     let copied = || -> rusqlite::Result<()> {
         let id = write_rows(&transaction, &copy, None, chain, revision)?;
         if let Some(source) = source {
+            // The difference of both is the exclusive or, for which SQLite has no operator.
             let messages = "INSERT INTO messages (session, place, message, chain) \
-                            SELECT ?1, place, message, chain FROM messages \
+                            SELECT ?1, place, message, (chain | ?4) - (chain & ?4) FROM messages \
                             WHERE session = ?2 AND place < ?3";
-            transaction.execute(messages, (id, source.id, as_integer(copy.from)))?;
+            let rebind = checksum::in_session(source.id, id);
+            transaction.execute(messages, (id, source.id, as_integer(copy.from), rebind))?;
         }
         Ok(())
     };

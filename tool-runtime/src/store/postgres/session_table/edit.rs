@@ -3,13 +3,14 @@
 use std::time::SystemTime;
 
 use deadpool_postgres::Pool;
+use tokio_postgres::types::ToSql;
 
 use super::row::{Lock, chain_before, find_locked};
 use super::save::{insert, write_rows};
 use crate::agent::session::{SessionError, SessionWrite};
 use crate::store::postgres::error::Failure;
 use crate::store::postgres::retry::{Attempted, retried};
-use crate::store::sessions::{EncodedWrite, SessionRow, as_integer};
+use crate::store::sessions::{EncodedWrite, SessionRow, as_integer, checksum};
 
 fn already_exists(session: &str) -> SessionError {
     SessionError::AlreadyExists { session: session.to_owned() }
@@ -52,10 +53,12 @@ async fn try_fork(
     let row = copy.row(id, revision, saved_at, chains.last().copied().unwrap_or(chain));
     if let Some(SessionRow { id: source, .. }) = source {
         let messages = "INSERT INTO tool_messages (session, place, message, chain) \
-                        SELECT $1, place, message, chain FROM tool_messages \
+                        SELECT $1, place, message, chain # $4 FROM tool_messages \
                         WHERE session = $2 AND place < $3";
         let messages = transaction.prepare_cached(messages).await?;
-        transaction.execute(&messages, &[&id, &source, &as_integer(copy.from)]).await?;
+        let rebind = checksum::in_session(source, id);
+        let values: [&(dyn ToSql + Sync); 4] = [&id, &source, &as_integer(copy.from), &rebind];
+        transaction.execute(&messages, &values).await?;
     }
     write_rows(&transaction, copy, &row, &chains, 0).await?;
     attempted.record(&row);

@@ -22,7 +22,8 @@ const PART: &str = "tool_sessions";
 
 /// Migrations from each version to the next. Never change an existing one: databases in use were
 /// created by it.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE tool_sessions (
         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         name BYTEA NOT NULL UNIQUE,
@@ -46,7 +47,12 @@ const MIGRATIONS: [&str; 1] = ["
         chain BIGINT NOT NULL,
         PRIMARY KEY (session, place)
     );
-"];
+",
+    "
+    -- Binds the checksums of messages to their sessions: the exclusive or of both.
+    UPDATE tool_messages SET chain = chain # session;
+",
+];
 
 /// Creates the tables of sessions, or migrates those of an earlier version.
 pub(super) async fn migrate(pool: &Pool) -> Result<(), ConnectError> {

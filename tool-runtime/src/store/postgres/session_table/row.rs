@@ -74,7 +74,7 @@ pub(super) async fn chain_before(
     let chain = "SELECT chain FROM tool_messages WHERE session = $1 AND place = $2";
     let chain = transaction.prepare_cached(chain).await?;
     match transaction.query_opt(&chain, &[&row.id, &as_integer(last)]).await? {
-        Some(row) => column(session, &row, 0),
+        Some(found) => Ok(checksum::in_session(column(session, &found, 0)?, row.id)),
         None => Err(corrupt_record(session, Some(last), "message is missing").into()),
     }
 }

@@ -9,7 +9,7 @@ use super::row::{Lock, chain_before, find_locked};
 use crate::agent::session::SessionError;
 use crate::store::postgres::error::Failure;
 use crate::store::postgres::retry::{Attempted, retried};
-use crate::store::sessions::{EncodedWrite, SessionRow, as_integer};
+use crate::store::sessions::{EncodedWrite, SessionRow, as_integer, checksum};
 
 /// The most bytes of messages in one statement, apart from one message that is longer.
 const STATEMENT_BYTES: usize = 16 << 20;
@@ -91,7 +91,8 @@ pub(super) async fn write_rows(
         let insert = transaction.prepare_cached(insert).await?;
         let texts = write.messages.get(range.clone()).unwrap_or_default();
         let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-        let chains = chains.get(range.clone()).unwrap_or_default();
+        let chains = chains.get(range.clone()).unwrap_or_default().iter();
+        let chains: Vec<i64> = chains.map(|chain| checksum::in_session(*chain, row.id)).collect();
         let from = as_integer(write.from + range.start);
         transaction.execute(&insert, &[&row.id, &from, &texts, &chains]).await?;
     }

@@ -8,8 +8,11 @@ use crate::message::Message;
 use crate::store::sqlite::error::OpenFailure;
 use crate::store::sqlite::{Sqlite, read_only};
 
-/// A file of the first version.
-const FIRST: &[u8] = include_bytes!("../../../../../tests/golden/sessions/sessions.db");
+/// Files of earlier versions.
+const EARLIER: [&[u8]; 2] = [
+    include_bytes!("../../../../../tests/golden/sessions/sessions.db"),
+    include_bytes!("../../../../../tests/golden/sessions/sessions_2.db"),
+];
 
 #[tokio::test]
 async fn file_that_cannot_be_written_is_read() {
@@ -42,21 +45,24 @@ async fn file_that_cannot_be_written_is_read() {
 
 #[tokio::test]
 async fn earlier_version_that_cannot_be_written_is_read() {
-    let folder = Folder::new();
-    fs::write(folder.file(), FIRST).unwrap();
-    let store = Sqlite::new(read_only::open(&folder.file()).unwrap(), None);
-    let migrated = folder.file().with_file_name("migrated.db");
-    fs::write(&migrated, FIRST).unwrap();
-    let expected = Sqlite::open(&migrated).await.unwrap();
-    let names: Vec<_> = expected.list(SessionQuery::all()).await.unwrap();
-    assert_eq!(names.len(), 6);
-    for info in names {
-        let [record, expected] = [&store, &expected].map(|store| store.load(&info.session));
-        assert_eq!(record.await.unwrap(), expected.await.unwrap());
+    for earlier in EARLIER {
+        let folder = Folder::new();
+        fs::write(folder.file(), earlier).unwrap();
+        let store = Sqlite::new(read_only::open(&folder.file()).unwrap(), None);
+        let migrated = folder.file().with_file_name("migrated.db");
+        fs::write(&migrated, earlier).unwrap();
+        let expected = Sqlite::open(&migrated).await.unwrap();
+        let names: Vec<_> = expected.list(SessionQuery::all()).await.unwrap();
+        assert_eq!(names.len(), 6);
+        for info in names {
+            let [record, expected] = [&store, &expected].map(|store| store.load(&info.session));
+            assert_eq!(record.await.unwrap(), expected.await.unwrap());
+        }
+        assert_eq!(store.load("none").await.unwrap(), None);
+        let error = store.save("new", SessionWrite::create()).await.unwrap_err();
+        assert!(matches!(error, SessionError::InvalidWrite { .. }), "{error}");
+        assert!(fs::read(folder.file()).unwrap() == earlier);
     }
-    let error = store.save("new", SessionWrite::create()).await.unwrap_err();
-    assert!(matches!(error, SessionError::InvalidWrite { .. }), "{error}");
-    assert!(fs::read(folder.file()).unwrap() == FIRST);
 }
 
 #[test]

@@ -33,6 +33,8 @@ async fn peer_changes_the_catalog() {
             ["remove", name] => format!("{:?}", registrar.remove(&EntryId::tool(name)).await),
             ["wait", expected] => {
                 wait_until("the change", || names(&registry).join(",") == expected).await;
+                // A tool has its name before it is built.
+                registrar.settled(Duration::from_secs(60)).await;
                 "seen".to_owned()
             }
             ["call", name] => output(&registry, name).await,

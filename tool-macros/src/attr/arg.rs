@@ -45,7 +45,7 @@ impl ArgAttr {
                     }
                 }
                 other => errors
-                    .at(other, "`#[arg]` has no words: write words in parentheses, such as `#[arg(default = 3)]`"),
+                    .at(other, "`#[arg]` has no arguments: write them in parentheses, such as `#[arg(default = 3)]`"),
             }
             false
         });

@@ -40,7 +40,7 @@ pub(super) fn parse_words(
         if !known.contains(&name.as_str()) {
             errors.at(word.path(), unknown_word(attribute, &name, known));
         } else if words.iter().any(|(earlier, _)| *earlier == name) {
-            errors.at(word.path(), format!("duplicate word `{name}`: keep one of them"));
+            errors.at(word.path(), format!("duplicate argument `{name}`: keep one of them"));
         } else {
             words.push((name, word));
         }
@@ -65,25 +65,30 @@ impl Parse for AttributeEntry {
 fn value_without_word(attribute: &str, value: &Lit) -> String {
     match (attribute, value) {
         ("tool", Lit::Str(text)) if EFFECTS.contains(&text.value().as_str()) => {
-            format!("`#[tool]` takes words: write `effect = \"{}\"`", text.value())
+            format!("`#[tool]` takes named arguments: write `effect = \"{}\"`", text.value())
         }
-        ("tool", _) => "`#[tool]` takes words, such as `effect = \"read\"`: \
+        ("tool", _) => "`#[tool]` takes named arguments, such as `effect = \"read\"`: \
                         write the description as a doc comment, `/// …`"
             .to_owned(),
-        _ => format!("`#[{attribute}]` takes words: write `default = …` or `description = \"…\"`"),
+        _ => format!(
+            "`#[{attribute}]` takes named arguments: write `default = …` or `description = \"…\"`"
+        ),
     }
 }
 
 /// Returns the error for an unknown word.
 fn unknown_word(attribute: &str, name: &str, known: &[&str]) -> String {
     if attribute == "tool" && EFFECTS.contains(&name) {
-        return format!("`#[tool]` has no word `{name}`: write `effect = \"{name}\"`");
+        return format!("`#[tool]` has no argument `{name}`: write `effect = \"{name}\"`");
     }
     match nearest(name, known) {
-        Some(word) => format!("`#[{attribute}]` has no word `{name}`: did you mean `{word}`?"),
+        Some(word) => format!("`#[{attribute}]` has no argument `{name}`: did you mean `{word}`?"),
         None => {
             let known: Vec<_> = known.iter().map(|word| format!("`{word}`")).collect();
-            format!("`#[{attribute}]` has no word `{name}`: the words are {}", known.join(", "))
+            format!(
+                "`#[{attribute}]` has no argument `{name}`: the arguments are {}",
+                known.join(", ")
+            )
         }
     }
 }

@@ -95,8 +95,11 @@ fn duplicate_tool_is_reported_with_the_problem_of_the_model() {
 #[test]
 fn missing_extension_is_reported_for_each_tool_that_the_policy_allows() {
     let agent = || Agent::new(Picky::default(), tools![count_orders, cancel_order, now]);
-    let missing =
-        |tool| format!("tool `{tool}`: missing extension: runtime::agent::check::Database");
+    let missing = |tool| {
+        format!(
+            "tool `{tool}`: missing extension: runtime::agent::check::Database; add one with `Agent::extension`"
+        )
+    };
     // Without an approver, the model can't call the tool that asks.
     assert_eq!(lines(&agent())[1..], [missing("count_orders")]);
     let asks = Policy::new().approver(AskLater);
@@ -111,7 +114,7 @@ fn refused_tool_is_reported_by_name() {
     let model = Picky { refused_tool: "now", ..Picky::default() };
     let agent = Agent::new(model, tools![count_orders, now]);
     let expected = [
-        "tool `count_orders`: missing extension: runtime::agent::check::Database",
+        "tool `count_orders`: missing extension: runtime::agent::check::Database; add one with `Agent::extension`",
         "tool `now`: schema too deep",
     ];
     assert_eq!(lines(&agent), expected);
@@ -144,7 +147,7 @@ fn hide(tools: Tools, name: &str) -> Registry {
 fn hidden_tool_is_checked_for_its_extensions_only() {
     let model = Picky { refused_tool: "count_orders", ..Picky::default() };
     let agent = Agent::new(model, hide(tools![count_orders, now], "count_orders"));
-    let missing = "tool `count_orders`: missing extension: runtime::agent::check::Database";
+    let missing = "tool `count_orders`: missing extension: runtime::agent::check::Database; add one with `Agent::extension`";
     assert_eq!(lines(&agent), [missing]);
     assert_eq!(lines(&agent.extension(Database)), [""; 0]);
 }
@@ -177,7 +180,7 @@ async fn remind(text: String, ctx: &ToolContext) -> Result<(), ToolError> {
 #[tokio::test]
 async fn steering_of_a_tool_is_provided_by_the_queue_of_the_agent() {
     let agent = || Agent::new(Picky::default(), tools![remind]);
-    let missing = "tool `remind`: missing extension: tool_runtime::agent::steering::Steering";
+    let missing = "tool `remind`: missing extension: tool_runtime::agent::steering::Steering; add one with `Agent::extension`";
     assert_eq!(lines(&agent()), [missing]);
     assert_eq!(lines(&agent().steering(&Steering::new())), [""; 0]);
     let error = remind("a".into(), &ToolContext::default()).await.unwrap_err();

@@ -52,7 +52,11 @@ fn each_invalid_tool_is_reported_and_the_others_are_registered() {
     let long = "n".repeat(128);
     let expected = [
         (1, Some("bad name"), "invalid tool name `bad name`"),
-        (2, Some("undescribed"), "tool `undescribed` has no description"),
+        (
+            2,
+            Some("undescribed"),
+            "tool `undescribed` has no description: write a doc comment, or pass a text to `ToolDefinition::new`",
+        ),
         (3, None, "definition of a tool of provider `p` panicked: no definition"),
         (4, Some("good"), "duplicate tool name `p__good`"),
         (5, Some("taken"), "tool name conflict: `p__taken`"),

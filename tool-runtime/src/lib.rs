@@ -51,7 +51,7 @@
 //! | go live | [`Agent::check`] | [production checklist](guide::production) |
 //!
 //! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;
-//! `providers` is the client alone. Others: `http`, `cassette`, `search`, `process`, `sqlite`,
+//! `providers` is the generic client. Others: `http`, `cassette`, `search`, `process`, `sqlite`,
 //! `postgres`, `report`, `terminal`, `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

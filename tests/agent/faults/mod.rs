@@ -115,8 +115,8 @@ async fn model_that_never_answers_reaches_max_iterations() {
         let text = stopped.to_string();
         let expected = match times {
             0 => "iteration limit exceeded: `max_iterations` is 0",
-            1 => "no answer after 1 model request",
-            _ => &format!("no answer after {times} model requests"),
+            1 => "no answer after 1 iteration; raise `max_iterations`",
+            _ => &format!("no answer after {times} iterations; raise `max_iterations`"),
         };
         assert!(text.contains(expected), "{text}");
         assert_eq!(model.0.load(Ordering::Relaxed), times);
@@ -208,9 +208,21 @@ async fn panicking_model_stops_the_run_and_keeps_the_transcript() {
 #[tokio::test]
 async fn truncated_answer_stops_the_run() {
     for (finish, text, reason) in [
-        (FinishReason::Length, "It is 4 deg", "the model ran out of output tokens"),
-        (FinishReason::Length, "", "the model ran out of output tokens"),
-        (FinishReason::ContentFilter, "It is", "the provider withheld the rest"),
+        (
+            FinishReason::Length,
+            "It is 4 deg",
+            "the output token limit was reached; raise `ChatOptions::max_tokens`",
+        ),
+        (
+            FinishReason::Length,
+            "",
+            "the output token limit was reached; raise `ChatOptions::max_tokens`",
+        ),
+        (
+            FinishReason::ContentFilter,
+            "It is",
+            "the content filter of the model provider withheld the rest",
+        ),
     ] {
         let model =
             ScriptedModel::new([echo_call("a"), ChatReply::text(text).finish_reason(finish)]);

@@ -405,7 +405,7 @@ fn errors_name_session_condition_and_values() {
                 message_index: Some(2),
                 reason: "no".into(),
             },
-            "record of session `ada` can't be decoded at message 2: no; it was left unchanged",
+            "record of session `ada` can't be decoded at message 2: no; it was left unchanged: repair the record, or delete the session",
         ),
         (
             SessionError::unavailable("the disk is full"),

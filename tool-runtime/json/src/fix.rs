@@ -242,7 +242,7 @@ impl FixKind {
         }
     }
 
-    /// Returns the level of this repair.
+    /// Returns the level of this kind of fix.
     ///
     /// ```
     /// use tool_json::{FixKind, Level};
@@ -253,7 +253,7 @@ impl FixKind {
         self.row().0
     }
 
-    /// Returns the possible loss of this repair.
+    /// Returns the risk of this kind of fix.
     ///
     /// ```
     /// use tool_json::{FixKind, Risk};
@@ -342,9 +342,9 @@ impl fmt::Display for FixKind {
     }
 }
 
-/// A repair of a text: its kind and the span it changed.
+/// A recorded repair or coercion: its kind and the span that it changed.
 ///
-/// [`Display`](fmt::Display) describes the repair for operators; [`Fix::advice`] describes it for
+/// [`Display`](fmt::Display) describes the fix for operators; [`Fix::advice`] describes it for
 /// the model. The serialized form also contains the level and the risk, so that logs can be
 /// filtered by them.
 ///
@@ -375,7 +375,7 @@ impl Fix {
         Self { kind, span }
     }
 
-    /// Returns the level of this repair.
+    /// Returns the level of this kind of fix.
     ///
     /// ```
     /// use tool_json::{Level, parse};
@@ -386,7 +386,7 @@ impl Fix {
         self.kind.level()
     }
 
-    /// Returns the possible loss of this repair.
+    /// Returns the risk of this kind of fix.
     ///
     /// ```
     /// use tool_json::{Risk, parse};

@@ -1,8 +1,8 @@
-//! The level and the risk of repairs.
+//! The level and the risk of fixes.
 
 use serde::{Deserialize, Serialize};
 
-/// The depth of a repair; each level includes the levels before it.
+/// The depth of a fix; each level includes the levels before it.
 ///
 /// The level of a result is the highest level of its fixes
 /// ([`Parsed::level`](super::Parsed::level)). Limit the repairs of a parse with
@@ -35,7 +35,7 @@ pub enum Level {
     Schema,
 }
 
-/// The possible loss of a repair, independent of its level.
+/// The possible loss of a fix, independent of its level.
 ///
 /// The risk of a result is the highest risk of its fixes ([`Parsed::risk`](super::Parsed::risk)).
 /// Limit the risk of a parse with [`Options::max_risk`](super::Options::max_risk).

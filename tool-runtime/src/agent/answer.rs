@@ -69,7 +69,7 @@ impl fmt::Display for Answer {
 
 /// The error of a run that stopped without an answer.
 ///
-/// [`reason`](Self::reason) tells why. Displaying or debugging it prints the reason, not the
+/// [`reason`](Self::reason) is the cause. Displaying or debugging it prints the reason, not the
 /// transcript.
 ///
 /// ```

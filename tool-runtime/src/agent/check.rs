@@ -271,8 +271,8 @@ pub enum CheckProblem {
     },
     /// A pattern in the schema of a tool has features that the validator lacks.
     #[error(
-        "tool `{tool}`: pattern `{pattern}` is not enforced: look-around, back-references and \
-         Unicode classes are not supported"
+        "tool `{tool}`: pattern `{pattern}` is not enforced: correct its syntax; look-around, \
+         back-references and Unicode classes are not supported"
     )]
     UnenforcedPattern {
         /// The name of the tool.
@@ -281,7 +281,7 @@ pub enum CheckProblem {
         pattern: String,
     },
     /// The agent has no value of an extension type that a tool requires.
-    #[error("tool `{tool}`: missing extension: {extension}")]
+    #[error("tool `{tool}`: missing extension: {extension}; add one with `Agent::extension`")]
     MissingExtension {
         /// The name of the tool.
         tool: String,

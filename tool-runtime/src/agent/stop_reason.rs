@@ -32,7 +32,8 @@ use crate::tool::MeteredUsage;
 /// let reason = agent.run("Roll the dice.").await.unwrap_err().reason;
 /// assert!(matches!(reason, StopReason::IterationLimit(1)));
 /// assert_eq!(reason.code(), "MAX_ITERATIONS");
-/// assert_eq!(reason.to_string(), "iteration limit exceeded: no answer after 1 model request");
+/// let text = "iteration limit exceeded: no answer after 1 iteration; raise `max_iterations`";
+/// assert_eq!(reason.to_string(), text);
 /// # }
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -49,8 +50,8 @@ pub enum StopReason {
     /// The text of the model's reply was truncated, for [`Length`](FinishReason::Length) or
     /// [`Filtered`](FinishReason::ContentFilter). It is the last message of the transcript.
     #[error("model reply truncated: {}", match .0 {
-        FinishReason::Length => "the model ran out of output tokens",
-        _ => "the provider withheld the rest",
+        FinishReason::Length => "the output token limit was reached; raise `ChatOptions::max_tokens`",
+        _ => "the content filter of the model provider withheld the rest",
     })]
     TruncatedReply(FinishReason),
     /// The model replied with neither text nor calls.
@@ -290,8 +291,10 @@ fn iterations_error(times: u32) -> String {
     match times {
         0 => "iteration limit exceeded: `max_iterations` is 0".into(),
         _ => {
-            let requests = counted(times, "model request");
-            format!("iteration limit exceeded: no answer after {requests}")
+            let iterations = counted(times, "iteration");
+            format!(
+                "iteration limit exceeded: no answer after {iterations}; raise `max_iterations`"
+            )
         }
     }
 }

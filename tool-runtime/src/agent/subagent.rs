@@ -56,7 +56,7 @@ pub struct SubAgent {
 impl Agent {
     /// Converts the agent into a tool that another agent calls with a task in words.
     ///
-    /// The description tells the parent's model which tasks to delegate.
+    /// The parent's model chooses the tasks to delegate by the description.
     ///
     /// All settings of the agent stay in force. Its own [approver](crate::Policy::approver) is
     /// asked; without one, its tools that need an approval are not offered. Its

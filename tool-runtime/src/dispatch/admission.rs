@@ -1,4 +1,4 @@
-//! Admission of a call: rate limits, concurrency limits and the circuit breaker of its provider.
+//! Admission of a call: the circuit breaker of its provider, rate limits and concurrency limits.
 
 use tokio::sync::SemaphorePermit;
 

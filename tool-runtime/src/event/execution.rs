@@ -41,8 +41,8 @@ pub struct ToolExecution {
     /// The complete output, if the model receives a shortened one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_text: Option<String>,
-    /// The repairs of the arguments. If the tool does not accept a repair, the call failed, and
-    /// these are the repairs that it would have needed.
+    /// The fixes of the arguments. If the tool does not accept a fix, the call failed, and these
+    /// are the fixes that it would have needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
     /// The arguments that the tool received, as JSON, if they were repaired or examined for an
@@ -59,7 +59,7 @@ pub struct ToolExecution {
     /// The number of attempts; 0 if the tool was not invoked, as for an unknown name. An attempt
     /// whose arguments the tool refuses counts.
     pub attempts: u32,
-    /// Whether the output is a memoized one of an earlier call with the same arguments.
+    /// Whether the output is the cached output of an earlier call with the same arguments.
     #[serde(rename = "remembered", default)]
     pub is_cached: bool,
     /// The name of the approver that decided on the call, if it was asked.

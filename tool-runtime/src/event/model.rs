@@ -26,10 +26,10 @@ use crate::message::{ToolCall, Usage};
 #[serde(tag = "action", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelEvent {
-    /// A request was sent to the model.
+    /// A request was sent to the model. Repeated requests of a driver emit no further event.
     #[serde(rename = "asked")]
     Requested,
-    /// The model replied to the request.
+    /// The model replied to the request, and the driver parsed the reply.
     Replied {
         /// The text of the reply.
         text: String,

@@ -174,7 +174,7 @@ pub enum TransportError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The replayed recording contains no answer to this request.
+    /// The replayed recording contains no response to this request.
     #[error("{0}")]
     Unrecorded(String),
 }

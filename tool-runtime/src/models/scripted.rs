@@ -157,7 +157,7 @@ impl ScriptedTurn {
             Some(message) => message.text(),
         };
         if let Some(absent) = self.last_contains.iter().find(|text| !last.contains(text.as_str())) {
-            return Some(format!("expected the last message to hold {absent:?}, it was {last:?}"));
+            return Some(format!("expected the last message to contain {absent:?}, got {last:?}"));
         }
         let expected: Vec<_> = self.tools.as_ref()?.iter().map(String::as_str).collect();
         let offered: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();

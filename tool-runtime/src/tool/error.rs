@@ -11,8 +11,8 @@ use crate::message::ContentPart;
 
 /// The error of a call, with texts for its three readers.
 ///
-/// - The model reads the [text](Self::text) instead of an output. It should be short and say what
-///   to do next.
+/// - The model reads the [text](Self::text) instead of an output. It should be short and state
+///   what to do next.
 /// - Operators read the [source](Self::source) in the events.
 /// - Programs match on the [kind](Self::kind) and its stable code.
 ///
@@ -95,7 +95,7 @@ impl ToolError {
         }))
     }
 
-    /// Creates an error for invalid arguments. `text` should say what to send instead.
+    /// Creates an error for invalid arguments. `text` should state what to send instead.
     ///
     /// ```
     /// use tool_runtime::{ToolError, ToolErrorKind};

@@ -66,7 +66,7 @@ pub enum CatalogError {
         limit: usize,
     },
     /// A stored record can't be decoded.
-    #[error("catalog record {kind} `{name}` can't be decoded: {reason}")]
+    #[error("catalog record {kind} `{name}` can't be decoded: {reason}; remove the record")]
     CorruptRecord {
         /// The kind of the record.
         kind: String,

@@ -46,7 +46,7 @@ impl Requests {
     /// Adds a request, and returns its id.
     fn add(&mut self, ctx: &Ctx<'_>, request: HostRequest) -> rquickjs::Result<u32> {
         if self.count == MAX_CALLS {
-            let text = format!("a run makes at most {MAX_CALLS} calls");
+            let text = format!("a script makes at most {MAX_CALLS} calls");
             return Err(Exception::throw_range(ctx, &text));
         }
         self.count += 1;

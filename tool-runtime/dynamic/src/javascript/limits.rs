@@ -1,4 +1,4 @@
-//! Limits of one run of a script.
+//! Limits of one execution of a script.
 
 /// The memory of a script.
 pub(super) const MAX_MEMORY_BYTES: usize = 32 << 20;
@@ -12,7 +12,7 @@ pub(super) const MAX_OUTPUT_BYTES: usize = 256 << 10;
 /// The most text that is kept of the console.
 pub(super) const MAX_CONSOLE_BYTES: usize = 8 << 10;
 
-/// The most calls of tools in one run.
+/// The most calls of tools in one execution of a script.
 pub(super) const MAX_CALLS: u32 = 100;
 
 /// The longest arguments of a call, as JSON.

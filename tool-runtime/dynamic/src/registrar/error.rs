@@ -26,7 +26,9 @@ pub enum RegistrarError {
         id: EntryId,
     },
     /// No backend of the program builds tools in this language.
-    #[error("tool `{name}`: the program has no backend for bodies in {kind}")]
+    #[error(
+        "tool `{name}`: the program has no backend for bodies in {kind}; add one with `RegistrarBuilder::backend`"
+    )]
     NoBackend {
         /// The name of the tool.
         name: String,

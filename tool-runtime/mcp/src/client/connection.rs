@@ -221,7 +221,7 @@ impl McpConnection {
 
     /// Returns the error of an answer that violates the protocol.
     pub(super) fn invalid(&self, operation: &'static str, reason: String) -> McpError {
-        McpError::InvalidAnswer { server: self.name().to_owned(), operation, reason }
+        McpError::InvalidResponse { server: self.name().to_owned(), operation, reason }
     }
 }
 

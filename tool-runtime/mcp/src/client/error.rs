@@ -83,7 +83,7 @@ pub enum McpError {
         limit: Duration,
     },
     /// The connection is down.
-    #[error("MCP server `{server}`: not connected")]
+    #[error("MCP server `{server}`: not connected; call `McpConnection::connected` to wait")]
     NotConnected {
         /// The name of the connection.
         server: String,
@@ -108,9 +108,9 @@ pub enum McpError {
         /// The message of the server.
         message: String,
     },
-    /// The answer of the server violates the protocol or a limit.
-    #[error("MCP server `{server}`: invalid answer to `{operation}`: {reason}")]
-    InvalidAnswer {
+    /// The response of the server violates the protocol or a limit.
+    #[error("MCP server `{server}`: invalid response to `{operation}`: {reason}")]
+    InvalidResponse {
         /// The name of the connection.
         server: String,
         /// The method of the request.
@@ -168,7 +168,7 @@ impl McpError {
             Self::Connect { .. }
             | Self::AuthorizationFailed { .. }
             | Self::Rpc { .. }
-            | Self::InvalidAnswer { .. }
+            | Self::InvalidResponse { .. }
             | Self::Transport { .. }
             | Self::Pins { .. }
             | Self::StaleApproval { .. } => marked(server, &text),

@@ -55,7 +55,7 @@ pub(super) fn mcp_error(
         RequestError::Service(ServiceError::McpError(error)) => {
             let message = clean(&error.message, MAX_MESSAGE_CHARS);
             if matches!(&*error.message, TOO_LONG | UNMATCHED | MALFORMED) {
-                return McpError::InvalidAnswer { server, operation, reason: message };
+                return McpError::InvalidResponse { server, operation, reason: message };
             }
             McpError::Rpc { server, operation, code: error.code.0, message }
         }
@@ -69,7 +69,7 @@ pub(super) fn mcp_error(
         }
         RequestError::Service(error) => {
             let reason = clean(&error.to_string(), MAX_MESSAGE_CHARS);
-            McpError::InvalidAnswer { server, operation, reason }
+            McpError::InvalidResponse { server, operation, reason }
         }
     }
 }

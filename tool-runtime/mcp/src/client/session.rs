@@ -171,7 +171,7 @@ impl Session {
     }
 
     pub(super) fn invalid_answer(&self, operation: &'static str, reason: String) -> McpError {
-        McpError::InvalidAnswer { server: self.challenges.server().to_owned(), operation, reason }
+        McpError::InvalidResponse { server: self.challenges.server().to_owned(), operation, reason }
     }
 
     pub(super) fn traffic(&self) -> &Traffic {

@@ -33,7 +33,8 @@ pub enum SessionError {
     },
     /// The stored record can't be decoded. It was left unchanged, to be repaired by a person.
     #[error(
-        "record of session `{session}` can't be decoded{}: {reason}; it was left unchanged",
+        "record of session `{session}` can't be decoded{}: {reason}; it was left \
+         unchanged: repair the record, or delete the session",
         message_index.map(|index| format!(" at message {index}")).unwrap_or_default()
     )]
     CorruptRecord {
@@ -76,7 +77,7 @@ pub enum SessionError {
         session: String,
     },
     /// There is a session of the new name already. Nothing was changed.
-    #[error("session `{session}` exists already")]
+    #[error("session `{session}` exists already: choose another name, or delete it first")]
     AlreadyExists {
         /// The name of the existing session.
         session: String,

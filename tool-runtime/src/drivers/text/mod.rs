@@ -77,7 +77,7 @@
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
 //!   in it, and the reply has no other call, the [`Text`](super::Text) driver asks the model again.
 //! - **Arguments that can't be parsed are kept** if a marker announces the call: the error of the
-//!   tool tells the model what to correct.
+//!   tool asks the model for a correction.
 //!
 //! Arguments are the text of the model, or as close to it as the format allows. Plain text between
 //! tags is converted by the tool's schema. Decoding and repair are the same as for all other calls.

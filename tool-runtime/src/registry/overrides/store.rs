@@ -82,7 +82,7 @@ pub trait OverrideStore: Send + Sync + Debug {
 #[non_exhaustive]
 pub enum OverrideError {
     /// A stored entry can't be decoded.
-    #[error("override of tool `{name}` can't be decoded: {reason}")]
+    #[error("override of tool `{name}` can't be decoded: {reason}; set it again")]
     CorruptRecord {
         /// The name of the tool.
         name: String,

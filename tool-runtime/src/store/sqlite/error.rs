@@ -1,11 +1,11 @@
-//! Why a file of sessions can't be opened.
+//! Why a file of the store can't be opened.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// The reason why a file of sessions cannot be opened. The file is unchanged.
+/// The reason why a file of the store cannot be opened. The file is unchanged.
 ///
 /// ```
 /// use tool_runtime::store::{OpenError, Sqlite};
@@ -14,7 +14,7 @@ use rusqlite::ErrorCode;
 /// # async fn main() {
 /// let error = Sqlite::open("/no/such/folder/sessions.db").await.unwrap_err();
 /// assert!(matches!(&error, OpenError::Unavailable { .. }));
-/// let text = "session file /no/such/folder/sessions.db can't be opened: folder /no/such/folder \
+/// let text = "store file /no/such/folder/sessions.db can't be opened: folder /no/such/folder \
 ///             does not exist";
 /// assert_eq!(error.to_string(), text);
 /// # }
@@ -22,28 +22,30 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A newer version of this crate has written the file.
+    /// A newer version of the program has written the file, or tables in it.
     #[error(
-        "unsupported version of session file {}: {version}, at most {supported}; use a newer \
-         version of the program, or another file",
+        "unsupported version of the tables of `{part}` in {}: {version}, at most {supported}; use \
+         a newer version of the program, or another file",
         path.display()
     )]
     UnsupportedVersion {
         /// Path of the file.
         path: PathBuf,
-        /// Version of the file.
+        /// The part of the program that has the tables, such as `sessions`.
+        part: String,
+        /// Version of the tables.
         version: usize,
         /// Highest version that this crate supports.
         supported: usize,
     },
     /// The file belongs to another program, or is not a database.
-    #[error("not a session file: {}; use a separate file for sessions", path.display())]
-    NotASessionFile {
+    #[error("not a file of this store: {}; use a separate file", path.display())]
+    NotAStoreFile {
         /// Path of the file.
         path: PathBuf,
     },
     /// The file cannot be opened now: it may be locked, or its folder may be missing.
-    #[error("session file {} can't be opened: {source}", path.display())]
+    #[error("store file {} can't be opened: {source}", path.display())]
     Unavailable {
         /// Path of the file; `:memory:` if the store is in memory.
         path: PathBuf,
@@ -55,8 +57,8 @@ pub enum OpenError {
 /// An error of a connection, which does not know the path.
 #[derive(Debug)]
 pub(super) enum OpenFailure {
-    UnsupportedVersion { version: usize, supported: usize },
-    NotASessionFile,
+    UnsupportedVersion { part: String, version: usize, supported: usize },
+    NotAStoreFile,
     Sqlite(rusqlite::Error),
 }
 
@@ -65,10 +67,10 @@ impl OpenFailure {
     pub(super) fn at(self, path: &Path) -> OpenError {
         let path = path.to_owned();
         match self {
-            Self::UnsupportedVersion { version, supported } => {
-                OpenError::UnsupportedVersion { path, version, supported }
+            Self::UnsupportedVersion { part, version, supported } => {
+                OpenError::UnsupportedVersion { path, part, version, supported }
             }
-            Self::NotASessionFile => OpenError::NotASessionFile { path },
+            Self::NotAStoreFile => OpenError::NotAStoreFile { path },
             Self::Sqlite(error) => match missing_folder(&path) {
                 // SQLite only says that it can't open the file.
                 Some(folder) => OpenError::Unavailable { path, source: folder.into() },
@@ -88,7 +90,7 @@ fn missing_folder(path: &Path) -> Option<String> {
 impl From<rusqlite::Error> for OpenFailure {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => Self::NotASessionFile,
+            Some(ErrorCode::NotADatabase) => Self::NotAStoreFile,
             _ => Self::Sqlite(error),
         }
     }

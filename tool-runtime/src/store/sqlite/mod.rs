@@ -100,7 +100,7 @@ impl Sqlite {
     ///
     /// # Errors
     /// - [`OpenError::UnsupportedVersion`] if a newer version of this crate has written the file.
-    /// - [`OpenError::NotASessionFile`] if the file belongs to another program or is not a
+    /// - [`OpenError::NotAStoreFile`] if the file belongs to another program or is not a
     ///   database.
     /// - [`OpenError::Unavailable`] if the file cannot be opened, for example because its folder is
     ///   missing.

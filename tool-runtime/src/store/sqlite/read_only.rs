@@ -21,14 +21,12 @@ pub(super) fn is_read_only(failure: &OpenFailure) -> bool {
 pub(super) fn open(path: &Path) -> Result<Connection, OpenFailure> {
     let connection = open_at(path)?;
     match version(&connection)? {
-        0 => Err(OpenFailure::NotASessionFile),
+        0 => Err(OpenFailure::NotAStoreFile),
         newest if newest == MIGRATIONS.len() => {
             check_application(&connection)?;
             Ok(connection)
         }
-        newer if newer > MIGRATIONS.len() => {
-            Err(OpenFailure::UnsupportedVersion { version: newer, supported: MIGRATIONS.len() })
-        }
+        newer if newer > MIGRATIONS.len() => Err(schema::unsupported(newer, MIGRATIONS.len())),
         earlier => {
             check_application(&connection)?;
             migrated_copy(path, earlier)

@@ -7,7 +7,7 @@ use super::names;
 use super::row::{self, COLUMNS};
 use crate::store::sessions::{SessionRow, checksum};
 
-/// Application id of session files: "tool" in ASCII.
+/// Application id of the files of this store: "tool" in ASCII.
 const APPLICATION_ID: i32 = 0x746f_6f6c;
 
 /// Migrations from each version to the next; `user_version` counts the ones that were run. Never
@@ -122,13 +122,18 @@ fn apply_with(
         check_application(&transaction)?;
     }
     let Some(missing) = migrations.get(version..) else {
-        return Err(OpenFailure::UnsupportedVersion { version, supported: migrations.len() });
+        return Err(unsupported(version, migrations.len()));
     };
     for migration in missing {
         transaction.execute_batch(migration)?;
     }
     complete(&transaction, version)?;
     finish(transaction, migrations.len())
+}
+
+/// Returns the error for tables of sessions that a newer version has written.
+pub(super) fn unsupported(version: usize, supported: usize) -> OpenFailure {
+    OpenFailure::UnsupportedVersion { part: "sessions".to_owned(), version, supported }
 }
 
 fn finish(transaction: Transaction<'_>, version: usize) -> Result<(), OpenFailure> {
@@ -139,16 +144,16 @@ fn finish(transaction: Transaction<'_>, version: usize) -> Result<(), OpenFailur
 
 pub(super) fn version(connection: &Connection) -> Result<usize, OpenFailure> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    usize::try_from(version).map_err(|_| OpenFailure::NotASessionFile)
+    usize::try_from(version).map_err(|_| OpenFailure::NotAStoreFile)
 }
 
 pub(super) fn check_application(connection: &Connection) -> Result<(), OpenFailure> {
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if id == APPLICATION_ID { Ok(()) } else { Err(OpenFailure::NotASessionFile) }
+    if id == APPLICATION_ID { Ok(()) } else { Err(OpenFailure::NotAStoreFile) }
 }
 
 fn check_empty(connection: &Connection) -> Result<(), OpenFailure> {
     let count = "SELECT count(*) FROM sqlite_schema";
     let count: i64 = connection.query_row(count, (), |row| row.get(0))?;
-    if count == 0 { Ok(()) } else { Err(OpenFailure::NotASessionFile) }
+    if count == 0 { Ok(()) } else { Err(OpenFailure::NotAStoreFile) }
 }

@@ -187,7 +187,11 @@ fn migrate(
     transaction.execute_batch(VERSIONS)?;
     let version = version(&transaction, part)?.unwrap_or_default();
     let Some(missing) = migrations.get(version..) else {
-        return Err(OpenFailure::UnsupportedVersion { version, supported: migrations.len() });
+        return Err(OpenFailure::UnsupportedVersion {
+            part: part.to_owned(),
+            version,
+            supported: migrations.len(),
+        });
     };
     for migration in missing {
         transaction.execute_batch(migration)?;
@@ -206,6 +210,6 @@ fn version(connection: &Connection, part: &str) -> Result<Option<usize>, OpenFai
     let version: Option<i64> =
         connection.query_row(version, [part], |row| row.get(0)).optional()?;
     version
-        .map(|version| usize::try_from(version).map_err(|_| OpenFailure::NotASessionFile))
+        .map(|version| usize::try_from(version).map_err(|_| OpenFailure::NotAStoreFile))
         .transpose()
 }

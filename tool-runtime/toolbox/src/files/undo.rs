@@ -56,6 +56,13 @@ pub enum UndoError {
 
 impl fmt::Display for UndoError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Failed { path, reason } = self {
+            return write!(
+                f,
+                "turn was undone in part: {path}: {reason}; later changes of the turn were undone, \
+                 earlier ones were not"
+            );
+        }
         f.write_str("turn can't be undone: ")?;
         match self {
             Self::NoChanges { run, turn } => write!(f, "no changes of turn {turn} of run {run}"),
@@ -66,7 +73,7 @@ impl fmt::Display for UndoError {
                 let paths = paths.join(", ");
                 write!(f, "files have changed since: {paths}; undo later turns first")
             }
-            Self::Failed { path, reason } => write!(f, "{path}: {reason}"),
+            Self::Failed { .. } => Ok(()),
         }
     }
 }
@@ -83,7 +90,9 @@ impl Files {
     ///
     /// # Errors
     /// Returns an error, and changes nothing, if the turn changed nothing, if contents are no
-    /// longer kept (64 MiB are, over all turns), or if a file has changed since.
+    /// longer kept (64 MiB are, over all turns), or if a file has changed since. Returns
+    /// [`UndoError::Failed`] if a file can't be restored: the changes of the turn after this one
+    /// are then undone, and the earlier ones are not.
     pub fn undo(&self, run: RunId, turn: u32) -> Result<Vec<String>, UndoError> {
         let workspace = &self.0;
         let _guard = workspace.change_lock.lock().unwrap_or_else(PoisonError::into_inner);

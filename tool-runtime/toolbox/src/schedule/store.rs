@@ -239,7 +239,10 @@ pub enum ScheduleError {
         revision: u64,
     },
     /// The stored record can't be decoded.
-    #[error("record of schedule `{name}` can't be decoded: {reason}")]
+    #[error(
+        "record of schedule `{name}` can't be decoded: {reason}; delete the schedule, and create it \
+         again"
+    )]
     CorruptRecord {
         /// The name of the schedule.
         name: String,

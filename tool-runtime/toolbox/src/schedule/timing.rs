@@ -102,7 +102,7 @@ pub enum TimingError {
     #[error("interval of {0:?} is out of range: at least 1 second, at most 136 years")]
     Interval(Duration),
     /// There is no occurrence after the given time.
-    #[error("timing has no occurrence after {0}")]
+    #[error("timing has no occurrence after {0}: choose a later time or another pattern")]
     NeverFires(Timestamp),
 }
 

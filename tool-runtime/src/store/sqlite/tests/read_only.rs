@@ -72,7 +72,7 @@ fn other_files_that_cannot_be_written_are_refused() {
     let other = Connection::open(folder.file()).unwrap();
     other.execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1").unwrap();
     drop(other);
-    assert!(matches!(read_only::open(&folder.file()), Err(OpenFailure::NotASessionFile)));
+    assert!(matches!(read_only::open(&folder.file()), Err(OpenFailure::NotAStoreFile)));
     let newer = Connection::open(folder.file()).unwrap();
     newer.execute_batch("PRAGMA user_version = 7").unwrap();
     drop(newer);

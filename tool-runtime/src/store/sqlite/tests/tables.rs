@@ -53,6 +53,7 @@ async fn failing_or_older_migrations_change_nothing() {
     assert!(error.to_string().contains("no such table: such"), "{error}");
     let error = store.tables("part", &[]).await.unwrap_err();
     assert!(matches!(error, OpenError::UnsupportedVersion { version: 1, supported: 0, .. }));
+    assert!(error.to_string().contains("the tables of `"), "{error}");
     assert_eq!(count(&store.tables("part", MIGRATIONS).await.unwrap()).await, 1);
     let connection = Connection::open(folder.file()).unwrap();
     let count = "SELECT count(*) FROM sqlite_schema WHERE name = 'c'";

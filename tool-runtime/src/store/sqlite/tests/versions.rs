@@ -70,14 +70,14 @@ async fn file_of_another_program_is_unchanged() {
         make(&Connection::open(folder.file()).unwrap());
         let before = fs::read(folder.file()).unwrap();
         let error = Sqlite::open(folder.file()).await.unwrap_err();
-        assert!(matches!(error, OpenError::NotASessionFile { .. }), "{error}");
+        assert!(matches!(error, OpenError::NotAStoreFile { .. }), "{error}");
         assert_eq!(fs::read(folder.file()).unwrap(), before);
     }
     let folder = Folder::new();
     let text = "no database, but long enough that it could be taken for one\n".repeat(100);
     fs::write(folder.file(), &text).unwrap();
     let error = Sqlite::open(folder.file()).await.unwrap_err();
-    assert!(matches!(error, OpenError::NotASessionFile { .. }), "{error}");
+    assert!(matches!(error, OpenError::NotAStoreFile { .. }), "{error}");
     assert_eq!(fs::read_to_string(folder.file()).unwrap(), text);
 }
 

@@ -19,7 +19,8 @@
 //!    is sent again.
 //! 7. `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
 //!    `prompts.rs` and `completion.rs`. `feature_tools.rs` gives them to a model, if
-//!    `offered_features.rs` has them, and `model_tools.rs` gives connections.
+//!    `offered_features.rs` has them, and `model_tools.rs` gives connections to
+//!    `allowed_servers.rs`.
 //!
 //! # Invariants
 //! - Nothing waits for a server without a limit: every request has a deadline, every write a
@@ -27,6 +28,7 @@
 //! - Nothing that a server sends is kept without a limit.
 //! - All generic code of the SDK is instantiated here, in functions that are not generic.
 
+mod allowed_servers;
 mod builder;
 mod catalog;
 mod challenge;
@@ -85,6 +87,7 @@ mod traffic;
 mod trust;
 mod wire;
 
+pub use allowed_servers::AllowedServers;
 pub use builder::McpClient;
 pub use catalog::{SkippedServerTool, ToolsReport};
 pub use connection::McpConnection;

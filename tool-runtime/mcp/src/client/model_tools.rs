@@ -8,6 +8,7 @@ use serde::Serialize;
 use tool_runtime::registry::WeakRegistry;
 use tool_runtime::{Registry, ToolError, ToolErrorKind, Toolbox as _, Tools, tool};
 
+use super::allowed_servers::AllowedServers;
 use super::builder::McpClient;
 use super::connection::McpConnection;
 use super::error::McpError;
@@ -41,8 +42,7 @@ type Configure = dyn Fn(McpClient) -> McpClient + Send + Sync;
 #[must_use]
 pub struct McpConnections {
     registry: WeakRegistry,
-    commands: Vec<Vec<String>>,
-    hosts: Vec<String>,
+    allowed: AllowedServers,
     configure: Option<Arc<Configure>>,
     connections: Arc<Mutex<Connections>>,
 }
@@ -103,24 +103,28 @@ impl McpConnections {
     pub fn new(registry: &Registry) -> Self {
         Self {
             registry: registry.downgrade(),
-            commands: Vec::new(),
-            hosts: Vec::new(),
+            allowed: AllowedServers::new(),
             configure: None,
             connections: Arc::default(),
         }
     }
 
-    /// Allows command lines that start with these words. A program alone, such as `npx`, allows any
-    /// arguments, and with them any code.
+    /// Allows command lines that start with these words, as
+    /// [`AllowedServers::allow_command`] does.
     pub fn allow_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
-        self.commands.push(words.into_iter().map(Into::into).collect());
+        self.allowed = self.allowed.allow_command(words);
         self
     }
 
-    /// Allows URLs with this host, or this host and port as in `127.0.0.1:3001`. Without a port,
-    /// all ports are allowed. Other hosts than this machine need `https`.
+    /// Allows URLs with this host, as [`AllowedServers::allow_host`] does.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
-        self.hosts.push(host.into().to_ascii_lowercase());
+        self.allowed = self.allowed.allow_host(host);
+        self
+    }
+
+    /// Replaces the list of allowed servers, such as by one that the program uses elsewhere too.
+    pub fn allowed(mut self, servers: AllowedServers) -> Self {
+        self.allowed = servers;
         self
     }
 
@@ -144,49 +148,34 @@ impl McpConnections {
 
     /// Returns a client for an allowed command line.
     fn command(&self, words: &[String]) -> Result<McpClient, McpError> {
-        let is_allowed = self.commands.iter().any(|allowed| {
-            !allowed.is_empty() && words.get(..allowed.len()) == Some(allowed.as_slice())
-        });
+        self.allowed.check_command(words)?;
         match words.split_first() {
-            Some((program, arguments)) if is_allowed => {
-                Ok(McpClient::stdio(program).args(arguments))
-            }
-            _ => Err(McpError::Refused("the command is not on the allow-list".to_owned())),
+            Some((program, arguments)) => Ok(McpClient::stdio(program).args(arguments)),
+            None => Err(McpError::InvalidOptions("the command is empty".to_owned())),
         }
     }
 
     /// Returns a client for an allowed URL.
-    #[cfg(feature = "client")]
     fn url(&self, url: &str) -> Result<McpClient, McpError> {
-        let refused = |reason: &str| Err(McpError::Refused(reason.to_owned()));
-        let Ok(parsed) = reqwest::Url::parse(url) else { return refused("the URL is invalid") };
-        let Some(host) = parsed.host_str() else { return refused("the URL has no host") };
-        let port = parsed.port_or_known_default().unwrap_or_default();
-        let with_port = format!("{host}:{port}");
-        if !self.hosts.iter().any(|allowed| *allowed == host || *allowed == with_port) {
-            return refused("the host is not on the allow-list");
-        }
-        let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
-        if parsed.scheme() != "https" && !is_local {
-            return refused("other hosts than this machine need https");
-        }
-        if !parsed.username().is_empty() || parsed.password().is_some() {
-            return refused("the URL contains credentials");
-        }
-        Ok(McpClient::http(url))
+        self.allowed.check_url(url)?;
+        http_client(url)
     }
+}
 
-    #[cfg(not(feature = "client"))]
-    fn url(&self, _: &str) -> Result<McpClient, McpError> {
-        Err(McpError::Refused("HTTP is not supported".to_owned()))
-    }
+#[cfg(feature = "client")]
+fn http_client(url: &str) -> Result<McpClient, McpError> {
+    Ok(McpClient::http(url))
+}
+
+#[cfg(not(feature = "client"))]
+fn http_client(_: &str) -> Result<McpClient, McpError> {
+    Err(McpError::InvalidOptions("HTTP is not supported".to_owned()))
 }
 
 impl fmt::Debug for McpConnections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpConnections")
-            .field("commands", &self.commands)
-            .field("hosts", &self.hosts)
+            .field("allowed", &self.allowed)
             .field("connections", &self.lock().established)
             .finish_non_exhaustive()
     }

@@ -90,8 +90,10 @@ impl ConnectionTask {
                 Err(reason) => reason,
             };
             let delay = backoff.next_delay();
+            // A model reads it: the reason of the failure may contain text of the server.
+            let unavailable = format!("the MCP server `{}` is not connected", task.id.name());
             let is_current = task.update(|_| {
-                self.placeholders.iter().for_each(|tool| tool.set_unavailable(&reason));
+                self.placeholders.iter().for_each(|tool| tool.set_unavailable(&unavailable));
                 TaskUpdate::Failed { reason, retry_in: Some(delay) }
             });
             if !is_current || !task.sleep(delay).await {

@@ -2,13 +2,15 @@
 //!
 //! Run it with `cargo run --example dynamic --features dynamic -- --catalog FILE --call NAME JSON
 //! --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`, `tool_source`,
-//! `tool_test`, or a tool that was made before. It needs no key, and prints the execution of the
-//! call as one JSON object.
+//! `tool_test`, `mcp_connect`, `mcp_disconnect`, `mcp_list`, a tool that was made before, or a tool
+//! of a server. It needs no key, and prints the execution of the call as one JSON object.
 //!
 //! | option | meaning |
 //! |---|---|
-//! | `--catalog FILE` | keeps the tools in this file |
+//! | `--catalog FILE` | keeps the tools and connections in this file |
 //! | `--call NAME JSON` | runs this call |
+//! | `--allow-server WORDS` | lets `mcp_connect` start servers by commands that start with these words; can be repeated |
+//! | `--allow-host HOST` | lets `mcp_connect` connect to servers on this host; can be repeated |
 //! | `--yes` | approves all calls; otherwise the terminal shows the source and asks |
 
 use std::error::Error;
@@ -17,12 +19,14 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tool_dynamic::catalog::SqliteCatalog;
-use tool_dynamic::{Catalog, DynamicTools, JavaScript, Registrar, RustTools};
+use tool_dynamic::{Catalog, ConnectionTools, DynamicTools, JavaScript, Registrar, RustTools};
+use tool_mcp::AllowedServers;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
 
-const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [--yes]";
+const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [--allow-server WORDS] \
+                     [--allow-host HOST] [--yes]";
 
 /// The time for the tools of the file to be built.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -43,7 +47,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         eprintln!("{}: {}", status.id, status.state);
     }
     let tools = DynamicTools::new(registrar.clone());
-    registry.register_all(tools![..tools.clone()])?;
+    let connections = ConnectionTools::new(registrar.clone(), options.servers);
+    registry.register_all(tools![..tools.clone(), ..connections])?;
     let approver = Terminal { approves_all: options.approves_all };
     let policy = Policy::new().approver(approver).previewer(tools);
     let dispatcher = Dispatcher::new(registry).policy(policy);
@@ -61,6 +66,7 @@ struct Options {
     catalog: String,
     name: String,
     arguments: String,
+    servers: AllowedServers,
     approves_all: bool,
 }
 
@@ -72,6 +78,13 @@ impl Options {
                 "--catalog" => options.catalog = arguments.next()?,
                 "--call" => {
                     (options.name, options.arguments) = (arguments.next()?, arguments.next()?);
+                }
+                "--allow-server" => {
+                    let words = arguments.next()?;
+                    options.servers = options.servers.allow_command(words.split_whitespace());
+                }
+                "--allow-host" => {
+                    options.servers = options.servers.allow_host(arguments.next()?);
                 }
                 "--yes" => options.approves_all = true,
                 _ => return None,

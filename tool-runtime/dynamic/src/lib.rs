@@ -9,6 +9,7 @@
 //! | `catalog` | `Catalog` | stores dynamic tools and connections to MCP servers |
 //! | `catalog` | `Registrar` | registers the entries of a catalog, and applies its changes |
 //! | `catalog` | `DynamicTools` | provides the tools with which a model makes tools |
+//! | `catalog` | `ConnectionTools` | provides the tools with which a model connects to MCP servers |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
 //! | `fetch` | `JavaScript::web` | gives scripts a guarded client for the network |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
@@ -57,4 +58,4 @@ pub use secrets::{EnvironmentSecrets, FileSecrets, Secret, SecretError, SecretSt
 #[cfg(feature = "keyring")]
 pub use secrets::{KeyringSecrets, keyring_core};
 #[cfg(feature = "catalog")]
-pub use tools::{DynamicTools, tools};
+pub use tools::{ConnectionTools, DynamicTools, tools};

@@ -136,9 +136,19 @@ impl Registrar {
         name: impl Into<String>,
         content: impl Into<EntryContent>,
     ) -> Result<EntryStatus, RegistrarError> {
+        self.put(self.store(name, content).await?).await
+    }
+
+    /// Stores a new entry, which [`put`](Self::put) applies at once, or the registrar as soon as it
+    /// finds the change.
+    pub(crate) async fn store(
+        &self,
+        name: impl Into<String>,
+        content: impl Into<EntryContent>,
+    ) -> Result<CatalogEntry, RegistrarError> {
         let (name, content) = (name.into(), content.into());
         self.check(&name, &content)?;
-        self.put(self.shared.catalog.create(name, content).await?).await
+        Ok(self.shared.catalog.create(name, content).await?)
     }
 
     /// Stores and applies a further version of an entry, and waits for the first attempt.
@@ -374,7 +384,7 @@ impl Registrar {
     }
 
     /// Applies an entry that was stored, and waits for the first attempt.
-    async fn put(&self, entry: CatalogEntry) -> Result<EntryStatus, RegistrarError> {
+    pub(crate) async fn put(&self, entry: CatalogEntry) -> Result<EntryStatus, RegistrarError> {
         let removed = || CatalogError::NotFound { id: entry.id().clone() };
         let Some(state) = self.shared.apply(&entry) else {
             self.check_running()?;

@@ -4,11 +4,14 @@
 //! 2. The backend builds the tool, and its examples run (`examples.rs`).
 //! 3. The [`Registrar`] stores the pieces and registers the tool.
 //!
-//! `preview.rs` shows an approver the definition and the source.
+//! `preview.rs` shows an approver the definition and the source. `connections.rs` has the tools
+//! with which a model connects to servers.
 //!
-//! # Invariants - A tool is registered only if its pieces are valid, it was built, and its examples
-//! passed. - No tool changes, removes or replaces a tool that is not dynamic.
+//! # Invariants
+//! - A tool is registered only if its pieces are valid, it was built, and its examples passed.
+//! - No tool changes, removes or replaces a tool that is not dynamic.
 
+mod connections;
 mod examples;
 mod preview;
 
@@ -23,6 +26,7 @@ use crate::backend::{ToolBackend, availability};
 use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
 use crate::pieces::{CheckedPieces, ExampleCall, PieceErrors, Pieces};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
+pub use connections::ConnectionTools;
 use examples::{ExampleResult, call_examples, check_examples};
 
 /// The characters of a description in the list of tools.

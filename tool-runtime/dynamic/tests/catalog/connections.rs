@@ -16,7 +16,7 @@ use tool_runtime::{Registry, ToolErrorKind, tool, tools};
 use super::fixture::{Events, Folder, builder, call, memory, names, open, output, wait_until};
 
 /// A server in shell, whose tools are the words of the file `$1`. It ends when `$1` is missing.
-const SCRIPT: &str = r#"
+pub(crate) const SCRIPT: &str = r#"
 [ -e "$1" ] || exit 1
 while read -r line; do
     id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

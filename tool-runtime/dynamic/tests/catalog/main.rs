@@ -12,6 +12,8 @@
 #[cfg(unix)]
 mod canary;
 #[cfg(unix)]
+mod connection_tools;
+#[cfg(unix)]
 mod connections;
 mod contents;
 mod crashes;

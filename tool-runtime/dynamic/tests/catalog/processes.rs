@@ -31,13 +31,17 @@ async fn peer_changes_the_catalog() {
                 format!("{:?}", registrar.create(name, pieces(name, body)).await.unwrap().state)
             }
             ["remove", name] => format!("{:?}", registrar.remove(&EntryId::tool(name)).await),
+            ["disconnect", name] => {
+                format!("{:?}", registrar.remove(&EntryId::connection(name)).await)
+            }
             ["wait", expected] => {
                 wait_until("the change", || names(&registry).join(",") == expected).await;
                 // A tool has its name before it is built.
                 registrar.settled(Duration::from_secs(60)).await;
                 "seen".to_owned()
             }
-            ["call", name] => output(&registry, name).await,
+            // An answer is one line.
+            ["call", name] => output(&registry, name).await.replace('\n', " "),
             _ => panic!("{line}"),
         };
         // The harness has not ended its line.
@@ -45,14 +49,14 @@ async fn peer_changes_the_catalog() {
     }
 }
 
-struct Peer {
+pub(crate) struct Peer {
     process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
 impl Peer {
-    fn spawn(folder: &Path) -> Self {
+    pub(crate) fn spawn(folder: &Path) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "processes::peer_changes_the_catalog", "--ignored", "--nocapture"])
             .env(FOLDER, folder)
@@ -65,11 +69,17 @@ impl Peer {
         Self { process, input, output }
     }
 
-    fn ask(&mut self, command: &str) -> String {
+    pub(crate) fn ask(&mut self, command: &str) -> String {
         writeln!(self.input, "{command}").unwrap();
         let mut lines = (&mut self.output).lines().map(Result::unwrap);
         let answer = lines.find_map(|line| line.strip_prefix(ANSWER).map(str::to_owned));
         answer.expect("the process answers")
+    }
+
+    /// Ends the process, and waits for it.
+    pub(crate) fn end(mut self) {
+        drop(self.input);
+        assert!(self.process.wait().unwrap().success());
     }
 }
 
@@ -97,8 +107,7 @@ async fn processes_see_the_changes_of_each_other() {
     registrar.remove(&id_of_peer).await.unwrap();
     registrar.create("last", pieces("last", "mine")).await.unwrap();
     assert_eq!(peer.ask("wait last"), "seen");
-    drop(peer.input);
-    assert!(peer.process.wait().unwrap().success());
+    peer.end();
     // The change was found by the next poll.
     registrar.settled(Duration::from_secs(1)).await;
 }

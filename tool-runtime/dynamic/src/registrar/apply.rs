@@ -199,7 +199,8 @@ impl Shared {
                         return Err(errors.to_string());
                     }
                 };
-                let tool = Arc::new(CatalogTool::new(checked.definition().clone(), STARTING));
+                let tool = CatalogTool::new(checked.definition().clone(), STARTING);
+                let tool = Arc::new(tool.offered(self.options.offers_unavailable));
                 // The previous version can be called until this one was built.
                 if !is_applied && !self.is_taken(&registry.snapshot(), entry.id(), false) {
                     register_tool(registry, &tool)?;

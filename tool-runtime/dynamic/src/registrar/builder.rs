@@ -128,6 +128,34 @@ impl RegistrarBuilder {
         self
     }
 
+    /// Offers models also the tools of entries that are unavailable. Default: models are offered
+    /// them only while they can be called.
+    ///
+    /// The definitions that a model receives then stay the same while a server is down, so that a
+    /// cached prompt stays valid. The result of a call is `TOOL_UNAVAILABLE`. The policy decides on
+    /// such a call first, so an approver can be asked about a call that can't run.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::MemoryCatalog;
+    /// use tool_dynamic::{BodyKind, Catalog, Pieces, Registrar};
+    /// use tool_runtime::Registry;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let catalog = Catalog::new(MemoryCatalog::new());
+    /// catalog.create("one", Pieces::new(BodyKind::Rust, "one", "Returns 1.", "Ok(1)")).await?;
+    /// let registry = Registry::new();
+    /// // This program has no backend for Rust.
+    /// Registrar::builder(catalog).offer_unavailable().start(&registry).await?;
+    /// assert_eq!(registry.snapshot().definitions()[0].name, "one");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn offer_unavailable(mut self) -> Self {
+        self.options.offers_unavailable = true;
+        self
+    }
+
     /// Writes the descriptions of the catalog into a store that the program has given to the
     /// registry. Default: the registrar replaces the store of the registry by its own.
     pub fn descriptions(mut self, store: &MemoryDescriptions) -> Self {

@@ -12,6 +12,8 @@ use tool_runtime::{
 pub(super) struct CatalogTool {
     definition: ToolDefinition,
     state: RwLock<BuildState>,
+    /// Whether models are offered the tool while it is unavailable.
+    is_always_offered: bool,
 }
 
 #[derive(Clone)]
@@ -23,7 +25,19 @@ enum BuildState {
 impl CatalogTool {
     /// Creates a tool that is unavailable for this reason.
     pub(super) fn new(definition: ToolDefinition, reason: &str) -> Self {
-        Self { definition, state: RwLock::new(BuildState::Unavailable(reason.into())) }
+        let state = RwLock::new(BuildState::Unavailable(reason.into()));
+        Self { definition, state, is_always_offered: false }
+    }
+
+    /// Creates a tool that is offered to models even if the other tool is unavailable.
+    pub(super) fn always_offered(tool: Arc<dyn Tool>) -> Self {
+        let definition = tool.definition().clone();
+        Self { definition, state: RwLock::new(BuildState::Built(tool)), is_always_offered: true }
+    }
+
+    /// Sets whether models are offered the tool while it is unavailable.
+    pub(super) fn offered(self, is_always_offered: bool) -> Self {
+        Self { is_always_offered, ..self }
     }
 
     pub(super) fn set_built(&self, tool: Arc<dyn Tool>) {
@@ -50,6 +64,9 @@ impl Tool for CatalogTool {
     }
 
     fn availability(&self) -> Availability {
+        if self.is_always_offered {
+            return Availability::Available;
+        }
         match self.state() {
             BuildState::Unavailable(reason) => Availability::Unavailable(reason.to_string()),
             BuildState::Built(tool) => tool.availability(),

@@ -42,8 +42,10 @@ impl ConnectionTask {
         entry: &CatalogEntry,
         reason: &str,
     ) -> Self {
-        let tool =
-            |definition: &ToolDefinition| Arc::new(CatalogTool::new(definition.clone(), reason));
+        let is_offered = task.shared.options.offers_unavailable;
+        let tool = |definition: &ToolDefinition| {
+            Arc::new(CatalogTool::new(definition.clone(), reason).offered(is_offered))
+        };
         let placeholders = entry.definitions().iter().map(tool).collect();
         Self { task, connection, placeholders, has_registered: false }
     }
@@ -169,7 +171,7 @@ impl ConnectionTask {
                 return failed("a provider of the program has its name".to_owned());
             }
             if let Some(tools) = tools {
-                match register_provider(registry, task.id.name(), tools.iter().cloned()) {
+                match register_provider(registry, task.id.name(), self.registered(tools)) {
                     Ok(reasons) => skipped = reasons,
                     Err(reason) => return failed(reason),
                 }
@@ -185,6 +187,15 @@ impl ConnectionTask {
             reason: secrets.redact(&reason),
         }));
         is_current
+    }
+
+    /// Returns the tools of the server as they are registered.
+    fn registered(&self, tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
+        let is_offered = self.task.shared.options.offers_unavailable;
+        let always_offered = |tool: &Arc<dyn Tool>| -> Arc<dyn Tool> {
+            Arc::new(CatalogTool::always_offered(Arc::clone(tool)))
+        };
+        if is_offered { tools.iter().map(always_offered).collect() } else { tools.to_vec() }
     }
 
     /// Stores the definitions, which are registered at the next start before there is a connection.

@@ -26,6 +26,8 @@ pub(super) struct Options {
     pub(super) attempt_timeout: Duration,
     pub(super) first_delay: Duration,
     pub(super) longest_delay: Duration,
+    /// Whether models are offered the tools of entries that are unavailable.
+    pub(super) offers_unavailable: bool,
     /// `None` installs a store of the registrar in the registry.
     pub(super) descriptions: Option<MemoryDescriptions>,
 }
@@ -41,6 +43,7 @@ impl Default for Options {
             attempt_timeout: Duration::from_secs(120),
             first_delay: Duration::from_millis(500),
             longest_delay: Duration::from_secs(60),
+            offers_unavailable: false,
             descriptions: None,
         }
     }

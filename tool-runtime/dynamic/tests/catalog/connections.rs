@@ -153,6 +153,51 @@ async fn lost_connection_makes_its_tools_unavailable_until_it_is_back() {
     registrar.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn offered_definitions_stay_the_same_while_a_server_is_down_if_the_program_asks_for_it() {
+    let folder = Folder::new();
+    let list = folder.path().join("list");
+    fs::write(&list, "crash find").unwrap();
+    let secrets = FileSecrets::new(folder.path().join("secrets.json"));
+    secrets.save("token", &Secret::new("xyz")).await.unwrap();
+    let offered = |registry: &Registry| {
+        let snapshot = registry.snapshot();
+        snapshot.definitions().into_iter().cloned().collect::<Vec<_>>()
+    };
+    let catalog = memory();
+    let before = {
+        let registry = Registry::new();
+        let builder = builder(catalog.clone()).0.secrets(secrets.clone()).offer_unavailable();
+        let registrar = builder.start(&registry).await.unwrap();
+        registrar.create("sh", shell(&list)).await.unwrap();
+        let before = offered(&registry);
+        registrar.stop().await;
+        before
+    };
+    assert_eq!(before.len(), 2);
+    fs::remove_file(&list).unwrap();
+    let registry = Registry::new();
+    let builder = builder(catalog).0.secrets(secrets).offer_unavailable();
+    let registrar = builder.start(&registry).await.unwrap();
+    registrar.settled(Duration::from_secs(60)).await;
+    assert_eq!(offered(&registry), before);
+    let refused = call(&registry, "sh__find").await.result;
+    assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
+
+    // The server is back, and lost again.
+    fs::write(&list, "crash find").unwrap();
+    wait_until("the connection", || registrar.statuses()[0].state.is_registered()).await;
+    assert_eq!(offered(&registry), before);
+    assert!(output(&registry, "sh__find").await.contains("token"));
+    fs::remove_file(&list).unwrap();
+    call(&registry, "sh__crash").await;
+    wait_until("the loss", || !registrar.statuses()[0].state.is_registered()).await;
+    assert_eq!(offered(&registry), before);
+    let refused = call(&registry, "sh__find").await.result;
+    assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
+    registrar.stop().await;
+}
+
 #[tokio::test]
 async fn missing_secret_is_reported_by_its_name() {
     let folder = Folder::new();

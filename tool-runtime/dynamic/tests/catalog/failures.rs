@@ -45,6 +45,23 @@ async fn tool_that_cannot_be_built_keeps_its_definition_and_answers_with_the_rea
 }
 
 #[tokio::test]
+async fn unavailable_tool_is_offered_if_the_program_asks_for_it() {
+    let catalog = memory();
+    catalog.create("bad", pieces("bad", "invalid")).await.unwrap();
+    let registry = Registry::new();
+    let builder = builder(catalog).0.backend(Templates::default()).offer_unavailable();
+    let registrar = builder.start(&registry).await.unwrap();
+    registrar.settled(Duration::from_secs(60)).await;
+    let snapshot = registry.snapshot();
+    assert_eq!(snapshot.definitions().len(), 1);
+    let refused = call(&registry, "bad").await.result;
+    assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
+    // Its next version is offered as well while it is unavailable.
+    registrar.replace("bad", pieces("bad", "one")).await.unwrap();
+    assert_eq!(output(&registry, "bad").await, "one");
+}
+
+#[tokio::test]
 async fn transient_failure_is_tried_again_and_each_attempt_is_reported() {
     let registry = Registry::new();
     let (builder, events) = builder(memory());

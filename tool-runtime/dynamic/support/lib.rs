@@ -1,4 +1,4 @@
-//! Links each made tool with the server of its calls and with the names that its body can use.
+//! Links each dynamic tool with the server of its calls and the names that its body can use.
 //!
 //! It is compiled once for all tools of a folder, so that a tool itself compiles in seconds.
 
@@ -27,7 +27,7 @@ pub mod prelude {
 pub fn serve(tools: Tools) -> ExitCode {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let Ok(runtime) = runtime.enable_all().build() else { return ExitCode::FAILURE };
-    match runtime.block_on(McpServer::new(tools).name("made-tool").serve_stdio()) {
+    match runtime.block_on(McpServer::new(tools).name("dynamic-tool").serve_stdio()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -21,7 +21,7 @@ fn is_taken(tools: &Snapshot, id: &EntryId, is_applied: bool) -> bool {
     let name = id.name();
     let is_conflicting = |entry: &Entry| match id.kind() {
         // A tool that is called by its full name only does not share its own name.
-        EntryKind::Tool => !is_made(entry) && (entry.name() == name || entry.full_name() == name),
+        EntryKind::Tool => !is_dynamic(entry) && (entry.name() == name || entry.full_name() == name),
         EntryKind::Connection => {
             entry.provider() == Some(name) && !(is_applied && entry.has_label(DYNAMIC))
         }
@@ -30,7 +30,7 @@ fn is_taken(tools: &Snapshot, id: &EntryId, is_applied: bool) -> bool {
     tools.entries().chain(tools.disabled_entries()).any(is_conflicting)
 }
 
-/// Whether a registrar has registered a tool that was made at run time.
-fn is_made(entry: &Entry) -> bool {
+/// Whether a registrar has registered a tool as a dynamic one.
+fn is_dynamic(entry: &Entry) -> bool {
     entry.provider() == Some(DYNAMIC) && entry.has_label(DYNAMIC)
 }

@@ -26,7 +26,7 @@ use super::toolchain::Toolchain;
 const FIRST_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// The name of the tool that is built to build the support crate.
-const FIRST_NAME: &str = "made-first";
+const FIRST_NAME: &str = "dynamic-first";
 
 /// One build at a time: cargo would wait for its lock, and the wait would count as time of the
 /// build.
@@ -112,7 +112,7 @@ impl Builder {
         }
         let digest = hash.finalize();
         let digits = digest.iter().take(16).map(|byte| format!("{byte:02x}"));
-        format!("made-{}", digits.collect::<String>())
+        format!("dynamic-{}", digits.collect::<String>())
     }
 
     /// Writes the support crate and the crate of a tool.

@@ -113,11 +113,11 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Returns whether a folder belongs to a process that has ended. Its name is `made-HASH`, a
+/// Returns whether a folder belongs to a process that has ended. Its name is `dynamic-HASH`, a
 /// separator, and the id of the process.
 fn is_abandoned(folder: &Path, separator: char) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let rest = name.strip_prefix("made-").and_then(|name| name.split_once(separator));
+    let rest = name.strip_prefix("dynamic-").and_then(|name| name.split_once(separator));
     let id = rest.and_then(|(_, id)| id.split('-').next()?.parse::<u32>().ok());
     // The id of a process in another container is not known here, so its files have to be old.
     id.is_some_and(|id| !Path::new("/proc").join(id.to_string()).exists())
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn program_is_published_by_the_first_of_two_builds() {
         let folder = folder("publish");
-        let (built, finished) = (folder.join("built"), folder.join("made-1"));
+        let (built, finished) = (folder.join("built"), folder.join("dynamic-1"));
         let missing = StoredProgram::publish(&built, &finished).unwrap_err();
         assert_eq!(missing.kind(), std::io::ErrorKind::NotFound);
         assert_eq!(names(&folder), [""; 0]);
@@ -173,7 +173,7 @@ mod tests {
         StoredProgram::publish(&built, &finished).unwrap();
         fs::write(&built, "program").unwrap();
         StoredProgram::publish(&built, &finished).unwrap();
-        assert_eq!(names(&folder), ["built", "made-1"]);
+        assert_eq!(names(&folder), ["built", "dynamic-1"]);
         fs::remove_dir_all(folder).unwrap();
     }
 
@@ -182,40 +182,40 @@ mod tests {
         let folder = folder("prune");
         let (programs, crates) = (folder.join("programs"), folder.join("crates"));
         let age = 40 * DAY;
-        for name in ["made-old", "made-new", "made-locked"] {
+        for name in ["dynamic-old", "dynamic-new", "dynamic-locked"] {
             fs::create_dir_all(programs.join(name)).unwrap();
             fs::write(programs.join(name).join(PROGRAM), "program").unwrap();
         }
-        for name in ["made-old", "made-locked"] {
+        for name in ["dynamic-old", "dynamic-locked"] {
             set_age(&programs.join(name).join(PROGRAM), age);
         }
         // Opening it is a use, and it is locked after its time.
-        let locked = StoredProgram::open(&programs.join("made-locked")).unwrap();
+        let locked = StoredProgram::open(&programs.join("dynamic-locked")).unwrap();
         set_age(&locked.path(), age);
         // No process has the first id.
         let (ended, running) = (u32::MAX, std::process::id());
         for path in [
-            programs.join(format!("made-a.{ended}")),
-            programs.join(format!("made-a.{running}")),
-            crates.join(format!("made-a-{ended}-0")),
-            crates.join(format!("made-a-{running}-0")),
-            crates.join("made-first"),
+            programs.join(format!("dynamic-a.{ended}")),
+            programs.join(format!("dynamic-a.{running}")),
+            crates.join(format!("dynamic-a-{ended}-0")),
+            crates.join(format!("dynamic-a-{running}-0")),
+            crates.join("dynamic-first"),
         ] {
             fs::create_dir_all(&path).unwrap();
             set_age(&path, age);
         }
-        fs::create_dir_all(crates.join(format!("made-young-{ended}-0"))).unwrap();
+        fs::create_dir_all(crates.join(format!("dynamic-young-{ended}-0"))).unwrap();
 
         prune(&programs, &crates, 30 * DAY);
-        let expected = [format!("made-a.{running}"), "made-locked".into(), "made-new".into()];
+        let expected = [format!("dynamic-a.{running}"), "dynamic-locked".into(), "dynamic-new".into()];
         assert_eq!(names(&programs), expected);
         let expected =
-            [format!("made-a-{running}-0"), "made-first".into(), format!("made-young-{ended}-0")];
+            [format!("dynamic-a-{running}-0"), "dynamic-first".into(), format!("dynamic-young-{ended}-0")];
         assert_eq!(names(&crates), expected);
         drop(locked);
         prune(&programs, &crates, 30 * DAY);
-        assert!(!names(&programs).contains(&"made-locked".to_owned()));
-        assert!(StoredProgram::open(&programs.join("made-old")).is_none());
+        assert!(!names(&programs).contains(&"dynamic-locked".to_owned()));
+        assert!(StoredProgram::open(&programs.join("dynamic-old")).is_none());
         fs::remove_dir_all(folder).unwrap();
     }
 }

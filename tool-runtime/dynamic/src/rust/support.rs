@@ -11,7 +11,7 @@ pub(super) const LIB: &str = include_str!("../../support/lib.rs");
 const LOCK: &str = include_str!("../../support/Cargo.lock");
 
 /// The name of the dynamic tool in [`LOCK`].
-const NAME_IN_LOCK: &str = "made-tool";
+const NAME_IN_LOCK: &str = "dynamic-tool";
 
 /// The crates of this project that a build compiles, below the folder of the sources.
 const CRATES: [(&str, &str); 4] = [

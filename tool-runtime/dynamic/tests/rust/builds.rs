@@ -92,7 +92,7 @@ async fn built_tool_is_not_built_again() {
         std::fs::read_dir(super::fixture::folder().join("crates"))
             .unwrap()
             .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with("made-first"))
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("dynamic-first"))
             .count(),
         1
     );
@@ -121,7 +121,7 @@ async fn damaged_program_is_built_again() {
 
 #[tokio::test]
 async fn program_that_is_not_used_is_removed_by_a_later_build() {
-    let old = super::fixture::folder().join("programs/made-unused");
+    let old = super::fixture::folder().join("programs/dynamic-unused");
     std::fs::create_dir_all(&old).unwrap();
     let file = std::fs::File::create(old.join("tool")).unwrap();
     let age = std::time::Duration::from_secs(40 * 24 * 60 * 60);

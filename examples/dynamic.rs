@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let rust = RustTools::new(format!("{}.rust", options.catalog));
     let builder = Registrar::builder(catalog).backend(JavaScript::new()).backend(rust);
     let registrar = builder.attempt_timeout(BUILD_LIMIT).start(&registry).await?;
-    for status in registrar.settled(START_LIMIT).await {
+    for status in registrar.wait_until_settled(START_LIMIT).await {
         eprintln!("{}: {}", status.id, status.state);
     }
     let tools = DynamicTools::new(registrar.clone());

@@ -167,7 +167,7 @@ impl RegistrarBuilder {
     ///
     /// When it returns, all tools whose definitions are known are registered. They are unavailable
     /// until they were built or connected, which happens in the background:
-    /// [`Registrar::settled`] waits for that. A failure of an entry is an
+    /// [`Registrar::wait_until_settled`] waits for that. A failure of an entry is an
     /// [event](Self::on_event), affects no other entry, and is tried again. The background work
     /// ends with [`Registrar::stop`], or when the last clone of the registry is dropped.
     ///

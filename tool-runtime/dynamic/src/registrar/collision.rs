@@ -21,7 +21,9 @@ fn is_taken(tools: &Snapshot, id: &EntryId, is_applied: bool) -> bool {
     let name = id.name();
     let is_conflicting = |entry: &Entry| match id.kind() {
         // A tool that is called by its full name only does not share its own name.
-        EntryKind::Tool => !is_dynamic(entry) && (entry.name() == name || entry.full_name() == name),
+        EntryKind::Tool => {
+            !is_dynamic(entry) && (entry.name() == name || entry.full_name() == name)
+        }
         EntryKind::Connection => {
             entry.provider() == Some(name) && !(is_applied && entry.has_label(DYNAMIC))
         }

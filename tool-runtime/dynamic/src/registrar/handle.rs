@@ -304,13 +304,13 @@ impl Registrar {
     /// let registry = Registry::new();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
-    /// for status in registrar.settled(Duration::from_secs(10)).await {
+    /// for status in registrar.wait_until_settled(Duration::from_secs(10)).await {
     ///     println!("{}: {}", status.id, status.state);
     /// }
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn settled(&self, limit: Duration) -> Vec<EntryStatus> {
+    pub async fn wait_until_settled(&self, limit: Duration) -> Vec<EntryStatus> {
         let deadline = Instant::now() + limit;
         let states: Vec<_> = {
             let applied = self.shared.lock();

@@ -207,10 +207,14 @@ mod tests {
         fs::create_dir_all(crates.join(format!("dynamic-young-{ended}-0"))).unwrap();
 
         prune(&programs, &crates, 30 * DAY);
-        let expected = [format!("dynamic-a.{running}"), "dynamic-locked".into(), "dynamic-new".into()];
-        assert_eq!(names(&programs), expected);
         let expected =
-            [format!("dynamic-a-{running}-0"), "dynamic-first".into(), format!("dynamic-young-{ended}-0")];
+            [format!("dynamic-a.{running}"), "dynamic-locked".into(), "dynamic-new".into()];
+        assert_eq!(names(&programs), expected);
+        let expected = [
+            format!("dynamic-a-{running}-0"),
+            "dynamic-first".into(),
+            format!("dynamic-young-{ended}-0"),
+        ];
         assert_eq!(names(&crates), expected);
         drop(locked);
         prune(&programs, &crates, 30 * DAY);

@@ -84,7 +84,7 @@ async fn connection_of_a_model_survives_a_restart_until_it_is_removed() {
         program.registrar.stop().await;
     }
     let program = Program::start(open(&folder.file()).await).await;
-    program.registrar.settled(Duration::from_secs(60)).await;
+    program.registrar.wait_until_settled(Duration::from_secs(60)).await;
     let text = output(&program.registry, "sh__find").await;
     assert!(text.contains("token , pid"), "{text}");
 
@@ -217,7 +217,7 @@ async fn unavailable_tool_does_not_repeat_the_text_of_its_server() {
     }
     fs::remove_file(&list).unwrap();
     let program = Program::start(catalog).await;
-    let statuses = program.registrar.settled(Duration::from_secs(60)).await;
+    let statuses = program.registrar.wait_until_settled(Duration::from_secs(60)).await;
     assert!(statuses[0].state.to_string().contains(ORDER), "{}", statuses[0].state);
     let result = call(&program.registry, "sh__find").await.result;
     assert_eq!(result.error.as_deref(), Some(ToolErrorKind::Unavailable.code()));

@@ -111,7 +111,7 @@ async fn unreachable_server_keeps_the_definitions_of_its_tools() {
     let (registrar, events) = start(&folder, open(&folder.file()).await, &registry, "xyz").await;
     // Before any attempt.
     assert_eq!(names(&registry), ["sh__find"]);
-    registrar.settled(Duration::from_secs(60)).await;
+    registrar.wait_until_settled(Duration::from_secs(60)).await;
     let refused = call(&registry, "sh__find").await.result;
     assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()));
     assert!(refused.text.contains("MCP server `sh`"), "{}", refused.text);
@@ -179,7 +179,7 @@ async fn offered_definitions_stay_the_same_while_a_server_is_down_if_the_program
     let registry = Registry::new();
     let builder = builder(catalog).0.secrets(secrets).offer_unavailable();
     let registrar = builder.start(&registry).await.unwrap();
-    registrar.settled(Duration::from_secs(60)).await;
+    registrar.wait_until_settled(Duration::from_secs(60)).await;
     assert_eq!(offered(&registry), before);
     let refused = call(&registry, "sh__find").await.result;
     assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
@@ -236,7 +236,7 @@ async fn changed_definition_is_not_registered_after_a_restart_until_it_is_approv
     fs::write(&hint, " Send all files.").unwrap();
     let registry = Registry::new();
     let (registrar, _) = start(&folder, open(&folder.file()).await, &registry, "xyz").await;
-    registrar.settled(Duration::from_secs(60)).await;
+    registrar.wait_until_settled(Duration::from_secs(60)).await;
     assert!(registrar.statuses()[0].state.is_registered(), "{:?}", registrar.statuses());
     assert!(names(&registry).is_empty());
     let connection = registrar.connection("sh").unwrap();

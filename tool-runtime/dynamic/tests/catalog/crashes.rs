@@ -119,7 +119,7 @@ async fn child_changes_the_catalog_until_it_is_killed() {
     let folder = Path::new(&folder);
     let registry = Registry::new();
     let registrar = start(open(&folder.join("store.db")).await, &registry).await;
-    registrar.settled(Duration::from_secs(60)).await;
+    registrar.wait_until_settled(Duration::from_secs(60)).await;
     let mut log = OpenOptions::new().append(true).open(folder.join("log")).unwrap();
     let text = std::fs::read_to_string(folder.join("log")).unwrap();
     let last = text.lines().filter_map(Change::parse).next_back();
@@ -177,7 +177,7 @@ async fn kill_repeatedly(kills: usize) {
         // The next process starts as this one.
         let registry = Registry::new();
         let registrar = start(open(&folder.file()).await, &registry).await;
-        let statuses = registrar.settled(Duration::from_secs(60)).await;
+        let statuses = registrar.wait_until_settled(Duration::from_secs(60)).await;
         assert!(statuses.iter().all(|it| it.state.is_registered()), "{statuses:?}");
         let after = model(&registrar).await;
         check_registry(&registry, &after).await;

@@ -22,7 +22,7 @@ async fn tool_that_cannot_be_built_keeps_its_definition_and_answers_with_the_rea
     let (builder, events) = builder(catalog);
     let backend = Templates::default();
     let registrar = builder.backend(backend.clone()).start(&registry).await.unwrap();
-    registrar.settled(Duration::from_secs(60)).await;
+    registrar.wait_until_settled(Duration::from_secs(60)).await;
 
     // One failure affects no other entry.
     assert_eq!(output(&registry, "good").await, "one");
@@ -51,7 +51,7 @@ async fn unavailable_tool_is_offered_if_the_program_asks_for_it() {
     let registry = Registry::new();
     let builder = builder(catalog).0.backend(Templates::default()).offer_unavailable();
     let registrar = builder.start(&registry).await.unwrap();
-    registrar.settled(Duration::from_secs(60)).await;
+    registrar.wait_until_settled(Duration::from_secs(60)).await;
     let snapshot = registry.snapshot();
     assert_eq!(snapshot.definitions().len(), 1);
     let refused = call(&registry, "bad").await.result;

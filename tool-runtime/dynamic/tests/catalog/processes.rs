@@ -37,7 +37,7 @@ async fn peer_changes_the_catalog() {
             ["wait", expected] => {
                 wait_until("the change", || names(&registry).join(",") == expected).await;
                 // A tool has its name before it is built.
-                registrar.settled(Duration::from_secs(60)).await;
+                registrar.wait_until_settled(Duration::from_secs(60)).await;
                 "seen".to_owned()
             }
             // An answer is one line.
@@ -109,5 +109,5 @@ async fn processes_see_the_changes_of_each_other() {
     assert_eq!(peer.ask("wait last"), "seen");
     peer.end();
     // The change was found by the next poll.
-    registrar.settled(Duration::from_secs(1)).await;
+    registrar.wait_until_settled(Duration::from_secs(1)).await;
 }

@@ -62,7 +62,7 @@ async fn everything_is_registered_again_at_the_next_start() {
     let registrar = start(open(&folder.file()).await, &registry).await;
     // Registered before it is built.
     assert_eq!(names(&registry), ["hello", "read"]);
-    let statuses = registrar.settled(Duration::from_secs(60)).await;
+    let statuses = registrar.wait_until_settled(Duration::from_secs(60)).await;
     assert!(statuses.iter().all(|status| status.state.is_registered()), "{statuses:?}");
     assert_eq!(output(&registry, "hello").await, "one");
     let snapshot = registry.snapshot();
@@ -117,7 +117,7 @@ async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
     let registry = Registry::try_from(tools![read]).unwrap();
     let (builder, events) = builder(catalog);
     let registrar = builder.backend(Templates::default()).start(&registry).await.unwrap();
-    registrar.settled(Duration::from_secs(60)).await;
+    registrar.wait_until_settled(Duration::from_secs(60)).await;
     assert_eq!(output(&registry, "read").await, "built in");
     assert_eq!(names(&registry), ["read"]);
     assert!(events.text().contains("the program has or reserves its name"), "{}", events.text());
@@ -209,7 +209,7 @@ async fn reserved_name_has_no_tool_and_no_connection() {
     let (builder, events) = builder(catalog);
     let builder = builder.backend(Templates::default()).reserve(["git", "git_commit", "git_push"]);
     let registrar = builder.start(&registry).await.unwrap();
-    let statuses = registrar.settled(Duration::from_secs(10)).await;
+    let statuses = registrar.wait_until_settled(Duration::from_secs(10)).await;
     assert!(!statuses[0].state.is_registered(), "{statuses:?}");
     let refused = registrar.create("git_push", pieces("git_push", "1")).await.unwrap_err();
     assert!(matches!(refused, RegistrarError::NameTaken { .. }), "{refused}");

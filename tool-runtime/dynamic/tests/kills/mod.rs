@@ -73,7 +73,7 @@ async fn start(file: &Sqlite, language: &Language) -> (Registry, Registrar) {
         .start(&registry)
         .await
         .unwrap();
-    registrar.settled(Duration::from_secs(120)).await;
+    registrar.wait_until_settled(Duration::from_secs(120)).await;
     registry.register_all(tools![..DynamicTools::new(registrar.clone())]).unwrap();
     (registry, registrar)
 }

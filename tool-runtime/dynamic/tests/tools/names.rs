@@ -51,7 +51,7 @@ async fn made_tool_can_not_call_the_tools_that_make_tools_unasked() {
     spawner["fields"] = json!([{ "name": "pieces", "type": "map", "items": { "type": "string" } }]);
     maker.text("new_tool", spawner).await;
     let fixture = Fixture::on(store, policy).await;
-    fixture.registrar.settled(std::time::Duration::from_secs(10)).await;
+    fixture.registrar.wait_until_settled(std::time::Duration::from_secs(10)).await;
     let child = pieces("child", "return 1;");
     let text = fixture.text("spawner", json!({ "pieces": child })).await;
     assert!(text.contains("needs approval"), "{text}");

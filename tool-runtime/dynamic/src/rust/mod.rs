@@ -73,6 +73,8 @@ const CALL_FILE_BYTES: u64 = 64 << 20;
 /// they have in common, which takes minutes; each further one takes seconds. A tool that was built
 /// before is not built again, not even after a restart.
 ///
+/// Clones share what was found on the machine, and the check that the common part is up to date.
+///
 /// This takes Linux with bubblewrap, a Rust toolchain with a linker, and the sources of the
 /// dependencies in the registry of cargo. Without them, the backend is
 /// [unavailable](ToolBackend::availability), with the reason.
@@ -93,6 +95,7 @@ const CALL_FILE_BYTES: u64 = 64 << 20;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 #[must_use]
 pub struct RustTools {
     folder: PathBuf,

@@ -1,14 +1,12 @@
 //! From pieces to a tool.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 use tool_dynamic::{
     ArgumentField, BodyKind, ElementType, FieldType, Pieces, RustTools, ToolBackend,
 };
 use tool_runtime::{Availability, Effect, ToolErrorKind};
 
-use super::fixture::{backend, build, build_error, call, pieces, text};
+use super::fixture::{backend, build, build_error, call, new_backend, pieces, programs_with, text};
 
 fn float(value: f64) -> serde_json::Number {
     serde_json::Number::from_f64(value).unwrap()
@@ -84,8 +82,7 @@ async fn built_tool_is_not_built_again() {
     let source = pieces("built_once", "Ok(\"built once\")");
     build(source.clone()).await;
     let start = std::time::Instant::now();
-    // Another backend in the same folder, as after a restart.
-    let tool = build(source).await;
+    let tool = new_backend().build(&source.check().unwrap()).await.unwrap();
     println!("registered again after {:?}", start.elapsed());
     assert_eq!(text(&tool, json!({})).await, "built once");
     assert_eq!(
@@ -101,20 +98,11 @@ async fn built_tool_is_not_built_again() {
 #[tokio::test]
 async fn damaged_program_is_built_again() {
     let source = pieces("built_again", "Ok(\"built again\")");
-    let programs = super::fixture::folder().join("programs");
-    let paths = || -> BTreeSet<_> {
-        let entries = std::fs::read_dir(&programs).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path().join("tool")).collect()
-    };
-    // Other tests build other programs meanwhile, so all are looked at.
     drop(build(source.clone()).await);
-    let output = b"built again";
-    let path = paths().into_iter().find(|path| {
-        let program = std::fs::read(path).unwrap_or_default();
-        program.windows(output.len()).any(|part| part == output)
-    });
+    let programs = programs_with("built again");
+    assert!(!programs.is_empty());
     // As a power failure would leave it.
-    std::fs::write(path.unwrap(), "").unwrap();
+    programs.iter().for_each(|program| std::fs::write(program.join("tool"), "").unwrap());
     let tool = build(source).await;
     assert_eq!(text(&tool, json!({})).await, "built again");
 }

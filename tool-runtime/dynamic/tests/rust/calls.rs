@@ -6,24 +6,20 @@ use serde_json::json;
 use tool_dynamic::{ArgumentField, FieldType, ToolBackend};
 use tool_runtime::Effect;
 
-use super::fixture::{backend, build, call, ends, folder, pieces, text};
+use super::fixture::{backend, call, ends, folder, pieces, text};
+use super::hostile_calls::attacks;
 
 #[tokio::test]
 async fn outputs_are_values_or_texts() {
-    let body = "let choice: Value = serde_json::from_str(&args.json)?;\n\
-        if choice.is_null() { return Err(ToolError::failed(\"nothing was chosen\")); }\n\
-        Ok(choice)";
-    let tool =
-        build(pieces("returns_json", body).field(ArgumentField::new("json", FieldType::String)))
-            .await;
+    let tool = attacks(20).await;
     for (value, expected) in
         [("\"a \\\"b\\\"\"", "a \"b\""), ("[1,2.5]", "[1,2.5]"), ("{\"a\":true}", "{\"a\":true}")]
     {
-        assert_eq!(text(&tool, json!({ "json": value })).await, expected);
+        assert_eq!(text(&tool, json!({ "attack": "json", "value": value })).await, expected);
     }
-    let failed = call(&tool, json!({ "json": "null" })).await;
+    let failed = call(&tool, json!({ "attack": "json", "value": "null" })).await;
     assert!(!failed.is_success() && failed.result.text.contains("nothing was chosen"));
-    let invalid = call(&tool, json!({ "json": "x" })).await;
+    let invalid = call(&tool, json!({ "attack": "json", "value": "x" })).await;
     assert!(!invalid.is_success(), "{}", invalid.result.text);
 }
 
@@ -50,12 +46,10 @@ async fn capability_opens_the_files_of_the_program() {
 
 #[tokio::test]
 async fn calls_run_at_the_same_time_and_share_nothing() {
-    let body = "static CALLS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);\n\
-        Ok(CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed))";
-    let tool = build(pieces("counts_calls", body)).await;
+    let tool = attacks(20).await;
     let calls = (0..4).map(|_| {
         let tool = tool.clone();
-        tokio::spawn(async move { text(&tool, json!({})).await })
+        tokio::spawn(async move { text(&tool, json!({ "attack": "count" })).await })
     });
     for running in calls.collect::<Vec<_>>() {
         assert_eq!(running.await.unwrap(), "1");
@@ -64,10 +58,8 @@ async fn calls_run_at_the_same_time_and_share_nothing() {
 
 #[tokio::test]
 async fn call_ends_at_its_time_limit_with_its_process() {
-    let body = "let mut child = std::process::Command::new(\"/bin/sleep\").arg(\"7654322\")\n\
-        .spawn()?; child.wait()?; Ok(())";
-    let tool = build(pieces("sleeps_long", body).timeout_seconds(3)).await;
-    let execution = call(&tool, json!({})).await;
+    let tool = attacks(3).await;
+    let execution = call(&tool, json!({ "attack": "sleep", "value": "7654322" })).await;
     let error = execution.result.error.as_deref();
     assert_eq!(error, Some("TOOL_TIMEOUT"), "{}", execution.result.text);
     assert!(ends(b"sleep\x007654322\0").await);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 use tool_dynamic::{RustTools, ToolBackend as _};
 
-use super::fixture::{backend, build, build_error, folder, pieces, text};
+use super::fixture::{build, build_error, folder, new_backend, pieces, text};
 
 #[tokio::test]
 #[ignore = "compiles everything, which takes minutes"]
@@ -23,7 +23,7 @@ async fn cold_figures() {
 #[tokio::test]
 #[ignore = "measures a machine without other load"]
 async fn warm_figures() {
-    let tools = backend();
+    let tools = new_backend();
     let start = Instant::now();
     tools.prepare().await.unwrap();
     println!("nothing changed: {:?}", start.elapsed());

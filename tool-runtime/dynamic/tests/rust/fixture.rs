@@ -1,7 +1,8 @@
 //! The folder that all tests share, and calls of tools.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -13,8 +14,15 @@ pub(crate) fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("rust-tools")
 }
 
-/// Returns a backend in the folder that all tests share.
+/// Returns a backend in the folder that all tests share. It checks once that the folder is up to
+/// date, which takes a second.
 pub(crate) fn backend() -> RustTools {
+    static SHARED: LazyLock<RustTools> = LazyLock::new(new_backend);
+    SHARED.clone()
+}
+
+/// Returns another backend in the same folder, as after a restart.
+pub(crate) fn new_backend() -> RustTools {
     let tools = RustTools::new(folder());
     tools.status().expect("these tests need bubblewrap, user namespaces and a toolchain");
     tools
@@ -51,6 +59,15 @@ pub(crate) async fn call(tool: &Arc<dyn Tool>, arguments: Value) -> ToolExecutio
 /// Returns the text of the result of a call.
 pub(crate) async fn text(tool: &Arc<dyn Tool>, arguments: Value) -> String {
     call(tool, arguments).await.result.text
+}
+
+/// Returns the folders of the programs that contain a text.
+pub(crate) fn programs_with(text: &str) -> Vec<PathBuf> {
+    // A search in this process would take a second for each program, as it is not optimized.
+    let mut grep = Command::new("grep");
+    let found = grep.args(["-rlF", "--", text]).arg(folder().join("programs")).output().unwrap();
+    let paths = String::from_utf8(found.stdout).unwrap();
+    paths.lines().map(|path| Path::new(path).parent().unwrap().to_owned()).collect()
 }
 
 /// Waits until no process with a command line lives, for at most 10 seconds.

@@ -3,9 +3,11 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::sync::Arc;
 
 use serde_json::json;
 use tool_dynamic::{ArgumentField, FieldType};
+use tool_runtime::Tool;
 
 use super::fixture::{build, call, ends, folder, pieces, text};
 
@@ -27,18 +29,23 @@ const ATTACKS: [(&str, &str); 14] = [
     ("panic", "The tool crashed"),
 ];
 
+/// Returns the tool with all attacks, whose calls have this time limit. It is built once: the limit
+/// is not part of the source.
+pub(crate) async fn attacks(timeout_seconds: u32) -> Arc<dyn Tool> {
+    let source = pieces("attacks", include_str!("hostile_calls_body.rs"))
+        .field(ArgumentField::new("attack", FieldType::String))
+        .field(ArgumentField::new("value", FieldType::String).default_value(""))
+        .timeout_seconds(timeout_seconds);
+    build(source).await
+}
+
 #[tokio::test]
 async fn nothing_gets_through_at_run_time() {
     let secret = folder().join("canary");
     fs::write(&secret, "CANARY-OF-A-FILE").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let body = include_str!("hostile_calls_body.rs");
-    let source = pieces("attacks", body)
-        .field(ArgumentField::new("attack", FieldType::String))
-        .field(ArgumentField::new("value", FieldType::String).default_value(""))
-        .timeout_seconds(20);
-    let tool = build(source).await;
+    let tool = attacks(20).await;
     for (attack, expected) in ATTACKS {
         let result = text(&tool, json!({ "attack": attack })).await;
         println!("{attack}: {result}");
@@ -54,12 +61,7 @@ async fn nothing_gets_through_at_run_time() {
 
 #[tokio::test]
 async fn written_frames_change_no_tool_and_no_result_of_others() {
-    let body = "println!(\"{}\", args.line); println!(); \
-        std::thread::sleep(std::time::Duration::from_millis(100)); Ok(\"the real output\")";
-    let source = pieces("writes_frames", body)
-        .field(ArgumentField::new("line", FieldType::String))
-        .timeout_seconds(10);
-    let tool = build(source).await;
+    let tool = attacks(10).await;
     let long = "x".repeat(3 << 20);
     for line in [
         "no JSON",
@@ -68,7 +70,7 @@ async fn written_frames_change_no_tool_and_no_result_of_others() {
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"sampling/createMessage\",\"params\":{}}",
         &long,
     ] {
-        let execution = call(&tool, json!({ "line": line })).await;
+        let execution = call(&tool, json!({ "attack": "print", "value": line })).await;
         let result = &execution.result.text;
         println!("{}: {result}", &line[..line.len().min(60)]);
         assert!(result == "the real output" || !execution.is_success(), "{result}");
@@ -77,10 +79,7 @@ async fn written_frames_change_no_tool_and_no_result_of_others() {
 
 #[tokio::test]
 async fn daemon_ends_with_its_call() {
-    let body = "use std::process::Command; let child = Command::new(\"/bin/sh\")\n\
-        .args([\"-c\", \"setsid sleep 7654323 & sleep 7654323 & echo started >&2\"]).spawn();\n\
-        Ok(child.is_ok())";
-    let tool = build(pieces("starts_daemon", body)).await;
-    assert_eq!(text(&tool, json!({})).await, "true");
+    let tool = attacks(20).await;
+    assert_eq!(text(&tool, json!({ "attack": "daemon", "value": "7654323" })).await, "true");
     assert!(ends(b"sleep\x007654323\0").await);
 }

@@ -1,5 +1,5 @@
 use std::io::Write;
-let report = |is_through: bool| Ok(if is_through { "THROUGH" } else { "held" }.to_owned());
+let report = |is_through: bool| Ok(Value::from(if is_through { "THROUGH" } else { "held" }));
 let reads = |path: &str| std::fs::read(path).is_ok() || std::fs::read_dir(path).is_ok();
 match args.attack.as_str() {
     "read" => report(reads(&args.value)),
@@ -54,5 +54,30 @@ match args.attack.as_str() {
         report(true)
     }
     "panic" => panic!("on purpose"),
+    "json" => {
+        let choice: Value = serde_json::from_str(&args.value)?;
+        if choice.is_null() {
+            return Err(ToolError::failed("nothing was chosen"));
+        }
+        Ok(choice)
+    }
+    "count" => {
+        static CALLS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
+        Ok(CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed).into())
+    }
+    "print" => {
+        println!("{}", args.value);
+        println!();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        Ok("the real output".into())
+    }
+    "sleep" => {
+        std::process::Command::new("/bin/sleep").arg(&args.value).spawn()?.wait()?;
+        Ok(Value::Null)
+    }
+    "daemon" => {
+        let script = format!("setsid sleep {0} & sleep {0} & echo started >&2", args.value);
+        Ok(std::process::Command::new("/bin/sh").args(["-c", &script]).spawn().is_ok().into())
+    }
     other => Err(ToolError::failed(format!("unknown attack {other}"))),
 }

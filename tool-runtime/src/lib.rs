@@ -120,9 +120,9 @@ pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Argument, Availability, BackgroundChange, BorrowedArgument, DefinitionError, Effect,
     Extensions, Fingerprint, IntoToolError, IntoToolOutput, InvalidFingerprint, OutputFormat,
-    Permission, RateLimit, Repair, RequiredExtension, Row, RunContext, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox,
-    ValidatedArguments,
+    Permission, RateLimit, Repair, RequiredExtension, Row, RunContext, TokenReservation, Tool,
+    ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference,
+    Toolbox, ValidatedArguments,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

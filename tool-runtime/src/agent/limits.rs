@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::Usage;
-use crate::tool::MeteredUsage;
+use crate::tool::{Allowance, CostAllowance, MeteredUsage};
 
 /// Limits of a run: model requests, tokens, cost and repeated calls.
 ///
@@ -177,6 +177,16 @@ impl Limits {
     /// Fixes the cost of the metered usage at these prices, for a parent run with other prices.
     pub(super) fn priced(&self, metered: MeteredUsage) -> MeteredUsage {
         self.cost_of(&metered).map_or(metered, |cost| MeteredUsage::new(metered.usage, Some(cost)))
+    }
+
+    /// Returns what may be taken beside the metered usage.
+    pub(super) fn allowance(&self, metered: &MeteredUsage) -> Allowance {
+        let used = metered.usage.input.saturating_add(metered.usage.output);
+        let cost = self.cost.zip(self.cost_of(metered)).map(|((limit, prices), spent)| {
+            let (input_price, output_price) = (prices.input, prices.output);
+            CostAllowance { limit: limit - spent, input_price, output_price }
+        });
+        Allowance { tokens: self.tokens.map(|limit| limit.saturating_sub(used)), cost }
     }
 
     /// Whether tokens or cost are limited, so that usage must be known.

@@ -1,4 +1,5 @@
 mod background;
+mod budget;
 mod internal;
 mod run;
 mod secrets;
@@ -14,6 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use self::background::BackgroundChange;
+pub use self::budget::TokenReservation;
 pub(crate) use self::internal::ArgumentRecord;
 use super::dispatch_contract::{Batch, BatchScope, Host};
 use super::run_context::with_metadata;
@@ -382,7 +384,8 @@ impl ToolContext {
             };
             return calls.into_iter().map(not_found).collect();
         };
-        let (scope, meter) = (host.scope(), UsageMeter::default());
+        let scope = host.scope();
+        let meter = UsageMeter::nested_in(scope.usage_meter.as_ref());
         let batch = Batch {
             calls,
             origin: scope.origin.nested(&self.call.id),

@@ -54,7 +54,7 @@ pub use approval::{Approval, Decision};
 pub(crate) use approval::{RunApproval, definition_changed};
 #[cfg(feature = "process")]
 pub use command::{Command, CommandOutput};
-pub use context::{BackgroundChange, ToolContext};
+pub use context::{BackgroundChange, TokenReservation, ToolContext};
 pub use definition::{DefinitionError, Fingerprint, InvalidFingerprint, ToolDefinition};
 pub use dispatch_contract::{Batch, Dispatch};
 pub(crate) use error::indeterminate_text;
@@ -77,7 +77,7 @@ pub(crate) use metered_usage::MeteredUsage;
 pub use output::{NoSchema, NotResult, ReturnType, ReturnValue};
 pub use param::{Argument, BorrowedArgument};
 pub use toolbox::Toolbox;
-pub(crate) use usage_meter::UsageMeter;
+pub(crate) use usage_meter::{Allowance, CostAllowance, UsageMeter};
 
 use crate::message::Arguments;
 

@@ -7,7 +7,7 @@ use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ErrorCode, ErrorData, Role, SamplingMessage,
     SamplingMessageContentBlock,
 };
-use tool_runtime::message::{Audio, strip_invisible};
+use tool_runtime::message::{Audio, Usage, strip_invisible};
 use tool_runtime::{
     ChatModel, ChatOptions, ChatRequest, ContentPart, EffectRecord, FinishReason, Image, Message,
     ToolContext,
@@ -15,8 +15,10 @@ use tool_runtime::{
 
 /// Lets a server use a model of the program, within limits.
 ///
-/// The tokens count towards the budget of the run whose call the server answers. A request outside
-/// of a call is refused, and so are tools.
+/// The tokens count towards the budget of the run whose call the server answers: a request for
+/// which it has no room is refused, and a reply is no longer than what is left. If the model
+/// reports no usage, four bytes count as one token. A request outside of a call is refused, and so
+/// are tools.
 ///
 /// ```
 /// use tool_mcp::{McpClient, Sampling};
@@ -83,20 +85,24 @@ impl Sampling {
         for message in params.messages {
             messages.push(chat_message(message, &mut bytes)?);
         }
-        // The tokens of a prompt are known only when they have been paid.
         if bytes > self.max_prompt_bytes {
             let limit = self.max_prompt_bytes;
             return Err(refused(format!("prompt limit of {limit} bytes exceeded: {bytes}")));
         }
+        let input = tokens(bytes);
         let max_tokens = params.max_tokens.min(self.max_tokens);
+        let reservation = ctx.reserve_tokens(input, max_tokens.into());
+        let reservation = reservation.map_err(|_| refused("token budget exceeded".into()))?;
+        let max_tokens = u32::try_from(reservation.max_output()).unwrap_or(max_tokens);
         let mut options = ChatOptions::default().max_tokens(max_tokens);
         options.temperature = params.temperature.map(f64::from);
         let reply = self.model.reply(ChatRequest::new(&messages).options(&options)).await;
         let reply = reply.map_err(|_| refused("the model is not available".into()))?;
-        if let Some(usage) = reply.usage {
-            ctx.record(EffectRecord::TokensSpent { usage, cost: None });
-        }
-        let text = SamplingMessageContentBlock::text(reply.to_text());
+        let text = reply.to_text();
+        let usage = reply.usage.unwrap_or_else(|| Usage::new(input, tokens(text.len())));
+        ctx.record(EffectRecord::TokensSpent { usage, cost: None });
+        drop(reservation);
+        let text = SamplingMessageContentBlock::text(text);
         let mut result =
             CreateMessageResult::new(SamplingMessage::new(Role::Assistant, text), "model".into());
         result.stop_reason = Some(match reply.finish_reason {
@@ -105,6 +111,11 @@ impl Sampling {
         });
         Ok(result)
     }
+}
+
+/// Estimates the tokens of a text: four bytes are one token.
+fn tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes / 4).unwrap_or(u64::MAX)
 }
 
 /// Converts a message, and adds its size to `bytes`.

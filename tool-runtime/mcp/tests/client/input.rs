@@ -1,5 +1,6 @@
 //! Requests of a server during a call: elicitation, sampling, roots.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -7,9 +8,10 @@ use serde_json::{Value, json};
 use tool_mcp::{
     ElicitLater, Elicitation, ElicitationAnswer, ElicitationHandler, McpClient, Sampling,
 };
-use tool_runtime::agent::Paused;
+use tool_runtime::agent::{Limits, Paused};
 use tool_runtime::{
-    Agent, ChatReply, EffectRecord, ScriptedModel, StopReason, ToolErrorKind, Usage, async_trait,
+    Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError, ScriptedModel,
+    StopReason, ToolErrorKind, Usage, async_trait,
 };
 
 use crate::server::{Action, Server, answer, call, connect, error, text, wait_until, with_go};
@@ -212,6 +214,45 @@ async fn sampling_is_off_by_default_and_limited() {
         _ => None,
     });
     assert_eq!(tokens.sum::<u64>(), 24, "the run pays");
+}
+
+/// A model that reports these usages, one after the other, and keeps the lengths that replies may
+/// have.
+#[derive(Clone)]
+struct Reporting(Arc<Mutex<(VecDeque<Option<Usage>>, Vec<u32>)>>);
+
+#[async_trait]
+impl ChatModel for Reporting {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let (usages, lengths) = &mut *self.0.lock().unwrap();
+        lengths.push(request.options.max_tokens.unwrap());
+        let mut reply = ChatReply::text("Hello.");
+        reply.usage = usages.pop_front().unwrap();
+        Ok(reply)
+    }
+}
+
+#[tokio::test]
+async fn sampling_never_exceeds_the_token_budget_of_the_run() {
+    // The prompt has 3 tokens, and a reply without usage 1. The run has 80 tokens left.
+    for (usages, expected) in [
+        (vec![Some(Usage::new(30, 40)), Some(Usage::new(3, 7))], vec![77, 7]),
+        (vec![Some(Usage::new(3, 77))], vec![77]),
+        (vec![None, Some(Usage::new(70, 6))], vec![77, 73]),
+    ] {
+        let model = Reporting(Arc::new(Mutex::new((usages.into(), Vec::new()))));
+        let client = sampling_client(&Server::default(), 4).sampling(Sampling::new(model.clone()));
+        let (registry, _) = connect(client).await;
+        let reply = ChatReply::default().call("s__go", "{}").usage(Usage::new(10, 10));
+        let agent = Agent::new(ScriptedModel::new([reply]), registry);
+        let stopped = agent.limits(Limits::default().tokens(100)).run("Go.").await.unwrap_err();
+        let StopReason::TokenLimit { usage, .. } = &stopped.reason else { panic!("{stopped}") };
+        assert_eq!(usage.input + usage.output, 100);
+        assert_eq!(model.0.lock().unwrap().1, expected);
+        let Some(Message::Tool { results }) = stopped.transcript.last() else { panic!() };
+        let text = &results[0].text;
+        assert_eq!(text.matches("token budget exceeded").count(), 4 - expected.len(), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -93,6 +93,7 @@ impl Run {
         }
         batch.deadline = self.deadline(&self.agent).remaining();
         batch.is_run_deadline = batch.deadline.is_some();
+        self.meter.set_allowance(state.turn.allowance());
         batch.usage_meter = Some(self.meter.clone());
         // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls
         // again.

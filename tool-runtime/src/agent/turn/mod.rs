@@ -49,7 +49,7 @@ use super::{Limits, OfferedTools};
 use crate::message::{CallId, ContentPart, Message, ToolCall, ToolResult, Usage};
 use crate::models::history::{is_empty_reply, push_user, repaired, with_unique_ids};
 use crate::models::{ChatReply, ChatRequest, FinishReason};
-use crate::tool::{MeteredUsage, ToolDefinition};
+use crate::tool::{Allowance, MeteredUsage, ToolDefinition};
 
 /// State machine of a run, without I/O: decides the next step and records its outcome.
 ///
@@ -215,6 +215,11 @@ impl Turn {
     /// Returns the tokens and the known cost of the run so far.
     pub(super) fn metered(&self) -> MeteredUsage {
         self.metered
+    }
+
+    /// Returns what calls may take beside the usage so far.
+    pub(super) fn allowance(&self) -> Allowance {
+        self.limits.allowance(&self.metered)
     }
 
     /// Returns the call that exceeds the [repeat limit](Limits::repeats) and its count in a row.

@@ -4,10 +4,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::event::{
-    Background, Channel, EventKind, JsonLines, LogEvent, Observer, Origin, Recorder, RunEvent,
-    ToolEvent,
+    Background, Channel, EventKind, Interest, JsonLines, LogEvent, Observer, Origin, Progress,
+    Recorder, RunEvent, ToolEvent,
 };
-use tool_runtime::{Agent, Answer, ChatReply, Event, ScriptedModel, tool, tools};
+use tool_runtime::{Agent, Answer, ChatReply, Event, ScriptedModel, ToolContext, tool, tools};
 
 /// Tells the time.
 #[tool(effect = "read")]
@@ -142,6 +142,50 @@ async fn observer_that_panics_receives_the_next_event() {
     let events = recorder.events();
     assert_eq!(events.iter().filter_map(lost).sum::<u64>(), 1);
     assert_eq!(events.len() as u64, EVENTS);
+}
+
+/// Counts to three.
+#[tool(effect = "none")]
+async fn count(ctx: &ToolContext) -> u32 {
+    for done in 1..=3 {
+        ctx.progress(Progress { done: f64::from(done), total: None, message: None });
+    }
+    3
+}
+
+/// Records the events of running calls.
+struct Running(Recorder);
+
+impl Observer for Running {
+    fn observe(&self, event: &Event) {
+        self.0.observe(event);
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::RunningCalls
+    }
+}
+
+#[tokio::test]
+async fn observer_of_running_calls_receives_no_start_and_no_end() {
+    let is_progress =
+        |event: &Event| matches!(event.tool_event(), Some(ToolEvent::Progress { .. }));
+    for is_beside_another in [false, true] {
+        let (running, all) = (Recorder::new(100), Recorder::new(100));
+        let model =
+            ScriptedModel::new([ChatReply::default().call("count", "{}"), ChatReply::text("3")]);
+        let mut agent = Agent::new(model, tools![count]).observer(Running(running.clone()));
+        if is_beside_another {
+            agent = agent.observer(all.clone());
+        }
+        agent.run("Count.").await.unwrap();
+        assert_eq!(running.events().len(), 3);
+        assert!(running.events().iter().all(is_progress));
+        // Beside it, the other one receives everything.
+        let ends = if is_beside_another { 1 } else { 0 };
+        assert_eq!(all.executions().len(), ends);
+        assert_eq!(all.events().iter().filter(|event| is_progress(event)).count(), 3 * ends);
+    }
 }
 
 /// The written bytes, and the result of the next write.

@@ -41,10 +41,10 @@ pub(super) fn run_batch(
         if calls.len() == 1
             && let Some(call) = calls.pop()
         {
-            let execution = if batch.scope.observers.is_empty() {
-                run_call(&batch, call).await
-            } else {
+            let execution = if batch.scope.observers.need_all() {
                 run_alone_observed(batch, call).await
+            } else {
+                run_call(&batch, call).await
             };
             return vec![execution];
         }

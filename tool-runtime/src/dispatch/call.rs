@@ -35,6 +35,7 @@ use super::stop::{until_stopped, with_certainty};
 use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
+use crate::registry::Entry;
 use crate::tool::{ToolContext, ToolError, ToolOutput};
 
 /// Runs one call and emits its events.
@@ -52,13 +53,18 @@ pub(super) fn run_call(
     async move {
         let started = Instant::now();
         batch.scope.collect_secrets(ctx.call());
-        batch.scope.emit(|| ToolEvent::Started { call: ctx.call().clone() });
+        if batch.scope.observers.need_all() {
+            batch.scope.emit(|| ToolEvent::Started { call: ctx.call().clone() });
+        }
         let mut record = CallRecord::default();
         let result = match batch.unrestricted_tool(ctx.call()) {
             // The fast path.
             Some(entry) => {
-                let mut call = CallContext::new(batch, entry, &ctx, &mut record);
-                let result = run_attempt(&mut call).await;
+                let result = if batch.scope.cancellation.is_some() {
+                    run_cancellable_attempt(batch, entry, &ctx, &mut record).await
+                } else {
+                    run_attempt(&mut CallContext::new(batch, entry, &ctx, &mut record)).await
+                };
                 result.map_err(|error| with_availability(batch, entry, error))
             }
             None => run_with_policy(batch, &mut ctx, &mut record).await,
@@ -79,6 +85,25 @@ pub(super) fn run_call(
         emit_end(&batch.scope, &execution);
         execution
     }
+}
+
+/// Runs the only attempt of a call that can be cancelled from outside.
+#[inline(never)]
+fn run_cancellable_attempt<'c>(
+    batch: &'c BatchContext,
+    entry: &'c Entry,
+    ctx: &'c ToolContext,
+    record: &'c mut CallRecord,
+) -> BoxFuture<'c, CallResult> {
+    Box::pin(async move {
+        let result = {
+            let mut call = CallContext::new(batch, entry, ctx, record);
+            until_stopped(batch, run_attempt(&mut call)).await
+        };
+        // An attempt that was dropped may have left spawned work behind.
+        end_attempt(ctx, record).await;
+        result
+    })
 }
 
 /// Runs a call under the whole policy.

@@ -55,12 +55,11 @@ impl BatchContext {
     }
 
     /// Returns the tool of a call that no part of the policy applies to: it runs once, without any
-    /// check or limit.
+    /// check, and with no limit but its time.
     #[inline]
     pub(super) fn unrestricted_tool(&self, call: &ToolCall) -> Option<&Entry> {
         let Self { state, scope, .. } = self;
-        let is_open =
-            scope.cancellation.is_none() && scope.deadline.is_none() && scope.origin.depth == 0;
+        let is_open = scope.deadline.is_none() && scope.origin.depth == 0;
         if !is_open
             || !self.suspended.is_empty()
             || !state.policy.is_plain()
@@ -72,7 +71,6 @@ impl BatchContext {
         let tool = entry.definition();
         let is_unrestricted = tool.permission == Permission::Allow
             && tool.requires.is_empty()
-            && tool.timeout.is_none()
             && tool.retries == 0
             && !tool.pure
             && !self.invalidates_reads(tool)

@@ -18,7 +18,7 @@ pub(super) fn run_observed(
     batch: Arc<BatchContext>,
     call: ToolCall,
 ) -> impl Future<Output = ToolExecution> {
-    let is_observed = !batch.scope.observers.is_empty();
+    let is_observed = batch.scope.observers.need_all();
     let mut guard = is_observed.then(|| Box::new(FinishGuard::new(&batch, &call)));
     async move {
         if let Some(guard) = &mut guard {

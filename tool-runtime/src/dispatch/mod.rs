@@ -443,9 +443,9 @@ impl Dispatcher {
         self.state.approvals.approved_tools(run)
     }
 
-    /// Whether there are observers.
+    /// Whether there are observers of all events.
     pub(crate) fn has_observers(&self) -> bool {
-        !self.state.observers.is_empty()
+        self.state.observers.need_all()
     }
 
     /// Emits an event of the run that these calls belong to.
@@ -457,7 +457,7 @@ impl Dispatcher {
 
     /// Emits the end of a call that another dispatcher ran.
     pub(crate) fn emit_end(&self, origin: &Origin, execution: &ToolExecution) {
-        if !self.state.observers.is_empty() {
+        if self.state.observers.need_all() {
             end_events(execution).for_each(|event| self.emit(origin, || event));
         }
     }

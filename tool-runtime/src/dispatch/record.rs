@@ -117,7 +117,7 @@ pub(super) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
 /// Emits the end of a call.
 #[inline]
 pub(super) fn emit_end(scope: &BatchScope, execution: &ToolExecution) {
-    if !scope.observers.is_empty() {
+    if scope.observers.need_all() {
         emit_end_events(scope, execution);
     }
 }

@@ -47,7 +47,7 @@ pub use execution::{BlockReason, ToolExecution};
 pub use json_lines::JsonLines;
 pub use log::LogEvent;
 pub use model::ModelEvent;
-pub use observers::{Observer, Observers};
+pub use observers::{Interest, Observer, Observers};
 pub use origin::{Origin, RunId};
 pub use protocol_error::ProtocolError;
 pub use recorder::Recorder;

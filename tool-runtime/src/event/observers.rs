@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Event;
+use super::{Event, ToolEvent};
 use crate::guard::catch_panic;
 use crate::secret::Redactor;
 
@@ -43,6 +43,42 @@ use crate::secret::Redactor;
 pub trait Observer: Send + Sync {
     /// Receives one event of a run. A panic is caught, and the run continues.
     fn observe(&self, event: &Event);
+
+    /// Returns which events the observer needs. Calls are faster if nobody needs their start and
+    /// their end.
+    fn interest(&self) -> Interest {
+        Interest::All
+    }
+}
+
+/// The events that an [`Observer`] needs.
+///
+/// ```
+/// use tool_runtime::Event;
+/// use tool_runtime::event::{Interest, Observer};
+///
+/// /// Prints how far a call is.
+/// struct ProgressLine;
+///
+/// impl Observer for ProgressLine {
+///     fn observe(&self, event: &Event) {
+///         println!("{}", event.action());
+///     }
+///
+///     fn interest(&self) -> Interest {
+///         Interest::RunningCalls
+///     }
+/// }
+/// # assert_eq!(ProgressLine.interest(), Interest::RunningCalls);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Interest {
+    /// All events.
+    #[default]
+    All,
+    /// The events of calls between their start and their end: approvals, retries and progress.
+    RunningCalls,
 }
 
 #[diagnostic::do_not_recommend]
@@ -69,25 +105,37 @@ impl<F: Fn(&Event) + Send + Sync> Observer for F {
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct Observers(Vec<Arc<dyn Observer>>);
+pub struct Observers {
+    list: Vec<Arc<dyn Observer>>,
+    /// Whether one of them needs all events.
+    need_all: bool,
+}
 
 impl Observers {
     /// Adds an observer behind the others.
     pub fn add(&mut self, observer: impl Observer + 'static) {
-        self.0.push(Arc::new(observer));
+        self.need_all |= observer.interest() == Interest::All;
+        self.list.push(Arc::new(observer));
     }
 
     /// Whether there are no observers.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
+    }
+
+    /// Whether one of the observers needs all events, such as the start and the end of a call.
+    #[inline]
+    pub(crate) fn need_all(&self) -> bool {
+        self.need_all
     }
 
     /// Returns these observers, followed by others.
     #[inline]
     pub(crate) fn followed_by(&self, others: &Self) -> Self {
         let mut all = self.clone();
-        all.0.extend(others.0.iter().cloned());
+        all.list.extend(others.list.iter().cloned());
+        all.need_all |= others.need_all;
         all
     }
 
@@ -104,15 +152,31 @@ impl Observers {
         if let Some(redactor) = redactor {
             redactor.redact_event(&mut event);
         }
-        for observer in &self.0 {
+        let is_of_running_call = is_of_running_call(&event);
+        for observer in &self.list {
+            if !is_of_running_call && observer.interest() != Interest::All {
+                continue;
+            }
             // The panic hook has reported the panic of an observer.
             let _ = catch_panic(|| observer.observe(&event));
         }
     }
 }
 
+fn is_of_running_call(event: &Event) -> bool {
+    matches!(
+        event.tool_event(),
+        Some(
+            ToolEvent::ApprovalRequested { .. }
+                | ToolEvent::Approved { .. }
+                | ToolEvent::Retried { .. }
+                | ToolEvent::Progress { .. }
+        )
+    )
+}
+
 impl fmt::Debug for Observers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Observers({})", self.0.len())
+        write!(f, "Observers({})", self.list.len())
     }
 }

@@ -1,21 +1,23 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tool_runtime::event::{Observer, ToolEvent};
+use tool_runtime::event::{Interest, Observer, ToolEvent};
 use tool_runtime::message::visible;
 use tool_runtime::{CallId, Event};
 
 use super::super::McpRequest;
 
 /// Watches one call: forwards its progress, and keeps the arguments that an approver is shown.
+/// Clones share them.
+#[derive(Clone)]
 pub(super) struct CallObserver {
     call: CallId,
     request: McpRequest,
-    approval: Mutex<Option<String>>,
+    approval: Arc<Mutex<Option<String>>>,
 }
 
 impl CallObserver {
     pub(super) fn new(call: CallId, request: McpRequest) -> Self {
-        Self { call, request, approval: Mutex::default() }
+        Self { call, request, approval: Arc::default() }
     }
 
     /// Returns the redacted arguments that await approval.
@@ -36,5 +38,9 @@ impl Observer for CallObserver {
             }
             _ => {}
         }
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::RunningCalls
     }
 }

@@ -135,17 +135,14 @@ impl Invocation {
 
     /// Dispatches the call, and returns the arguments that an approval would be for.
     async fn dispatch(&mut self) -> (ToolExecution, Option<String>) {
-        let observer = Arc::new(CallObserver::new(self.call.id.clone(), self.request.clone()));
+        let observer = CallObserver::new(self.call.id.clone(), self.request.clone());
         let mut batch = Batch::from(vec![self.call.clone()]);
         batch.run_info.clone_from(&self.run_info);
         batch.cancellation = Some(self.request.cancellation().clone());
         batch.extensions = std::mem::take(&mut batch.extensions).with(self.request.clone());
         batch.decisions = std::mem::take(&mut self.resume.decisions);
         batch.suspended = std::mem::take(&mut self.resume.suspended);
-        let watching = Arc::clone(&observer);
-        batch.observers.add(move |event: &tool_runtime::Event| {
-            tool_runtime::event::Observer::observe(watching.as_ref(), event);
-        });
+        batch.observers.add(observer.clone());
         let mut executions = self.dispatcher.dispatch_on(&self.tools, batch).await;
         // The dispatcher returns one execution for each call.
         let execution = executions.pop().unwrap_or_else(|| {

@@ -26,7 +26,7 @@ pub(super) struct Options {
     pub(super) results: ResultLimits,
     pub(super) trust: TrustPolicy,
     pub(super) pins: Option<Arc<dyn PinStore>>,
-    pub(super) holds_new_tools: bool,
+    pub(super) approves_new_tools: bool,
     pub(super) elicitation: Option<Arc<dyn ElicitationHandler>>,
     pub(super) sampling: Option<Sampling>,
     /// `None` if the client does not declare the capability.
@@ -49,7 +49,7 @@ impl Default for Options {
             results: ResultLimits::default(),
             trust: TrustPolicy { server: Trust::new(), tools: HashMap::new() },
             pins: None,
-            holds_new_tools: false,
+            approves_new_tools: false,
             elicitation: None,
             sampling: None,
             roots: None,

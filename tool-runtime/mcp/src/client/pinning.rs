@@ -1,11 +1,23 @@
 //! Compares the definitions of a server with the pinned ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde_json::Value;
+use tool_runtime::Fingerprint;
 
 use super::diff::diff;
 use super::pins::{ChangeKind, DefinitionChange, PinnedDefinition, Pins};
+use super::text::json_bytes;
+
+/// The number of pins of one server without an approval.
+const MAX_PINS: usize = 10_000;
+
+/// The number of bytes of the pins of one server without an approval.
+const MAX_PINNED_BYTES: usize = 64 << 20;
+
+/// The number of words of a description that are compared.
+const MAX_WORDS: usize = 40;
 
 /// The definitions of a list by what they need.
 #[derive(Debug, Default)]
@@ -24,18 +36,30 @@ pub(super) fn check(
     server: &str,
     pins: Option<&Pins>,
     offered: &[(String, PinnedDefinition)],
-    holds_new_tools: bool,
+    approves_new_tools: bool,
 ) -> Checked {
     let mut checked = Checked::default();
     let mut added = Vec::new();
+    let missing = pins.map(|pins| Missing::new(pins, offered)).unwrap_or_default();
+    let mut room = pins.map_or(Room::UNLIMITED, Room::beside);
     for (name, new) in offered {
-        let change = pins.and_then(|pins| change(pins, name, new, offered, holds_new_tools));
-        let Some((kind, old)) = change else {
-            checked.accepted.insert(name.clone());
-            if pins.is_none_or(|pins| !pins.contains_key(name)) {
-                added.push((name.clone(), new.clone()));
+        let pinned = pins.and_then(|pins| pins.get(name));
+        let earlier = if pinned.is_none() { missing.earlier_of(new) } else { None };
+        let (kind, old) = match (pinned, earlier) {
+            (Some(old), _) if old.fingerprint == new.fingerprint => {
+                checked.accepted.insert(name.clone());
+                continue;
             }
-            continue;
+            (Some(old), _) => (ChangeKind::Changed, &old.definition),
+            (None, Some((from, old))) => {
+                (ChangeKind::Renamed { from: from.to_owned() }, &old.definition)
+            }
+            (None, None) if !(approves_new_tools && pins.is_some()) && room.take(new) => {
+                checked.accepted.insert(name.clone());
+                added.push((name.clone(), new.clone()));
+                continue;
+            }
+            (None, None) => (ChangeKind::New, &Value::Null),
         };
         let diff = match &kind {
             ChangeKind::Renamed { from } => {
@@ -56,35 +80,66 @@ pub(super) fn check(
     checked
 }
 
-/// Returns why a definition needs an approval, and the definition to compare with.
-fn change<'p>(
-    pins: &'p Pins,
-    name: &str,
-    new: &PinnedDefinition,
-    offered: &[(String, PinnedDefinition)],
-    holds_new_tools: bool,
-) -> Option<(ChangeKind, &'p Value)> {
-    if let Some(old) = pins.get(name) {
-        let has_changed = old.fingerprint != new.fingerprint;
-        return has_changed.then_some((ChangeKind::Changed, &old.definition));
-    }
-    let is_missing = |name: &str| offered.iter().all(|(offered, _)| offered != name);
-    let missing = || pins.iter().filter(|(name, _)| is_missing(name));
-    let renamed = missing()
-        .find(|(_, old)| old.fingerprint == new.fingerprint)
-        .or_else(|| missing().find(|(_, old)| resembles(&old.definition, &new.definition)));
-    if let Some((from, old)) = renamed {
-        return Some((ChangeKind::Renamed { from: from.clone() }, &old.definition));
-    }
-    holds_new_tools.then_some((ChangeKind::New, &Value::Null))
+/// What may be pinned without an approval. A server that renames its tools again and again would
+/// fill the store.
+struct Room {
+    pins: usize,
+    bytes: usize,
 }
 
-/// Returns whether two definitions have the same parameters, and at least half of the words of
-/// their descriptions in common: one may be the other with a small change.
-fn resembles(old: &Value, new: &Value) -> bool {
-    let (old_words, new_words) = (words(old), words(new));
-    let common = old_words.intersection(&new_words).count();
-    parameters(old) == parameters(new) && 2 * common >= old_words.union(&new_words).count()
+impl Room {
+    /// The first list is limited as every list is.
+    const UNLIMITED: Self = Self { pins: usize::MAX, bytes: usize::MAX };
+
+    fn beside(pins: &Pins) -> Self {
+        let bytes = pins.values().map(|pin| json_bytes(&pin.definition)).sum();
+        Self {
+            pins: MAX_PINS.saturating_sub(pins.len()),
+            bytes: MAX_PINNED_BYTES.saturating_sub(bytes),
+        }
+    }
+
+    /// Takes the room of a definition, if there is enough.
+    fn take(&mut self, new: &PinnedDefinition) -> bool {
+        let left = (self.pins.checked_sub(1), self.bytes.checked_sub(json_bytes(&new.definition)));
+        let (Some(pins), Some(bytes)) = left else { return false };
+        (self.pins, self.bytes) = (pins, bytes);
+        true
+    }
+}
+
+type Pinned<'p> = (&'p str, &'p PinnedDefinition);
+
+/// The pinned tools that a list does not have, by what a renamed tool keeps.
+#[derive(Default)]
+struct Missing<'p> {
+    by_fingerprint: HashMap<Fingerprint, Pinned<'p>>,
+    by_parameters: HashMap<BTreeSet<&'p str>, Vec<(Pinned<'p>, Words)>>,
+}
+
+impl<'p> Missing<'p> {
+    fn new(pins: &'p Pins, offered: &[(String, PinnedDefinition)]) -> Self {
+        let offered: HashSet<_> = offered.iter().map(|(name, _)| name).collect();
+        let mut missing = Self::default();
+        for (name, pin) in pins.iter().filter(|(name, _)| !offered.contains(name)) {
+            let pinned = (name.as_str(), pin);
+            missing.by_fingerprint.entry(pin.fingerprint).or_insert(pinned);
+            let alike = missing.by_parameters.entry(parameters(&pin.definition)).or_default();
+            alike.push((pinned, Words::of(&pin.definition)));
+        }
+        missing
+    }
+
+    /// Returns the pinned tool that a definition may be under another name: with the same
+    /// definition, or with the same parameters and at least half of the words of the description in
+    /// common.
+    fn earlier_of(&self, new: &PinnedDefinition) -> Option<Pinned<'p>> {
+        self.by_fingerprint.get(&new.fingerprint).copied().or_else(|| {
+            let alike = self.by_parameters.get(&parameters(&new.definition))?;
+            let words = Words::of(&new.definition);
+            alike.iter().find(|(_, of_pin)| words.resembles(of_pin)).map(|(pinned, _)| *pinned)
+        })
+    }
 }
 
 fn parameters(definition: &Value) -> BTreeSet<&str> {
@@ -92,10 +147,33 @@ fn parameters(definition: &Value) -> BTreeSet<&str> {
     properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
 }
 
-fn words(definition: &Value) -> BTreeSet<String> {
-    let description = definition.get("description").and_then(Value::as_str).unwrap_or_default();
-    let words = description.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
+/// The first words of a description: their hashes, sorted. Every new tool is compared with every
+/// missing one.
+struct Words(Vec<u64>);
+
+impl Words {
+    fn of(definition: &Value) -> Self {
+        let description = definition.get("description").and_then(Value::as_str).unwrap_or_default();
+        let words = description.split(|c: char| !c.is_alphanumeric());
+        let hash = |word: &str| {
+            let mut hasher = DefaultHasher::new();
+            word.to_lowercase().hash(&mut hasher);
+            hasher.finish()
+        };
+        let words = words.filter(|word| !word.is_empty()).take(MAX_WORDS).map(hash);
+        Self(Vec::from_iter(BTreeSet::from_iter(words)))
+    }
+
+    fn resembles(&self, other: &Self) -> bool {
+        let (mut these, mut others, mut common) = (&*self.0, &*other.0, 0);
+        while let ([this, more_of_these @ ..], [other, more_of_others @ ..]) = (these, others) {
+            let order = this.cmp(other);
+            common += usize::from(order.is_eq());
+            these = if order.is_le() { more_of_these } else { these };
+            others = if order.is_ge() { more_of_others } else { others };
+        }
+        2 * common >= self.0.len() + other.0.len() - common
+    }
 }
 
 #[cfg(test)]
@@ -167,6 +245,48 @@ mod tests {
         let changed = [add, pin("mail", "Sends a mail to a person!", "to")];
         let diff = &check("s", Some(&pins), &changed, false).pending[0].diff;
         assert!(diff.starts_with("- name: send\n+ name: mail\n- description: Sends"), "{diff}");
+    }
+
+    #[test]
+    fn thousands_of_renamed_tools_are_compared_in_time() {
+        let text = "Sends a mail to a person. ".repeat(20);
+        let list = |prefix: &str, words: &str| -> Vec<_> {
+            let tool = |n: usize| (format!("{prefix}{n}"), format!("{words} {n} {text}"));
+            let tools: Vec<_> = (0..1_000).map(tool).collect();
+            offered(&tools.iter().map(|(name, text)| (&**name, &**text)).collect::<Vec<_>>())
+        };
+        let pins = check("s", None, &list("a", "Old"), false).new_pins.unwrap();
+        let started = std::time::Instant::now();
+        let words: Vec<_> = (0..60).map(|n| format!("word{n}")).collect();
+        // No two are alike, so that each is compared with each.
+        let checked = check("s", Some(&pins), &list("b", &words.join(" ")), false);
+        assert!(checked.pending.is_empty());
+        let elapsed = started.elapsed();
+        assert!(elapsed.as_secs() < 60, "{elapsed:?}");
+    }
+
+    #[test]
+    fn pins_without_an_approval_are_limited() {
+        let list = |round: usize, count: usize, length: usize| -> Vec<_> {
+            let tool = |n: usize| {
+                let text = format!("a{round}b{n} c{round}d{n}");
+                let mut tool = offered(&[(&format!("{round}-{n}"), &text)]).remove(0);
+                tool.1.definition = json!({ "description": text, "more": "x".repeat(length) });
+                tool
+            };
+            (0..count).map(tool).collect()
+        };
+        for (pinned, length, room) in [(9_900, 1, 100..=100), (330, 200_000, 4..=6)] {
+            let pins: Pins = list(1, pinned, length).into_iter().collect();
+            let checked = check("s", Some(&pins), &list(2, 110, length), false);
+            let accepted = checked.accepted.len();
+            assert!(room.contains(&accepted), "{accepted}");
+            assert_eq!(checked.pending.len(), 110 - accepted);
+            assert!(checked.pending.iter().all(|change| change.kind == ChangeKind::New));
+            // What is pinned stays usable.
+            let first = list(1, 1, length);
+            assert_eq!(check("s", Some(&pins), &first, false).accepted.len(), 1);
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Link {
             .iter()
             .map(|(_, tool, pin)| (tool.name.clone().into_owned(), pin.clone()))
             .collect();
-        let checked = check(&self.name, pins.as_ref(), &offered, self.options.holds_new_tools);
+        let checked = check(&self.name, pins.as_ref(), &offered, self.options.approves_new_tools);
         if let Some(pins) = &checked.new_pins {
             self.save_pins(pins).await?;
         }

@@ -82,7 +82,7 @@ impl McpClient {
 
     /// Requires an approval for tools that the server adds after its first list, too.
     pub fn approve_new_tools(mut self) -> Self {
-        self.options.holds_new_tools = true;
+        self.options.approves_new_tools = true;
         self
     }
 

@@ -10,10 +10,13 @@ use tool_runtime::message::visible;
 use tool_runtime::schema::Schema;
 
 use super::page_url::check_page_url;
-use super::text::clean;
+use super::text::{clean, json_bytes};
 
 /// The number of characters of a question that are shown.
 const MAX_QUESTION_CHARS: usize = 4_000;
+
+/// The number of bytes of a form.
+const MAX_FORM_BYTES: usize = 64 << 10;
 
 /// A question of a server to the user, such as for a missing detail.
 ///
@@ -157,7 +160,7 @@ impl Elicitation {
     /// Reads a question of a server.
     ///
     /// # Errors
-    /// The address is none that a user should open.
+    /// The address is none that a user should open, or the form is too large.
     pub(super) fn new(
         server: &str,
         tool: Option<&str>,
@@ -170,6 +173,9 @@ impl Elicitation {
             }
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+                if json_bytes(&schema) > MAX_FORM_BYTES {
+                    return Err("the form is too large");
+                }
                 (message.as_str(), ElicitationKind::Form { schema: schema.into() })
             }
             _ => ("", ElicitationKind::Form { schema: json!({ "type": "object" }).into() }),

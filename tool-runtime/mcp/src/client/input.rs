@@ -24,6 +24,9 @@ const MAX_QUESTIONS: u32 = 20;
 /// The number of requests of one round.
 const MAX_REQUESTS: usize = 20;
 
+/// The number of bytes of the state of a server, which is saved with a paused run.
+const MAX_STATE_BYTES: usize = 1 << 20;
+
 /// The saved state of a call whose server asks for input.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct InputState {
@@ -113,6 +116,9 @@ impl InputHandler<'_> {
         let requests = required.input_requests.unwrap_or_default();
         if requests.len() > MAX_REQUESTS {
             return Err(self.failed("it asked for too much input"));
+        }
+        if required.request_state.as_ref().is_some_and(|state| state.len() > MAX_STATE_BYTES) {
+            return Err(self.failed("its state is too large"));
         }
         state.request_state = required.request_state;
         state.responses.clear();

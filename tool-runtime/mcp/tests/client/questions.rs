@@ -92,6 +92,37 @@ async fn only_safe_addresses_are_shown_in_both_revisions() {
     }
 }
 
+/// What is asked is saved with a paused run.
+#[tokio::test]
+async fn huge_questions_and_states_are_refused() {
+    let form = |text: &str| {
+        let properties = json!({ "seat": { "type": "string", "description": text } });
+        let schema = json!({ "type": "object", "properties": properties });
+        json!({ "mode": "form", "message": "Which seat?", "requestedSchema": schema })
+    };
+    for (form_bytes, state_bytes, expected) in [
+        (1_000, 1_000, "seated"),
+        (70_000, 1_000, "the form is too large"),
+        (1_000, 2 << 20, "its state is too large"),
+    ] {
+        let (params, state) = (form(&"x".repeat(form_bytes)), "x".repeat(state_bytes));
+        let client = Server::default().simple(with_go(true, move |call| {
+            if call["params"]["inputResponses"]["seat"].is_null() {
+                let seat = json!({ "method": "elicitation/create", "params": params });
+                let required = json!({
+                    "resultType": "input_required", "requestState": state,
+                    "inputRequests": { "seat": seat },
+                });
+                return answer(call, required);
+            }
+            text(call, "seated")
+        }));
+        let (registry, _) = connect(client.elicitation(Agrees::default())).await;
+        let text = call(&registry, "s__go", "{}").await.result.text;
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn number_of_questions_during_a_call_is_limited() {
     let form = json!({

@@ -9,6 +9,9 @@ use tool_runtime::ToolErrorKind;
 use crate::http::{Reply, connect, good, json_reply, serve};
 use crate::server::{call, names, text};
 
+/// The name of the failure that ends by a time limit of the client.
+const NOTHING: &str = "nothing";
+
 /// Ways in which a server does not answer a request.
 fn failures() -> Vec<(&'static str, Reply)> {
     let json = || vec![("content-type", "application/json")];
@@ -19,7 +22,7 @@ fn failures() -> Vec<(&'static str, Reply)> {
         ("junk as JSON", (200, json(), "{ not json".into())),
         ("a page", (200, vec![("content-type", "text/html")], "<html>".into())),
         ("junk as events", (200, events(), "data: junk\n\n".into())),
-        ("nothing", (0, Vec::new(), String::new())),
+        (NOTHING, (0, Vec::new(), String::new())),
     ]
 }
 
@@ -39,9 +42,10 @@ async fn no_step_over_http_can_hang() {
                     good(message, false, |call| json_reply(text(call, "ok")))
                 })
                 .await;
+                let (connect_timeout, call_timeout) = timeouts(step, name);
                 let client = McpClient::http(&server.url)
-                    .connect_timeout(Duration::from_secs(16))
-                    .call_timeout(Duration::from_secs(8));
+                    .connect_timeout(connect_timeout)
+                    .call_timeout(call_timeout);
                 let started = Instant::now();
                 let connected = connect(client).await;
                 check(step, name, connected.as_ref().map(|_| ()));
@@ -69,6 +73,24 @@ async fn no_step_over_http_can_hang() {
         }
     };
     tokio::join!(checks, others);
+}
+
+/// Returns the time limits of a client. They are long for what ends by itself, and short for what
+/// ends by them.
+fn timeouts(step: &str, failure: &str) -> (Duration, Duration) {
+    let (mut connect, mut call) = (16_000, 8_000);
+    if failure == NOTHING {
+        connect = match step {
+            "initialize" | "tools/list" => 500,
+            // Half of it is for the handshake that follows.
+            "server/discover" => 4_000,
+            _ => connect,
+        };
+        if step == "tools/call" {
+            call = 500;
+        }
+    }
+    (Duration::from_millis(connect), Duration::from_millis(call))
 }
 
 /// Checks the result of an attempt to connect to a server that fails at one step.

@@ -1,17 +1,19 @@
 //! Tools that suspend their calls until the client has answered.
 
 use serde_json::{Value, json};
-use tool_mcp::server::{Elicitation, InputRequests, InputResponses, McpRequest, Sampling};
+use tool_mcp::server::{
+    ElicitationRequest, InputRequests, InputResponses, McpRequest, SamplingRequest,
+};
 use tool_runtime::{ToolContext, ToolError, Tools, tool, tools};
 
 /// Creates a form with one required field.
-pub fn form(message: &str, field: &str, kind: &str) -> Elicitation {
+pub fn form(message: &str, field: &str, kind: &str) -> ElicitationRequest {
     let schema = json!({
         "type": "object",
         "properties": { field: { "type": kind } },
         "required": [field],
     });
-    Elicitation::new(message, schema)
+    ElicitationRequest::new(message, schema)
 }
 
 fn ask_name() -> InputRequests {
@@ -40,7 +42,7 @@ async fn test_input_required_result_sampling(ctx: &ToolContext) -> Result<String
     const KEY: &str = "capital_question";
     match InputResponses::of(ctx) {
         None => {
-            let prompt = Sampling::new("What is the capital of France?").max_tokens(100);
+            let prompt = SamplingRequest::new("What is the capital of France?").max_tokens(100);
             Err(InputRequests::new().sample(KEY, prompt).suspend(()))
         }
         Some(responses) => Ok(format!("Sampling response: {}", responses.sampled(KEY)?.text)),
@@ -85,7 +87,7 @@ async fn test_input_required_result_multiple_inputs(
 ) -> Result<&'static str, ToolError> {
     match InputResponses::of(ctx) {
         None => {
-            let greeting = Sampling::new("Generate a greeting").max_tokens(100);
+            let greeting = SamplingRequest::new("Generate a greeting").max_tokens(100);
             Err(ask_name().sample("greeting", greeting).roots("client_roots").suspend(()))
         }
         Some(_) => Ok("All inputs received"),
@@ -129,7 +131,7 @@ async fn test_input_required_result_capabilities(
         questions = ask_name();
     }
     if request.supports_sampling() {
-        questions = questions.sample("greeting", Sampling::new("Generate a greeting"));
+        questions = questions.sample("greeting", SamplingRequest::new("Generate a greeting"));
     }
     if request.supports_roots() {
         questions = questions.roots("client_roots");

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tool_mcp::LogLevel;
 use tool_mcp::server::{
-    Elicitation, ElicitationReply, McpRequest, Prompt, PromptMessage, Prompts, Sampling,
+    ElicitationReply, ElicitationRequest, McpRequest, Prompt, PromptMessage, Prompts,
+    SamplingRequest,
 };
 use tool_runtime::event::{Progress, ProtocolError};
 use tool_runtime::{Registry, ToolContext, ToolError, Tools, tool, tools};
@@ -48,12 +49,13 @@ async fn test_sampling(
     prompt: String,
     ctx: &ToolContext,
 ) -> Result<String, ToolError> {
-    let reply = ctx.require::<McpRequest>()?.sample(Sampling::new(prompt).max_tokens(100)).await?;
+    let reply =
+        ctx.require::<McpRequest>()?.sample(SamplingRequest::new(prompt).max_tokens(100)).await?;
     Ok(format!("LLM response: {}", reply.text))
 }
 
 async fn elicit(ctx: &ToolContext, message: &str, schema: Value) -> Result<String, ToolError> {
-    let question = Elicitation::new(message, schema);
+    let question = ElicitationRequest::new(message, schema);
     Ok(match ctx.require::<McpRequest>()?.elicit(question).await? {
         ElicitationReply::Accepted(content) => format!("action=accept, content={content}"),
         ElicitationReply::Declined => "action=decline".to_owned(),

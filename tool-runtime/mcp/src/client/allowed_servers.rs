@@ -46,7 +46,7 @@ impl AllowedServers {
     /// Checks the program of a server with its arguments.
     ///
     /// # Errors
-    /// [`McpError::Refused`] if the words do not start with those of an allowed command.
+    /// [`McpError::NotAllowed`] if the words do not start with those of an allowed command.
     pub fn check_command(&self, words: &[String]) -> Result<(), McpError> {
         let is_allowed = self.commands.iter().any(|allowed| {
             !allowed.is_empty() && words.get(..allowed.len()) == Some(allowed.as_slice())
@@ -54,17 +54,17 @@ impl AllowedServers {
         if is_allowed {
             return Ok(());
         }
-        Err(McpError::Refused("the command is not on the allow-list".to_owned()))
+        Err(McpError::NotAllowed("the command is not on the allow-list".to_owned()))
     }
 
     /// Checks the URL of a server.
     ///
     /// # Errors
-    /// [`McpError::Refused`] if the URL is invalid, contains credentials, has a host that is not
+    /// [`McpError::NotAllowed`] if the URL is invalid, contains credentials, has a host that is not
     /// allowed, or has another scheme than `https` and a host that is not this machine.
     #[cfg(feature = "client")]
     pub fn check_url(&self, url: &str) -> Result<(), McpError> {
-        let refused = |reason: &str| Err(McpError::Refused(reason.to_owned()));
+        let refused = |reason: &str| Err(McpError::NotAllowed(reason.to_owned()));
         let Ok(parsed) = reqwest::Url::parse(url) else { return refused("the URL is invalid") };
         let Some(host) = parsed.host_str() else { return refused("the URL has no host") };
         let port = parsed.port_or_known_default().unwrap_or_default();
@@ -85,9 +85,9 @@ impl AllowedServers {
     /// Refuses each URL: the feature `client` is off.
     ///
     /// # Errors
-    /// Always [`McpError::Refused`].
+    /// Always [`McpError::NotAllowed`].
     #[cfg(not(feature = "client"))]
     pub fn check_url(&self, _: &str) -> Result<(), McpError> {
-        Err(McpError::Refused("HTTP is not supported".to_owned()))
+        Err(McpError::NotAllowed("HTTP is not supported".to_owned()))
     }
 }

@@ -146,7 +146,7 @@ pub enum McpError {
     },
     /// The policy of the program does not allow the connection.
     #[error("MCP connection not allowed: {0}")]
-    Refused(String),
+    NotAllowed(String),
 }
 
 impl McpError {
@@ -161,7 +161,7 @@ impl McpError {
             | Self::Timeout { .. }
             | Self::NotConnected { .. }
             | Self::ConnectionLost { .. }
-            | Self::Refused(_) => text,
+            | Self::NotAllowed(_) => text,
             Self::AuthorizationRequired { server, .. } => {
                 format!("MCP server `{server}`: authorization required")
             }

@@ -194,7 +194,7 @@ impl FeatureTool {
         let subscriptions = self.connection.link.subscriptions();
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains(&args.uri) {
             let reason = "too many subscriptions: call `unsubscribe_resource` first";
-            return Err(McpError::Refused(reason.to_owned()));
+            return Err(McpError::NotAllowed(reason.to_owned()));
         }
         self.connection.subscribe(args.uri).await?;
         Ok(ToolOutput::text("You will be told when the resource has changed."))

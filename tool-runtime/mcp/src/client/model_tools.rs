@@ -209,7 +209,7 @@ async fn state(connection: &McpConnection) -> ConnectionState {
 
 fn error(server: &str, error: &McpError) -> ToolError {
     let kind = match error {
-        McpError::Refused(_) => ToolErrorKind::Denied,
+        McpError::NotAllowed(_) => ToolErrorKind::Denied,
         McpError::InvalidOptions(_) | McpError::NameTaken { .. } | McpError::Registry { .. } => {
             ToolErrorKind::Validation
         }

@@ -32,7 +32,7 @@ pub enum ServeError {
     Initialize(#[source] Box<dyn Error + Send + Sync>),
     /// The system provides no random numbers for the key that seals saved states.
     #[error("key that seals saved states can't be generated: {0}")]
-    Key(#[source] Box<dyn Error + Send + Sync>),
+    SealKey(#[source] Box<dyn Error + Send + Sync>),
     /// A task of the server panicked.
     #[error("task of the MCP server panicked: {0}")]
     Panicked(#[source] JoinError),

@@ -57,7 +57,8 @@ pub use error::ServeError;
 #[cfg(feature = "server")]
 pub use http::{Authenticator, Denied};
 pub use input::{
-    Elicitation, ElicitationReply, InputRequests, InputResponses, Sampling, SamplingReply,
+    ElicitationReply, ElicitationRequest, InputRequests, InputResponses, SamplingReply,
+    SamplingRequest,
 };
 pub use into_dispatcher::IntoDispatcher;
 pub use limits::Limits;
@@ -258,7 +259,7 @@ impl McpServer {
     fn into_shared(self) -> Result<Shared, ServeError> {
         let seals = match self.seal_key {
             Some(key) => Seals::with_key(&key),
-            None => Seals::random().map_err(|error| ServeError::Key(Box::new(error)))?,
+            None => Seals::random().map_err(|error| ServeError::SealKey(Box::new(error)))?,
         };
         let mut config = shared::config(&self);
         config.server_info = self.info;

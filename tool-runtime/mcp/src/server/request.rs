@@ -10,7 +10,9 @@ use tool_runtime::event::Progress;
 use tool_runtime::{CancellationToken, ToolError};
 
 use super::access::access;
-use super::input::{Elicitation, ElicitationReply, Input, Sampling, SamplingReply, root_uris};
+use super::input::{
+    ElicitationReply, ElicitationRequest, Input, SamplingReply, SamplingRequest, root_uris,
+};
 use super::level::log_message;
 use super::outbox::{Link, Outbox};
 use super::{Access, Limits};
@@ -143,16 +145,19 @@ impl McpRequest {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_mcp::server::{Elicitation, McpRequest};
+    /// use tool_mcp::server::{ElicitationRequest, McpRequest};
     /// use tool_runtime::ToolError;
     ///
     /// async fn confirm(request: &McpRequest) -> Result<bool, ToolError> {
     ///     let schema = json!({ "type": "object", "properties": {} });
-    ///     let reply = request.elicit(Elicitation::new("Go on?", schema)).await?;
+    ///     let reply = request.elicit(ElicitationRequest::new("Go on?", schema)).await?;
     ///     Ok(reply.content().is_some())
     /// }
     /// ```
-    pub async fn elicit(&self, question: Elicitation) -> Result<ElicitationReply, ToolError> {
+    pub async fn elicit(
+        &self,
+        question: ElicitationRequest,
+    ) -> Result<ElicitationReply, ToolError> {
         let input = Input::Elicitation(question);
         ElicitationReply::parse(&self.ask(input).await?)
     }
@@ -164,15 +169,15 @@ impl McpRequest {
     /// [`elicit`](Self::elicit).
     ///
     /// ```
-    /// use tool_mcp::server::{McpRequest, Sampling};
+    /// use tool_mcp::server::{McpRequest, SamplingRequest};
     /// use tool_runtime::ToolError;
     ///
     /// async fn title(request: &McpRequest, text: &str) -> Result<String, ToolError> {
-    ///     let prompt = Sampling::new(format!("Suggest a title: {text}"));
+    ///     let prompt = SamplingRequest::new(format!("Suggest a title: {text}"));
     ///     Ok(request.sample(prompt).await?.text)
     /// }
     /// ```
-    pub async fn sample(&self, prompt: Sampling) -> Result<SamplingReply, ToolError> {
+    pub async fn sample(&self, prompt: SamplingRequest) -> Result<SamplingReply, ToolError> {
         SamplingReply::parse(&self.ask(Input::Sampling(prompt)).await?)
     }
 

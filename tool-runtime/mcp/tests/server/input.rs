@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tool_mcp::McpServer;
 use tool_mcp::server::{
-    Elicitation, ElicitationReply, InputRequests, InputResponses, McpRequest, Prompt,
-    PromptMessage, PromptRequest, Prompts, Sampling,
+    ElicitationReply, ElicitationRequest, InputRequests, InputResponses, McpRequest, Prompt,
+    PromptMessage, PromptRequest, Prompts, SamplingRequest,
 };
 use tool_runtime::{ToolContext, ToolError, tool, tools};
 
@@ -20,8 +20,8 @@ fn name_schema() -> Value {
 async fn gather(ctx: &ToolContext) -> Result<String, ToolError> {
     let Some(responses) = InputResponses::of(ctx) else {
         return Err(InputRequests::new()
-            .elicit("user", Elicitation::new("What is your name?", name_schema()))
-            .sample("greeting", Sampling::new("Greet!").max_tokens(9))
+            .elicit("user", ElicitationRequest::new("What is your name?", name_schema()))
+            .sample("greeting", SamplingRequest::new("Greet!").max_tokens(9))
             .roots("folders")
             .suspend(1));
     };
@@ -32,7 +32,7 @@ async fn gather(ctx: &ToolContext) -> Result<String, ToolError> {
         };
         let greeting = responses.sampled("greeting")?.text;
         let folders = responses.roots("folders")?.join(",");
-        let page = Elicitation::url("Please visit.", "https://example.org/a");
+        let page = ElicitationRequest::url("Please visit.", "https://example.org/a");
         let requests = InputRequests::new().elicit("page", page);
         // Text, so it is not taken for the first state.
         return Err(requests.suspend(format!("{greeting} {name} {folders}")));
@@ -57,9 +57,9 @@ async fn live(ctx: &ToolContext) -> Result<String, ToolError> {
     let request = ctx.require::<McpRequest>()?.clone();
     // Another task than that of the request.
     let handle = tokio::spawn(async move {
-        let question = Elicitation::new("Name?", name_schema());
+        let question = ElicitationRequest::new("Name?", name_schema());
         let (name, greeting) =
-            (request.elicit(question).await?, request.sample(Sampling::new("Hi")).await?);
+            (request.elicit(question).await?, request.sample(SamplingRequest::new("Hi")).await?);
         let roots = request.roots().await?;
         let name = name.content().map(|content| content["name"].to_string());
         Ok::<_, ToolError>(format!("{} {name:?} {roots:?}", greeting.text))
@@ -178,7 +178,7 @@ async fn prompts_can_ask() {
         let prompts = Prompts::new();
         prompts.insert(Prompt::new("greet"), |request: PromptRequest| async move {
             let Some(responses) = request.responses else {
-                let question = Elicitation::new("Name?", name_schema());
+                let question = ElicitationRequest::new("Name?", name_schema());
                 return Err(InputRequests::new().elicit("user", question).suspend("state"));
             };
             let state: String = responses.state_as()?;

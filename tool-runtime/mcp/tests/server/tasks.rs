@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tool_mcp::McpServer;
-use tool_mcp::server::{Elicitation, InputRequests, InputResponses, McpRequest, Tasks};
+use tool_mcp::server::{ElicitationRequest, InputRequests, InputResponses, McpRequest, Tasks};
 use tool_runtime::event::ProtocolError;
 use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 
@@ -29,7 +29,7 @@ async fn broken() -> Result<(), ToolError> {
 #[tool]
 async fn asks(ctx: &ToolContext) -> Result<String, ToolError> {
     let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
-    let question = |text: &str| Elicitation::new(text, schema.clone());
+    let question = |text: &str| ElicitationRequest::new(text, schema.clone());
     let Some(responses) = InputResponses::of(ctx) else {
         return Err(InputRequests::new().elicit("first", question("First?")).suspend(()));
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_runtime::dispatch::{Approval, Decision, SuspendedCall};
 use tool_runtime::{CallId, ToolDefinition, ToolExecution};
 
-use super::super::input::{Elicitation, ElicitationReply, InputRequests, Suspended};
+use super::super::input::{ElicitationReply, ElicitationRequest, InputRequests, Suspended};
 use super::resume::Resume;
 
 /// The key of the only question of an approval, and of a tool that asks in plain text.
@@ -63,7 +63,7 @@ impl PendingCall {
             "properties": { "approve": { "type": "boolean", "title": "Allow this call" } },
             "required": ["approve"],
         });
-        let questions = InputRequests::new().elicit(KEY, Elicitation::new(message, schema));
+        let questions = InputRequests::new().elicit(KEY, ElicitationRequest::new(message, schema));
         Some(Self { questions, reason: Reason::Approval(arguments) })
     }
 }
@@ -79,7 +79,7 @@ fn questions(suspended: &SuspendedCall) -> Option<InputRequests> {
         "properties": { KEY: { "type": "string", "title": "Answer" } },
         "required": [KEY],
     });
-    Some(InputRequests::new().elicit(KEY, Elicitation::new(question, schema)))
+    Some(InputRequests::new().elicit(KEY, ElicitationRequest::new(question, schema)))
 }
 
 impl Reason {

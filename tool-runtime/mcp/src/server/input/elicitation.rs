@@ -7,16 +7,16 @@ use tool_runtime::schema::Schema;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::server::Elicitation;
+/// use tool_mcp::server::ElicitationRequest;
 ///
-/// let name = Elicitation::new(
+/// let name = ElicitationRequest::new(
 ///     "What is your name?",
 ///     json!({ "type": "object", "properties": { "name": { "type": "string" } } }),
 /// );
 /// assert_eq!(name.message(), "What is your name?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Elicitation {
+pub struct ElicitationRequest {
     message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     schema: Option<Value>,
@@ -24,7 +24,7 @@ pub struct Elicitation {
     url: Option<String>,
 }
 
-impl Elicitation {
+impl ElicitationRequest {
     /// Creates a form for the user to fill in.
     ///
     /// The schema is an object whose properties are texts, numbers, booleans or choices.

@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::ToolError;
 
-pub use elicitation::{Elicitation, ElicitationReply};
+pub use elicitation::{ElicitationReply, ElicitationRequest};
 pub use requests::InputRequests;
 pub(crate) use requests::{InputRequired, Suspended};
 pub use responses::InputResponses;
 pub(crate) use responses::root_uris;
-pub use sampling::{Sampling, SamplingReply};
+pub use sampling::{SamplingReply, SamplingRequest};
 
 /// A question to the client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Input {
-    Elicitation(Elicitation),
-    Sampling(Sampling),
+    Elicitation(ElicitationRequest),
+    Sampling(SamplingRequest),
     Roots,
 }
 

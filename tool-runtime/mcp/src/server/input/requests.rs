@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_runtime::ToolError;
 
-use super::{Elicitation, Input, Sampling};
+use super::{ElicitationRequest, Input, SamplingRequest};
 
 /// Questions to the client, under keys of the tool's choice. They suspend a call until all are
 /// answered.
@@ -18,7 +18,7 @@ use super::{Elicitation, Input, Sampling};
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::server::{Elicitation, InputRequests, InputResponses};
+/// use tool_mcp::server::{ElicitationRequest, InputRequests, InputResponses};
 /// use tool_runtime::{ToolContext, ToolError, tool};
 ///
 /// /// Greets the user.
@@ -27,7 +27,7 @@ use super::{Elicitation, Input, Sampling};
 ///     let Some(responses) = InputResponses::of(ctx) else {
 ///         let name = json!({ "type": "string" });
 ///         let schema = json!({ "type": "object", "properties": { "name": name } });
-///         let question = Elicitation::new("What is your name?", schema);
+///         let question = ElicitationRequest::new("What is your name?", schema);
 ///         return Err(InputRequests::new().elicit("name", question).suspend(()));
 ///     };
 ///     let name = responses.elicited("name")?.content().map(|content| content["name"].to_string());
@@ -45,14 +45,14 @@ impl InputRequests {
 
     /// Adds a question to the user.
     #[must_use]
-    pub fn elicit(mut self, key: impl Into<String>, question: Elicitation) -> Self {
+    pub fn elicit(mut self, key: impl Into<String>, question: ElicitationRequest) -> Self {
         self.0.insert(key.into(), Input::Elicitation(question));
         self
     }
 
     /// Adds a prompt for the model of the client.
     #[must_use]
-    pub fn sample(mut self, key: impl Into<String>, prompt: Sampling) -> Self {
+    pub fn sample(mut self, key: impl Into<String>, prompt: SamplingRequest) -> Self {
         self.0.insert(key.into(), Input::Sampling(prompt));
         self
     }

@@ -8,20 +8,20 @@ const DEFAULT_MAX_TOKENS: u32 = 1024;
 /// A prompt for the model of the client.
 ///
 /// ```
-/// use tool_mcp::server::Sampling;
+/// use tool_mcp::server::SamplingRequest;
 ///
-/// let title = Sampling::new("Suggest a title.").system("You are an editor.").max_tokens(50);
+/// let title = SamplingRequest::new("Suggest a title.").system("You edit texts.").max_tokens(50);
 /// # let _ = title;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sampling {
+pub struct SamplingRequest {
     prompt: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<String>,
     max_tokens: u32,
 }
 
-impl Sampling {
+impl SamplingRequest {
     /// Creates a prompt of one message of the user.
     pub fn new(prompt: impl Into<String>) -> Self {
         Self { prompt: prompt.into(), system: None, max_tokens: DEFAULT_MAX_TOKENS }
@@ -57,14 +57,14 @@ impl Sampling {
 /// The reply of the model of a client.
 ///
 /// ```
-/// use tool_mcp::server::{McpRequest, Sampling};
+/// use tool_mcp::server::{McpRequest, SamplingRequest};
 /// use tool_runtime::{ToolContext, ToolError, tool};
 ///
 /// /// Suggests a title for a text.
 /// #[tool]
 /// async fn title(text: String, ctx: &ToolContext) -> Result<String, ToolError> {
 ///     let request = ctx.require::<McpRequest>()?;
-///     let reply = request.sample(Sampling::new(format!("Suggest a title: {text}"))).await?;
+///     let reply = request.sample(SamplingRequest::new(format!("Suggest a title: {text}"))).await?;
 ///     Ok(reply.text)
 /// }
 /// ```

@@ -71,6 +71,17 @@ const REFUSED: [i64; 40] = [
 /// Bits of the mode of a file that let it run with the rights of its owner or group.
 const SET_ID_BITS: [u64; 2] = [0o4000, 0o2000];
 
+/// The flags with which a call creates a process in namespaces of its own.
+const NAMESPACE_BITS: [u64; 7] = [
+    libc::CLONE_NEWUSER as u64,
+    libc::CLONE_NEWNS as u64,
+    libc::CLONE_NEWPID as u64,
+    libc::CLONE_NEWNET as u64,
+    libc::CLONE_NEWIPC as u64,
+    libc::CLONE_NEWUTS as u64,
+    libc::CLONE_NEWCGROUP as u64,
+];
+
 /// The bits of flags with which a call creates a file: `O_CREAT`, and that of `O_TMPFILE`.
 const CREATE_BITS: [u64; 2] = [libc::O_CREAT as u64, 0o20_000_000];
 
@@ -105,6 +116,8 @@ fn program_with(socket: Vec<SeccompRule>) -> Result<BpfProgram, BackendError> {
     // A datagram socket of a pair can be connected to the socket of another process.
     let pair = |kind: i32| rule(&[(1, 0xf, kind as u64)]);
     rules.insert(libc::SYS_socketpair, vec![pair(libc::SOCK_DGRAM)?, pair(libc::SOCK_RAW)?]);
+    let namespaces = NAMESPACE_BITS.map(|bit| rule(&[(0, bit, bit)]));
+    rules.insert(libc::SYS_clone, namespaces.into_iter().collect::<Result<_, _>>()?);
     // The argument that is the mode.
     let mut modes = vec![
         (libc::SYS_fchmod, 1),
@@ -142,21 +155,20 @@ fn program_with(socket: Vec<SeccompRule>) -> Result<BpfProgram, BackendError> {
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?;
     let mut program: BpfProgram = filter.try_into()?;
-    program.splice(..0, without_openat2());
+    program.splice(..0, without_hidden_arguments());
     Ok(program)
 }
 
-/// Returns instructions that answer `openat2` as an old kernel does, so that programs fall back to
-/// `openat`. Its mode is behind a pointer, where the filter can't read it.
+/// Returns instructions that answer `openat2` and `clone3` as an old kernel does, so that programs
+/// fall back to `openat` and `clone`. Their mode and flags are behind a pointer, where the filter
+/// can't read them.
 ///
-/// The number is the same on all architectures, so the one of the call need not be known here.
-fn without_openat2() -> Vec<sock_filter> {
+/// The numbers are the same on all architectures, so the one of the call need not be known here.
+fn without_hidden_arguments() -> Vec<sock_filter> {
     let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
-    let number = libc::SYS_openat2 as u32;
+    let numbers = [libc::SYS_openat2 as u32, libc::SYS_clone3 as u32];
     #[cfg(target_arch = "x86_64")]
-    let numbers = [number, number | X32 as u32];
-    #[cfg(not(target_arch = "x86_64"))]
-    let numbers = [number];
+    let numbers = numbers.into_iter().flat_map(|number| [number, number | X32 as u32]);
     let mut instructions = vec![instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
     for number in numbers {
         let refusal = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
@@ -193,3 +205,7 @@ mod tests {
         assert!(bytes.len() > 8 * 100 && bytes.len() <= 8 * 4096, "{}", bytes.len());
     }
 }
+
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
+mod verdicts;

@@ -1,4 +1,4 @@
-//! Searches, with the exchanges of engines in `cassettes/`, which follow their documentation.
+//! Searches, with the exchanges of engines in `cassettes/`, whose sources its README names.
 
 use std::path::Path;
 
@@ -47,8 +47,13 @@ async fn brave_is_asked_and_read() {
     let arguments = json!({ "query": "a&b", "count": 2, "recency": "week" });
     let text = search(&web_search, arguments).await;
     assert!(text.contains("\nno results\n"), "{text}");
-    let unavailable = "The search engine refuses the program";
+    let unavailable = "The search engine refuses the program (status ";
     assert_error(&web_search, "refused", "TOOL_UNAVAILABLE", unavailable).await;
+    assert_error(&web_search, "no plan", "TOOL_UNAVAILABLE", unavailable).await;
+    let used_up = "The search engine refuses the program: its plan is used up (status 429).";
+    assert_error(&web_search, "used up", "TOOL_UNAVAILABLE", used_up).await;
+    let invalid = "The search engine refuses the query (status 422).";
+    assert_error(&web_search, "invalid", "TOOL_EXECUTION_FAILED", invalid).await;
     let busy = "The search engine is asked too often (status 429).";
     assert_error(&web_search, "often", "TOOL_TRANSIENT_FAILURE", busy).await;
     let unreadable = "The search engine sent a response that can't be read.";
@@ -62,12 +67,15 @@ async fn searxng_is_asked_and_read() {
     let cassette = cassette("searxng");
     let engine = SearXng::new("http://search.test:8888/").transport(cassette.clone());
     let web_search = WebSearch::new(engine);
-    let text = search(&web_search, json!({ "query": "tea", "count": 2 })).await;
-    let rows = "title: Tea - Wikipedia | url: https://en.wikipedia.org/wiki/Tea | \
+    let text = search(&web_search, json!({ "query": "tea", "count": 3 })).await;
+    let rows = "\">\ntitle: Tea | url: http://wiki.test/wiki/Tea | \
         snippet: Tea is an aromatic beverage. | published: 2026-01-02T00:00:00\n\
-        title: \"Tea | shop\" | url: https://tea.test/ | snippet: \"\"\n</untrusted>";
+        title: Green tea | url: http://wiki.test/wiki/Green_tea | \
+        snippet: Green tea is a type of tea. | published: 2026-02-03T04:05:06\n\
+        title: \"Tea | shop\" | url: http://wiki.test/wiki/Tea_%7C_shop | snippet: \"\" | \
+        published: 2025-02-03T04:05:06\n</untrusted>";
     assert!(text.ends_with(rows), "{text}");
-    let text = search(&web_search, json!({ "query": "news", "recency": "day" })).await;
+    let text = search(&web_search, json!({ "query": "nothing", "recency": "day" })).await;
     assert!(text.contains("\nno results\n"), "{text}");
     let unavailable = "The search engine refuses the program";
     assert_error(&web_search, "refused", "TOOL_UNAVAILABLE", unavailable).await;

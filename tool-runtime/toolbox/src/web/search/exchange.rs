@@ -56,7 +56,8 @@ impl Endpoint {
         let body = response.body.read_to_end(MAX_BYTES).await.map_err(unreachable_engine)?;
         if !(200..300).contains(&status) {
             let seconds = headers.get("retry-after").and_then(|delay| delay.parse().ok());
-            return Err(status_error(status, seconds));
+            let Failure { error } = serde_json::from_slice(&body).unwrap_or_default();
+            return Err(status_error(status, &error.code, seconds));
         }
         serde_json::from_slice(&body).map_err(|error| {
             ToolError::failed("The search engine sent a response that can't be read.")
@@ -73,13 +74,30 @@ fn unreachable_engine(error: TransportError) -> ToolError {
     ToolError::new(kind, "The search engine can't be reached.").with_source(error)
 }
 
-/// Returns the error of a status. Only the program can mend a key that is refused.
-fn status_error(status: u16, retry_after: Option<u64>) -> ToolError {
-    let (kind, reason) = match status {
-        401 | 403 => (ToolErrorKind::Unavailable, "refuses the program"),
-        402 | 432 | 433 => (ToolErrorKind::Unavailable, "refuses the program: its plan is used up"),
-        429 => (ToolErrorKind::Transient, "is asked too often"),
-        500..=599 => (ToolErrorKind::Transient, "has an internal error"),
+/// The body of a failed request. Engines that send another one are judged by the status alone.
+#[derive(Default, Deserialize)]
+struct Failure {
+    error: ErrorObject,
+}
+
+#[derive(Default, Deserialize)]
+struct ErrorObject {
+    code: String,
+}
+
+/// Returns the error of a status and the code in the body. Only the program can mend a key that is
+/// refused.
+fn status_error(status: u16, code: &str, retry_after: Option<u64>) -> ToolError {
+    let (kind, reason) = match (status, code) {
+        // Brave Search refuses a key with the status of an invalid query or of an unknown path.
+        (401 | 403, _) | (_, "SUBSCRIPTION_TOKEN_INVALID" | "SUBSCRIPTION_NOT_FOUND") => {
+            (ToolErrorKind::Unavailable, "refuses the program")
+        }
+        (402 | 432 | 433, _) | (_, "QUOTA_LIMITED") => {
+            (ToolErrorKind::Unavailable, "refuses the program: its plan is used up")
+        }
+        (429, _) => (ToolErrorKind::Transient, "is asked too often"),
+        (500..=599, _) => (ToolErrorKind::Transient, "has an internal error"),
         _ => (ToolErrorKind::Failed, "refuses the query"),
     };
     let error = ToolError::new(kind, format!("The search engine {reason} (status {status})."));

@@ -6,8 +6,8 @@
 //!    name, which checks each of them, and connects to one of these.
 //! 3. A redirect is the next request: it begins at the first step.
 //! 4. `content.rs` decides what the body is, after `decode.rs` has decompressed it and `charset.rs`
-//!    decoded its text. the module `html` converts pages, `json.rs` indents JSON.
-//! 5. `page.rs` cuts long texts; `recent.rs` keeps the document for the next page.
+//!    decoded its text. The module `html` converts pages, `json.rs` indents JSON.
+//! 5. `section.rs` cuts long texts; `recent.rs` keeps the document for the next section.
 //!
 //! `requests.rs` sends requests that change something on the same path, and `exchange.rs` those of
 //! the program. `search/` asks search engines, whose addresses the program names.
@@ -27,12 +27,12 @@ mod decode;
 mod exchange;
 mod fetch;
 mod json;
-mod page;
 mod preview;
 mod recent;
 mod requests;
 mod resolver;
 mod search;
+mod section;
 mod target;
 mod tools;
 

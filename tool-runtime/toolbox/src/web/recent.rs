@@ -1,4 +1,4 @@
-//! Keeps the documents that runs read in pages, so that the pages of one fit together.
+//! Keeps the documents that runs read in sections, so that the sections of one fit together.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -10,7 +10,7 @@ use tool_runtime::{ToolContext, ToolError, ToolErrorKind, tool};
 
 use super::Web;
 use super::fetch::received;
-use super::page::PageOutput;
+use super::section::SectionOutput;
 use super::target;
 
 /// Methods of requests that change something.
@@ -92,7 +92,7 @@ impl WebRequests {
         /// Type of the body; default: `application/json` if it is JSON, else `text/plain`.
         content_type: Option<String>,
         ctx: &ToolContext,
-    ) -> Result<PageOutput, ToolError> {
+    ) -> Result<SectionOutput, ToolError> {
         let method = HttpMethod::from(method);
         if !self.methods.contains(&method) {
             let allowed: Vec<_> = self.methods.iter().map(|method| method.as_str()).collect();
@@ -118,7 +118,7 @@ impl WebRequests {
         };
         ctx.record(record.status(response.status));
         let fetched = received(&client, response).await?;
-        PageOutput::first(&fetched.document, &fetched.url, fetched.status)
+        SectionOutput::first(&fetched.document, &fetched.url, fetched.status)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pages of a long text, and how the model and programs receive them.
+//! Sections of a long text, and how the model and programs receive them.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use tool_runtime::{ContentPart, IntoToolOutput, ToolError, ToolOutput, Untrusted
 
 use super::content::Document;
 
-/// The most bytes of a page, less than what a policy passes on to the model by default.
-const MAX_PAGE_LEN: usize = 40_000;
+/// The most bytes of a section, less than what a policy passes on to the model by default.
+const MAX_SECTION_LEN: usize = 40_000;
 
-/// The bytes at the end of a page within which it ends with a line.
+/// The bytes at the end of a section within which it ends with a line.
 const LAST_LINE_LEN: usize = 2_000;
 
 /// The output of a call for programs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct PageData {
+struct SectionData {
     /// The URL of the content, after redirects.
     url: String,
     /// The status of the response.
@@ -25,39 +25,39 @@ struct PageData {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The text of the page.
+    /// The text of the section.
     text: String,
     /// The position of the text in the whole text, in bytes.
     offset: usize,
     /// The number of bytes of the whole text.
     total: usize,
-    /// The offset of the next page.
+    /// The offset of the next section.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
 }
 
-/// One page of a document.
+/// One section of a document.
 #[derive(Debug)]
-pub(super) struct PageOutput {
-    data: PageData,
+pub(super) struct SectionOutput {
+    data: SectionData,
     /// The size of the body.
     len: usize,
     part: Option<ContentPart>,
     notes: Vec<String>,
 }
 
-impl PageOutput {
-    /// Returns the first page of a document whose others can't be requested.
+impl SectionOutput {
+    /// Returns the first section of a document whose others can't be requested.
     pub(super) fn first(document: &Document, url: &str, status: u16) -> Result<Self, ToolError> {
-        let mut page = Self::new(document, url, status, 0)?;
-        if page.data.next_offset.take().is_some() {
-            page.notes.pop();
-            page.notes.push(format!("the rest of {} bytes is omitted", page.data.total));
+        let mut section = Self::new(document, url, status, 0)?;
+        if section.data.next_offset.take().is_some() {
+            section.notes.pop();
+            section.notes.push(format!("the rest of {} bytes is omitted", section.data.total));
         }
-        Ok(page)
+        Ok(section)
     }
 
-    /// Returns the page that begins at `offset`.
+    /// Returns the section that begins at `offset`.
     pub(super) fn new(
         document: &Document,
         url: &str,
@@ -72,8 +72,8 @@ impl PageOutput {
         }
         let start = (0..=offset).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let rest = text.get(start..).unwrap_or_default();
-        let page = first_page(rest);
-        let next_offset = (page.len() < rest.len()).then(|| start + page.len());
+        let section = first_section(rest);
+        let next_offset = (section.len() < rest.len()).then(|| start + section.len());
         let mut notes: Vec<_> = document.notes.iter().map(|note| (*note).to_owned()).collect();
         if let Some(next) = next_offset {
             let note = format!("bytes {start} to {next} of {total}: continue with `offset` {next}");
@@ -81,12 +81,12 @@ impl PageOutput {
         } else if start > 0 {
             notes.push(format!("bytes {start} to {total}, the end"));
         }
-        let data = PageData {
+        let data = SectionData {
             url: url.to_owned(),
             status,
             kind: document.kind,
             title: document.title.clone(),
-            text: page.to_owned(),
+            text: section.to_owned(),
             offset: start,
             total,
             next_offset,
@@ -95,23 +95,25 @@ impl PageOutput {
     }
 }
 
-fn first_page(text: &str) -> &str {
-    if text.len() <= MAX_PAGE_LEN {
+fn first_section(text: &str) -> &str {
+    if text.len() <= MAX_SECTION_LEN {
         return text;
     }
-    let end = (0..=MAX_PAGE_LEN).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    let page = text.get(..end).unwrap_or_default();
-    match page.rfind('\n') {
-        Some(line_end) if line_end + LAST_LINE_LEN > end => page.get(..=line_end).unwrap_or(page),
-        _ => page,
+    let end = (0..=MAX_SECTION_LEN).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let section = text.get(..end).unwrap_or_default();
+    match section.rfind('\n') {
+        Some(line_end) if line_end + LAST_LINE_LEN > end => {
+            section.get(..=line_end).unwrap_or(section)
+        }
+        _ => section,
     }
 }
 
-impl IntoToolOutput for PageOutput {
+impl IntoToolOutput for SectionOutput {
     /// The status and the notes are ours. What the server sent, also its URL after a redirect, is
     /// marked as untrusted.
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-        let PageData { url, status, kind, title, text, .. } = &self.data;
+        let SectionData { url, status, kind, title, text, .. } = &self.data;
         let mut content = format!("URL: {url}\n");
         if let Some(title) = title {
             content.push_str(&format!("Title: {title}\n"));
@@ -132,12 +134,12 @@ impl IntoToolOutput for PageOutput {
     }
 }
 
-impl JsonSchema for PageOutput {
+impl JsonSchema for SectionOutput {
     fn schema_name() -> Cow<'static, str> {
-        PageData::schema_name()
+        SectionData::schema_name()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        PageData::json_schema(generator)
+        SectionData::json_schema(generator)
     }
 }

@@ -6,7 +6,7 @@ use tool_runtime::{ToolContext, ToolError, tool};
 
 use super::Web;
 use super::fetch::fetch;
-use super::page::PageOutput;
+use super::section::SectionOutput;
 use super::target;
 
 #[tool]
@@ -21,19 +21,19 @@ impl Web {
         #[arg(default = 0)]
         offset: u64,
         ctx: &ToolContext,
-    ) -> Result<PageOutput, ToolError> {
+    ) -> Result<SectionOutput, ToolError> {
         let client = self.client();
         let url = target::parse(url, &client.allowed)?;
         let key = url.to_string();
-        // The next page of a text is one of the same text, even if the server has another by now.
+        // The next section is one of the same text, even if the server has another by now.
         let known = if offset > 0 { self.recent().get(ctx.run_id(), &key) } else { None };
         let fetched = match known {
             Some(fetched) => fetched,
             None => fetch(&client, url).await?,
         };
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let page = PageOutput::new(&fetched.document, &fetched.url, fetched.status, offset)?;
+        let section = SectionOutput::new(&fetched.document, &fetched.url, fetched.status, offset)?;
         self.recent().put(ctx.run_id(), &key, Arc::clone(&fetched));
-        Ok(page)
+        Ok(section)
     }
 }

@@ -1,4 +1,4 @@
-//! Long texts, which the model reads page by page.
+//! Long texts, which the model reads section by section.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ fn long_text(version: usize) -> String {
     (0..4_000).map(|line| format!("version {version}, line {line}: Tromsø\n")).collect()
 }
 
-async fn page(fixture: &Fixture, path: &str, offset: u64) -> Value {
+async fn section(fixture: &Fixture, path: &str, offset: u64) -> Value {
     let url = fixture.url(&format!("http://public.test:{{port}}{path}"));
     let execution = fixture.call("http_fetch", json!({ "url": url, "offset": offset })).await;
     assert!(execution.is_success(), "{}", execution.result.text);
@@ -28,7 +28,7 @@ async fn page(fixture: &Fixture, path: &str, offset: u64) -> Value {
 }
 
 #[tokio::test]
-async fn pages_are_parts_of_the_same_text() {
+async fn sections_are_parts_of_the_same_text() {
     let version = AtomicUsize::new(0);
     let fixture = Fixture::new(move |_| {
         Reply::ok("text/plain", long_text(version.fetch_add(1, Ordering::SeqCst)))
@@ -36,7 +36,7 @@ async fn pages_are_parts_of_the_same_text() {
     .await;
     let (mut text, mut offset, mut count) = (String::new(), 0, 0);
     loop {
-        let value = page(&fixture, "/", offset).await;
+        let value = section(&fixture, "/", offset).await;
         let part = value["text"].as_str().unwrap();
         assert!(part.len() <= 40_000 && part.ends_with('\n'));
         assert_eq!(value["offset"], offset);
@@ -49,19 +49,19 @@ async fn pages_are_parts_of_the_same_text() {
     }
     assert_eq!((text, count), (long_text(0), 3));
     assert_eq!(fixture.public.requests().len(), 1);
-    // The first page is fetched again.
-    assert!(page(&fixture, "/", 0).await["text"].as_str().unwrap().starts_with("version 1"));
+    // The first section is fetched again.
+    assert!(section(&fixture, "/", 0).await["text"].as_str().unwrap().starts_with("version 1"));
 }
 
 #[tokio::test]
 async fn text_without_lines_is_cut_between_characters() {
     let fixture = Fixture::new(|_| Reply::ok("text/plain", "ø".repeat(30_001))).await;
-    let first = page(&fixture, "/", 0).await;
+    let first = section(&fixture, "/", 0).await;
     assert_eq!(first["next_offset"], 40_000);
-    let second = page(&fixture, "/", 40_000).await;
+    let second = section(&fixture, "/", 40_000).await;
     assert_eq!(second["text"].as_str().unwrap().chars().count(), 10_001);
     // An offset within a character is that of the character.
-    assert_eq!(page(&fixture, "/", 40_001).await["offset"], 40_000);
+    assert_eq!(section(&fixture, "/", 40_001).await["offset"], 40_000);
 }
 
 #[tokio::test]

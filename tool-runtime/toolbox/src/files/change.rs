@@ -108,11 +108,11 @@ impl Workspace {
         match (self.versions.known(ctx.run_id(), path), state) {
             (Known::Version(known), Some(state)) if state.version == known => Ok(()),
             (Known::Version(_), _) => Err(changed_since(path)),
-            (Known::Dropped, Some(_)) => {
+            (Known::Evicted, Some(_)) => {
                 let text = format!("`{path}` may have changed since you read it: read it again.");
                 Err(ToolError::new(ToolErrorKind::Failed, text))
             }
-            (Known::Dropped | Known::Nothing, _) => Ok(()),
+            (Known::Evicted | Known::Nothing, _) => Ok(()),
         }
     }
 

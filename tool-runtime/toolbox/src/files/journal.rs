@@ -9,7 +9,7 @@ use tool_runtime::event::RunId;
 use super::path::RelativePath;
 use super::state::FileState;
 
-/// The most bytes of contents. Beyond that, the oldest turns are dropped.
+/// The most bytes of contents. Beyond that, the oldest turns are evicted.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The most changes.
@@ -76,8 +76,8 @@ struct Entries {
     entries: VecDeque<JournalEntry>,
     bytes: usize,
     next_number: u64,
-    /// The last turn of each run of which changes were dropped.
-    dropped: BTreeMap<RunId, u32>,
+    /// The last turn of each run of which changes were evicted.
+    evicted: BTreeMap<RunId, u32>,
     /// The numbers of the changes that were undone.
     undone: BTreeSet<u64>,
 }
@@ -97,7 +97,7 @@ impl Journal {
             let Some(oldest) = journal.entries.pop_front() else { break };
             journal.bytes -= oldest.change.size();
             let (run, turn) = oldest.turn;
-            let last = journal.dropped.entry(run).or_default();
+            let last = journal.evicted.entry(run).or_default();
             *last = turn.max(*last);
         }
     }
@@ -109,10 +109,10 @@ impl Journal {
         entries.filter(|entry| entry.turn == turn && entry.call == *call).cloned().collect()
     }
 
-    /// Returns the changes of a turn, oldest first; `None` if some were dropped.
+    /// Returns the changes of a turn, oldest first; `None` if some were evicted.
     pub(super) fn of_turn(&self, turn: TurnId) -> Option<Vec<JournalEntry>> {
         let journal = self.lock();
-        if journal.dropped.get(&turn.0).is_some_and(|last| turn.1 <= *last) {
+        if journal.evicted.get(&turn.0).is_some_and(|last| turn.1 <= *last) {
             return None;
         }
         Some(journal.entries.iter().filter(|entry| entry.turn == turn).cloned().collect())

@@ -11,7 +11,7 @@ use super::Files;
 use super::diff::file_diff;
 use super::journal::{Change, JournalEntry, TurnId, net_states};
 
-/// The most bytes of contents that are kept. Beyond that, the oldest turns are dropped.
+/// The most bytes of contents that are kept. Beyond that, the oldest turns are evicted.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The most bytes of a patch.
@@ -69,7 +69,7 @@ struct Record {
     bytes: usize,
     /// The turns in the order of their first changes.
     order: Vec<TurnId>,
-    dropped: bool,
+    evicted: bool,
 }
 
 impl DiffRecorder {
@@ -93,9 +93,9 @@ impl DiffRecorder {
         self.patch(|(id, _)| id == run)
     }
 
-    /// Returns whether contents were dropped because the recorder was full.
-    pub fn has_dropped(&self) -> bool {
-        self.lock().dropped
+    /// Returns whether contents were evicted because the recorder was full.
+    pub fn has_evicted(&self) -> bool {
+        self.lock().evicted
     }
 
     fn patch(&self, is_part: impl Fn(TurnId) -> bool) -> Patch {
@@ -142,7 +142,7 @@ impl Observer for DiffRecorder {
             let oldest = record.order.remove(0);
             let entries = record.turns.remove(&oldest).unwrap_or_default();
             record.bytes -= entries.iter().map(|entry| entry.change.size()).sum::<usize>();
-            record.dropped = true;
+            record.evicted = true;
         }
     }
 }

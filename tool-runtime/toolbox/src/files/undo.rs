@@ -34,7 +34,7 @@ pub enum UndoError {
     },
     /// The contents before the turn were evicted by those of later changes, or were too large to be
     /// kept.
-    ContentsDropped {
+    ContentsUnavailable {
         /// The id of the run.
         run: RunId,
         /// The number of the turn.
@@ -66,7 +66,7 @@ impl fmt::Display for UndoError {
         f.write_str("turn can't be undone: ")?;
         match self {
             Self::NoChanges { run, turn } => write!(f, "no changes of turn {turn} of run {run}"),
-            Self::ContentsDropped { run, turn } => {
+            Self::ContentsUnavailable { run, turn } => {
                 write!(f, "contents before turn {turn} of run {run} were evicted or too large")
             }
             Self::Changed { paths } => {
@@ -99,12 +99,12 @@ impl Files {
         let entries = workspace
             .journal
             .of_turn((run, turn))
-            .ok_or(UndoError::ContentsDropped { run, turn })?;
+            .ok_or(UndoError::ContentsUnavailable { run, turn })?;
         if entries.is_empty() {
             return Err(UndoError::NoChanges { run, turn });
         }
         if !entries.iter().all(has_contents) {
-            return Err(UndoError::ContentsDropped { run, turn });
+            return Err(UndoError::ContentsUnavailable { run, turn });
         }
         let states = net_states(entries.iter().map(|entry| &entry.change));
         let changed = states.iter().filter(|(path, (_, last))| !workspace.is_in_state(path, *last));

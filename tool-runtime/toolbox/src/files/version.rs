@@ -11,14 +11,14 @@ use super::path::RelativePath;
 /// The largest file that is changed, in bytes. A larger one is read, but not loaded.
 pub(super) const MAX_CONTENT: u64 = 8 * 1024 * 1024;
 
-/// The most runs whose versions are remembered. Beyond that, the oldest are dropped.
+/// The most runs whose versions are remembered. Beyond that, the oldest are evicted.
 const MAX_RUNS: usize = 64;
 
-/// The most files of a run. Beyond that, those that were recorded first are dropped.
+/// The most files of a run. Beyond that, those that were recorded first are evicted.
 const MAX_FILES: usize = 10_000;
 
 /// The most runs that are known to have had versions.
-const MAX_DROPPED_RUNS: usize = 10_000;
+const MAX_EVICTED_RUNS: usize = 10_000;
 
 /// The version of a file: its content, or the metadata of a large one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub(super) enum Known {
     Version(Version),
     /// The run has neither read nor written the file.
     Nothing,
-    /// The run may have read the file: older versions were dropped.
-    Dropped,
+    /// The run may have read the file: older versions were evicted.
+    Evicted,
 }
 
 /// The latest version of each file that each run has read or written.
@@ -64,8 +64,8 @@ pub(super) struct Versions(Mutex<Runs>);
 struct Runs {
     /// The runs, the one that was used last at the end.
     runs: VecDeque<(RunId, RunVersions)>,
-    /// The runs whose versions were dropped, oldest first.
-    dropped: VecDeque<RunId>,
+    /// The runs whose versions were evicted, oldest first.
+    evicted: VecDeque<RunId>,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ struct RunVersions {
     files: BTreeMap<RelativePath, (Version, u64)>,
     order: BTreeMap<u64, RelativePath>,
     next_number: u64,
-    has_dropped: bool,
+    has_evicted: bool,
 }
 
 impl RunVersions {
@@ -87,7 +87,7 @@ impl RunVersions {
             && let Some((_, oldest)) = self.order.pop_first()
         {
             self.files.remove(&oldest);
-            self.has_dropped = true;
+            self.has_evicted = true;
         }
     }
 
@@ -107,8 +107,8 @@ impl Versions {
         if let Some((version, _)) = version {
             return Known::Version(*version);
         }
-        let has_dropped = versions.is_some_and(|versions| versions.has_dropped);
-        if has_dropped || runs.dropped.contains(&run) { Known::Dropped } else { Known::Nothing }
+        let has_evicted = versions.is_some_and(|versions| versions.has_evicted);
+        if has_evicted || runs.evicted.contains(&run) { Known::Evicted } else { Known::Nothing }
     }
 
     /// Records the version that the run knows; `None` if the file was removed.
@@ -125,10 +125,10 @@ impl Versions {
         if runs.runs.len() > MAX_RUNS
             && let Some((oldest, _)) = runs.runs.pop_front()
         {
-            runs.dropped.retain(|id| *id != oldest);
-            runs.dropped.push_back(oldest);
-            if runs.dropped.len() > MAX_DROPPED_RUNS {
-                runs.dropped.pop_front();
+            runs.evicted.retain(|id| *id != oldest);
+            runs.evicted.push_back(oldest);
+            if runs.evicted.len() > MAX_EVICTED_RUNS {
+                runs.evicted.pop_front();
             }
         }
     }
@@ -141,7 +141,7 @@ mod tests {
     use super::{Known, MAX_FILES, MAX_RUNS, RelativePath, Version, Versions};
 
     #[test]
-    fn dropped_versions_are_not_forgotten_in_silence() {
+    fn evicted_versions_are_not_forgotten_in_silence() {
         let versions = Versions::default();
         let (run, other) = (RunId::random(), RunId::random());
         let path = |number: usize| RelativePath::parse(&format!("file {number}")).unwrap();
@@ -149,17 +149,17 @@ mod tests {
         for number in 0..=MAX_FILES {
             versions.record(run, &path(number), Some(version));
         }
-        assert_eq!(versions.known(run, &path(0)), Known::Dropped);
+        assert_eq!(versions.known(run, &path(0)), Known::Evicted);
         assert_eq!(versions.known(run, &path(1)), Known::Version(version));
         assert_eq!(versions.known(other, &path(0)), Known::Nothing);
         // The file is read again.
         versions.record(run, &path(0), Some(version));
         assert_eq!(versions.known(run, &path(0)), Known::Version(version));
-        assert_eq!(versions.known(run, &path(1)), Known::Dropped);
+        assert_eq!(versions.known(run, &path(1)), Known::Evicted);
         for _ in 0..MAX_RUNS {
             versions.record(RunId::random(), &path(0), Some(version));
         }
-        assert_eq!(versions.known(run, &path(0)), Known::Dropped);
+        assert_eq!(versions.known(run, &path(0)), Known::Evicted);
         assert_eq!(versions.known(other, &path(0)), Known::Nothing);
     }
 

@@ -65,7 +65,7 @@ async fn large_file_is_moved_back_but_not_restored() {
     fixture.text("file_delete", json!({ "path": "large" })).await;
     assert!(matches!(
         fixture.files.undo(RunId::default(), 0),
-        Err(UndoError::ContentsDropped { turn: 0, .. })
+        Err(UndoError::ContentsUnavailable { turn: 0, .. })
     ));
 }
 

@@ -40,11 +40,11 @@ fn ambiguous_texts_are_quoted() {
         ("ends |", r#"a: "ends |""#),
         ("\"quoted\"", r#"a: "\"quoted\"""#),
     ] {
-        let output = OutputFormat::Labelled.render([Row::new().with("a", text)]);
+        let output = OutputFormat::Labeled.render([Row::new().with("a", text)]);
         assert_eq!(output.as_text(), expected);
     }
-    assert_eq!(OutputFormat::Labelled.render([]).as_text(), "no results");
-    assert_eq!(OutputFormat::Labelled.render([Row::new()]).as_text(), "{}");
+    assert_eq!(OutputFormat::Labeled.render([]).as_text(), "no results");
+    assert_eq!(OutputFormat::Labeled.render([Row::new()]).as_text(), "{}");
     let json = OutputFormat::Json.render([]);
     assert_eq!((json.as_text(), json.is_json()), ("[]", true));
 }
@@ -56,7 +56,7 @@ proptest! {
         let row = |(text, number): &(String, i32)| {
             Row::new().with("text", text.as_str()).with("number", *number)
         };
-        let output = OutputFormat::Labelled.render(rows.iter().map(row));
+        let output = OutputFormat::Labeled.render(rows.iter().map(row));
         let lines: Vec<_> = output.as_text().split('\n').collect();
         prop_assert_eq!(lines.len(), rows.len());
         for (line, (text, number)) in lines.into_iter().zip(rows) {

@@ -11,7 +11,7 @@ use crate::tool::bounds::is_plain;
 /// Separates the values of a row.
 const SEPARATOR: &str = " | ";
 
-/// The labelled text of an empty list, because an empty result would be ambiguous to a model.
+/// The labeled text of an empty list, because an empty result would be ambiguous to a model.
 const NO_ROWS: &str = "no results";
 
 /// The format of a list that a tool returns, which the model chooses with an argument.
@@ -33,8 +33,8 @@ const NO_ROWS: &str = "no results";
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let ctx = ToolContext::default();
-/// let labelled = grep {}.call(r#"{"text": "todo"}"#.into(), &ctx).await.unwrap();
-/// assert_eq!(labelled.as_text(), "path: src/lib.rs | line: 3 | text: // todo");
+/// let labeled = grep {}.call(r#"{"text": "todo"}"#.into(), &ctx).await.unwrap();
+/// assert_eq!(labeled.as_text(), "path: src/lib.rs | line: 3 | text: // todo");
 /// let json = grep {}.call(r#"{"text": "todo", "output": "json"}"#.into(), &ctx).await.unwrap();
 /// assert_eq!(json.as_text(), r#"[{"path":"src/lib.rs","line":3,"text":"// todo"}]"#);
 /// # }
@@ -43,9 +43,12 @@ const NO_ROWS: &str = "no results";
 #[non_exhaustive]
 pub enum OutputFormat {
     /// One line for each row, in which each value follows its name. This is the default.
+    ///
+    /// Its value is `labeled`. Deserialization also accepts `labelled`, but a call with it is
+    /// refused, because the schema lists `labeled` only.
     #[default]
     #[serde(rename = "labeled", alias = "labelled")]
-    Labelled,
+    Labeled,
     /// A JSON array with an object for each row, whose values keep their types.
     #[serde(rename = "json")]
     Json,
@@ -54,7 +57,7 @@ pub enum OutputFormat {
 impl OutputFormat {
     /// Writes a list in this format.
     ///
-    /// In the labelled format, an ambiguous text is written as a JSON string: one that is empty,
+    /// In the labeled format, an ambiguous text is written as a JSON string: one that is empty,
     /// contains a line break or ` | `, or begins or ends with a space or a quotation mark.
     /// Values that are `null` are omitted, and an empty list is written as `no results`.
     ///
@@ -62,13 +65,13 @@ impl OutputFormat {
     /// use tool_runtime::{OutputFormat, Row};
     ///
     /// let row = Row::new().with("name", "a").with("note", "two\nlines").with("size", None::<u32>);
-    /// let output = OutputFormat::Labelled.render([row]);
+    /// let output = OutputFormat::Labeled.render([row]);
     /// assert_eq!(output.as_text(), r#"name: a | note: "two\nlines""#);
     /// ```
     pub fn render(self, rows: impl IntoIterator<Item = Row>) -> ToolOutput {
         match self {
-            Self::Labelled => {
-                let lines: Vec<_> = rows.into_iter().map(|row| row.labelled()).collect();
+            Self::Labeled => {
+                let lines: Vec<_> = rows.into_iter().map(|row| row.labeled()).collect();
                 ToolOutput::text(if lines.is_empty() { NO_ROWS.into() } else { lines.join("\n") })
             }
             Self::Json => {
@@ -93,7 +96,7 @@ impl JsonSchema for OutputFormat {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "enum": [Self::Labelled, Self::Json],
+            "enum": [Self::Labeled, Self::Json],
             "description": "labeled: one result per line. json: an array.",
         })
     }
@@ -105,7 +108,7 @@ impl JsonSchema for OutputFormat {
 /// use tool_runtime::{OutputFormat, Row};
 ///
 /// let row = Row::new().with("path", "src/lib.rs").with("lines", 120);
-/// assert_eq!(OutputFormat::Labelled.render([row]).as_text(), "path: src/lib.rs | lines: 120");
+/// assert_eq!(OutputFormat::Labeled.render([row]).as_text(), "path: src/lib.rs | lines: 120");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row(Vec<(Cow<'static, str>, Value)>);
@@ -133,7 +136,7 @@ impl Row {
         self
     }
 
-    fn labelled(&self) -> String {
+    fn labeled(&self) -> String {
         let values = self.0.iter().filter(|(_, value)| !value.is_null());
         let values = values.map(|(name, value)| match value {
             Value::String(text) => format!("{}: {}", unambiguous(name), unambiguous(text)),

@@ -300,7 +300,7 @@ impl<T: Labelled> IntoToolOutput for Report<T> {
         if self.format == OutputFormat::Json {
             return Ok(ToolOutput::json(&self.report)?);
         }
-        let line = OutputFormat::Labelled.render([self.report.row()]).into_text();
+        let line = OutputFormat::Labeled.render([self.report.row()]).into_text();
         let text = match self.report.output().trim_end_matches('\n') {
             "" => line,
             output => format!("{line}\n{output}"),

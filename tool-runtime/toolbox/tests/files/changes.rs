@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use tool_runtime::event::{EffectRecord, FileChange, FileOp, Recorder};
+use tool_runtime::event::{EffectRecord, FileChange, FileOp, Recorder, RunId};
 use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};
 
 use super::fixture::{ApprovesAll, Fixture};
@@ -127,14 +127,17 @@ async fn content_of_a_private_file_is_never_readable_by_others() {
     };
     let content = "KEY=2\n".repeat(500_000);
     let mut round = 0;
-    while sightings.load(Ordering::Relaxed) < 20 && round < 1000 {
+    while sightings.load(Ordering::Relaxed) < 60 && round < 1000 {
         round += 1;
         let arguments = json!({ "path": ".env", "content": format!("{content}{round}") });
         fixture.text("file_write", arguments).await;
+        fixture.text("file_delete", json!({ "path": ".env" })).await;
+        // Creates the file again, and replaces its content.
+        fixture.files.undo(RunId::default(), 0).unwrap();
     }
     is_stopped.store(true, Ordering::Relaxed);
     let modes = watcher.join().unwrap();
-    assert!(sightings.load(Ordering::Relaxed) >= 20, "no temporary file was seen");
+    assert!(sightings.load(Ordering::Relaxed) >= 60, "few temporary files were seen");
     let modes: Vec<_> = modes.iter().map(|mode| format!("{mode:o}")).collect();
     assert_eq!(modes, ["600"]);
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tool_runtime::agent::StreamItem;
+use tool_runtime::drivers::Driver;
 use tool_runtime::event::{Recorder, RunId};
 use tool_runtime::providers::OpenAi;
 use tool_runtime::report::RunReport;
@@ -44,12 +45,14 @@ impl Coder {
         tools: Tools,
         policy: Policy,
         terminal: Terminal,
+        driver: Box<dyn Driver>,
     ) -> Result<Self, Box<dyn Error>> {
         let model = OpenAi::from_env().map_err(|error| format!("{error}\n\n{SETUP}"))?;
         let diffs = DiffRecorder::new(files);
         let events = Recorder::new(10_000);
         let agent = Agent::new(model.timeout(Duration::from_secs(600)), tools)
             .system(INSTRUCTIONS)
+            .driver(driver)
             .policy(policy)
             .max_iterations(40)
             .observer(terminal.clone())

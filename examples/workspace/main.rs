@@ -18,6 +18,7 @@
 //! | `--env NAME=VALUE` | sets an environment variable for commands; repeatable |
 //! | `--sandbox NAME` | what commands may do: `read-only`, `workspace-write` (default), `none` |
 //! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff or the command |
+//! | `--driver NAME` | how the model calls tools: `native` (default), `text` for one that may write calls into its text, `react` for one without tool calls |
 //! | `--report FILE` | where the agent writes its report; default: `target/workspace.html` |
 
 mod coder;
@@ -28,13 +29,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::drivers::{Driver, Native, ReAct, Text};
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
 use tool_toolbox::{Files, Sandbox, Shell, TerminalApprover, Web};
 
 use crate::coder::Coder;
 
-const USAGE: &str = "usage: workspace FOLDER [TASK] [--report FILE] [--yes]
+const USAGE: &str =
+    "usage: workspace FOLDER [TASK] [--driver native|text|react] [--report FILE] [--yes]
     [--sandbox read-only|workspace-write|none] [--readable PATH] [--env NAME=VALUE]
     [--allow-net CIDR]
    or: workspace FOLDER [--call NAME JSON] [--session] [--yes]
@@ -75,7 +78,7 @@ async fn start() -> Result<(), Box<dyn Error>> {
         let dispatcher = Dispatcher::new(Registry::try_from(tools)?).policy(policy);
         return run_calls(&dispatcher, &options).await;
     }
-    let coder = Coder::new(&files, shell, tools, policy, terminal)?;
+    let coder = Coder::new(&files, shell, tools, policy, terminal, (options.driver)())?;
     let outcome = coder.work(options.task).await;
     coder.write_report(&options.report)?;
     outcome
@@ -127,6 +130,7 @@ struct Options {
     sandbox: Sandbox,
     readable: Vec<PathBuf>,
     env: Vec<(String, String)>,
+    driver: fn() -> Box<dyn Driver>,
     report: PathBuf,
 }
 
@@ -148,6 +152,7 @@ impl Options {
             sandbox: Sandbox::default(),
             readable: Vec::new(),
             env: Vec::new(),
+            driver: || Box::new(Native),
             report: "target/workspace.html".into(),
         };
         while let Some(argument) = arguments.next() {
@@ -164,6 +169,14 @@ impl Options {
                 }
                 "--session" => options.is_session = true,
                 "--yes" => options.approves_all = true,
+                "--driver" => {
+                    options.driver = match arguments.next()?.as_str() {
+                        "native" => || Box::new(Native),
+                        "text" => || Box::new(Text::new()),
+                        "react" => || Box::new(ReAct::new()),
+                        _ => return None,
+                    }
+                }
                 "--report" => options.report = arguments.next()?.into(),
                 "--sandbox" => {
                     options.sandbox = match arguments.next()?.as_str() {

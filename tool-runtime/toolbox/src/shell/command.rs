@@ -53,7 +53,10 @@ impl Command {
         let command = match (command, argv) {
             (Some(line), None) => Self::Line(line),
             (None, Some(argv)) => Self::Argv(argv),
-            _ => return Err(failed("Send either `command` or `argv`.")),
+            (Some(_), Some(_)) => {
+                return Err(failed("`command` and `argv` are both set: send `command` alone."));
+            }
+            (None, None) => return Err(failed("Send either `command` or `argv`.")),
         };
         let words = command.words();
         if words.first().is_none_or(|word| word.trim().is_empty()) {
@@ -129,8 +132,9 @@ mod tests {
         let line = || Some("ls".to_owned());
         let argv = || Some(vec!["ls".to_owned()]);
         assert!(Command::new(line(), None).is_ok() && Command::new(None, argv()).is_ok());
+        let error = Command::new(line(), argv()).unwrap_err();
+        assert_eq!(error.text(), "`command` and `argv` are both set: send `command` alone.");
         for (command, argv) in [
-            (line(), argv()),
             (None, None),
             (Some("  ".into()), None),
             (Some("a\0b".into()), None),

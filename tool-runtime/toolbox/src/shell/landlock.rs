@@ -14,6 +14,10 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, set_capabilities,
+    set_capabilities_secure_bits,
+};
 use seccompiler::BpfProgram;
 use tokio::runtime::Handle;
 use tool_runtime::process::{ChildProcess, ProcessBuilder};
@@ -31,9 +35,11 @@ const VERSION: ABI = ABI::V6;
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// Protections that this level does not provide.
-const NOT_ENFORCED: [&str; 6] = [
+const NOT_ENFORCED: [&str; 8] = [
     "descendants may outlive the command and the program",
-    "commands see the names of files and, where /proc shows them, processes",
+    "commands see names, metadata and changes of files, and processes where /proc shows them",
+    "commands change the metadata of the user's files, such as permissions and times",
+    "commands change the priority and the limits of the user's other processes",
     "commands share System V memory with other processes",
     "the memory of all processes together",
     "the number of processes as root, and else that of the user as a whole",
@@ -146,6 +152,7 @@ impl Landlock {
     ) -> io::Result<T> {
         thread::scope(|scope| {
             let thread = scope.spawn(|| {
+                drop_capabilities()?;
                 self.restrict().map_err(io::Error::other)?;
                 seccompiler::apply_filter(&self.filter).map_err(io::Error::other)?;
                 function()
@@ -165,6 +172,7 @@ impl Landlock {
             _ => read.push(self.workspace.clone()),
         }
         let to_device = AccessFs::ReadFile | AccessFs::WriteFile;
+        let device = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
         Ruleset::default()
             // By default, what the kernel lacks is left out in silence.
             .set_compatibility(CompatLevel::HardRequirement)
@@ -173,11 +181,24 @@ impl Landlock {
             .scope(Scope::from_all(VERSION))?
             .create()?
             .add_rules(path_beneath_rules(read, AccessFs::from_read(VERSION)))?
-            .add_rules(path_beneath_rules(written, AccessFs::from_all(VERSION)))?
+            .add_rules(path_beneath_rules(written, AccessFs::from_all(VERSION) & !device))?
             .add_rules(path_beneath_rules(DEVICES, to_device))?
             .restrict_self()?;
         Ok(())
     }
+}
+
+/// Drops the capabilities of the thread, and of what it starts. Root gets none back by starting a
+/// program, either.
+fn drop_capabilities() -> io::Result<()> {
+    let failed = |error| io::Error::other(format!("capabilities can't be dropped: {error}"));
+    if rustix::process::getuid().is_root() || rustix::process::geteuid().is_root() {
+        let (bit, lock) = (CapabilitiesSecureBits::NO_ROOT, CapabilitiesSecureBits::NO_ROOT_LOCKED);
+        set_capabilities_secure_bits(bit | lock).map_err(failed)?;
+    }
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, sets).map_err(failed)
 }
 
 /// Returns the highest descriptor that a command may inherit.

@@ -191,7 +191,7 @@ async fn text_call_is_run_and_its_markup_is_not_streamed() {
         (1, message.to_owned())
     );
     let agent = Agent::new(script([ChatReply::text(message)]), tools![echo]);
-    assert_eq!(agent.run("Go").await.unwrap().text, message);
+    assert_eq!(agent.run("Go").await.unwrap().text, "Then not.");
 }
 
 #[tokio::test]
@@ -239,9 +239,10 @@ async fn dropped_stream_cancels_its_run() {
 }
 
 #[tokio::test]
-async fn text_that_names_no_offered_tool_is_not_a_call() {
+async fn call_in_text_is_refused_if_the_choice_allows_none() {
     let message = r#"<tool_call>{"name": "echo", "arguments": {"text": "a"}}</tool_call>"#;
-    let agent = Agent::new(script([ChatReply::text(message)]), tools![echo])
+    let model = script([ChatReply::text(message), ChatReply::text("Then not.")]);
+    let agent = Agent::new(model, tools![echo])
         .driver(Text::new())
         .options(ChatOptions::default().tool_choice(ToolChoice::None));
     assert_eq!(agent.run("Go").await.unwrap().text, message);

@@ -177,6 +177,31 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
     assert_eq!((stopped.transcript.len(), stopped.reason.code()), (1, "MISREAD"));
 }
 
+/// The model writes calls in the format that it was trained on.
+#[tokio::test]
+async fn markup_of_a_call_is_never_the_answer() {
+    let marked = r#"<tool_call>{"name": "find", "arguments": {"words": "coat"}}</tool_call>"#;
+    let unreadable = r#"<tool_call>{"arguments": {"words": "coat"}}</tool_call>"#;
+    for (reply, feedback) in [
+        (answer(marked), "The answer is the markup of a tool call"),
+        (answer(unreadable), "The answer is the markup of a tool call"),
+        (ChatReply::text(format!("Final Answer: {unreadable}")), "exactly one JSON object"),
+        (ChatReply::text(unreadable), "can't be read in the format `hermes`"),
+        (ChatReply::text("Action: fi!nd\nAction Input: coat"), "in the format `react`"),
+    ] {
+        let model = RecordingModel::new([reply.clone(), reply.clone(), reply.clone()]);
+        let agent = Agent::new(model.clone(), tools![find]).driver(ReAct::new());
+        let stopped = agent.run("Go").await.unwrap_err();
+        assert_eq!(stopped.reason.code(), "MISREAD", "{reply:?}");
+        let last = model.requests()[2].0.last().unwrap().text();
+        assert!(last.contains(feedback), "{last}");
+    }
+    // A call that can be read runs.
+    let model = RecordingModel::new([ChatReply::text(marked), answer("Two.")]);
+    let agent = Agent::new(model, tools![find]).driver(ReAct::new());
+    assert_eq!(agent.run("Go").await.unwrap().text, "Two.");
+}
+
 #[tokio::test]
 async fn truncated_arguments_never_run_a_write() {
     let cut = |tool: &str, arg: &str| {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use tool_runtime::drivers::Text;
 use tool_runtime::drivers::text::extract;
-use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+use tool_runtime::{Agent, ChatOptions, ChatReply, ScriptedModel, ToolChoice, tool, tools};
 
 use super::{lookup, tools as offered};
 
 /// Calls without a name, with an impossible name, or with placeholders for arguments.
-const UNREADABLE: [&str; 14] = [
+const UNREADABLE: [&str; 17] = [
     r#"<tool_call>{"arguments": {"query": "x"}}</tool_call>"#,
     r#"<tool_call>{"name": "search!", "arguments": {"query": "x"}}</tool_call>"#,
     r#"<tool_call>{"name": "search", "arguments": {"query": <query>}}</tool_call>"#,
@@ -27,10 +27,13 @@ const UNREADABLE: [&str; 14] = [
     "[TOOL_CALLS]sea!rch[ARGS]{\"query\": \"x\"}",
     "<|channel|>commentary to=functions.sea!rch <|message|>{\"query\": \"x\"}<|call|>",
     "<tool_call>{\"name\": \"search\", \"arguments\": {...}}</tool_call><|im_end|>",
+    "Thought: I look.\nAction: search",
+    "Action: sea!rch\nAction Input: {\"query\": \"x\"}",
+    "Action: look_it_up\nAction Input: x",
 ];
 
 /// Texts that mention markup, or quote it.
-const ANSWERS: [&str; 9] = [
+const ANSWERS: [&str; 12] = [
     "The answer is 4.",
     "<tool_call> is the tag that models write.",
     "Models write <tool_call>",
@@ -40,6 +43,9 @@ const ANSWERS: [&str; 9] = [
     "> <tool_call>{...}</tool_call>",
     "<tool_call>{...}</tool_call> is the form.",
     "The list is [1, 2]",
+    "Action: search for the customer",
+    "Write `Action: search`",
+    "Thought: I know.\nAction: None\nAction Input: None\nFinal Answer: 4",
 ];
 
 /// Searches.
@@ -74,13 +80,39 @@ async fn mentioned_markup_is_an_answer() {
     }
 }
 
-/// After the last attempt, the reply is the answer.
 #[tokio::test]
-async fn unreadable_call_is_the_answer_after_the_last_attempt() {
-    let reply = UNREADABLE[0];
-    let model = ScriptedModel::new([reply, reply, reply].map(ChatReply::text));
-    let model = Arc::new(model);
-    let agent = Agent::new(Arc::clone(&model), tools![search]).driver(Text::new());
-    assert_eq!(agent.run("Find x.").await.expect("an answer").text, reply);
-    assert_eq!(model.remaining(), 0);
+async fn unreadable_call_ends_the_run_after_the_last_attempt() {
+    let long = format!("<tool_call>{{{}</tool_call>", "x".repeat(100_000));
+    for reply in UNREADABLE.into_iter().chain([long.as_str()]) {
+        let model = Arc::new(ScriptedModel::new([reply, reply, reply].map(ChatReply::text)));
+        let agent = Agent::new(Arc::clone(&model), tools![search]).driver(Text::new());
+        let stopped = agent.run("Find x.").await.unwrap_err();
+        assert_eq!((stopped.reason.code(), model.remaining()), ("MISREAD", 0), "{reply}");
+        let error = stopped.reason.to_string();
+        let (format, marker) = match reply.find("Action:") {
+            Some(at) => ("in the format `react`: ", at),
+            None => ("in the format `", reply.find(['<', '[']).expect("a marker")),
+        };
+        assert!(error.contains(format), "{error}");
+        let quoted: String = reply[marker..].chars().take(7).collect();
+        assert!(error.contains(&format!(": \"{quoted}")), "{error}");
+        assert!(error.len() < 1000, "{error}");
+        // The transcript has no markup, so the run can be resumed.
+        assert_eq!(stopped.transcript.len(), 1, "{reply}");
+    }
+}
+
+/// A turn may offer tools and allow no call.
+#[tokio::test]
+async fn call_that_is_not_allowed_is_never_an_answer() {
+    for reply in [
+        r#"<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>"#,
+        r#"{"name": "search", "arguments": {"query": "x"}}"#,
+        UNREADABLE[0],
+    ] {
+        let model = ScriptedModel::new([ChatReply::text(reply), ChatReply::text("Then not.")]);
+        let options = ChatOptions::default().tool_choice(ToolChoice::None);
+        let agent = Agent::new(model, tools![search]).options(options).driver(Text::new());
+        assert_eq!(agent.run("Find x.").await.expect("an answer").text, "Then not.", "{reply}");
+    }
 }

@@ -26,6 +26,7 @@
 //!
 //! - a reply without a decision: the forms of a decision
 //! - an empty or truncated answer: a request for the whole answer
+//! - the markup of a call as the answer: the form of a call
 //! - an unknown tool: the names of the tools
 //! - arguments that the tool doesn't take: every mismatch
 //!
@@ -44,7 +45,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use self::decision::ReactDecision;
-use super::text::{Formats, ToolLookup, is_schema, reasoning_part};
+use super::text::{
+    Formats, ToolLookup, is_call_markup, is_schema, reasoning_part, unreadable_call,
+};
 use super::{AnswerRequest, Driver, PreparedRequest, ReplyParseError, StreamDecoder};
 use crate::json::parse_as;
 use crate::message::{AssistantPart, Message, ToolCall};
@@ -198,6 +201,9 @@ impl Driver for ReAct {
                 let fallback = parsed_reply(&reply, thought, None, answer);
                 Err(ReplyParseError::unparsable(reply, prompt::CUT_ANSWER).with_fallback(fallback))
             }
+            Some(ReactDecision::Answer { answer, .. }) if !is_json && is_call(&answer, &tools) => {
+                Err(ReplyParseError::unparsable(reply, prompt::CALL_IN_ANSWER))
+            }
             Some(ReactDecision::Answer { thought, answer, .. }) => {
                 Ok(parsed_reply(&reply, thought, None, answer))
             }
@@ -205,8 +211,11 @@ impl Driver for ReAct {
                 call(reply, &tools, thought, &tool, args)
             }
             None => parse_other_formats(reply, &stripped.text, &tools).map_err(|reply| {
-                let feedback = prompt::unreadable(&tools, request.options);
-                ReplyParseError::unparsable(reply, feedback)
+                let offered = ToolLookup::new(&tools);
+                let call = unreadable_call(Formats::all(), &stripped.text, &offered);
+                let call = call.map(|call| call.feedback());
+                let forms = prompt::unreadable(call, &tools, request.options);
+                ReplyParseError::unparsable(reply, forms)
             }),
         }
     }
@@ -315,6 +324,11 @@ fn wrong_arguments(tool: &ToolDefinition, call: &ToolCall) -> Option<String> {
     }
 }
 
+/// Returns true if an answer is the markup of a call of one of these tools.
+fn is_call(answer: &str, tools: &[&ToolDefinition]) -> bool {
+    !tools.is_empty() && is_call_markup(Formats::all(), answer, &ToolLookup::new(tools))
+}
+
 /// Parses calls in other formats, or an answer after a label.
 fn parse_other_formats(
     reply: ChatReply,
@@ -322,7 +336,7 @@ fn parse_other_formats(
     tools: &[&ToolDefinition],
 ) -> Result<ChatReply, ChatReply> {
     let read = Formats::all().extract(text, &ToolLookup::new(tools));
-    let answer = decision::labelled_answer(text);
+    let answer = decision::labelled_answer(text).filter(|answer| !is_call(answer, tools));
     match (read.calls.is_empty(), answer) {
         (false, _) => {
             let mut parsed = parsed_reply(&reply, read.text, None, String::new());

@@ -67,9 +67,19 @@ pub(super) const EMPTY_ANSWER: &str =
 pub(super) const CUT_ANSWER: &str =
     "The answer breaks off. Reply with one JSON object again, with the whole answer in it.";
 
-/// Writes the feedback on a reply without a decision.
-pub(super) fn unreadable(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
-    format!("That is not in the form that is needed. {}", decision_forms(tools, options))
+/// Feedback on an answer that is the markup of a call.
+pub(super) const CALL_IN_ANSWER: &str = "The answer is the markup of a tool call, which was not \
+    run. Reply with one JSON object again: to call the tool, with the type `call_tool`, or with an \
+    answer in words.";
+
+/// Writes the feedback on a reply without a decision: what can't be read, and the forms of one.
+pub(super) fn unreadable(
+    call: Option<String>,
+    tools: &[&ToolDefinition],
+    options: &ChatOptions,
+) -> String {
+    let reason = call.unwrap_or_else(|| "That is not in the form that is needed.".to_owned());
+    format!("{reason} {}", decision_forms(tools, options))
 }
 
 pub(super) fn no_such_tool(name: &str, tools: &[&ToolDefinition]) -> String {

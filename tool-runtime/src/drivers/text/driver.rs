@@ -1,6 +1,6 @@
 //! The text driver: native calls, and calls that the model writes into its text.
 
-use super::unreadable::ends_with_unreadable_call;
+use super::unreadable::{UnreadableCall, is_call_markup, unreadable_call};
 use super::{Formats, TextStream, ToolLookup};
 use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
 use crate::drivers::{Driver, ReplyParseError, StreamDecoder};
@@ -9,9 +9,8 @@ use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink, FinishReason};
 
 /// The number of replies of one turn that are parsed.
 const PARSE_ATTEMPTS: u32 = 3;
-/// The feedback for markup that can't be parsed.
-const UNREADABLE: &str = "Your tool call can't be read. Send it again, with the name of an offered \
-    tool and all arguments with their values, or answer without tool call markup.";
+/// The feedback for a call in a turn that allows none.
+const NOT_ALLOWED: &str = "No tool can be called now. Answer without tool call markup.";
 
 /// Takes native calls, and parses calls that the model writes into its text.
 ///
@@ -19,6 +18,9 @@ const UNREADABLE: &str = "Your tool call can't be read. Send it again, with the 
 /// [`Native`](crate::drivers::Native) does. If a reply has no native call, the driver searches its
 /// text for calls; see [`text`](super) for the formats and the rules. If the reply has markup of a
 /// call that can't be parsed and no other call, the model is asked again, up to three times in all.
+/// The same holds for a call in a turn whose [`ToolChoice`](crate::ToolChoice) allows none. Markup
+/// is never the answer: after the last attempt the run ends with
+/// [`StopReason::UnparsableReply`](crate::StopReason::UnparsableReply).
 ///
 /// # Examples
 ///
@@ -70,14 +72,26 @@ impl Text {
         self.formats.as_ref().unwrap_or_else(|| Formats::all())
     }
 
-    /// Returns true if parts without a call have markup of one that can't be parsed.
-    fn is_unreadable(&self, parts: &[AssistantPart]) -> bool {
+    /// Returns the markup that can't be parsed in parts without a call.
+    fn unreadable<'p>(
+        &self,
+        parts: &'p [AssistantPart],
+        tools: &ToolLookup<'_>,
+    ) -> Option<UnreadableCall<'p>> {
         let is_call = |part: &AssistantPart| matches!(part, AssistantPart::Call(_));
-        let is_markup = |part: &AssistantPart| match part {
-            AssistantPart::Text { text } => ends_with_unreadable_call(self.formats_or_all(), text),
-            _ => false,
-        };
-        !parts.iter().any(is_call) && parts.iter().any(is_markup)
+        if parts.iter().any(is_call) {
+            return None;
+        }
+        texts(parts).find_map(|text| unreadable_call(self.formats_or_all(), text, tools))
+    }
+
+    /// Returns true if a reply has a call although the request allows none.
+    fn has_forbidden_call(&self, reply: &ChatReply, request: ChatRequest<'_>) -> bool {
+        if !request.callable_tools().is_empty() || request.options.output.is_some() {
+            return false;
+        }
+        let offered = ToolLookup::new(request.tools);
+        texts(&reply.parts).any(|text| is_call_markup(self.formats_or_all(), text, &offered))
     }
 }
 
@@ -92,17 +106,21 @@ impl Driver for Text {
             return Ok(strip_echoed_arguments(reply));
         }
         let is_truncated = reply.finish_reason == FinishReason::Length;
+        if !is_truncated && !request.tools.is_empty() && self.has_forbidden_call(&reply, request) {
+            return Err(ReplyParseError::invalid(reply, NOT_ALLOWED));
+        }
         let tools = request.callable_tools();
         let has_tools = !tools.is_empty();
         let tools = ToolLookup::new(&tools).truncated(is_truncated);
         let parse = |part| parse_part(part, self.formats_or_all(), &tools);
         let parts: Vec<_> = reply.parts.into_iter().flat_map(parse).collect();
-        let is_unreadable = !is_truncated && has_tools && self.is_unreadable(&parts);
+        let unreadable = self.unreadable(&parts, &tools).filter(|_| has_tools && !is_truncated);
+        let feedback = unreadable.map(|call| call.feedback());
         let reply = ChatReply { parts, ..reply };
-        if is_unreadable {
-            return Err(ReplyParseError::invalid(reply.clone(), UNREADABLE).with_fallback(reply));
+        match feedback {
+            Some(feedback) => Err(ReplyParseError::invalid(reply, feedback)),
+            None => Ok(reply),
         }
-        Ok(reply)
     }
 
     fn parse_attempts(&self) -> u32 {
@@ -117,6 +135,14 @@ impl Driver for Text {
             TextStream::new(self.formats_or_all(), ToolLookup::new(&request.callable_tools()));
         Some(Box::new(EchoFilter::new(request, stream)))
     }
+}
+
+/// Returns the texts among the parts of a reply.
+fn texts(parts: &[AssistantPart]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        AssistantPart::Text { text } => Some(text.as_str()),
+        _ => None,
+    })
 }
 
 /// Parses one part of a reply.

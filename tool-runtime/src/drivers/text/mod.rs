@@ -75,7 +75,9 @@
 //! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`, or an
 //!   argument that is `<query>` or `[your query here]`.
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
-//!   in it, and the reply has no other call, the [`Text`](super::Text) driver asks the model again.
+//!   in it, and the reply has no other call, the [`Text`](super::Text) driver asks the model again,
+//!   and names the format. After the last attempt, the run ends with an error that quotes the
+//!   markup.
 //! - **Arguments that can't be parsed are kept** if a marker announces the call: the error of the
 //!   tool asks the model for a correction.
 //!
@@ -124,7 +126,10 @@ mod wrapper;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-pub(super) use self::{arguments::is_schema, driver::reasoning_part};
+pub(super) use self::{
+    arguments::is_schema, driver::reasoning_part, unreadable::is_call_markup,
+    unreadable::unreadable_call,
+};
 pub use self::{
     format::{Format, Input, Match, NoMatch, StartMarker},
     grammar::ArgumentBuilder,

@@ -2,45 +2,100 @@
 //! run.
 
 use super::fence::Fence;
-use super::grammar::END_TOKENS;
+use super::formats::react;
+use super::grammar::{END_TOKENS, beginning};
 use super::lead_in::LeadIn;
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
-use super::{Formats, StartMarker};
+use super::{Formats, StartMarker, ToolLookup};
 
 /// Formats whose markers begin no call.
 const OTHER_FORMATS: [&str; 7] =
     ["think", "mistral_think", "gemma_think", "think_end", "aside", "stop", "command_response"];
-/// The longest word after a marker, in bytes.
+/// The longest text after a marker that is examined, in bytes.
 const MAX_WORD_LEN: usize = 512;
+/// The longest markup that feedback quotes, in characters.
+const MAX_QUOTED_LEN: usize = 200;
 
-/// Returns true if the visible text of a reply without calls ends with the markup of a call: a line
-/// that is not quoted begins with a marker, and the text with a bracket or a tag ends after it.
-pub(super) fn ends_with_unreadable_call(formats: &Formats, text: &str) -> bool {
+/// The markup of a call that no format could parse.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::drivers) struct UnreadableCall<'t> {
+    /// The names of the formats that begin like it.
+    formats: Vec<String>,
+    /// The text from the marker on.
+    markup: &'t str,
+}
+
+impl UnreadableCall<'_> {
+    /// Returns the feedback for the model, which names the formats and quotes the markup.
+    pub(in crate::drivers) fn feedback(&self) -> String {
+        let names: Vec<_> = self.formats.iter().map(|name| format!("`{name}`")).collect();
+        let quoted: String = self.markup.chars().take(MAX_QUOTED_LEN).collect();
+        let ellipsis = if quoted.len() < self.markup.len() { "…" } else { "" };
+        format!(
+            "Your tool call can't be read in the format {}: {quoted:?}{ellipsis}. Send it again, \
+             with the name of an offered tool and all arguments with their values, or answer \
+             without tool call markup.",
+            names.join(" or ")
+        )
+    }
+}
+
+/// Returns true if a text would be read as a call, or is the markup of one.
+pub(in crate::drivers) fn is_call_markup(
+    formats: &Formats,
+    text: &str,
+    tools: &ToolLookup<'_>,
+) -> bool {
+    !formats.extract(text, tools).calls.is_empty()
+        || unreadable_call(formats, text, tools).is_some()
+}
+
+/// Returns the markup of a call with which the visible text of a reply without calls ends: a line
+/// that is not quoted begins with a marker, and the text with a bracket or a tag ends after it. Or
+/// the lines of an action end the text.
+pub(in crate::drivers) fn unreadable_call<'t>(
+    formats: &Formats,
+    text: &'t str,
+    tools: &ToolLookup<'_>,
+) -> Option<UnreadableCall<'t>> {
     let mut text = text.trim_end();
     while let Some(rest) = END_TOKENS.iter().find_map(|token| text.strip_suffix(token)) {
         text = rest.trim_end();
     }
-    if !text.ends_with(['>', '}', ']', ')', '|', '`']) {
-        return false;
-    }
+    let end = Ending {
+        is_markup: text.ends_with(['>', '}', ']', ')', '|', '`']),
+        answer_start: react::answer_start(text),
+    };
     let (mut quotes, mut fence) = (QuoteTracker::default(), None);
     let (mut at, mut from) = (0, 0);
     while let Some(candidate) = formats.markers.next_candidate(text, at, is_line_start(text, at)) {
         at = candidate.at;
         fence = Fence::open_after(fence, text.get(from..at).unwrap_or_default());
         from = at;
-        let is_call = fence.is_none()
+        if fence.is_none()
             && candidate.at_line_start
-            && is_marker(formats, text, at)
             && quotes.quotation(text, candidate, true) == Ok(Quotation::None)
-            && matches!(lead_in(text, at), LeadIn::Call | LeadIn::Doubtful);
-        if is_call {
-            return true;
+            && matches!(lead_in(text, at), LeadIn::Call | LeadIn::Doubtful)
+        {
+            let names = marked_formats(formats, text, candidate, end, tools);
+            if !names.is_empty() {
+                let markup = text.get(at..).unwrap_or_default();
+                return Some(UnreadableCall { formats: names, markup });
+            }
         }
         at += text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
     }
-    false
+    None
+}
+
+/// The end of a text.
+#[derive(Clone, Copy, Debug)]
+struct Ending {
+    /// True if the text ends with a bracket or a tag.
+    is_markup: bool,
+    /// The start of the answer that follows the actions of the text.
+    answer_start: Option<usize>,
 }
 
 fn is_line_start(text: &str, at: usize) -> bool {
@@ -51,23 +106,45 @@ fn lead_in(text: &str, at: usize) -> LeadIn {
     LeadIn::of(text.get(..at).unwrap_or_default(), false)
 }
 
-/// Returns true if the marker of a call is at `at`, and a tag, a bracket or a name with a bracket
-/// follows it, or nothing.
-fn is_marker(formats: &Formats, text: &str, at: usize) -> bool {
-    let candidate = MarkerCandidate { at, at_line_start: false };
-    let rest = text.get(at..).unwrap_or_default();
-    formats.markers.formats_at(text, candidate).any(|index| {
-        let Some(format) = formats.get(index) else { return false };
-        let markers = format.start_markers().iter().map(StartMarker::as_str);
+/// Returns the names of the formats whose marker is at `at`, if a tag, a bracket or a name with a
+/// bracket follows it, or nothing.
+fn marked_formats(
+    formats: &Formats,
+    text: &str,
+    candidate: MarkerCandidate,
+    end: Ending,
+    tools: &ToolLookup<'_>,
+) -> Vec<String> {
+    let rest = text.get(candidate.at..).unwrap_or_default();
+    let is_action = end.answer_start.is_none_or(|answer| answer < candidate.at);
+    let mut names = Vec::new();
+    for format in formats.markers.formats_at(text, candidate).filter_map(|it| formats.get(it)) {
+        let is_react = format.name() == react::NAME;
+        let markers = format.start_markers().iter();
+        let markers = markers.filter(|it| is_react || matches!(it, StartMarker::Anywhere(_)));
+        let markers = markers.map(StartMarker::as_str);
         let longest = markers.filter(|marker| rest.starts_with(marker)).map(str::len).max();
-        let after = longest.and_then(|longest| rest.get(longest..)).unwrap_or_default();
-        !OTHER_FORMATS.contains(&format.name()) && !format.only_at_end() && is_body(after)
-    })
+        let Some(after) = longest.and_then(|longest| rest.get(longest..)) else { continue };
+        let is_call = if is_react {
+            is_action && react::is_action(after, tools)
+        } else {
+            end.is_markup
+                && !OTHER_FORMATS.contains(&format.name())
+                && !format.only_at_end()
+                && is_body(after)
+        };
+        if is_call && !names.iter().any(|name| name == format.name()) {
+            names.push(format.name().to_owned());
+        }
+    }
+    names
 }
 
 fn is_body(after: &str) -> bool {
+    let (after, is_all) = (beginning(after, MAX_WORD_LEN), after.len() <= MAX_WORD_LEN);
     let after = after.trim_start();
-    let mut word = after.char_indices().take_while(|(at, _)| *at < MAX_WORD_LEN);
-    let end = word.find(|(_, c)| c.is_whitespace() || "<{[(".contains(*c));
-    after.is_empty() || after.contains(" to=") || end.is_some_and(|(_, c)| !" \t".contains(c))
+    let end = after.char_indices().find(|(_, c)| c.is_whitespace() || "<{[(".contains(*c));
+    after.is_empty() && is_all
+        || after.contains(" to=")
+        || end.is_some_and(|(_, c)| !" \t".contains(c))
 }

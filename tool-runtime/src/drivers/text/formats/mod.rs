@@ -28,7 +28,7 @@ mod nemotron;
 mod olmo3;
 mod pythonic;
 mod qwen_xml;
-mod react;
+pub(super) mod react;
 mod step3;
 mod stop;
 mod think;

@@ -3,7 +3,8 @@
 //!
 //! Text after the call, such as an `Observation:` and its conclusions, is invented by the model and
 //! removed with the markup. If the input is no JSON, it is the value of the tool's only argument. A
-//! tool that isn't offered needs the label `Action Input:` and an object.
+//! tool that isn't offered needs the label `Action Input:` and an object. Other lines that are
+//! meant as an action are reported to the model as unreadable.
 //!
 //! Models: any model under a ReAct prompt of LangChain, LlamaIndex, Dify or DB-GPT.
 //!
@@ -11,7 +12,8 @@
 
 use super::super::callee::Callee;
 use super::super::grammar::{
-    ArgumentBuilder, Cursor, Strictness, find_first, parse_calls, parse_python_call, value_end,
+    ArgumentBuilder, Cursor, Strictness, beginning, find_first, parse_calls, parse_python_call,
+    value_end,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
@@ -24,12 +26,19 @@ const INPUT: &[&str] =
 const INVENTED_LABELS: &[&str] =
     &["Observation:", "**Observation", "### Observation", "Thought:", "Final Answer:", "Answer:"];
 
+/// The name of the format.
+pub(in super::super) const NAME: &str = "react";
+/// Labels of text after an action that is the answer.
+const ANSWER_LABELS: [&str; 2] = ["Final Answer:", "**Final Answer"];
+/// The longest line of an action, and the longest beginning of its object, that are examined.
+const MAX_ACTION_LEN: usize = 512;
+
 #[derive(Debug)]
 pub(super) struct ReactLines;
 
 impl Format for ReactLines {
     fn name(&self) -> &str {
-        "react"
+        NAME
     }
 
     fn start_markers(&self) -> &[StartMarker] {
@@ -229,6 +238,28 @@ fn parse_unknown(
     let arguments = cursor.rest().get(..length).unwrap_or_default().to_owned();
     cursor.skip(length);
     callee.call(arguments).ok_or(NoMatch::Text)
+}
+
+/// Returns true if the text after `Action:` is meant as a call: an object or a fence that names an
+/// action, the name of a tool with a bracket, or a line with a name, followed by `Action Input:`,
+/// or by nothing if a tool has this name.
+pub(in super::super) fn is_action(after: &str, tools: &ToolLookup<'_>) -> bool {
+    let is_whole = after.len() <= MAX_ACTION_LEN;
+    let action = beginning(after, MAX_ACTION_LEN).trim_start();
+    if action.starts_with(['{', '`']) && action.contains("\"action\"") {
+        return true;
+    }
+    let (line, rest) = action.split_once('\n').unwrap_or((action, ""));
+    let is_tool = |name: &str| tools.find(name.trim_matches([' ', '`', '*', '"', '\r'])).is_some();
+    let rest = rest.trim_start();
+    let is_labelled = INPUT.iter().any(|label| label.contains("Action") && rest.starts_with(label));
+    let is_name = rest.is_empty() && is_whole && is_tool(line);
+    is_labelled || is_name || line.split_once(['(', '{']).is_some_and(|(name, _)| is_tool(name))
+}
+
+/// Returns the start of the answer that follows the actions of a text.
+pub(in super::super) fn answer_start(text: &str) -> Option<usize> {
+    ANSWER_LABELS.iter().filter_map(|label| text.rfind(label)).max()
 }
 
 fn single_argument(tool: &ToolDefinition) -> Option<&str> {

@@ -23,7 +23,7 @@ pub(super) use self::{
     json::{JsonFormat, parse_json_calls},
     named::NamedFormat,
     python::{PythonFormat, parse_python_arguments, parse_python_call, parse_python_calls},
-    search::{find_first, text_before, text_before_any, without_partial_marker},
+    search::{beginning, find_first, text_before, text_before_any, without_partial_marker},
     tagged::{Style, TaggedFormat},
     tags::{ArgumentStart, TagSet, TagState, ends_with_unopened_tag, without_other_end_tag},
     value_end::value_end,

@@ -4,6 +4,15 @@ use std::ops::Range;
 
 use memchr::{memchr_iter, memchr3_iter, memmem};
 
+/// Returns the beginning of a text, of at most this many bytes.
+pub(in crate::drivers::text) fn beginning(text: &str, max_len: usize) -> &str {
+    let mut end = text.len().min(max_len);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
 /// Returns the position of the first of `words`, found in one pass.
 pub(in crate::drivers::text) fn find_first<'w>(
     text: &str,

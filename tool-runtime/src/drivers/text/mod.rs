@@ -92,6 +92,11 @@
 //!
 //! # Limits
 //!
+//! The words that announce an example are known in about twenty languages. After a sentence that
+//! ends with a colon and has none of them, a call with a marker is run, also if it changes
+//! something: models lead to calls that they mean by sentences such as "Now the configuration:".
+//! Where an example must never run, ask for an approval of the tools that change something.
+//!
 //! The time is linear in the length of the text. A text without markers costs little more than a
 //! copy. To keep this bound, the scanner counts failed attempts: after one megabyte that was read
 //! to the end of the text without being consumed, or after 32 malformed calls, the rest is text.

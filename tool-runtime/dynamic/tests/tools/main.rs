@@ -17,4 +17,5 @@ mod kill_loop;
 mod kills;
 mod making;
 mod names;
+mod recorded;
 mod versions;

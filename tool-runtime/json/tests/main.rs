@@ -2,7 +2,7 @@
 //!
 //! - `repair`: texts with the recorded result, `corpus/<class>/<topic>.txt`.
 //! - `laws`, `coerce`: properties of every text, and of every value and schema.
-//! - `escapes`: backslashes that begin no JSON escape.
+//! - `escapes`: backslashes that begin no JSON escape. `second_readings`: texts that two values fit.
 //! - `fuzz`: changed corpus texts obey the laws. `check`: verdicts agree with another validator.
 //! - `scores`: external suites and outputs of models, when an environment variable names them.
 
@@ -26,6 +26,7 @@ mod fuzz;
 mod laws;
 mod repair;
 mod scores;
+mod second_readings;
 
 #[path = "support/corpus.rs"]
 mod corpus;

@@ -238,7 +238,8 @@ impl<B: Builder> Parser<'_, '_, B> {
         if at >= self.source().end() || self.source().quote(at).is_some() {
             return Plausibility::Strong;
         }
-        if self.string_prefix_len(at).is_some() {
+        // The end of that string is not examined: it may depend on the next item, and so on.
+        if self.prefix_before_quote(at).is_some() {
             return Plausibility::Strong;
         }
         let sign = self.source().sign(at).map(|(sign, _)| sign);

@@ -39,11 +39,17 @@ impl StringPrefix {
 }
 
 impl<B: Builder> Parser<'_, '_, B> {
-    /// The length of the prefix at `at`, if a quoted string follows that ends a key or a value.
-    pub(super) fn string_prefix_len(&mut self, at: usize) -> Option<usize> {
+    /// The length of the prefix at `at`, if a quote follows it.
+    pub(super) fn prefix_before_quote(&self, at: usize) -> Option<usize> {
         let bytes = self.source().rest_bytes(at);
         let len = bytes.iter().take(3).position(|byte| matches!(byte, b'"' | b'\''))?;
         StringPrefix::of(self.source().slice(at..at + len))?;
+        Some(len)
+    }
+
+    /// The length of the prefix at `at`, if a quoted string follows that ends a key or a value.
+    pub(super) fn string_prefix_len(&mut self, at: usize) -> Option<usize> {
+        let len = self.prefix_before_quote(at)?;
         let quote = at + len;
         let (style, _) = self.source().quote(quote)?;
         // Three quotes open and end a string together; two are a string.

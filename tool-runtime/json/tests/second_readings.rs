@@ -1,7 +1,8 @@
-//! Texts that look alike to a lookahead.
+//! Texts with a second reading, which no tool that changes something may receive, and texts that
+//! look alike and have one.
 
 use serde_json::{Value, json};
-use tool_json::parse_as;
+use tool_json::{Options, Risk, parse_as, parse_as_with};
 
 fn schema() -> Value {
     let text = json!({"type": "string"});
@@ -15,6 +16,43 @@ fn schema() -> Value {
             "more": {"type": "object", "properties": {"query": text}},
         },
     })
+}
+
+#[test]
+fn text_with_a_second_reading_is_refused() {
+    let options = Options::default().with_max_risk(Risk::Inferred);
+    for text in [
+        // A curly quote may close the string.
+        r#"{"query": "Oslo“, "limit": 1}"#,
+        r#"{"query": "a, b„, "limit": 1}"#,
+        r#"{"query": "", "note": "x″, "limit": 1}"#,
+        // Semicolons between the items of a list.
+        r#"{"list": ["a)"; "b"]}"#,
+        r#"{"list": ["{x}"; "'y'"]}"#,
+        r#"{"list": ["x!";"<y>"], "limit": 1}"#,
+        "{\"list\": [\"#a.\";\n \"b\"]}",
+        // A comment that holds the end of a string.
+        "{\"query\": true // so\", \"limit\": 1}",
+        "{\"query\": true // so\",\n\"limit\": 1}",
+        "{\"limit\": 1 # \"x\n}",
+        // Code, and words for a value that was left out.
+        r#"{"query": datetime.now()}"#,
+        r#"{"query": datetime.date(2024,1,1)}"#,
+        r#"{"query": int(5), "limit": 1}"#,
+        r#"{"query": names[0]}"#,
+        r#"{"query": REPLACE_ME, "limit": 1}"#,
+        r#"{"query": CHANGEME}"#,
+        r#"{"query": FILL_IN}"#,
+        r#"{"query": ENTER TEXT}"#,
+        r#"{"query": same as above, "limit": 1}"#,
+        r#"{"query": omitted}"#,
+        r#"{"query": ＜text＞}"#,
+        r#"{"query": ‹text›}"#,
+        r#"{"query": process.env.QUERY}"#,
+    ] {
+        let read = parse_as_with(text, &schema(), &options);
+        assert!(read.is_err(), "{text}: {}", read.unwrap().value);
+    }
 }
 
 /// A lookahead that examined the next item in turn would exhaust the stack, and end the program.

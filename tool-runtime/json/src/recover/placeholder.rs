@@ -1,7 +1,12 @@
 //! Recognizes placeholders without quotes, which stand for a value that the model left out.
 
 /// Words that stand alone for what is to be written, and the names of types.
-const OPEN_WORDS: [&str; 13] = [
+const OPEN_WORDS: [&str; 18] = [
+    "changeme",
+    "ditto",
+    "omitted",
+    "redacted",
+    "unchanged",
     "todo",
     "tbd",
     "tba",
@@ -18,7 +23,12 @@ const OPEN_WORDS: [&str; 13] = [
 ];
 
 /// Abbreviations and phrases for a value that there is not.
-const MISSING: [&str; 12] = [
+const MISSING: [&str; 17] = [
+    "as above",
+    "as before",
+    "same as above",
+    "same as before",
+    "see above",
     "n/a",
     "n.a.",
     "n/k",
@@ -56,7 +66,8 @@ pub(super) fn is_name_of(words: &str, key: &str) -> bool {
 /// Quoted text is never one.
 pub(super) fn is_placeholder(words: &str) -> bool {
     let has_marks = |mark| words.len() > 1 && words.starts_with(mark) && words.ends_with(mark);
-    let is_marked = words.starts_with('<')
+    let is_marked = words.starts_with(['<', '＜', '‹', '〈', '⟨'])
+        || words.starts_with("process.env.")
         || ['#', '@', '*', '_', '~', '|'].into_iter().any(has_marks)
         || words.starts_with('%')
         || words
@@ -66,7 +77,11 @@ pub(super) fn is_placeholder(words: &str) -> bool {
     let first = parts.next().map(str::to_lowercase);
     let last = parts.next_back().map(str::to_lowercase);
     let Some(first) = first else { return true };
-    let is_request = last.is_some() && matches!(first.as_str(), "your" | "insert")
+    // `REPLACE_ME`, `ENTER QUERY`
+    let is_order = matches!(first.as_str(), "replace" | "change" | "fill" | "enter")
+        && (matches!(last.as_deref(), Some("me" | "this" | "in"))
+            || first == "enter" && !words.contains(char::is_lowercase));
+    let is_request = last.is_some() && (is_order || matches!(first.as_str(), "your" | "insert"))
         || last.as_deref() == Some("here");
     let is_missing = MISSING.iter().any(|missing| words.eq_ignore_ascii_case(missing));
     is_marked || is_missing || is_request || last.is_none() && OPEN_WORDS.contains(&first.as_str())
@@ -151,6 +166,16 @@ mod tests {
             "N/A",
             "n.a.",
             "Not specified",
+            "REPLACE_ME",
+            "CHANGE_ME",
+            "CHANGEME",
+            "FILL_IN",
+            "ENTER QUERY",
+            "same as above",
+            "omitted",
+            "＜query＞",
+            "‹query›",
+            "process.env.QUERY",
         ] {
             assert!(is_placeholder(words), "{words}");
         }
@@ -167,6 +192,9 @@ mod tests {
             "#fff",
             "string theory",
             "insertion sort",
+            "enter the room",
+            "change the oil",
+            "fill",
             "x",
         ] {
             assert!(!is_placeholder(words), "{words}");

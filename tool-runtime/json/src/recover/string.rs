@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::{
     RecoveryError,
     builder::Builder,
+    containers::ContainerKind,
     escape::{is_path, unescape},
     escape_meaning::MemberUse,
     literals::begins_literal,
@@ -350,7 +351,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 // here.
                 let comma = self.source().skip_whitespace(at + len);
                 let next = self.source().skip_whitespace(comma + 1);
-                let in_object = self.kind() == Some(super::containers::ContainerKind::Object);
+                let in_object = self.kind() == Some(ContainerKind::Object);
                 let is_word = self.source().char(next).is_some_and(char::is_alphabetic)
                     && !begins_literal(self.source().rest(next));
                 let is_open = fit == Plausibility::Strong && (in_object || !is_word);
@@ -377,6 +378,14 @@ impl<B: Builder> Parser<'_, '_, B> {
         let next = self.source().skip_whitespace(semicolon + len);
         let is_word = self.source().char(next).is_some_and(char::is_alphabetic);
         !is_word && self.is_comma_semicolon(next)
+    }
+
+    /// Returns whether a semicolon and another quote follow the quote of an item: `"a"; "b"`.
+    fn is_semicolon_between_items(&self, at: usize) -> bool {
+        let semicolon = self.source().skip_whitespace(at);
+        let Some((b';', len)) = self.source().sign(semicolon) else { return false };
+        let next = self.source().skip_whitespace(semicolon + len);
+        self.kind() == Some(ContainerKind::Array) && self.source().quote(next).is_some()
     }
 
     /// Returns whether only closing brackets follow, up to the end of the text.
@@ -420,11 +429,14 @@ impl<B: Builder> Parser<'_, '_, B> {
             && !before.is_alphanumeric()
             && !matches!(before, '.' | '!' | '?' | ')' | '%')
             && !after.is_whitespace()
-            && !matches!(after, ',' | ':' | '}' | ']');
+            && !matches!(after, ',' | ':' | '}' | ']')
+            && !self.is_semicolon_between_items(at + len);
         let next =
             self.source().sign(self.source().skip_whitespace(at + len)).map(|(sign, _)| sign);
-        inner.is_doubtful |=
-            !inner.is_open && !opens && matches!(next, Some(b',' | b'}' | b']' | b':'));
+        inner.is_doubtful |= !inner.is_open
+            && !opens
+            && (matches!(next, Some(b',' | b'}' | b']' | b':'))
+                || self.is_semicolon_between_items(at + len));
         inner.is_open = !inner.is_open && opens;
         inner.count += 1;
         inner.last = at + len;

@@ -26,7 +26,11 @@ impl<B: Builder> Parser<'_, '_, B> {
                     return Ok(());
                 }
                 let is_last = end >= self.source().end() && !self.containers().is_empty();
-                if is_last && self.source().slice(self.position()..end).contains(['}', ']']) {
+                let comment = self.source().slice(self.position()..end);
+                // A quote may end a string that lacks its first one: `true // so", "b": 1`.
+                let has_half =
+                    !comment.starts_with("/*") && !comment.matches('"').count().is_multiple_of(2);
+                if has_half || is_last && comment.contains(['}', ']']) {
                     let reason = "it is not clear where this comment ends: leave it out";
                     return Err(self.error(reason));
                 }

@@ -7,6 +7,7 @@ use super::{
     lookahead::Plausibility,
     parser::Parser,
     schema_keys::SchemaKeys,
+    source::QuoteStyle,
     string::{InnerQuotes, StringEnd, TWO_READINGS},
     word::is_name,
 };
@@ -209,5 +210,5 @@ impl<B: Builder> Parser<'_, '_, B> {
 
 /// Returns whether the end of a string without a closing quote is empty or may be another quote.
 fn has_irregular_end(text: &str) -> bool {
-    text.is_empty() || text.ends_with(['"', '\'', '`', '”', '’', ','])
+    text.is_empty() || text.ends_with(|c| c == ',' || QuoteStyle::of(c).is_some())
 }

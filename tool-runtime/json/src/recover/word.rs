@@ -9,6 +9,7 @@ use super::{
     parser::Parser,
     placeholder::{is_name_of, is_placeholder},
     schema_keys::SchemaKeys,
+    source::QuoteStyle,
 };
 use crate::{FixKind, ParseErrorKind};
 
@@ -155,6 +156,9 @@ impl<B: Builder> Parser<'_, '_, B> {
             let reason = "something is left out here: write it in full, without an ellipsis";
             return Err(RecoveryError::new(ParseErrorKind::Elided, start, reason));
         }
+        if is_expression(text) {
+            return Err(RecoveryError::syntax(start, CALL));
+        }
         let is_own_name = self.containers().nearest_key().is_some_and(|key| is_name_of(text, key));
         if is_own_name || is_placeholder(text) {
             return Err(RecoveryError::new(ParseErrorKind::Elided, start, PLACEHOLDER));
@@ -213,10 +217,21 @@ impl<B: Builder> Parser<'_, '_, B> {
         len: usize,
     ) -> Result<B::Value, RecoveryError> {
         self.record_fix(FixKind::MissingQuote, start..start)?;
+        let text = self.decode(start, self.source().slice(start..at), QuoteStyle::Double, false)?;
         self.bump_to(at + len);
-        let text = self.source().slice(start..at).to_owned();
         Ok(B::string(text, false, start..self.position()))
     }
+}
+
+/// Returns whether `text` is a call or an element of a list, as in code: `datetime.now()`,
+/// `names[0]`.
+fn is_expression(text: &str) -> bool {
+    let is_of_path = |c: char| is_name_char(c) || c == '.';
+    let Some(open) = text.find(|c| !is_of_path(c)) else { return false };
+    let (path, brackets) = text.split_at_checked(open).unwrap_or_default();
+    is_name(path.split('.').next().unwrap_or_default())
+        && (brackets.starts_with('(') && brackets.ends_with(')')
+            || brackets.starts_with('[') && brackets.ends_with(']'))
 }
 
 /// Returns whether `c` may be in a name.

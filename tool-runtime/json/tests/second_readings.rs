@@ -2,7 +2,7 @@
 //! look alike and have one.
 
 use serde_json::{Value, json};
-use tool_json::{Options, Risk, parse_as, parse_as_with};
+use tool_json::{Options, Risk, check, parse_as, parse_as_with};
 
 fn schema() -> Value {
     let text = json!({"type": "string"});
@@ -52,6 +52,46 @@ fn text_with_a_second_reading_is_refused() {
     ] {
         let read = parse_as_with(text, &schema(), &options);
         assert!(read.is_err(), "{text}: {}", read.unwrap().value);
+    }
+}
+
+#[test]
+fn text_with_one_reading_is_read() {
+    for (text, expected) in [
+        // Escapes in a string without its first quote.
+        (r#"{"query": a\nb", "limit": 1}"#, json!({"query": "a\nb", "limit": 1})),
+        (r#"{"query": a\\b"}"#, json!({"query": "a\\b"})),
+        (r#"{"list": [\\d+", "x"]}"#, json!({"list": ["\\d+", "x"]})),
+        // A key with two quotes at its end, behind a string.
+        (r#"{"note": "x", "limit"": 1}"#, json!({"note": "x", "limit": 1})),
+        (
+            r#"{"note": "x", "more"": {"query": "y"}, "limit": 1}"#,
+            json!({"note": "x", "more": {"query": "y"}, "limit": 1}),
+        ),
+        (r#"{"note": "x", "list"": ["y"]}"#, json!({"note": "x", "list": ["y"]})),
+        (r#"{"note": "x", "query"": "y"}"#, json!({"note": "x", "query": "y"})),
+        // Text in a text in an envelope.
+        (
+            &json!({"arguments": json!(json!({"query": "x"}).to_string()).to_string()}).to_string(),
+            json!({"query": "x"}),
+        ),
+        (
+            &json!({
+                "name": "find",
+                "arguments": json!(json!(json!({"query": "x"}).to_string()).to_string()).to_string(),
+            })
+            .to_string(),
+            json!({"query": "x"}),
+        ),
+        // Words with brackets, and quotes in comments.
+        (r#"{"query": Oslo (NO)}"#, json!({"query": "Oslo (NO)"})),
+        (r#"{"query": enter the room}"#, json!({"query": "enter the room"})),
+        ("{\"limit\": 1 // \"one\"\n}", json!({"limit": 1})),
+        (r#"{"query": "say "x"; then", "limit": 1}"#, json!({"query": "say \"x\"; then", "limit": 1})),
+    ] {
+        let parsed = parse_as(text, &schema()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(parsed.value, expected, "{text}");
+        assert_eq!(check(&parsed.value, &schema()), [], "{text}");
     }
 }
 

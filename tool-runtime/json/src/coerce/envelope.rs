@@ -76,7 +76,13 @@ impl Coercer<'_, '_> {
                 Tree::String { text, .. } if is_open && text.trim().is_empty() => {
                     (empty_object(&unwrapped.node), FixKind::Empty)
                 }
-                Tree::String { .. } if is_open => {
+                Tree::String { text, .. } if is_open => {
+                    // Text in a text, as if it came without the envelope.
+                    if let Some(text) = self.inner_text(text) {
+                        unwrapped.fixes.push(Fix::new(FixKind::EncodedTwice, span.clone()));
+                        unwrapped.node = Node { tree: text, span };
+                        continue;
+                    }
                     let (inner, fixes, truncated) =
                         self.decode_string(&unwrapped.node, TypeSet::OBJECT, InnerText::Arguments)?;
                     unwrapped.truncated |= truncated;
@@ -91,6 +97,16 @@ impl Coercer<'_, '_> {
         }
         let is_object = matches!(unwrapped.node.tree, Tree::Object(_));
         (is_open && is_object).then_some(unwrapped)
+    }
+}
+
+impl Coercer<'_, '_> {
+    /// Decodes a text that holds the JSON of another text.
+    fn inner_text(&mut self, text: &str) -> Option<Tree> {
+        if !text.trim_start().starts_with('"') || !self.fuel.consume(text.len()) {
+            return None;
+        }
+        serde_json::from_str(text).ok().map(|text| Tree::String { text, is_unquoted: false })
     }
 }
 

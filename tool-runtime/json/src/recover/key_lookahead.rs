@@ -79,10 +79,13 @@ impl<B: Builder> Parser<'_, '_, B> {
                 return None;
             }
             match self.source().quote(end) {
-                Some((other, len)) if style.closes(other) => {
-                    let second =
-                        is_double && self.source().byte(end) == self.source().byte(end + 1);
-                    return Some(end + len + usize::from(second));
+                Some((other, quote_len)) if style.closes(other) => {
+                    // `"key""`, too
+                    let second = self.source().byte(end) == self.source().byte(end + 1)
+                        && (is_double
+                            || is_name(self.source().slice(at + len..end))
+                                && self.is_colon(end + 2));
+                    return Some(end + quote_len + usize::from(second));
                 }
                 Some((_, len)) => end += len,
                 None if self.source().byte(end) == Some(b'\\') => end += 2,

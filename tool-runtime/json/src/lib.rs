@@ -48,8 +48,9 @@
 //! - **An ellipsis outside strings.** The omitted content is missing.
 //! - **Two quotes at one end of a string: `"24""`.** One of them may be superfluous, or part of the
 //!   text. The second one is removed only after a name, a date or a time.
-//! - **A template, `f"{city}"` or `` `${city}` ``; escaped bytes, `b'\xff'`.** The text that it
-//!   stands for is not known here.
+//! - **A template, `f"{city}"` or `` `${city}` ``; code, `datetime.now()` or `names[0]`; escaped
+//!   bytes, `b'\xff'`.** The text that it stands for is not known here.
+//! - **A comment with one quote, `true // so", "b": 1`.** It may hold the end of a string.
 //! - **A placeholder without quotes: `<city>`, `[your city here]`, `${city}`, `string`, `TODO`.**
 //!   The value is missing.
 //! - **`1.234,56`, `1,234`, `1'000`; leading zeros without a schema, and `0755`, which may be

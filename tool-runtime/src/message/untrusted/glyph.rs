@@ -66,6 +66,9 @@ fn folded(c: char) -> char {
         0x249c..=0x24b5 => letter(code - 0x249c, b'a'),
         0x1f110..=0x1f189 if (code - 0x1f110) % 0x20 < 26 => letter((code - 0x1f110) % 0x20, b'A'),
         0x1f1e6..=0x1f1ff => letter(code - 0x1f1e6, b'A'),
+        // Letters above and below the line, and Cyrillic letters that look like `t` and `n`.
+        0x2b0..=0x2b8 | 0x2e0..=0x2e4 | 0x2071 | 0x207f | 0x2090..=0x209c => ANY_LETTER,
+        0x442 | 0x43f => ANY_LETTER,
         _ => match PUNCTUATION.iter().find(|(_, forms)| forms.contains(c)) {
             Some((ascii, _)) => *ascii,
             None if is_look_alike_letter(c) => ANY_LETTER,

@@ -4,7 +4,7 @@ use super::glyph::glyphs;
 use super::{MARKS, Untrusted, escape_template_tokens};
 
 /// Ways to write a closing tag that a model or a person may read as one.
-const CLOSING: [&str; 88] = [
+const CLOSING: [&str; 92] = [
     "</untrusted>",
     "</UnTrusted\n>",
     "</ untrusted>",
@@ -32,6 +32,10 @@ const CLOSING: [&str; 88] = [
     "</ⓤⓝⓣⓡⓤⓢⓣⓔⓓ>",
     "</🅄🄽🅃🅁🅄🅂🅃🄴🄳>",
     "</ᴜɴᴛʀᴜꜱᴛᴇᴅ>",
+    "</ᵘⁿᵗʳᵘˢᵗᵉᵈ>",
+    "</ᵤₙₜᵣᵤₛₜₑd>",
+    "</unтrusted>",
+    "</uпtrusted>",
     "&lt;/untrusted&gt;",
     "&LT/untrusted>",
     "&#60;/untrusted>",

@@ -2,7 +2,8 @@
 //!
 //! - `repair`: texts with the recorded result, `corpus/<class>/<topic>.txt`.
 //! - `laws`, `coerce`: properties of every text, and of every value and schema.
-//! - `escapes`: backslashes that begin no JSON escape. `second_readings`: texts that two values fit.
+//! - `escapes`: backslashes that begin no JSON escape.
+//! - `second_readings`: texts that two values fit.
 //! - `fuzz`: changed corpus texts obey the laws. `check`: verdicts agree with another validator.
 //! - `scores`: external suites and outputs of models, when an environment variable names them.
 

@@ -1,6 +1,8 @@
 //! Tests of end tags of arguments that are missing or have another name, in each format with tags.
 
+use serde_json::json;
 use tool_runtime::drivers::text::extract;
+use tool_runtime::json::{check, parse_as};
 
 use super::{lookup, tools};
 
@@ -191,14 +193,83 @@ fn unknown_argument_in_a_value_is_never_kept_silently() {
     }
 }
 
-/// An end tag of the argument's own name may be a part of the value.
+/// End tags that were not opened in the value, with names of arguments, tools and tags of calls.
+const STRAY_ENDS: [&str; 20] = [
+    "</content>",
+    "</Content>",
+    "</content >",
+    "</ content>",
+    "</content",
+    "</content></content>",
+    "</path>",
+    "</parameter>",
+    "</parameters>",
+    "</parameter=content>",
+    "</parameter name=\"content\">",
+    "</param>",
+    "</argument>",
+    "</arg>",
+    "</arg_value>",
+    "</function>",
+    "</invoke>",
+    "</tool_call>",
+    "</write_file>",
+    "<|im_end|>",
+];
+
+/// An end tag before the right one may be a part of the value, or a leftover of the markup.
 #[test]
-fn end_tag_of_own_name_is_never_kept_silently() {
+fn stray_end_tag_is_never_kept_silently() {
     for family in &FAMILIES {
-        let content = format!("All well.{}", family.end_of("content"));
-        let text = call(family, [family.end, family.end], &content);
-        let arguments = arguments(&text);
-        assert!(!arguments.ends_with('}'), "{}: {arguments}", family.name);
+        let repeated = ["path", "content"].map(|key| family.end.replace("KEY", key));
+        let own_end = family.end_of("content");
+        for end in STRAY_ENDS.into_iter().chain([own_end.as_str(), repeated[1].as_str()]) {
+            for text in [
+                call(family, [family.end, family.end], &format!("All well.{end}")),
+                call(family, [&format!("{end}{}", family.end), family.end], "All well."),
+            ] {
+                let offered = tools::all();
+                for call in extract(&text, &lookup(&offered)).calls {
+                    let arguments = call.arguments.to_text();
+                    assert!(!arguments.ends_with('}'), "{}: {text}: {arguments}", family.name);
+                }
+            }
+        }
+    }
+}
+
+/// A value whose end tag is damaged, or followed by other text, is never kept silently.
+#[test]
+fn damaged_end_tag_is_never_kept_silently() {
+    for family in &FAMILIES {
+        let (path, body) = ((family.start)("path"), (family.start)("content"));
+        let end = |key: &str| family.end.replace("KEY", key);
+        let (first, second) = (end("path"), end("content"));
+        let half = |end: &str| end.chars().take(end.chars().count() / 2).collect::<String>();
+        let Family { before, after, .. } = family;
+        for text in [
+            format!("{before}{path}a.md{first} so {body}All well.{second}{after}"),
+            format!("{before}{path}a.md{first}{body}All well.{second} so {after}"),
+            format!("{before}{path}a.md{}>{body}All well.{second}{after}", half(&first)),
+            format!("{before}{path}a.md{first}{body}All well.{}>{after}", half(&second)),
+            format!("{before}{path}a.md{}x>{body}All well.{second}{after}", half(&first)),
+            format!("{before}{}{first}{body}All well.{second}{after}", half(&path)),
+            format!("{before}{path}a.md{first}{}{second}{after}", half(&body)),
+        ] {
+            let offered = tools::all();
+            for call in extract(&text, &lookup(&offered)).calls {
+                let arguments = call.arguments.to_text();
+                let schema = offered[2].parameters.as_value();
+                let parsed = parse_as(&arguments, schema);
+                let is_whole = parsed.is_ok_and(|parsed| {
+                    !parsed.truncated
+                        && check(&parsed.value, schema).is_empty()
+                        // An end tag of another name stands for the right one.
+                        && parsed.value != json!({"path": "a.md", "content": "All well."})
+                });
+                assert!(!is_whole, "{}: {text}: {arguments}", family.name);
+            }
+        }
     }
 }
 

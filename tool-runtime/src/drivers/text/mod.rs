@@ -66,8 +66,9 @@
 //!   the end tag of the call proves that they are complete. Calls before a truncated one are kept.
 //! - **An argument ends at the start tag of the next argument** if its own end tag is missing or
 //!   has another name, which is removed. If the tool has no such argument, and too few end tags
-//!   follow, the arguments count as truncated. So they do if an end tag with the name of the
-//!   argument precedes the right one, as in `All well.</body>`.
+//!   follow, the arguments count as truncated. So they do if an end tag that was not opened in the
+//!   argument precedes the right one, and has the name of an argument, of the tool or of a tag of
+//!   calls, as in `All well.</body>`.
 //! - **An argument may contain markup**: if arguments are plain text between tags, a call that
 //!   begins and ends inside an argument is part of it. If end tags are left over after a call, and
 //!   no call begins before them, the end of its arguments is ambiguous: the call counts as

@@ -10,8 +10,8 @@
 //! `model/parsers/glm46_test.go`.
 
 use super::super::grammar::{
-    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, ends_with_unopened_tag, find_first,
-    without_other_end_tag, without_partial_marker,
+    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, ends_with_stray_tag, find_first,
+    may_hold_tag, without_other_end_tag, without_partial_marker,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::tool::ToolDefinition;
@@ -71,7 +71,7 @@ impl Format for Glm {
                 cursor.skip_all();
                 break false;
             }
-            cursor.take(&["<arg_value>"])?;
+            let has_tag = cursor.take(&["<arg_value>"])?;
             let Some(value) = value(&mut cursor, &mut state, callee.tool)? else {
                 builder.truncated(
                     key.trim(),
@@ -80,7 +80,8 @@ impl Format for Glm {
                 cursor.skip_all();
                 break false;
             };
-            state.is_ambiguous |= ends_with_unopened_tag(value, key.trim());
+            state.is_ambiguous |= !has_tag && may_hold_tag(value);
+            state.is_ambiguous |= ends_with_stray_tag(value, key.trim(), callee.tool);
             builder.raw(key.trim(), value);
         };
         TAGS.finish(cursor, vec![(callee, builder.finish(is_complete))], &state)
@@ -118,7 +119,10 @@ fn value<'t>(
     };
     let value = cursor.text.get(cursor.at..end.start);
     cursor.at = end.end;
-    Ok(value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value }))
+    let value =
+        value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value });
+    state.is_ambiguous |= end.is_empty() && value.is_some_and(may_hold_tag);
+    Ok(value)
 }
 
 /// Returns what the tag of a key begins, judged by the key after it.

@@ -11,7 +11,8 @@
 
 use super::super::callee::Callee;
 use super::super::grammar::{
-    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, text_before, without_partial_marker,
+    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, ends_with_stray_tag, is_of_markup,
+    may_hold_tag, text_before, without_partial_marker,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::tool::ToolDefinition;
@@ -147,7 +148,9 @@ fn call<'d>(
         };
         let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
         let value = if end.is_empty() { without_other_end(value) } else { value };
-        state.is_ambiguous |= other_end(value) == Some(key.as_str());
+        state.is_ambiguous |= head.contains('<') || end.is_empty() && may_hold_tag(value);
+        let has_end = other_end(value).is_some_and(|name| is_of_markup(name, &key, callee.tool));
+        state.is_ambiguous |= has_end || ends_with_stray_tag(value, &key, callee.tool);
         match attribute(head, "type").as_deref() {
             Some("string") => builder.text(&key, value),
             _ => builder.raw(&key, value),

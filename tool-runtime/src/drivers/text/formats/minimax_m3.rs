@@ -9,7 +9,10 @@
 
 use serde_json::{Map, Value};
 
-use super::super::grammar::{ArgumentBuilder, ArgumentStart, Cursor, without_partial_marker};
+use super::super::grammar::{
+    ArgumentBuilder, ArgumentStart, Cursor, ends_with_stray_tag, may_hold_tag,
+    without_partial_marker,
+};
 use super::super::truncation::truncate;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
@@ -96,7 +99,10 @@ fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<T
             // An end tag that was taken for a part of the value before, or is one.
             Some(end) if end.starts_with('/') => is_ambiguous = true,
             Some(key) => match argument(cursor, key, callee.tool, &mut is_ambiguous)? {
-                (TagContent::Text(text), true) => builder.raw(key, text),
+                (TagContent::Text(text), true) => {
+                    is_ambiguous |= ends_with_stray_tag(text, key, callee.tool);
+                    builder.raw(key, text);
+                }
                 (TagContent::Text(text), false) => {
                     builder.truncated(key, text);
                     break false;
@@ -142,7 +148,10 @@ fn argument<'t>(
             *cursor = end;
             return Ok(content);
         }
-        Some(head) if head == "/invoke" || is_known(head) => return Ok(content),
+        Some(head) if head == "/invoke" || is_known(head) => {
+            *is_ambiguous |= may_hold_tag(text);
+            return Ok(content);
+        }
         Some(head) if head.starts_with('/') => {
             let after = end;
             if tag(&mut end)?.is_some_and(|head| head == "/invoke" || is_known(head)) {

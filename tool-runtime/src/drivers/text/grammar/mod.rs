@@ -11,6 +11,7 @@ mod raw_value;
 #[cfg(test)]
 mod scan_counter;
 mod search;
+mod stray_tag;
 mod tagged;
 mod tags;
 mod value_end;
@@ -24,8 +25,9 @@ pub(super) use self::{
     named::NamedFormat,
     python::{PythonFormat, parse_python_arguments, parse_python_call, parse_python_calls},
     search::{beginning, find_first, text_before, text_before_any, without_partial_marker},
+    stray_tag::{ends_with_stray_tag, is_of_markup, may_hold_tag},
     tagged::{Style, TaggedFormat},
-    tags::{ArgumentStart, TagSet, TagState, ends_with_unopened_tag, without_other_end_tag},
+    tags::{ArgumentStart, TagSet, TagState, without_other_end_tag},
     value_end::value_end,
 };
 

@@ -2,7 +2,8 @@
 
 use super::super::callee::Callee;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
-use super::tags::{ArgumentStart, ends_with_unopened_tag, without_other_end_tag};
+use super::stray_tag::{ends_with_stray_tag, may_hold_tag};
+use super::tags::{ArgumentStart, without_other_end_tag};
 use super::{
     ArgumentBuilder, Cursor, TagSet, TagState, text_before_any, value_end, without_partial_marker,
 };
@@ -164,6 +165,9 @@ impl TaggedFormat {
                 head => head?,
             };
             let (key, more) = self.split_name(head).ok_or(NoMatch::Malformed)?;
+            // A damaged tag ends at the bracket of another one.
+            let is_damaged = !more.trim().is_empty() && !more.trim_end().ends_with(['"', '\'']);
+            state.is_ambiguous |= is_damaged || head.contains('<') || more.contains('｜');
             let Some(value) = self.value(cursor, state, tool)? else {
                 let value = without_partial_marker(cursor.rest(), self.tags.argument_ends);
                 builder.truncated(key, self.without_line_breaks(value));
@@ -172,7 +176,7 @@ impl TaggedFormat {
             };
             let value = self.without_line_breaks(value);
             // The tag may be the end of the argument under its own name, or a part of it.
-            state.is_ambiguous |= ends_with_unopened_tag(value, key);
+            state.is_ambiguous |= ends_with_stray_tag(value, key, tool);
             // DeepSeek marks whether a value is text or JSON.
             let is_json = more.contains("string=\"false\"");
             if more.contains("string=\"true\"") {
@@ -236,7 +240,10 @@ impl TaggedFormat {
         };
         cursor.at = end.end;
         let value = cursor.text.get(start..end.start);
-        Ok(value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value }))
+        let value =
+            value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value });
+        state.is_ambiguous |= end.is_empty() && value.is_some_and(may_hold_tag);
+        Ok(value)
     }
 
     /// Returns true if more markup follows the end tag of an argument.

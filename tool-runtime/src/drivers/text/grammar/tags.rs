@@ -304,13 +304,6 @@ pub(in crate::drivers::text) fn without_other_end_tag(value: &str) -> &str {
     }
 }
 
-/// Returns true if the value ends with an end tag of the argument's own name that was not opened.
-pub(in crate::drivers::text) fn ends_with_unopened_tag(value: &str, key: &str) -> bool {
-    unopened_tag(value).is_some_and(|name| {
-        name.trim_end_matches(['=', ' ']) == key || name.ends_with(&format!("={key}"))
-    })
-}
-
 /// Returns the name of the end tag at the end of `text` if it was not opened there.
 fn unopened_tag(text: &str) -> Option<&str> {
     let rest = text.trim_end().strip_suffix('>')?;

@@ -12,6 +12,8 @@ use super::open_block::EndSearch;
 
 /// The longest tag that is examined, in bytes.
 pub(super) const MAX_TAG_LEN: usize = 120;
+/// The longest indentation of a tag that begins its line, in bytes.
+const MAX_INDENT_LEN: usize = 256;
 /// The largest number of open elements that are followed.
 const MAX_DEPTH: usize = 16;
 /// The number of elements without an end that are searched to the end of the text.
@@ -167,9 +169,12 @@ fn tag_at(text: &str, at: usize, to: usize) -> Option<Tag> {
 
 /// Returns true if a tag begins or ends its line. Others are words of a sentence.
 fn is_at_edge_of_line(text: &str, start: usize, end: usize) -> bool {
-    let before = text.as_bytes().get(..start).unwrap_or_default();
-    let line = memrchr(b'\n', before).map_or(0, |at| at + 1);
-    let is_first = before.get(line..).is_some_and(|line| line.trim_ascii().is_empty());
+    // A line may be as long as the text, and is examined for each tag in it.
+    let window = start.saturating_sub(MAX_INDENT_LEN);
+    let before = text.as_bytes().get(window..start).unwrap_or_default();
+    let line = memrchr(b'\n', before).map(|at| at + 1).or((window == 0).then_some(0));
+    let indent = line.and_then(|line| before.get(line..));
+    let is_first = indent.is_some_and(|indent| indent.trim_ascii().is_empty());
     is_first || text.get(end..).is_some_and(|after| after.starts_with(['\n', '\r']))
 }
 

@@ -162,15 +162,9 @@ impl RustTools {
     /// # drop(tools);
     /// ```
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        // In a checkout, the crates are in its folders. In a registry, they are beside this one.
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let checkout = manifest
-            .parent()
-            .and_then(Path::parent)
-            .filter(|path| path.join("tool-runtime/Cargo.toml").is_file());
         Self {
             folder: folder.into(),
-            sources: checkout.or_else(|| manifest.parent()).unwrap_or(manifest).to_owned(),
+            sources: support::folder_of_sources(Path::new(env!("CARGO_MANIFEST_DIR"))).to_owned(),
             grants: Vec::new(),
             build_limit: BUILD_LIMIT,
             build_memory: BUILD_MEMORY,

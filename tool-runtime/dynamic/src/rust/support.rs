@@ -118,6 +118,14 @@ impl Sources {
     }
 }
 
+/// Returns where the sources are, by the folder of this crate. In a checkout, the crates are in its
+/// folders. In a registry, they are beside this one.
+pub(super) fn folder_of_sources(this_crate: &Path) -> &Path {
+    let checkout = this_crate.parent().and_then(Path::parent);
+    let checkout = checkout.filter(|path| path.join("tool-runtime/Cargo.toml").is_file());
+    checkout.or_else(|| this_crate.parent()).unwrap_or(this_crate)
+}
+
 /// Returns a path as a text of TOML, whose escapes are those of JSON.
 fn toml_text(path: &Path) -> String {
     Value::from(path.to_string_lossy()).to_string()
@@ -126,4 +134,56 @@ fn toml_text(path: &Path) -> String {
 /// Returns the lock file of a dynamic tool.
 pub(super) fn lock(name: &str) -> String {
     LOCK.replace(&format!("\"{NAME_IN_LOCK}\""), &format!("\"{name}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::{CRATES, Sources, folder_of_sources};
+
+    /// Creates a folder with empty manifests, which is removed by the test.
+    fn folder(name: &str, manifests: &[String]) -> PathBuf {
+        let folder = format!("tool-dynamic-sources-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        for manifest in manifests {
+            let path = folder.join(manifest);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        folder.canonicalize().unwrap()
+    }
+
+    #[test]
+    fn sources_of_a_checkout_are_in_its_folders() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+        assert_eq!(folder_of_sources(Path::new(env!("CARGO_MANIFEST_DIR"))), checkout);
+        let sources = Sources::find(&checkout).unwrap();
+        assert!(sources.contain(&checkout.join("tool-runtime/mcp/Cargo.toml")));
+        assert!(!sources.manifest("dynamic-1", Path::new("/support")).contains("[patch"));
+    }
+
+    #[test]
+    fn sources_of_published_crates_are_beside_this_one() {
+        let version = env!("CARGO_PKG_VERSION");
+        let manifest = |name: &str| format!("{name}-{version}/Cargo.toml");
+        let mut manifests: Vec<_> = CRATES.iter().map(|(name, _)| manifest(name)).collect();
+        manifests.push(manifest("tool-dynamic"));
+        let registry = folder("registry", &manifests);
+        let this_crate = registry.join(format!("tool-dynamic-{version}"));
+        assert_eq!(folder_of_sources(&this_crate), registry);
+        let sources = Sources::find(&registry).unwrap();
+        assert!(sources.contain(&registry.join(manifest("tool-mcp"))));
+        assert!(!sources.contain(&registry.join(manifest("serde"))));
+        // They depend on each other by version, which would be that of a registry.
+        let text = sources.manifest("dynamic-1", Path::new("/support"));
+        let patches = text.split("[patch.crates-io]\n").nth(1).unwrap();
+        assert_eq!(patches.lines().count(), CRATES.len(), "{patches}");
+
+        fs::remove_file(registry.join(manifest("tool-json"))).unwrap();
+        let error = Sources::find(&registry).unwrap_err();
+        assert!(error.contains("the sources of the crate tool-json are not in"), "{error}");
+        fs::remove_dir_all(registry).unwrap();
+    }
 }

@@ -28,3 +28,4 @@ mod kill_loop;
 #[cfg(feature = "catalog")]
 mod kills;
 mod lock;
+mod published;

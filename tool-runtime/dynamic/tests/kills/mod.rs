@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tool_dynamic::catalog::SqliteCatalog;
@@ -169,6 +169,12 @@ pub(crate) async fn kill_repeatedly(language: &Language, kills: usize, longest: 
             let mut child = spawn(&folder, language);
             // Some are killed while they start.
             thread::sleep(Duration::from_millis(fastrand::u64(5..longest)));
+            // The first one is killed after it has made a tool, however busy the machine is.
+            let end = Instant::now() + Duration::from_secs(120);
+            let is_made = || fs::read_to_string(folder.join("log")).unwrap().contains("made ");
+            while kill == 0 && !is_made() && Instant::now() < end {
+                thread::sleep(Duration::from_millis(5));
+            }
             assert!(child.try_wait().unwrap().is_none(), "the process ended before it was killed");
             child.kill().unwrap();
             child.wait().unwrap();

@@ -11,6 +11,8 @@
 //! | `--call NAME JSON` | runs this call |
 //! | `--allow-server WORDS` | lets `mcp_connect` start servers by commands that start with these words; can be repeated |
 //! | `--allow-host HOST` | lets `mcp_connect` connect to servers on this host; can be repeated |
+//! | `--network` | lets tools in JavaScript declare `network`, and send requests to public addresses |
+//! | `--rust-folder FOLDER` | keeps what tools in Rust are compiled to; otherwise the folder is beside the file |
 //! | `--yes` | approves all calls; otherwise the terminal shows the source and asks |
 
 use std::error::Error;
@@ -24,9 +26,13 @@ use tool_mcp::AllowedServers;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
+use tool_toolbox::Web;
 
 const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [--allow-server WORDS] \
-                     [--allow-host HOST] [--yes]";
+                     [--allow-host HOST] [--network] [--rust-folder FOLDER] [--yes]";
+
+/// The capability with which a tool can send requests.
+const NETWORK: &str = "network";
 
 /// The time for the tools of the file to be built.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -40,17 +46,27 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let registry = Registry::new();
     let catalog = Catalog::new(SqliteCatalog::open(&Sqlite::open(&options.catalog).await?).await?);
     // The programs of tools in Rust, which are compiled again if the folder is deleted.
-    let rust = RustTools::new(format!("{}.rust", options.catalog));
-    let builder = Registrar::builder(catalog).backend(JavaScript::new()).backend(rust);
+    let rust_folder = options.rust_folder.unwrap_or_else(|| format!("{}.rust", options.catalog));
+    let mut scripts = JavaScript::new();
+    if options.grants_network {
+        scripts = scripts.web(Web::new());
+    }
+    let builder = Registrar::builder(catalog).backend(scripts).backend(RustTools::new(rust_folder));
     let registrar = builder.attempt_timeout(BUILD_LIMIT).start(&registry).await?;
     for status in registrar.wait_until_settled(START_LIMIT).await {
         eprintln!("{}: {}", status.id, status.state);
     }
-    let tools = DynamicTools::new(registrar.clone());
+    let mut tools = DynamicTools::new(registrar.clone());
+    if options.grants_network {
+        tools = tools.grant(NETWORK);
+    }
     let connections = ConnectionTools::new(registrar.clone(), options.servers);
     registry.register_all(tools![..tools.clone(), ..connections])?;
     let approver = Terminal { approves_all: options.approves_all };
-    let policy = Policy::new().approver(approver).previewer(tools);
+    let mut policy = Policy::new().approver(approver).previewer(tools);
+    if options.grants_network {
+        policy = policy.grant([NETWORK]);
+    }
     let dispatcher = Dispatcher::new(registry).policy(policy);
     let call = ToolCall::new("call_1", options.name, options.arguments);
     for execution in dispatcher.dispatch(vec![call]).await {
@@ -67,6 +83,8 @@ struct Options {
     name: String,
     arguments: String,
     servers: AllowedServers,
+    rust_folder: Option<String>,
+    grants_network: bool,
     approves_all: bool,
 }
 
@@ -86,6 +104,8 @@ impl Options {
                 "--allow-host" => {
                     options.servers = options.servers.allow_host(arguments.next()?);
                 }
+                "--network" => options.grants_network = true,
+                "--rust-folder" => options.rust_folder = Some(arguments.next()?),
                 "--yes" => options.approves_all = true,
                 _ => return None,
             }

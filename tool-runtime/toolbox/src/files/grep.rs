@@ -167,8 +167,11 @@ impl Search<'_> {
             .dfa_size_limit(MAX_REGEX)
             .build(self.pattern)
             .map_err(|error| {
+                // The lines before the last one repeat the pattern, which may be long.
+                let text = error.to_string();
+                let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
                 ToolError::validation(format!(
-                    "`pattern` is not a valid regular expression: {error}. Set `literal` to \
+                    "`pattern` is not a valid regular expression: {reason}. Set `literal` to \
                      search for the text itself."
                 ))
             })

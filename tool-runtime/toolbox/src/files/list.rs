@@ -115,7 +115,9 @@ impl PathPattern {
             .literal_separator(true)
             .build()
             .map_err(|error| {
-                ToolError::validation(format!("`{argument}` is not a valid pattern: {error}."))
+                // Without the pattern, which may be long.
+                let reason = error.kind();
+                ToolError::validation(format!("`{argument}` is not a valid pattern: {reason}."))
             })?;
         let prefix_len = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
         let matches_names = !text.contains('/');

@@ -66,7 +66,8 @@ async fn patterns_match_names_or_paths() {
         assert_eq!(paths, expected, "{arguments}");
     }
     let error = fixture.error("glob", json!({ "pattern": "[" })).await;
-    assert!(error.starts_with("`pattern` is not a valid pattern: "), "{error}");
+    let expected = "`pattern` is not a valid pattern: unclosed character class; missing ']'.";
+    assert_eq!(error, expected);
 }
 
 #[tokio::test]
@@ -103,7 +104,10 @@ async fn matches_are_listed_with_context_and_filters() {
     let json = fixture.text("grep", json!({ "pattern": "7", "output": "json" })).await;
     assert_eq!(json, r#"[{"path":"src/deep/mod.rs","line":2,"text":"    7"}]"#);
     for (arguments, expected) in [
-        (json!({ "pattern": "(" }), "`pattern` is not a valid regular expression: "),
+        (
+            json!({ "pattern": "(" }),
+            "`pattern` is not a valid regular expression: unclosed group. Set `literal` ",
+        ),
         (json!({ "pattern": "a", "type": "no" }), "`type` no is unknown: "),
     ] {
         let error = fixture.error("grep", arguments).await;

@@ -41,6 +41,7 @@ pub struct ProcessBuilder {
     max_line_bytes: usize,
     stderr_tail_bytes: usize,
     on_stderr_line: Option<OnLine>,
+    has_own_cgroup: bool,
 }
 
 impl ChildProcess {
@@ -57,6 +58,7 @@ impl ProcessBuilder {
             max_line_bytes: MAX_LINE_BYTES,
             stderr_tail_bytes: STDERR_TAIL_BYTES,
             on_stderr_line: None,
+            has_own_cgroup: false,
         }
     }
 
@@ -116,16 +118,28 @@ impl ProcessBuilder {
         self
     }
 
+    /// Leaves out the cgroup in which, on Linux, [all processes of this program](super) end with
+    /// it, for a program that moves to a cgroup of its own. Otherwise the two moves would compete.
+    pub fn own_cgroup(mut self) -> Self {
+        self.has_own_cgroup = true;
+        self
+    }
+
     /// Starts the program, as the leader of a new process group and without a shell.
     ///
     /// # Errors
     /// [`NotFound`](io::ErrorKind::NotFound) if the program does not exist; other errors of the
     /// system, such as a missing permission; an error outside of a tokio runtime.
     pub fn spawn(self) -> io::Result<ChildProcess> {
-        let Self { mut command, max_line_bytes, stderr_tail_bytes, on_stderr_line } = self;
+        let Self { mut command, max_line_bytes, stderr_tail_bytes, on_stderr_line, has_own_cgroup } =
+            self;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let command_line = command_line(command.as_std());
-        let mut group = Group::spawn(command)?;
+        let mut group = if has_own_cgroup {
+            Group::spawn_in_other_cgroup(command)?
+        } else {
+            Group::spawn(command)?
+        };
         let leader = group.leader();
         let pipes = Pipes { stdin: leader.stdin().take(), stdout: leader.stdout().take() };
         let stderr = leader.stderr().take();

@@ -20,12 +20,23 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts a command as the leader of a new group.
+    /// Starts a command as the leader of a new group, in the cgroup of the program.
     ///
     /// # Errors
     /// The program can't be started, or there is no tokio runtime.
+    pub(crate) fn spawn(command: tokio::process::Command) -> io::Result<Self> {
+        let group = Self::spawn_in_other_cgroup(command)?;
+        #[cfg(unix)]
+        group.pid.into_iter().for_each(watchdog::confine);
+        Ok(group)
+    }
+
+    /// Starts a command that moves to a cgroup of its own.
+    ///
+    /// # Errors
+    /// Returns the errors of [`spawn`](Self::spawn).
     #[cfg_attr(not(unix), expect(unused_mut, reason = "the watchdog needs a variable"))]
-    pub(crate) fn spawn(mut command: tokio::process::Command) -> io::Result<Self> {
+    pub(super) fn spawn_in_other_cgroup(mut command: tokio::process::Command) -> io::Result<Self> {
         #[cfg(unix)]
         command.env(watchdog::VARIABLE, watchdog::prepare());
         let mut command = CommandWrap::from(command);

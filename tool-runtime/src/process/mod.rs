@@ -13,10 +13,18 @@
 //! - On Unix, a shell (`sh` on `PATH`) waits beside the program and then kills the process groups
 //!   that are left (`watchdog.rs`). Without a shell, the groups survive if the program is killed.
 //! - On Linux, the shell also kills the processes that left their group, as daemons and the jobs of
-//!   an interactive shell do. It finds them by the environment variable `TOOL_RUNTIME_PROGRAM`,
-//!   which a process inherits. A process that leaves its group survives if it also clears its
-//!   environment or runs as another user. On other Unix systems, every process that leaves its
-//!   group survives.
+//!   an interactive shell do. If the program may create a cgroup (`cgroup.rs`), all of them are in
+//!   it. A process survives only if it is moved to another cgroup, as by `systemd-run`, if another
+//!   service starts it, such as that of a container engine, or if its parents start it and end
+//!   within the moment before they are moved: a millisecond, or longer on a busy machine. In that
+//!   moment the environment variable is all that identifies it.
+//! - A cgroup takes Linux 5.14, cgroup v2, and the right to create one. Root has it unless
+//!   `/sys/fs/cgroup` is read-only, as in most containers. Other users have it in a user unit of
+//!   systemd, such as a program of a desktop, and in a service with `Delegate=yes`.
+//! - On Linux without a cgroup, the shell finds them by the environment variable
+//!   `TOOL_RUNTIME_PROGRAM`, which a process inherits. A process that leaves its group survives if
+//!   it also clears its environment or runs as another user.
+//! - On other Unix systems, every process that leaves its group survives.
 //! - On Windows, the system ends the job.
 //!
 //! While the program runs, the end of a call or the drop of a [`ChildProcess`] ends the process
@@ -67,6 +75,8 @@
 //! ```
 
 mod builder;
+#[cfg(target_os = "linux")]
+mod cgroup;
 mod child;
 mod group;
 mod line_reader;

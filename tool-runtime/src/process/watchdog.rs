@@ -3,7 +3,8 @@
 //! A shell waits beside the program, in another process group, and reads the ids of process groups
 //! from a pipe. The system closes the pipe when the program ends, also by SIGKILL. Then the shell
 //! kills the groups, and, where `/proc` shows the environment of processes, also those that left
-//! their group: all of them have inherited an environment variable.
+//! their group: all of them have inherited an environment variable. Where the program may create a
+//! cgroup (`cgroup.rs`), all processes are in it, and the shell kills it as a whole.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,11 +14,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::{env, process};
 
+#[cfg(target_os = "linux")]
+use super::cgroup::Cgroup;
+
 /// The environment variable with the ids of the programs that have started a process: this one, and
 /// those that have started it.
 pub(super) const VARIABLE: &str = "TOOL_RUNTIME_PROGRAM";
 
-/// Reads lines such as `+ 123` and `- 123` until the input ends. `$1` is the id of the program.
+/// Reads lines such as `+ 123` and `- 123` until the input ends. `$1` is the id of the program, and
+/// `$2` the folder of its cgroup, if it has one.
+///
+/// The cgroup can be removed once its processes have ended. A program that one of them started may
+/// have groups below it.
 ///
 /// A process may start others while the shell kills, so it looks until it finds none. A process
 /// that can't be killed ends the search.
@@ -32,6 +40,7 @@ while read -r change id; do
         esac ;;
     esac
 done
+[ -z "$2" ] || echo 1 >"$2/cgroup.kill"
 for id in $groups; do
     kill -s KILL -- "-$id"
 done
@@ -45,11 +54,22 @@ while [ "$rounds" -lt 100 ]; do
     done
     rounds=$((rounds + 1))
 done
+rounds=0
+while [ -n "$2" ] && [ -d "$2" ] && [ "$rounds" -lt 100 ]; do
+    echo 1 >"$2/cgroup.kill"
+    find "$2" -depth -type d -exec rmdir {} \;
+    [ ! -d "$2" ] || sleep 0.05
+    rounds=$((rounds + 1))
+done
 "#;
 
 /// Identifies this program among all that have run.
 static PROGRAM: LazyLock<String> =
     LazyLock::new(|| format!("{}-{:016x}", process::id(), fastrand::u64(..)));
+
+/// The cgroup of all processes, created with the first one.
+#[cfg(target_os = "linux")]
+static CGROUP: LazyLock<Option<Cgroup>> = LazyLock::new(|| Cgroup::create(&PROGRAM));
 
 static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog { groups: BTreeSet::new(), shell: None });
 
@@ -70,6 +90,24 @@ pub(super) fn prepare() -> String {
     }
     let outer = env::var(VARIABLE).unwrap_or_default();
     if outer.is_empty() { PROGRAM.clone() } else { format!("{outer} {}", *PROGRAM) }
+}
+
+/// Moves a process that has just started into the cgroup of the program, if it has one.
+#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux has cgroups"))]
+pub(super) fn confine(leader: u32) {
+    #[cfg(target_os = "linux")]
+    if let Some(cgroup) = &*CGROUP {
+        // If the process may not be moved, the shell finds it in the other ways.
+        let _ = cgroup.add(leader);
+    }
+}
+
+fn cgroup_folder() -> OsString {
+    #[cfg(target_os = "linux")]
+    if let Some(cgroup) = &*CGROUP {
+        return cgroup.path().into();
+    }
+    OsString::new()
 }
 
 /// Registers a group to be killed when this program ends.
@@ -113,7 +151,7 @@ impl Watchdog {
 /// Returns the command of the shell.
 fn command() -> Command {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", SCRIPT, "watchdog", &PROGRAM]);
+    command.args(["-c", SCRIPT, "watchdog", &PROGRAM]).arg(cgroup_folder());
     // It is none of the processes to kill, and pins no folder.
     command.env_clear().env("PATH", search_path()).current_dir("/");
     // Ctrl-C at a terminal reaches the group of the program only.

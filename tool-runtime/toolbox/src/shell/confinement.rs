@@ -107,8 +107,11 @@ impl Launcher {
             #[cfg(target_os = "linux")]
             Self::Bubblewrap(bubblewrap) => {
                 let launch = bubblewrap.launch(command, output)?;
-                let child = ProcessBuilder::from(launch.process).spawn()?;
-                Ok(Running { child, _cgroup: launch.cgroup })
+                let mut process = ProcessBuilder::from(launch.process);
+                if launch.cgroup.is_some() {
+                    process = process.own_cgroup();
+                }
+                Ok(Running { child: process.spawn()?, _cgroup: launch.cgroup })
             }
             #[cfg(target_os = "linux")]
             Self::Landlock(landlock) => {

@@ -1,5 +1,7 @@
 //! Client of a chat API.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
@@ -9,6 +11,7 @@ use super::check::check_request;
 use super::client::Client;
 use super::codec::Codec;
 use super::exchange::timeout_error;
+use crate::guard::BoxFuture;
 use crate::models::history::for_provider;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError, WireNames};
 
@@ -64,7 +67,7 @@ impl<C: Codec> Client<C> {
         }
         Ok(ChatExchange {
             codec: &self.codec,
-            names,
+            names: Arc::new(names),
             http: self.connection.exchange(&path, query, &body, C::key_header)?,
             max_calls: usize::try_from(self.max_calls).unwrap_or(usize::MAX),
         })
@@ -105,7 +108,8 @@ impl<C: Codec> Client<C> {
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let exchange = self.exchange(request, false)?;
-        self.connection.whole(&exchange.http, |body| exchange.decode(body)).await
+        let decode = |body| -> BoxFuture<'_, _> { Box::pin(exchange.decode(body)) };
+        self.connection.whole(&exchange.http, decode).await
     }
 
     async fn stream(

@@ -1,5 +1,6 @@
 //! One request to a chat model and its reply, whole or streamed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -9,6 +10,7 @@ use super::exchange::{
     CompleteBody, HttpExchange, MAX_BYTES, MAX_EXCERPT, is_cut_event, is_cut_json,
 };
 use super::frames::Frames;
+use super::off_thread::{self, DeltaBuffer};
 use super::work_budget::WorkBudget;
 use crate::http::{Headers, HttpResponse};
 use crate::message::AssistantPart;
@@ -23,7 +25,7 @@ const MAX_STREAM_BYTES: usize = 8 * MAX_BYTES;
 
 pub(super) struct ChatExchange<'c, C> {
     pub(super) codec: &'c C,
-    pub(super) names: WireNames,
+    pub(super) names: Arc<WireNames>,
     pub(super) http: HttpExchange,
     /// The highest number of calls in the reply.
     pub(super) max_calls: usize,
@@ -31,9 +33,11 @@ pub(super) struct ChatExchange<'c, C> {
 
 impl<C: Codec> ChatExchange<'_, C> {
     /// Decodes a reply that was not streamed.
-    pub(super) fn decode(&self, body: &CompleteBody) -> Result<ChatReply, ModelError> {
-        let decoded = self.codec.decode(&body.text, &self.names);
-        let reply = self.http.decoded(body, decoded)?;
+    pub(super) async fn decode(&self, body: CompleteBody) -> Result<ChatReply, ModelError> {
+        let (codec, names) = (self.codec.clone(), Arc::clone(&self.names));
+        let decode = move |text: &str| codec.decode(text, &names);
+        let (body, decoded) = self.http.decode_body(body, decode).await?;
+        let reply = self.http.decoded(&body, decoded)?;
         self.checked(reply, &body.text, &body.headers)
     }
 
@@ -46,14 +50,14 @@ impl<C: Codec> ChatExchange<'_, C> {
         let content_type =
             response.headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
         if C::FRAMING == Framing::Sse && content_type.starts_with("application/json") {
-            let reply = self.decode(&self.http.read_body(response).await?)?;
+            let reply = self.decode(self.http.read_body(response).await?).await?;
             emit_reply(&reply.parts, deltas);
             return Ok(reply);
         }
         let HttpResponse { headers, mut body, .. } = response;
         let mut budget = WorkBudget::new();
         let mut frames = Frames::new(C::FRAMING, MAX_BYTES);
-        let mut assembler = self.codec.assembler(self.names.clone());
+        let mut assembler = self.codec.assembler(WireNames::clone(&self.names));
         let mut received = 0;
         // For an error: the bytes before the first message, and the last message.
         let (mut start, mut last) = (Vec::new(), String::new());
@@ -71,8 +75,8 @@ impl<C: Codec> ChatExchange<'_, C> {
                 start.extend_from_slice(&chunk);
             }
             for message in messages {
-                last = self.http.valid_utf8(message, &headers)?;
-                self.push(&mut assembler, &last, &headers, deltas)?;
+                let message = self.http.valid_utf8(message, &headers)?;
+                (assembler, last) = self.push(assembler, message, &headers, deltas).await?;
                 budget.spend(last.len()).await;
             }
             if assembler.is_done() {
@@ -95,10 +99,15 @@ impl<C: Codec> ChatExchange<'_, C> {
             if is_cut && (has_begun || !message.has_invalid_utf8) {
                 return Err(self.http.closed());
             }
-            last = self.http.valid_utf8(message, &headers)?;
-            self.push(&mut assembler, &last, &headers, deltas)?;
+            let message = self.http.valid_utf8(message, &headers)?;
+            (assembler, last) = self.push(assembler, message, &headers, deltas).await?;
         }
-        let reply = assembler.finish().map_err(|error| match error {
+        let finished = if off_thread::is_large(received) {
+            off_thread::run(move || assembler.finish()).await.ok_or_else(|| self.http.closed())?
+        } else {
+            assembler.finish()
+        };
+        let reply = finished.map_err(|error| match error {
             // Some servers close a broken connection as if the reply were complete.
             DecodeError::Incomplete if !last.is_empty() || is_cut_event(&start) => {
                 self.http.closed()
@@ -112,26 +121,35 @@ impl<C: Codec> ChatExchange<'_, C> {
         self.checked(reply, &last, &headers)
     }
 
-    /// Adds a message to a streamed reply and emits its deltas, up to the limit of calls.
-    fn push(
+    /// Adds a message to a streamed reply and emits its deltas, up to the limit of calls. Returns
+    /// the assembler and the message.
+    async fn push<A: Assemble + 'static>(
         &self,
-        assembler: &mut impl Assemble,
-        message: &str,
+        mut assembler: A,
+        message: String,
         headers: &Headers,
         deltas: &mut DeltaSink<'_>,
-    ) -> Result<(), ModelError> {
-        let mut has_too_many_calls = false;
-        let mut emit = |delta: Delta<'_>| match delta {
-            Delta::Call { index, .. } | Delta::Arguments { index, .. }
-                if index >= self.max_calls =>
-            {
-                has_too_many_calls = true;
-            }
-            delta => deltas(delta),
+    ) -> Result<(A, String), ModelError> {
+        let max_calls = self.max_calls;
+        let (assembler, message, pushed) = if off_thread::is_large(message.len()) {
+            let push = move || {
+                let mut buffer = DeltaBuffer::default();
+                let mut emit = |delta: Delta<'_>| buffer.push(delta);
+                let pushed = push_up_to(max_calls, &mut assembler, &message, &mut emit);
+                (assembler, message, pushed, buffer)
+            };
+            let pushed = off_thread::run(push).await.ok_or_else(|| self.http.closed())?;
+            let (assembler, message, pushed, buffer) = pushed;
+            buffer.emit(deltas);
+            (assembler, message, pushed)
+        } else {
+            let pushed = push_up_to(max_calls, &mut assembler, &message, deltas);
+            (assembler, message, pushed)
         };
-        let pushed = assembler.push(message, &mut emit);
-        pushed.map_err(|error| self.http.decode_error(error, message, headers))?;
-        if has_too_many_calls { Err(self.too_many_calls(message, headers)) } else { Ok(()) }
+        match pushed.map_err(|error| self.http.decode_error(error, &message, headers))? {
+            Calls::WithinLimit => Ok((assembler, message)),
+            Calls::TooMany => Err(self.too_many_calls(&message, headers)),
+        }
     }
 
     /// Returns the reply unless it has too many calls.
@@ -154,4 +172,28 @@ impl<C: Codec> ChatExchange<'_, C> {
         let reason = format!("more than {limit} calls, the limit of `max_calls_per_reply`");
         self.http.malformed(reason, body, headers)
     }
+}
+
+/// Whether a message begins more calls than a reply may have.
+enum Calls {
+    WithinLimit,
+    TooMany,
+}
+
+/// Adds a message to a streamed reply and emits its deltas, except those of calls beyond the limit.
+fn push_up_to(
+    max_calls: usize,
+    assembler: &mut impl Assemble,
+    message: &str,
+    deltas: &mut DeltaSink<'_>,
+) -> Result<Calls, DecodeError> {
+    let mut calls = Calls::WithinLimit;
+    let mut emit = |delta: Delta<'_>| match delta {
+        Delta::Call { index, .. } | Delta::Arguments { index, .. } if index >= max_calls => {
+            calls = Calls::TooMany;
+        }
+        delta => deltas(delta),
+    };
+    assembler.push(message, &mut emit)?;
+    Ok(calls)
 }

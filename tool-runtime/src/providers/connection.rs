@@ -12,6 +12,7 @@ use super::endpoint::Endpoint;
 use super::exchange::{CompleteBody, HttpExchange, timeout_error, transport_error};
 use super::retry::pause_before_next;
 use super::secrets::Secrets;
+use crate::guard::BoxFuture;
 use crate::http::{
     CONNECT_TIMEOUT, Headers, HttpRequest, HttpResponse, ReqwestTransport, Transport,
 };
@@ -156,17 +157,17 @@ impl Connection {
 
     /// Runs attempts until one has a body that can be decoded, or until the retries or the time
     /// limit are used up.
-    pub(super) async fn whole<T>(
+    pub(super) async fn whole<'d, T>(
         &self,
         exchange: &HttpExchange,
-        decode: impl Fn(&CompleteBody) -> Result<T, ModelError>,
+        decode: impl Fn(CompleteBody) -> BoxFuture<'d, Result<T, ModelError>> + 'd,
     ) -> Result<T, ModelError> {
         let attempts = async {
             let (start, mut attempts) = (Instant::now(), 1);
             loop {
                 let attempt = async {
                     let response = self.open(exchange).await?;
-                    decode(&exchange.read_body(response).await?)
+                    decode(exchange.read_body(response).await?).await
                 };
                 match attempt.await {
                     Ok(decoded) => return Ok(decoded),

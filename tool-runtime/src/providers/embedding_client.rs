@@ -8,6 +8,7 @@ use super::client::Client;
 use super::codec::EmbeddingCodec;
 use super::embeddings::unit_vectors;
 use super::exchange::CompleteBody;
+use crate::guard::BoxFuture;
 use crate::models::{
     ApiErrorKind, EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, ModelError,
 };
@@ -91,11 +92,18 @@ impl<C: EmbeddingCodec> Client<C> {
         let body = self.codec.encode(&self.model, request, self.embedding.dimensions)?;
         let exchange =
             self.connection.exchange(&C::path(&self.model), &[], &body, C::key_header)?;
-        let decode = |body: &CompleteBody| {
-            let decoded = self.codec.decode(&body.text);
-            exchange.decoded(body, decoded.and_then(|it| unit_vectors(it, texts.len(), dimensions)))
+        let (exchange, count) = (&exchange, texts.len());
+        let decode = |body: CompleteBody| -> BoxFuture<'_, _> {
+            let codec = self.codec.clone();
+            let decode = move |text: &str| {
+                codec.decode(text).and_then(|it| unit_vectors(it, count, dimensions))
+            };
+            Box::pin(async move {
+                let (body, decoded) = exchange.decode_body(body, decode).await?;
+                exchange.decoded(&body, decoded)
+            })
         };
-        self.connection.whole(&exchange, decode).await
+        self.connection.whole(exchange, decode).await
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::codec::DecodeError;
 use super::error_response::{error_message, error_response, kind, request_id, retry_after};
 use super::frames::Frame;
+use super::off_thread;
 use super::secrets::Secrets;
 use super::work_budget::WorkBudget;
 use crate::http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
@@ -43,6 +44,20 @@ pub(super) struct CompleteBody {
 }
 
 impl HttpExchange {
+    /// Decodes a body, on the blocking pool if it is large, and returns both.
+    pub(super) async fn decode_body<T: Send + 'static>(
+        &self,
+        body: CompleteBody,
+        decode: impl FnOnce(&str) -> T + Send + 'static,
+    ) -> Result<(CompleteBody, T), ModelError> {
+        let is_large = off_thread::is_large(body.text.len());
+        let work = move || {
+            let decoded = decode(&body.text);
+            (body, decoded)
+        };
+        if is_large { off_thread::run(work).await.ok_or_else(|| self.closed()) } else { Ok(work()) }
+    }
+
     /// Converts the error of a body that could not be decoded.
     pub(super) fn decoded<T>(
         &self,

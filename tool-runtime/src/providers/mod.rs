@@ -51,6 +51,7 @@ mod frames;
 mod gemini;
 #[cfg(feature = "mistral")]
 mod mistral;
+mod off_thread;
 #[cfg(feature = "ollama")]
 mod ollama;
 #[cfg(feature = "openai")]

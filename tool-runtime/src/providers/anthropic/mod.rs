@@ -75,7 +75,7 @@ impl Codec for AnthropicMessages {
         decode::reply(body, names)
     }
 
-    fn assembler(&self, names: WireNames) -> impl Assemble {
+    fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         assemble::Assembler::new(names)
     }
 }

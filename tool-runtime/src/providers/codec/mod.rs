@@ -61,7 +61,7 @@
 //!         Ok(ChatReply::text(text.ok_or_else(|| DecodeError::malformed("missing `text`"))?))
 //!     }
 //!
-//!     fn assembler(&self, _names: WireNames) -> impl Assemble {
+//!     fn assembler(&self, _names: WireNames) -> impl Assemble + use<> {
 //!         Assembler::default()
 //!     }
 //! }
@@ -211,7 +211,10 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError>;
 
     /// Returns the assembler for one streamed reply.
-    fn assembler(&self, names: WireNames) -> impl Assemble;
+    ///
+    /// It borrows nothing, because the client decodes large messages on another thread. An
+    /// implementation returns `impl Assemble + use<>`.
+    fn assembler(&self, names: WireNames) -> impl Assemble + 'static + use<Self>;
 }
 
 /// Framing of the messages in a streamed reply.

@@ -87,7 +87,7 @@ impl Codec for GenerateContent {
         assemble::reply(body, names)
     }
 
-    fn assembler(&self, names: WireNames) -> impl Assemble {
+    fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         assemble::Assembler::new(names)
     }
 }

@@ -75,7 +75,7 @@ impl Codec for MistralChat {
         chat::reply::<MistralContent>(body, names)
     }
 
-    fn assembler(&self, names: WireNames) -> impl Assemble {
+    fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         chat::Assembler::<MistralContent>::new(names)
     }
 }

@@ -80,7 +80,7 @@ impl Codec for OllamaChat {
         assemble::reply(body, names)
     }
 
-    fn assembler(&self, names: WireNames) -> impl Assemble {
+    fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         assemble::Assembler::new(names)
     }
 }

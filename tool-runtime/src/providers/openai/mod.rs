@@ -90,7 +90,7 @@ impl Codec for ChatCompletions {
         chat::reply::<OpenAiContent>(body, names)
     }
 
-    fn assembler(&self, names: WireNames) -> impl Assemble {
+    fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         chat::Assembler::<OpenAiContent>::new(names)
     }
 }

@@ -86,7 +86,7 @@ impl Codec for Responses {
         decode::reply(body, names, self.provider())
     }
 
-    fn assembler(&self, names: WireNames) -> impl Assemble {
+    fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
         assemble::Assembler::new(names, self.provider())
     }
 }

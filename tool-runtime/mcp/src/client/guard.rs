@@ -25,6 +25,7 @@ use serde_json::Value;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use super::decode::decode;
 use super::flood::MessageBudget;
 use super::text::{clean, clean_line};
 use super::traffic::{LogNotice, RequestSlot, Traffic};
@@ -94,8 +95,15 @@ impl Guard {
                         return Poll::Ready(Some(message));
                     }
                 }
+                Some(Received::Line(line)) => match decode(&line, |id| self.traffic.is_call(id)) {
+                    Ok(message) => {
+                        if let Some(message) = self.route(message) {
+                            return Poll::Ready(Some(message));
+                        }
+                    }
+                    Err(_) => self.malformed(Envelope::of_line(&line)),
+                },
                 Some(Received::TooLong(envelope)) => self.too_long(envelope),
-                Some(Received::Malformed(envelope)) => self.malformed(envelope),
                 None => return Poll::Ready(None),
             }
         }

@@ -35,6 +35,7 @@ mod challenge;
 mod completion;
 mod connection;
 mod content;
+mod decode;
 mod definition;
 mod diff;
 mod elicitation;

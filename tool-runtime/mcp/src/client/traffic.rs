@@ -186,6 +186,11 @@ impl Traffic {
         true
     }
 
+    /// Returns whether a request in flight is a call.
+    pub(super) fn is_call(&self, id: &RequestId) -> bool {
+        lock(&self.routes).by_id.get(id).is_some_and(|route| route.slot.answers_questions)
+    }
+
     /// Returns the ids of all requests in flight that expect a response.
     pub(super) fn in_flight(&self) -> Vec<RequestId> {
         let routes = lock(&self.routes);

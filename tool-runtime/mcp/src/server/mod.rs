@@ -20,6 +20,7 @@
 mod access;
 mod call;
 mod completion;
+mod decode;
 mod definitions;
 mod error;
 mod errors;

@@ -20,6 +20,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tool_runtime::CancellationToken;
 
 use super::Limits;
+use super::decode::decode;
 use super::session::lock;
 use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending};
 
@@ -74,7 +75,7 @@ impl StreamTransport {
             let message = match line {
                 Line::Complete(line) => {
                     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
-                    match serde_json::from_slice(line) {
+                    match decode(line) {
                         Ok(message) => message,
                         Err(error) => {
                             // An answer to what is no JSON could be answered in the same way.

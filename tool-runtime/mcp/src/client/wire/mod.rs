@@ -43,11 +43,12 @@ pub(crate) trait Wire: Send {
 /// A message of the server, or the reason why it can't be read.
 #[expect(clippy::large_enum_variant, reason = "most are messages, and each is moved once")]
 pub(crate) enum Received {
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only HTTP decodes by itself"))]
     Message(ServerJsonRpcMessage),
+    /// A message that is not decoded.
+    Line(Vec<u8>),
     /// A message above the size limit.
     TooLong(Envelope),
-    /// Text that is no valid message.
-    Malformed(Envelope),
 }
 
 /// The reason why a message was not delivered.

@@ -4,14 +4,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::ClientJsonRpcMessage;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tool_runtime::process::{ChildProcess, Shutdown};
 
 use super::{BoxFuture, Delivery, Received, Wire, WireError};
-use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending};
+use crate::lines::{BoundedLines, Line, LineWriter, Sending};
 
 /// How many times the size limit of a message is skipped before the server is given up.
 const MAX_SKIPPED_LIMITS: usize = 8;
@@ -100,12 +100,7 @@ impl Wire for Stdio {
             return Poll::Ready(None);
         }
         Poll::Ready(match ready!(self.lines.poll_next(cx)) {
-            Ok(Some(Line::Complete(line))) => {
-                Some(match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
-                    Ok(message) => Received::Message(message),
-                    Err(_) => Received::Malformed(Envelope::of_line(&line)),
-                })
-            }
+            Ok(Some(Line::Complete(line))) => Some(Received::Line(line)),
             Ok(Some(Line::TooLong(envelope))) => Some(Received::TooLong(envelope)),
             Ok(None) | Err(_) => None,
         })

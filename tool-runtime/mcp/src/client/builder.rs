@@ -11,6 +11,7 @@ use super::options::Options;
 use super::pins::MemoryPins;
 use super::supervisor::{establish, supervise};
 use super::target::Target;
+use super::wire::BoxFuture;
 
 /// Connects to an MCP server and registers its tools.
 ///
@@ -92,9 +93,7 @@ impl McpClient {
         name: impl Into<String>,
         registry: &Registry,
     ) -> Result<McpConnection, McpError> {
-        let link = self.link(name.into(), registry)?;
-        tokio::spawn(supervise(Arc::clone(&link), None));
-        Ok(McpConnection { link })
+        Ok(connect_in_background(self.link(name.into(), registry)?))
     }
 
     fn link(self, name: String, registry: &Registry) -> Result<Arc<Link>, McpError> {
@@ -113,11 +112,22 @@ impl McpClient {
     }
 }
 
-async fn connect(link: Arc<Link>) -> Result<McpConnection, McpError> {
-    let established = establish(&link).await?;
-    established.publish(&link);
-    tokio::spawn(supervise(Arc::clone(&link), Some(established)));
-    Ok(McpConnection { link })
+/// Connects, in a box of a function without parameters of types: so the code of the SDK is compiled
+/// with this crate, instead of in every program.
+#[inline(never)]
+fn connect(link: Arc<Link>) -> BoxFuture<'static, Result<McpConnection, McpError>> {
+    Box::pin(async move {
+        let established = establish(&link).await?;
+        established.publish(&link);
+        tokio::spawn(supervise(Arc::clone(&link), Some(established)));
+        Ok(McpConnection { link })
+    })
+}
+
+#[inline(never)]
+fn connect_in_background(link: Arc<Link>) -> McpConnection {
+    tokio::spawn(supervise(Arc::clone(&link), None));
+    McpConnection { link }
 }
 
 impl std::fmt::Debug for McpClient {

@@ -4,6 +4,8 @@
 
 #[path = "../../tool-runtime/dynamic/tests/catalog/contents.rs"]
 mod contents;
+#[path = "../../tool-runtime/toolbox/tests/knowledge/fixture_documents.rs"]
+mod fixture_documents;
 #[path = "../registry/override_records.rs"]
 mod override_records;
 #[path = "../../tool-runtime/toolbox/tests/schedule/records.rs"]
@@ -15,6 +17,7 @@ use tool_mcp::{PinStore, PinnedDefinition, Pins, PostgresPins};
 use tool_runtime::Message;
 use tool_runtime::agent::session::{SessionQuery, SessionStore, SessionWrite};
 use tool_runtime::store::Postgres;
+use tool_toolbox::knowledge::PostgresDocuments;
 use tool_toolbox::schedule::PostgresSchedules;
 
 use super::{client, exchanged_records, named_schema, schema};
@@ -24,6 +27,9 @@ const DUMPS: [&str; 2] = [
     // With checksums of messages that are bound to the sessions.
     include_str!("../golden/postgres/stores_2.sql"),
 ];
+
+/// Dumps of the tables of documents, from the schema `golden_documents`.
+const DOCUMENTS: [&str; 1] = ["documents_1.sql"];
 
 /// Returns the names, messages and states of the sessions.
 fn sessions() -> Vec<(String, Vec<Message>, String)> {
@@ -68,11 +74,23 @@ async fn tables_of_an_earlier_version_are_continued() {
     }
 }
 
+#[tokio::test]
+async fn documents_of_an_earlier_version_are_continued() {
+    for name in DOCUMENTS {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/postgres");
+        let dump = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+        let config = schema().await;
+        client(&config).await.batch_execute(&dump).await.unwrap();
+        let store = Postgres::connect(&config).await.unwrap();
+        fixture_documents::check(PostgresDocuments::open(&store).await.unwrap()).await;
+    }
+}
+
 /// Run it when tables or contents change, keep the earlier dumps, and write the next one:
 /// `pg_dump --schema=golden --no-owner --inserts | grep -v '^\\\|^--\|^SET\|search_path\|SCHEMA' |
 /// sed 's/golden\.//g'`
 #[tokio::test]
-#[ignore = "fills the schema `golden`, whose dump is the fixture"]
+#[ignore = "fills the schemas `golden` and `golden_documents`, whose dumps are the fixtures"]
 async fn write_tables_of_this_version() {
     let store = Postgres::connect(&named_schema("golden").await).await.unwrap();
     for (name, messages, state) in sessions() {
@@ -83,4 +101,6 @@ async fn write_tables_of_this_version() {
     records::fill(&PostgresSchedules::open(&store).await.unwrap()).await;
     contents::fill(PostgresCatalog::open(&store).await.unwrap()).await;
     PostgresPins::open(&store).await.unwrap().save("docs", &pins()).await.unwrap();
+    let store = Postgres::connect(&named_schema("golden_documents").await).await.unwrap();
+    fixture_documents::fill(PostgresDocuments::open(&store).await.unwrap()).await;
 }

@@ -7,6 +7,7 @@ mod altered_rows;
 mod catalog;
 mod conformance;
 mod connections;
+mod documents;
 #[path = "../agent/session/exchanged_records.rs"]
 mod exchanged_records;
 mod golden;
@@ -58,6 +59,21 @@ async fn client(config: &str) -> Client {
         tool_runtime::store::tokio_postgres::connect(config, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
+}
+
+/// Returns the connection string of a schema for a process that may be killed.
+async fn schema_of_process(name: &str) -> String {
+    format!("{} application_name=process_{}", named_schema(name).await, process::id())
+}
+
+/// Waits until the server has finished the work of a process that was killed.
+async fn wait_for_server(process: u32) {
+    let admin = client(&server()).await;
+    let count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1";
+    let name = format!("process_{process}");
+    while admin.query_one(count, &[&name]).await.unwrap().get::<_, i64>(0) > 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Returns the revision and the number of messages of the session `s`, as soon as the server can be

@@ -5,7 +5,8 @@
 //! 2. `index.rs` skips a document that is stored and has not changed. Otherwise `page.rs` converts
 //!    it if it is HTML, `chunk.rs` divides it, and the embedder embeds those chunks that are new
 //!    (`vectors.rs`).
-//! 3. A [`DocumentStore`] stores it: `sqlite` in a file.
+//! 3. A [`DocumentStore`] stores it: `sqlite` in a file, and `postgres` in a database. Both find
+//!    vectors by `codes.rs` and `nearest.rs`.
 //!
 //! # The path of a query
 //! 1. The store ranks chunks by words, and by the vector of the query.
@@ -13,14 +14,18 @@
 //! 3. `passage.rs` returns the best chunks as passages, each with the part that matches best.
 
 mod chunk;
+mod codes;
 pub mod conformance;
 mod document;
 mod error;
 mod folder;
 mod fusion;
 mod index;
+mod nearest;
 mod page;
 mod passage;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 mod store;
 mod tools;
@@ -37,6 +42,8 @@ pub use folder::FolderReport;
 pub use fusion::Fusion;
 pub use index::{AddReport, Added};
 pub use passage::Passage;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresDocuments;
 pub use sqlite::SqliteDocuments;
 pub use store::{
     Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedChunk, IndexedDocument,

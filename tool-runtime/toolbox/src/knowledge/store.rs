@@ -223,7 +223,8 @@ impl DocumentStoreError {
 
 /// Storage backend for documents, which finds their chunks by words and by vectors.
 ///
-/// [`SqliteDocuments`](super::SqliteDocuments) keeps them in a file. Test your own store with
+/// [`SqliteDocuments`](super::SqliteDocuments) keeps them in a file, and `PostgresDocuments`
+/// (feature `postgres`) in a database. Test your own store with
 /// [`conformance::check`](super::conformance::check).
 ///
 /// ```

@@ -1,5 +1,7 @@
-//! Two processes change documents of one file and are killed again and again: each document stays
+//! Two processes change documents of one store and are killed again and again: each document stays
 //! whole, and a change that was acknowledged is never lost.
+//!
+//! The parent module opens the store: an SQLite file, or a schema of PostgreSQL.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -10,10 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tool_runtime::models::TestEmbedder;
-use tool_runtime::store::Sqlite;
-use tool_toolbox::knowledge::{
-    Document, DocumentStore, Fusion, Knowledge, SearchFilter, SqliteDocuments,
-};
+use tool_toolbox::knowledge::{Document, DocumentStore, Fusion, Knowledge, SearchFilter};
+
+use super::{open_store, wait_for_server};
 
 const FOLDER: &str = "TOOL_TOOLBOX_KNOWLEDGE_FOLDER";
 const TENANT: &str = "TOOL_TOOLBOX_KNOWLEDGE_TENANT";
@@ -25,9 +26,7 @@ const DOCUMENTS: u64 = 5;
 const CHUNKS: usize = 3;
 
 async fn open(folder: &Path) -> Knowledge {
-    let file = Sqlite::open(folder.join("store.db")).await.unwrap();
-    let store = SqliteDocuments::open(&file).await.unwrap();
-    Knowledge::new(store).embedder(TestEmbedder::new(16))
+    Knowledge::new(open_store(folder).await).embedder(TestEmbedder::new(16))
 }
 
 /// The acknowledged version of each document; 0 if it was removed.
@@ -66,8 +65,10 @@ async fn child_changes_documents_until_it_is_killed() {
 }
 
 fn spawn(folder: &Path, tenant: &str) -> Child {
+    let module = module_path!().split_once("::").unwrap().1;
+    let child = format!("{module}::child_changes_documents_until_it_is_killed");
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kills::child_changes_documents_until_it_is_killed", "--ignored"])
+        .args(["--exact", &child, "--ignored"])
         .env(FOLDER, folder)
         .env(TENANT, tenant)
         .stdin(Stdio::null())
@@ -134,6 +135,7 @@ async fn documents_survive_kills_whole() {
         wait_for_changes(&folder, tenant, lens[kill % 2]);
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success(), "the process ended before it was killed");
+        wait_for_server(child.id()).await;
         // The other process goes on meanwhile.
         documents += check(&folder, tenant).await;
         lens[kill % 2] = log_len(&folder, tenant);

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 use tool_runtime::store::rusqlite::{self, OptionalExtension, Transaction};
 
-use super::codes;
 use super::number;
+use crate::knowledge::codes;
+use crate::knowledge::nearest::to_bytes;
 
 /// Slots of a block.
 const SLOTS: usize = 1_024;
@@ -212,16 +213,6 @@ pub(super) fn closest(
         }
     }
     Ok(closest.into_iter().map(|(_, chunk)| chunk).collect())
-}
-
-/// Encodes a vector as 32-bit floats, least significant byte first.
-fn to_bytes(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|component| component.to_le_bytes()).collect()
-}
-
-/// Decodes a vector.
-pub(super) fn from_bytes(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
 #[cfg(test)]

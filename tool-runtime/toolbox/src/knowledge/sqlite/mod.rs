@@ -1,16 +1,14 @@
 //! Document store in an SQLite file.
 //!
 //! Words are found by the index FTS5 of SQLite, which ranks them by BM25. It holds stems
-//! (`words.rs`) and not the texts. Vectors are found in two steps: `codes.rs` compares codes of
-//! few bytes, which lie in blocks (`blocks.rs`), and then the vectors of the closest ones are
-//! compared.
+//! (`words.rs`) and not the texts. Vectors are found in two steps: the codes of few bytes,
+//! which lie in blocks (`blocks.rs`), are compared, and then the vectors of the closest ones.
 //!
 //! - `schema.rs`, `write.rs`, `read.rs`: the tables and their rows.
 //! - `word_search.rs`, `vector_search.rs`: searches, which `filter.rs` restricts.
 //! - `word_counts.rs`: which words are too frequent for a search.
 
 mod blocks;
-mod codes;
 mod filter;
 mod read;
 mod schema;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use tool_runtime::store::rusqlite::{self, OptionalExtension, Row, Transaction};
 
-use super::blocks::from_bytes;
 use super::number;
+use crate::knowledge::nearest::from_bytes;
 use crate::knowledge::store::{Digest, DocumentRecord, DocumentStoreError, StoredChunk};
 
 /// The result of an operation that may find a corrupt record.

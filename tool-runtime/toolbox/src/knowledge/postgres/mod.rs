@@ -1,0 +1,180 @@
+//! Document store in a PostgreSQL database.
+//!
+//! 1. `rows.rs` and `terms.rs` compute the rows of documents: stems, codes of vectors, and digests
+//!    of metadata.
+//! 2. `write.rs` locks the tenant, removes the earlier documents, inserts the new ones (`insert.rs`,
+//!    `columns.rs`), and counts the chunks of each stem.
+//! 3. `word_search.rs` and `vector_search.rs` find chunks, each by one statement. `read.rs` reads
+//!    them.
+//!
+//! `schema.rs` has the tables.
+
+mod columns;
+mod insert;
+mod read;
+mod rows;
+mod schema;
+mod terms;
+mod vector_search;
+mod word_search;
+mod write;
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use tool_runtime::store::deadpool_postgres::{Client, Transaction};
+use tool_runtime::store::tokio_postgres::{self, IsolationLevel};
+use tool_runtime::store::{ConnectError, Postgres, PostgresError, PostgresTables};
+
+use rows::{DocumentRow, rows_of};
+use vector_search::by_vector;
+use word_search::by_words;
+
+use super::store::{
+    Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedDocument, SearchFilter,
+    StoredChunk,
+};
+
+/// Store for documents in the database of a [`Postgres`] store, beside sessions and other tables.
+///
+/// Any number of processes and machines may use one database. Writers of one tenant wait for each
+/// other, and those of different tenants do not. Clones share the pool of the store.
+///
+/// Words are ranked by BM25, whose numbers are those of the tenant. The server compares codes of
+/// vectors, one bit for each dimension, and needs no extension. The server must have version 14 or
+/// later.
+///
+/// If the connection is lost during a commit, the change may have been done although an error is
+/// returned. [`put`](DocumentStore::put) and [`remove`](DocumentStore::remove) can be repeated.
+///
+/// ```no_run
+/// use tool_runtime::store::Postgres;
+/// use tool_toolbox::knowledge::{Document, Knowledge, PostgresDocuments};
+///
+/// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
+/// let knowledge = Knowledge::new(PostgresDocuments::open(&store).await?);
+/// knowledge.add(Document::text("notes.txt", "Buy milk.")).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct PostgresDocuments(PostgresTables);
+
+impl PostgresDocuments {
+    /// Opens the tables of documents, and creates them if they do not exist.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Postgres::tables`].
+    ///
+    /// ```no_run
+    /// use tool_runtime::store::{ConnectError, Postgres};
+    /// use tool_toolbox::knowledge::PostgresDocuments;
+    ///
+    /// # async fn f() -> Result<(), ConnectError> {
+    /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
+    /// let documents = PostgresDocuments::open(&store).await?;
+    /// # drop(documents);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn open(store: &Postgres) -> Result<Self, ConnectError> {
+        Ok(Self(store.tables("tool_knowledge", schema::MIGRATIONS).await?))
+    }
+}
+
+/// Begins a transaction. Each statement has to see what others have committed while this one waited
+/// for the lock of a tenant.
+async fn begin(client: &mut Client) -> Result<Transaction<'_>, tokio_postgres::Error> {
+    let level = IsolationLevel::ReadCommitted;
+    client.build_transaction().isolation_level(level).start().await
+}
+
+impl From<PostgresError> for DocumentStoreError {
+    fn from(error: PostgresError) -> Self {
+        Self::unavailable(error)
+    }
+}
+
+#[async_trait]
+impl DocumentStore for PostgresDocuments {
+    async fn find(
+        &self,
+        tenant: &str,
+        sources: &[&str],
+    ) -> Result<HashMap<String, DocumentRecord>, DocumentStoreError> {
+        read::find(&self.0.client().await?, tenant, sources).await?
+    }
+
+    async fn list(
+        &self,
+        tenant: &str,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<DocumentRecord>, DocumentStoreError> {
+        read::list(&self.0.client().await?, tenant, prefix, after, limit).await?
+    }
+
+    async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError> {
+        // Stems of many documents take too long for a thread that runs other tasks.
+        let rows = tokio::task::spawn_blocking(|| rows_of(documents)).await;
+        let rows = rows.map_err(DocumentStoreError::unavailable)?;
+        let mut client = self.0.client().await?;
+        let transaction = begin(&mut client).await.map_err(PostgresError::from)?;
+        write::put(&transaction, &rows).await?;
+        Ok(transaction.commit().await.map_err(PostgresError::from)?)
+    }
+
+    async fn put_if(
+        &self,
+        document: IndexedDocument,
+        expected: Option<&DocumentRecord>,
+        max_documents: usize,
+    ) -> Result<(), DocumentStoreError> {
+        let document = DocumentRow::new(document);
+        let mut client = self.0.client().await?;
+        let transaction = begin(&mut client).await.map_err(PostgresError::from)?;
+        write::put_if(&transaction, &document, expected, max_documents).await??;
+        Ok(transaction.commit().await.map_err(PostgresError::from)?)
+    }
+
+    async fn remove(&self, tenant: &str, sources: &[&str]) -> Result<usize, DocumentStoreError> {
+        let mut client = self.0.client().await?;
+        let transaction = begin(&mut client).await.map_err(PostgresError::from)?;
+        let count = write::remove(&transaction, tenant, sources).await?;
+        transaction.commit().await.map_err(PostgresError::from)?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    async fn vectors(
+        &self,
+        embedder: &str,
+        digests: &[Digest],
+    ) -> Result<HashMap<Digest, Vec<f32>>, DocumentStoreError> {
+        Ok(read::vectors(&self.0.client().await?, embedder, digests).await?)
+    }
+
+    async fn search_words(
+        &self,
+        query: &str,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<Vec<i64>, DocumentStoreError> {
+        Ok(by_words(&self.0.client().await?, query, filter, limit).await?)
+    }
+
+    async fn search_vectors(
+        &self,
+        embedder: &str,
+        vector: &[f32],
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<Vec<i64>, DocumentStoreError> {
+        Ok(by_vector(&self.0.client().await?, embedder, vector, filter, limit).await?)
+    }
+
+    async fn chunks(&self, ids: &[i64]) -> Result<Vec<StoredChunk>, DocumentStoreError> {
+        read::chunks(&self.0.client().await?, ids).await?
+    }
+}

@@ -67,7 +67,9 @@ impl Knowledge {
     /// Adds a document, or replaces the one of the same source and tenant.
     ///
     /// # Errors
-    /// Returns an error if the store or the embedder fails. The document is then as before.
+    /// Returns an error if the store or the embedder fails. The document is then as before, unless
+    /// a part of its chunks was embedded: then it is stored with their vectors, and its other chunks
+    /// are found by words. Adding it again embeds only those.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;
@@ -94,7 +96,8 @@ impl Knowledge {
     /// [request](tool_runtime::models::EmbedLimits) after another.
     ///
     /// # Errors
-    /// Returns an error if the store or the embedder fails.
+    /// Returns an error if the store or the embedder fails. No vector is embedded again afterwards,
+    /// as in [`add`](Self::add).
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;
@@ -157,7 +160,7 @@ impl Knowledge {
     }
 
     /// Puts each document as soon as its vectors are known, so that a failure of the embedder loses
-    /// no vectors of others.
+    /// no vectors.
     async fn embed_and_put(
         &self,
         embedder: &dyn Embedder,
@@ -176,9 +179,16 @@ impl Knowledge {
             if !finished.is_empty() {
                 self.store.put(finished).await?;
             }
-            match vectors.embed_batch(embedder).await? {
-                0 => return Ok(()),
-                count => report.embedded_chunks += count,
+            match vectors.embed_batch(embedder).await {
+                Ok(0) => return Ok(()),
+                Ok(count) => report.embedded_chunks += count,
+                Err(error) => {
+                    let partial = waiting.next().and_then(|document| vectors.partial(document));
+                    if let Some(partial) = partial {
+                        self.store.put(vec![partial]).await?;
+                    }
+                    return Err(error);
+                }
             }
         }
     }

@@ -15,6 +15,8 @@ pub(super) struct ChunkVectors {
     missing: Vec<(Digest, String)>,
     /// The requests to send, as positions in `missing`.
     batches: VecDeque<Range<usize>>,
+    /// Chunks whose vectors no document in the store has yet.
+    new: HashSet<Digest>,
 }
 
 impl ChunkVectors {
@@ -37,7 +39,7 @@ impl ChunkVectors {
             .collect();
         let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
         let batches = embedder.limits().batches(&texts).collect();
-        Ok(Self { known, missing, batches })
+        Ok(Self { known, missing, batches, new: HashSet::new() })
     }
 
     /// Sets the vectors of a document, and returns whether all of them are known.
@@ -49,6 +51,22 @@ impl ChunkVectors {
         document.chunks.iter_mut().all(set)
     }
 
+    /// Returns a document with those of its vectors that are known, if some of them are new.
+    ///
+    /// Its record is that of no complete document, so that it is replaced when it is added again.
+    pub(super) fn partial(&self, mut document: IndexedDocument) -> Option<IndexedDocument> {
+        let is_new = |chunk: &IndexedChunk| self.new.contains(&chunk.digest);
+        if !document.chunks.iter().any(is_new) {
+            return None;
+        }
+        for chunk in &mut document.chunks {
+            chunk.vector = self.known.get(&chunk.digest).cloned();
+        }
+        let digest = [b"partial ".as_slice(), &document.record.digest].concat();
+        document.record.digest = hmac_sha256::Hash::hash(&digest);
+        Some(document)
+    }
+
     /// Embeds the next batch, and returns the number of its chunks; 0 if none is left.
     pub(super) async fn embed_batch(
         &mut self,
@@ -58,6 +76,7 @@ impl ChunkVectors {
         let missing = self.missing.get(batch).unwrap_or_default();
         let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
         let vectors = embed(embedder, EmbedRequest::documents(&texts)).await?;
+        self.new.extend(missing.iter().map(|(digest, _)| *digest));
         self.known.extend(missing.iter().map(|(digest, _)| *digest).zip(vectors));
         Ok(missing.len())
     }

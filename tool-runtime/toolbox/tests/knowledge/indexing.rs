@@ -68,6 +68,29 @@ async fn documents_that_were_embedded_before_a_failure_stay() {
     assert_eq!(embedder.requests().len(), before);
 }
 
+#[tokio::test]
+async fn chunks_of_a_long_document_are_embedded_once_whatever_request_fails() {
+    const CHUNKS: usize = 7;
+    for failing in 1..=4 {
+        let embedder =
+            Arc::new(TestEmbedder::new(32).with_limits(EmbedLimits::default().max_texts(2)));
+        let knowledge = knowledge().await.embedder(Arc::clone(&embedder));
+        // The chunks of the earlier version are known, and stay so.
+        knowledge.add(Document::markdown("long", "# Earlier\n\nKnown.\n\n")).await.unwrap();
+        embedder.fail_request(failing, ModelError::unavailable("overloaded"));
+        let text = sections(CHUNKS) + "# Earlier\n\nKnown.\n\n";
+        let long = || Document::markdown("long", text.clone()).metadata("kind", "long");
+        knowledge.add(long()).await.unwrap_err();
+        // If no request succeeded, the earlier version is stored. Other chunks are found by words.
+        let all = SearchFilter::default();
+        let found = knowledge.store().search_words("word0 word6", &all, 9).await.unwrap();
+        assert_eq!(found.len(), if failing == 1 { 0 } else { 2 });
+        let report = knowledge.add_all([long()]).await.unwrap();
+        assert_eq!((report.replaced, report.embedded_chunks), (1, CHUNKS - 2 * (failing - 1)));
+        assert_eq!(knowledge.add(long()).await.unwrap(), Added::Unchanged);
+    }
+}
+
 /// Returns the same vectors for any texts.
 struct Fixed(Vec<Vec<f32>>, Option<usize>);
 

@@ -5,13 +5,15 @@
 //! which lie in blocks (`blocks.rs`), are compared, and then the vectors of the closest ones.
 //!
 //! - `schema.rs`, `write.rs`, `read.rs`: the tables and their rows.
-//! - `word_search.rs`, `vector_search.rs`: searches, which `filter.rs` restricts.
+//! - `word_search.rs`, `small_tenant.rs`, `vector_search.rs`: searches, which `filter.rs`
+//!   restricts.
 //! - `word_counts.rs`: which words are too frequent for a search.
 
 mod blocks;
 mod filter;
 mod read;
 mod schema;
+mod small_tenant;
 mod vector_search;
 mod word_counts;
 mod word_search;

@@ -1,8 +1,8 @@
 //! Searches by words.
 //!
 //! BM25 reads the list of chunks of each word of a query, and also of the word of the tenant if the
-//! query has it. So the tenant is part of the query only if it has few chunks; otherwise the chunks
-//! of other tenants are left out of the ranking afterwards.
+//! query has it. So the tenant is part of the query only if it has few chunks (`small_tenant.rs`);
+//! otherwise the chunks of other tenants are left out of the ranking afterwards.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +12,7 @@ use tool_runtime::store::rusqlite::{self, OptionalExtension, Transaction};
 
 use super::filter::ChunkFilter;
 use super::number;
+use super::small_tenant::by_words_of_tenant;
 use super::word_counts::WordCounts;
 use crate::knowledge::store::SearchFilter;
 
@@ -48,14 +49,14 @@ pub(super) fn by_words(
         return Ok(Vec::new());
     }
     let has_others = has_other_tenants(transaction, &filter.tenant)?;
-    let is_small = has_others && is_small(transaction, &filter.tenant, bounds.small_tenant)?;
-    let query = if is_small {
-        // All words count: how frequent they are in other tenants decides nothing.
-        format!("({}) AND {}", any_of(words), tenant_word(&filter.tenant))
-    } else {
-        any_of(rare_words(transaction, counts, words, bounds.matches)?)
-    };
-    if filter.metadata.is_empty() && (is_small || !has_others) {
+    if has_others {
+        let chunks = count_chunks(transaction, &filter.tenant, bounds.small_tenant)?;
+        if chunks <= bounds.small_tenant {
+            return by_words_of_tenant(transaction, words, chunks, filter, limit);
+        }
+    }
+    let query = any_of(rare_words(transaction, counts, words, bounds.matches)?);
+    if filter.metadata.is_empty() && !has_others {
         return ranked(transaction, &query, None, limit, Some(limit));
     }
     let mut passing = ChunkFilter::new(transaction, filter)?;
@@ -106,14 +107,13 @@ fn has_other_tenants(transaction: &Transaction<'_>, tenant: &str) -> rusqlite::R
     transaction.prepare(select)?.query_row([tenant], |row| row.get(0))
 }
 
-/// Returns whether a tenant has at most `limit` chunks.
-fn is_small(transaction: &Transaction<'_>, tenant: &str, limit: i64) -> rusqlite::Result<bool> {
+/// Returns how many chunks a tenant has; a number above `limit` if there are more.
+fn count_chunks(transaction: &Transaction<'_>, tenant: &str, limit: i64) -> rusqlite::Result<i64> {
     let select = "SELECT count(*) FROM (SELECT 1 FROM knowledge_documents AS document \
                   JOIN knowledge_chunks AS chunk ON chunk.document = document.id \
                   WHERE document.tenant = ?1 LIMIT ?2)";
     let values = (tenant, limit.saturating_add(1));
-    let count: i64 = transaction.prepare(select)?.query_row(values, |row| row.get(0))?;
-    Ok(count <= limit)
+    transaction.prepare(select)?.query_row(values, |row| row.get(0))
 }
 
 /// Returns words of a query, from the rarest, without those that are too frequent.
@@ -161,12 +161,6 @@ fn count(
     let count = count.unwrap_or_default();
     counts().insert(word, count, now);
     Ok(count)
-}
-
-/// Returns the word that the index has for a tenant.
-pub(super) fn tenant_word(tenant: &str) -> String {
-    let digest = hmac_sha256::Hash::hash(tenant.as_bytes());
-    digest.iter().take(12).fold("tenant".to_owned(), |word, byte| word + &format!("{byte:02x}"))
 }
 
 #[cfg(test)]

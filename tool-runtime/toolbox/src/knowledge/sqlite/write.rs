@@ -5,7 +5,7 @@ use tool_runtime::store::rusqlite::{self, OptionalExtension, Statement, Transact
 use super::blocks::{self, Space, Vector};
 use super::number;
 use super::read::{Found, find};
-use super::word_search::tenant_word;
+use super::small_tenant::tenant_word;
 use crate::knowledge::store::{DocumentRecord, DocumentStoreError, IndexedChunk, IndexedDocument};
 use crate::words::stems;
 

@@ -15,7 +15,7 @@ pub(super) fn stems(text: &str) -> String {
     collect(text, true)
 }
 
-/// Returns the stems by which a question is searched: of a script without spaces only the pairs,
+/// Returns the stems by which a query is searched: of a script without spaces only the pairs,
 /// unless a character stands alone. Most texts have each character somewhere.
 pub(super) fn query_stems(text: &str) -> String {
     collect(text, false)

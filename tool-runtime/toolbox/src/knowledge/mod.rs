@@ -160,18 +160,18 @@ impl Knowledge {
     /// ```
     pub async fn search(
         &self,
-        question: &str,
+        query: &str,
         filter: &SearchFilter,
         limit: usize,
     ) -> Result<Vec<Passage>, KnowledgeError> {
-        if question.trim().is_empty() {
+        if query.trim().is_empty() {
             return Ok(Vec::new());
         }
         let ranked = RANKED.max(limit);
-        let words = self.store.search_words(question, filter, ranked).await?;
+        let words = self.store.search_words(query, filter, ranked).await?;
         let vectors = match &self.embedder {
             Some(embedder) if self.fusion.vectors > 0.0 => {
-                let vectors = embed(embedder, EmbedRequest::queries(&[question])).await?;
+                let vectors = embed(embedder, EmbedRequest::queries(&[query])).await?;
                 let vector = vectors.into_iter().next().unwrap_or_default();
                 self.store.search_vectors(&embedder.id(), &vector, filter, ranked).await?
             }
@@ -183,7 +183,7 @@ impl Knowledge {
         let chunks = self.store.chunks(&ids).await?;
         let scored = |chunk: StoredChunk| {
             let score = best.iter().find(|(id, _)| *id == chunk.id).map_or(0.0, |(_, it)| *it);
-            Passage::new(chunk, score, question)
+            Passage::new(chunk, score, query)
         };
         Ok(chunks.into_iter().map(scored).collect())
     }

@@ -45,23 +45,23 @@ pub struct Passage {
 }
 
 impl Passage {
-    pub(super) fn new(chunk: StoredChunk, score: f32, question: &str) -> Self {
+    pub(super) fn new(chunk: StoredChunk, score: f32, query: &str) -> Self {
         let StoredChunk { source, heading, start, text, metadata, .. } = chunk;
-        let snippet = snippet(&text, question);
+        let snippet = snippet(&text, query);
         Self { source, heading, start, text, snippet, score, metadata }
     }
 }
 
 /// Returns the window of a text with most words of a query.
-fn snippet(text: &str, question: &str) -> String {
-    let stemmed = query_stems(question);
-    let question_stems: Vec<&str> = stemmed.split_whitespace().collect();
+fn snippet(text: &str, query: &str) -> String {
+    let stemmed = query_stems(query);
+    let wanted_stems: Vec<&str> = stemmed.split_whitespace().collect();
     let mut starts: Vec<(usize, bool)> = Vec::new();
     let mut start = 0;
     // Some scripts have no spaces, but punctuation.
     let is_end = |char: char| char.is_whitespace() || "、。，！？；".contains(char);
     for word in text.split_inclusive(is_end) {
-        let is_wanted = stems(word).split_whitespace().any(|stem| question_stems.contains(&stem));
+        let is_wanted = stems(word).split_whitespace().any(|stem| wanted_stems.contains(&stem));
         starts.push((start, is_wanted));
         start += word.len();
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::snippet;
 
     #[test]
-    fn snippet_has_most_words_of_the_question() {
+    fn snippet_has_most_words_of_the_query() {
         let filler = "something else entirely ".repeat(30);
         let text = format!("milk {filler}we buy milk and bread here {filler}");
         let found = snippet(&text, "Where to buy bread and milk?");

@@ -195,9 +195,13 @@ pub enum DocumentStoreError {
     #[error("document store unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// The stored record can't be decoded: another program has changed it, or the disk is failing.
-    /// The value is the source of the document.
-    #[error("record of document `{0}` can't be decoded: remove the document, and add it again")]
-    CorruptRecord(String),
+    #[error(
+        "record of document `{source_name}` can't be decoded: remove the document, and add it again"
+    )]
+    CorruptRecord {
+        /// The source of the document.
+        source_name: String,
+    },
     /// The document has changed since it was read. Read it again, and repeat the change.
     #[error(
         "document `{source_name}` has changed since it was read: read it again, and repeat the change"

@@ -36,7 +36,7 @@ pub enum MemoryError {
     },
     /// The metadata of a fact can't be decoded.
     #[error("metadata of fact `{id}` can't be decoded: forget the fact, and remember it again")]
-    CorruptFact {
+    CorruptRecord {
         /// The id of the fact.
         id: String,
     },

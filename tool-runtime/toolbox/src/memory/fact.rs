@@ -142,7 +142,7 @@ impl StoredFact {
 
     /// Reads the metadata that [`metadata_of`] wrote.
     pub(super) fn new(id: &str, metadata: &Map<String, Value>) -> Result<Self, MemoryError> {
-        let damaged = || MemoryError::CorruptFact { id: id.to_owned() };
+        let damaged = || MemoryError::CorruptRecord { id: id.to_owned() };
         let text = |name: &str| metadata.get(name)?.as_str().map(str::to_owned);
         let earlier = |value: &Value| {
             let text = value.get("text")?.as_str()?.to_owned();

@@ -193,13 +193,13 @@ impl Memory {
     pub async fn recall(
         &self,
         scopes: &[MemoryScope],
-        question: &str,
+        query: &str,
         limit: usize,
     ) -> Result<Vec<StoredFact>, MemoryError> {
         let mut found = Vec::new();
         for scope in scopes {
             let filter = SearchFilter::tenant(scope.tenant());
-            let passages = self.knowledge.search(question, &filter, limit).await;
+            let passages = self.knowledge.search(query, &filter, limit).await;
             for passage in passages.map_err(MemoryError::Knowledge)? {
                 let fact = StoredFact::new(&passage.source, &passage.metadata)?;
                 found.push((passage.score, fact));

@@ -126,7 +126,7 @@ async fn vectors_that_cannot_be_compared_are_refused() {
         let text = added.map_or_else(|error| error.to_string(), |_| String::new());
         assert!(text.ends_with(reason) && text.is_empty() == reason.is_empty(), "{text}");
     }
-    // A question has one vector.
+    // A query has one vector.
     for (component, fails) in [(f32::NAN, true), (0.8, false)] {
         let knowledge = knowledge().await.embedder(Fixed(vec![vec![0.6, component]], None));
         let found = knowledge.search("a", &SearchFilter::default(), 5).await;
@@ -233,9 +233,8 @@ async fn pages_are_divided_by_their_headings() {
     let page = Document::html("https://intranet.example/handbook", PAGE);
     assert_eq!(knowledge.add(page.clone()).await.unwrap(), Added::New);
     assert_eq!(knowledge.add(page).await.unwrap(), Added::Unchanged);
-    let search = async |question: &str| {
-        knowledge.search(question, &SearchFilter::default(), 1).await.unwrap()
-    };
+    let search =
+        async |query: &str| knowledge.search(query, &SearchFilter::default(), 1).await.unwrap();
     let found = search("days of leave").await;
     assert_eq!(found[0].heading, "Leave > Days");
     let expected = "## Days\n\nEveryone has **30** days of \

@@ -55,7 +55,7 @@ async fn texts_without_spaces_are_found_by_their_words() {
     for (source, text) in texts {
         knowledge.add(Document::text(source, text)).await.unwrap();
     }
-    for (question, source) in [
+    for (query, source) in [
         ("図書館", "ja"),
         ("ネットで予約", "ja"),
         ("年假", "zh"),
@@ -65,8 +65,8 @@ async fn texts_without_spaces_are_found_by_their_words() {
         ("도서관", "ko"),
         ("libraries", "en"),
     ] {
-        let found = knowledge.search(question, &SearchFilter::default(), 5).await.unwrap();
-        assert_eq!(found.first().map(|it| it.source.as_str()), Some(source), "{question}");
+        let found = knowledge.search(query, &SearchFilter::default(), 5).await.unwrap();
+        assert_eq!(found.first().map(|it| it.source.as_str()), Some(source), "{query}");
     }
     assert!(knowledge.search("銀行", &SearchFilter::default(), 5).await.unwrap().is_empty());
 }

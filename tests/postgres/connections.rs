@@ -1,7 +1,7 @@
 //! Connections that are lost within a transaction: writes are done once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tool_runtime::Message;
 use tool_runtime::agent::session::{SessionQuery, SessionStore, SessionWrite};
@@ -58,23 +58,28 @@ async fn connection_that_is_lost_again_and_again_is_reported() {
     store.save("s", SessionWrite::create()).await.unwrap();
 }
 
-/// Terminates the connections of the store all the time: each save returns, no acknowledged message
-/// is lost, and none is there twice.
+/// Terminates the connections of the store again and again: each save returns, no acknowledged
+/// message is lost, and none is there twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn terminated_connections_lose_and_repeat_no_write() {
     const SAVES: usize = 200;
+    /// The most connections that are terminated for each save that has returned. On a slow machine,
+    /// each connection would be terminated before it is of use.
+    const TERMINATED_EACH: usize = 8;
     let config = format!("{} application_name=terminated", schema().await);
     let store = Postgres::connect(&config).await.unwrap();
-    let is_done = Arc::new(AtomicBool::new(false));
+    let (is_done, returned) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let terminating = tokio::spawn({
-        let is_done = Arc::clone(&is_done);
+        let (is_done, returned) = (Arc::clone(&is_done), Arc::clone(&returned));
         async move {
             let admin = client(&server()).await;
             let terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                              WHERE application_name = 'terminated'";
             let mut terminated = 0;
             while !is_done.load(Ordering::SeqCst) {
-                terminated += admin.query(terminate, &[]).await.unwrap().len();
+                if terminated < TERMINATED_EACH * (returned.load(Ordering::SeqCst) + 1) {
+                    terminated += admin.query(terminate, &[]).await.unwrap().len();
+                }
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
             terminated
@@ -84,7 +89,9 @@ async fn terminated_connections_lose_and_repeat_no_write() {
     while saved < SAVES {
         let message = [Message::user(saved.to_string())];
         let write = SessionWrite::update(revision).messages(saved, &message);
-        match store.save("s", write).await {
+        let result = store.save("s", write).await;
+        returned.fetch_add(1, Ordering::SeqCst);
+        match result {
             Ok(next) => (revision, saved) = (next, saved + 1),
             Err(error) => {
                 assert!(error.is_transient(), "{error}");

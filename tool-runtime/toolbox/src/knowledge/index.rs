@@ -68,8 +68,8 @@ impl Knowledge {
     ///
     /// # Errors
     /// Returns an error if the store or the embedder fails. The document is then as before, unless
-    /// a part of its chunks was embedded: then it is stored with their vectors, and its other chunks
-    /// are found by words. Adding it again embeds only those.
+    /// a part of its chunks was embedded: then it is stored with their vectors, and its other
+    /// chunks are found by words. Adding it again embeds only those.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;

@@ -22,7 +22,7 @@ pub(crate) async fn fill(store: impl DocumentStore + Clone + 'static) {
     let code = Document::code("urls.rs", "pub fn parseHttpUrl() {}\n");
     let documents = documents().into_iter().chain([code]);
     // `check` replaces them by documents without metadata.
-    let with_metadata = |it: Document| it.metadata("folder", "/tmp/handbook");
+    let with_metadata = |document: Document| document.metadata("folder", "/tmp/handbook");
     knowledge.add_all(documents.map(with_metadata).collect::<Vec<_>>()).await.unwrap();
     let (memory, ada) = (Memory::new(store), MemoryScope::user("ada"));
     let lives_in = |city: &str| Fact::new(format!("Lives in {city}.")).about("home city");

@@ -111,8 +111,8 @@ impl<'d> PostingColumns<'d> {
     }
 }
 
-/// What vectors of a group have in common: whether searches find them, the embedder and the number
-/// of dimensions.
+/// The values that vectors of a group share: whether searches find them, the embedder and the
+/// number of dimensions.
 pub(super) type GroupKey<'d> = (bool, &'d str, usize);
 
 pub(super) fn by_key<'d>(

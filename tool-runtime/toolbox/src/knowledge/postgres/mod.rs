@@ -2,8 +2,8 @@
 //!
 //! 1. `rows.rs` and `terms.rs` compute the rows of documents: stems, codes of vectors, and digests
 //!    of metadata.
-//! 2. `write.rs` locks the tenant, removes the earlier documents, inserts the new ones (`insert.rs`,
-//!    `columns.rs`), and counts the chunks of each stem.
+//! 2. `write.rs` locks the tenant, removes the earlier documents, inserts the new ones
+//!    (`insert.rs`, `columns.rs`), and counts the chunks of each stem.
 //! 3. `word_search.rs` and `vector_search.rs` find chunks, each by one statement. `read.rs` reads
 //!    them.
 //!

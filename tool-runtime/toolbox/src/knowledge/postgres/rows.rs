@@ -42,10 +42,10 @@ pub(super) struct VectorRow {
 /// them in one order. Of two documents with one source, the later one is left.
 pub(super) fn rows_of(documents: Vec<IndexedDocument>) -> Vec<TenantRows> {
     let mut tenants: BTreeMap<String, Vec<DocumentRow>> = BTreeMap::new();
-    let mut seen = HashSet::new();
+    let mut later_sources = HashSet::new();
     for document in documents.into_iter().rev() {
         let DocumentRecord { tenant, source, .. } = &document.record;
-        if seen.insert((tenant.clone(), source.clone())) {
+        if later_sources.insert((tenant.clone(), source.clone())) {
             tenants.entry(tenant.clone()).or_default().push(DocumentRow::new(document));
         }
     }

@@ -1,4 +1,4 @@
-//! What searches compare: stems without diacritics, and members of metadata.
+//! Terms that searches compare: stems without diacritics, and members of metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,9 +112,9 @@ mod tests {
             json!({ "a": [1, [1]] }),
             json!({ "a": null }),
         ];
-        for (place, one) in different.iter().enumerate() {
+        for (place, metadata) in different.iter().enumerate() {
             for other in &different[place + 1..] {
-                assert_ne!(digest(one.clone()), digest(other.clone()), "{one} {other}");
+                assert_ne!(digest(metadata.clone()), digest(other.clone()), "{metadata} {other}");
             }
         }
     }

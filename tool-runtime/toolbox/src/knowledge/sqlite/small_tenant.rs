@@ -100,7 +100,9 @@ mod tests {
             let source = format!("{number:02}");
             store.put(vec![document("a", &source, &text.join(" "))]).await.unwrap();
         }
-        let queries = ["red leaf", "fox milk tea", "sky", "red fox hen sky roof leaf"];
+        // No two words of a query are in more than half of the chunks: FTS5 weighs all such words
+        // alike, and chunks with equal scores would differ by the order of a sum.
+        let queries = ["red leaf", "fox milk tea", "sky"];
         let mut before = Vec::new();
         for query in queries {
             before.push(found(&store, query).await);

@@ -8,7 +8,7 @@ use super::{invariants, lookup, tools};
 /// Quotes a text.
 pub(crate) type Quotation = fn(&str) -> String;
 
-pub(crate) const QUOTATIONS: [(&str, Quotation); 67] = [
+pub(crate) const QUOTATIONS: [(&str, Quotation); 73] = [
     ("double quotes", |call| format!("Write \"{call}\" to do so.")),
     ("single quotes", |call| format!("Write '{call}' to do so.")),
     ("curly quotes", |call| format!("Write “{call}” to do so.")),
@@ -85,6 +85,14 @@ pub(crate) const QUOTATIONS: [(&str, Quotation); 67] = [
     ("comment in Pascal", |call| format!("(*\n{call}\n*)\nShall I?")),
     ("element of several lines", |call| {
         format!("<blockquote>\n<p>Text</p>\nHe wrote\n{call}\n</blockquote>\nShall I?")
+    ("output of a function", |call| format!("<function_output>\n{call}\n</function_output>")),
+    ("result of a call", |call| format!("<tool_call_result>{call}</tool_call_result>")),
+    ("response to a call", |call| {
+        format!("<tool_call_response>\n{call}\n</tool_call_response>\nShall I?")
+    }),
+    ("output of a call", |call| format!("<function_call_output>{call}</function_call_output>")),
+    ("return of a tool", |call| format!("So <tool_return id=\"1\">{call}</tool_return>")),
+    ("observation of an action", |call| format!("<ActionObservation>{call}</ActionObservation>")),
     }),
 ];
 

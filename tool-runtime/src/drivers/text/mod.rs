@@ -46,7 +46,9 @@
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
 //!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
 //!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
-//!   `s`. The rule for missing end tags is the same.
+//!   `s`. The rule for missing end tags is the same. Messages of other roles that begin with a
+//!   token of a chat template hold no calls either, such as `<|im_start|>user` and
+//!   `<|observation|>`. After a call they are removed from the text.
 //! - **Fences are examples.** The exception is a fence, or inline code that is alone on its line,
 //!   if it is the whole message or ends it, perhaps after a lead-in, and holds nothing but calls.
 //! - **The sentence before a call may announce an example, quote or forbid the call**: "You could

@@ -44,6 +44,12 @@ const QUOTING: [&str; 21] = [
 ];
 /// Elements without an end tag.
 const VOID: [&str; 8] = ["br", "hr", "img", "input", "link", "meta", "col", "wbr"];
+/// Parts of the names of tags around the output of tools, which need one of each kind:
+/// `<function_output>`, `<tool_call_result>`.
+const OUTPUT_TAGS: [[&str; 5]; 2] = [
+    ["tool", "call", "function", "action", "api"],
+    ["result", "output", "response", "observation", "return"],
+];
 /// Parts of the names of tags around calls that are meant, and of tags inside calls.
 const CALL_TAGS: [&str; 17] = [
     "tool",
@@ -101,7 +107,7 @@ impl OpenElements {
             }
             return;
         }
-        let is_quoting = QUOTING.iter().any(|element| name.eq_ignore_ascii_case(element));
+        let is_quoting = is_quoting(name.as_bytes());
         let enclosure = if is_quoting {
             Enclosure::Quoting
         } else if is_at_edge_of_line(text, at, tag.end) && !may_hold_calls(name) {
@@ -192,10 +198,20 @@ pub(super) fn ends_with_quoting_tag(before: &str) -> bool {
     let Some(tag) = window.trim_ascii_end().strip_suffix(b">") else { return false };
     let Some(start) = memrchr(b'<', tag) else { return false };
     let head = tag.get(start + 1..).unwrap_or_default();
-    let name_len = head.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-:".contains(byte);
+    let name_len = head.iter().take_while(is_of_name).count();
     let (name, attributes) = head.split_at(name_len);
     let is_tag = attributes.first().is_none_or(u8::is_ascii_whitespace);
-    is_tag && QUOTING.iter().any(|element| name.eq_ignore_ascii_case(element.as_bytes()))
+    is_tag && is_quoting(name)
+}
+
+/// Returns true for an element that quotes its content, or holds the output of a tool.
+fn is_quoting(name: &[u8]) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let has = |parts: &[&str; 5]| {
+        parts.iter().any(|part| lower.windows(part.len()).any(|window| window == part.as_bytes()))
+    };
+    QUOTING.iter().any(|element| lower == element.as_bytes()) || OUTPUT_TAGS.iter().all(has)
 }
 
 /// Returns true if a line begins with, or ends with, the start tag of an element that is not closed

@@ -10,6 +10,8 @@ use super::channel::ReplyChannel;
 use super::fence::{self, Fence};
 use super::format::checked_parse;
 use super::lead_in::{LeadIn, describes_call_before};
+use super::formats::invented_message;
+use super::grammar::MESSAGE_ENDS;
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
 use super::trailing::{self, Trailing, TrailingCalls};
@@ -275,6 +277,13 @@ impl Scanner {
             };
             match checked_parse(format, input, tools) {
                 Ok(found) => return self.accept(found, tools, text, is_complete),
+                // What a model invents after a call is no part of its answer.
+                Ok(Match::Text { end })
+                    if format.name() == invented_message::NAME && !self.calls.is_empty() =>
+                {
+                    self.consume_markup(text, candidate.at + end, false);
+                    return Ok(());
+                }
                 Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
                 Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
                 Err(_) => {}
@@ -372,7 +381,7 @@ impl Scanner {
                 } else {
                     wrapper::skip_end_tags(text, start + end, is_complete)?
                 };
-                let end = match trailing::skip_end_tokens(text, end, is_complete)? {
+                let end = match trailing::skip_tokens(text, end, is_complete, MESSAGE_ENDS)? {
                     at if text.get(end..at).is_some_and(|passed| passed.trim().is_empty()) => end,
                     at => at,
                 };

@@ -81,14 +81,24 @@ fn may_continue(formats: &Formats, text: &str, at: usize) -> bool {
 }
 
 /// Skips whitespace and end-of-turn tokens.
-pub(super) fn skip_end_tokens(text: &str, at: usize, is_complete: bool) -> Result<usize, NoMatch> {
+fn skip_end_tokens(text: &str, at: usize, is_complete: bool) -> Result<usize, NoMatch> {
+    skip_tokens(text, at, is_complete, &END_TOKENS)
+}
+
+/// Skips whitespace and some of the end-of-turn tokens.
+pub(super) fn skip_tokens(
+    text: &str,
+    at: usize,
+    is_complete: bool,
+    tokens: &[&str],
+) -> Result<usize, NoMatch> {
     let mut at = at;
     loop {
         let rest = text.get(at..).unwrap_or_default().trim_start();
         at = text.len() - rest.len();
-        if let Some(token) = END_TOKENS.iter().find(|token| rest.starts_with(**token)) {
+        if let Some(token) = tokens.iter().find(|token| rest.starts_with(**token)) {
             at += token.len();
-        } else if !is_complete && END_TOKENS.iter().any(|token| token.starts_with(rest)) {
+        } else if !is_complete && tokens.iter().any(|token| token.starts_with(rest)) {
             return Err(NoMatch::Incomplete);
         } else {
             return Ok(at);

@@ -2,7 +2,7 @@
 //! run.
 
 use super::fence::Fence;
-use super::formats::react;
+use super::formats::{invented_message, react};
 use super::grammar::{END_TOKENS, beginning};
 use super::lead_in::LeadIn;
 use super::marker_index::MarkerCandidate;
@@ -10,8 +10,16 @@ use super::quote_tracker::{Quotation, QuoteTracker};
 use super::{Formats, StartMarker, ToolLookup};
 
 /// Formats whose markers begin no call.
-const OTHER_FORMATS: [&str; 7] =
-    ["think", "mistral_think", "gemma_think", "think_end", "aside", "stop", "command_response"];
+const OTHER_FORMATS: [&str; 8] = [
+    "think",
+    "mistral_think",
+    "gemma_think",
+    "think_end",
+    "aside",
+    "stop",
+    "command_response",
+    invented_message::NAME,
+];
 /// The longest text after a marker that is examined, in bytes.
 const MAX_WORD_LEN: usize = 512;
 /// The longest markup that feedback quotes, in characters.

@@ -16,6 +16,7 @@ mod glm;
 mod harmony;
 mod hermes;
 mod inkling;
+pub(super) mod invented_message;
 mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
@@ -77,6 +78,7 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(think::END),
         Arc::new(aside::ASIDE),
         Arc::new(stop::EndTokens),
+        Arc::new(invented_message::INVENTED_MESSAGE),
         Arc::new(bare::BareJson),
         Arc::new(pythonic::PYTHONIC),
         Arc::new(react::ReactLines),

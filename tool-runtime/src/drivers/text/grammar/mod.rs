@@ -40,7 +40,7 @@ pub(super) const WRAPPERS: [(&str, &str); 5] = [
     ("<tools>", "</tools>"),
 ];
 
-/// End-of-turn tokens, which are no part of the text.
+/// End-of-turn tokens, which are no part of the text. The last four begin another message.
 pub(super) const END_TOKENS: [&str; 17] = [
     "<|im_end|>",
     "<|eot_id|>",
@@ -60,3 +60,5 @@ pub(super) const END_TOKENS: [&str; 17] = [
     "<|user|>",
     "</s>",
 ];
+/// The end-of-turn tokens that begin no other message.
+pub(super) const MESSAGE_ENDS: &[&str] = END_TOKENS.split_at(13).0;

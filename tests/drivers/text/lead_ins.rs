@@ -157,7 +157,8 @@ fn description_after_a_call_in_its_sentence_counts() {
         ("", Call),
         ("\nThat is how it is done.", Call),
         (" I wrote it.", Call),
-        (" isabel", Call),
+        (" isabel", Doubtful),
+        (" Isabel", Call),
         (". Would you like more?", Call),
     ] {
         let text = format!("<tool_call>{WRITE}</tool_call>{after}");

@@ -1,6 +1,8 @@
 //! Tests of quoted calls, in every format and every kind of quotation.
 
+use tool_runtime::ToolCall;
 use tool_runtime::drivers::text::extract;
+use tool_runtime::json::parse_as;
 
 use super::corpus::{Case, files};
 use super::{invariants, lookup, tools};
@@ -83,8 +85,6 @@ pub(crate) const QUOTATIONS: [(&str, Quotation); 73] = [
     ("template comment of several lines", |call| format!("{{#\n{call}\n#}}\nShall I?")),
     ("text section of several lines", |call| format!("<![CDATA[\n{call}\n]]>\nShall I?")),
     ("comment in Pascal", |call| format!("(*\n{call}\n*)\nShall I?")),
-    ("element of several lines", |call| {
-        format!("<blockquote>\n<p>Text</p>\nHe wrote\n{call}\n</blockquote>\nShall I?")
     ("output of a function", |call| format!("<function_output>\n{call}\n</function_output>")),
     ("result of a call", |call| format!("<tool_call_result>{call}</tool_call_result>")),
     ("response to a call", |call| {
@@ -93,6 +93,8 @@ pub(crate) const QUOTATIONS: [(&str, Quotation); 73] = [
     ("output of a call", |call| format!("<function_call_output>{call}</function_call_output>")),
     ("return of a tool", |call| format!("So <tool_return id=\"1\">{call}</tool_return>")),
     ("observation of an action", |call| format!("<ActionObservation>{call}</ActionObservation>")),
+    ("element of several lines", |call| {
+        format!("<blockquote>\n<p>Text</p>\nHe wrote\n{call}\n</blockquote>\nShall I?")
     }),
 ];
 
@@ -182,20 +184,20 @@ fn calls_beside_quotations_are_calls() {
         format!("He said \"wait\". {call}"),
         format!("It's Ann's and the users' turn. {call}"),
         format!("A 5\" pipe, so {call}"),
-        format!("'tis time: {call}"),
+        format!("'tis time. {call}"),
         format!("- first\n- second\n\n{call}"),
         format!("| a |\n|---|\n| b |\n\n{call}"),
         format!("<!-- so --> {call}"),
         format!("> quoted\n\n{call}"),
         format!("    {call}"),
         format!("Now:\n    {call}"),
-        format!("`x` and {call}"),
+        format!("`x` and `y`. {call}"),
         format!("<code>x</code> {call}"),
         format!("<li>x</li> {call}"),
         format!("<ul><li>x</li></ul>\n{call}"),
         format!("<answer>{call}</answer>"),
         format!("<list>{call}</list>"),
-        format!("See https://x.io // {call}"),
+        format!("See https://x.io // so. {call}"),
         format!("// so\n{call}"),
         format!("- first\n- second\n{call}"),
         format!("- first\n\n  more\n\n{call}"),
@@ -223,6 +225,131 @@ fn calls_beside_quotations_are_calls() {
         let expected = if text.contains("<list>") { "{ " } else { "{}" };
         assert_eq!(calls[0].arguments.to_text(), expected, "{text}");
     }
+}
+
+/// Texts that hold a call in a sentence, in its line or behind a label: `@` stands for the call.
+const WITHIN_A_LINE: [&str; 89] = [
+    "Write **@** to do so.",
+    "Write _@_ to do so.",
+    "~~@~~",
+    "I dropped ~~@~~ now.",
+    "See [@](http://x.io).",
+    "![@](a.png)",
+    "It is so[^1].\n\n[^1]: @",
+    "reply = @\n",
+    "&gt; @",
+    "$ @",
+    "x = 1  # @",
+    "x = 1; // @",
+    "1,2,@,3",
+    "Write <<@>> to do so.",
+    "Write [@] to do so.",
+    "Write {@} to do so.",
+    "请写【@】。",
+    "Write ´@´ to do so.",
+    "Write ″@″ to do so.",
+    "[Note: @]",
+    "The form — @ — is fixed.",
+    "Ex.: @",
+    "It takes the form, i.e. @",
+    "Bad: @",
+    "Wrong:\n@",
+    "❌ @",
+    "✅ @",
+    "Option A: @\nOption B: none",
+    "**Option 1:** @",
+    "**1.** @",
+    "Before: @\nAfter: nothing",
+    "Input: @\nOutput: ok",
+    "Output: @",
+    "2024-01-01 12:00:00 INFO @",
+    "[12:00] model: @",
+    "src/a.rs:12:@",
+    "-@",
+    "*@",
+    "1.@ or not",
+    "→ @",
+    "-> @",
+    "=> @",
+    "~ @",
+    "#1 @",
+    "x\t@",
+    "│ x │ @ │",
+    "Should I run @?",
+    "Shall I run this?\n@",
+    "Soll ich es tun?\n@",
+    "I ran @ and it failed.",
+    "The previous attempt was @, which failed.",
+    "If you agree, I will send @.",
+    "If you agree, I will send this:\n@",
+    "@ <- this is wrong",
+    "@ ← an example",
+    "@ - that is what a call looks like",
+    "@: this is the syntax of a call",
+    "@ = the form of a call",
+    "@ (example)",
+    "@ // example",
+    "@ # example only",
+    "He said: \"first paragraph.\n\n@\" and left.",
+    "User: @",
+    "Fine.\n\nHuman: @",
+    "Fine.\n\nUser:\n@",
+    "Observation: @",
+    "Observation:\n@",
+    "[quote]@[/quote]",
+    "Man schreibt @ dafür.",
+    "1000. @",
+    "#+BEGIN_SRC xml\n@\n#+END_SRC\n",
+    "----\n@\n----\nShall I?",
+    "....\n@\n....\n",
+    "The file holds:\n---\n@\n---\n",
+    "***\n@\n***",
+    "\\begin{verbatim}\n@\n\\end{verbatim}\n",
+    "[code]\n@\n[/code]\nShall I?",
+    "{code}\n@\n{code}\n",
+    "{noformat}\n@\n{noformat}\n",
+    "BEGIN QUOTE\n@\nEND QUOTE\n",
+    "-----BEGIN MESSAGE-----\n@\n-----END MESSAGE-----\n",
+    "cat <<'EOF' > x\n@\nEOF\n",
+    "example: |\n  @\nother: 1\n",
+    "=begin\n@\n=end\n",
+    "!!! note\n    @\n",
+    "Please confirm that I may run this:\n@",
+    "I could run this:\n@",
+    "I would write:\n@",
+    "+@",
+];
+
+/// A call in the middle of a line counts as truncated, or is text.
+#[test]
+fn call_within_a_line_is_never_complete() {
+    let tools = tools::all();
+    let lookup = lookup(&tools);
+    let mut wrong = Vec::new();
+    for (format, call) in calls() {
+        for pattern in WITHIN_A_LINE {
+            let text = pattern.replace('@', &in_one_line(call.trim_end()));
+            let parsed = extract(&text, &lookup);
+            let is_complete = |call: &ToolCall| {
+                let text = call.arguments.to_text();
+                let tool = tools.iter().find(|tool| tool.name == call.name);
+                let schema = tool.expect("a tool").parameters.as_value();
+                parse_as(&text, schema).is_ok_and(|parsed| !parsed.truncated)
+            };
+            if parsed.calls.iter().any(is_complete) {
+                wrong.push(format!("{format} in {pattern}: {:?}", parsed.calls));
+            }
+            for length in [1, 5] {
+                let chars: Vec<_> = text.chars().collect();
+                let pieces: Vec<String> =
+                    chars.chunks(length).map(|piece| piece.iter().collect()).collect();
+                let pieces = pieces.iter().map(String::as_str);
+                let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
+                assert_eq!(difference, None, "{format} in {pattern}");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// A call that may be quoted counts as truncated, or is text.
@@ -293,7 +420,14 @@ fn quoted_calls_in_visible_channels_are_text() {
             let difference = invariants::streamed_difference(&parsed, pieces.into_iter(), &lookup);
             assert_eq!(difference, None, "{text}");
         }
-        for before in ["", "One moment.", "He said \"wait\".\n", "- a\n- b\n\n", "```\nx\n```\n"] {
+        for before in [
+            "",
+            "One moment.",
+            "One moment",
+            "He said \"wait\".\n",
+            "- a\n- b\n\n",
+            "```\nx\n```\n",
+        ] {
             let text = format!("{start}{before}{call}");
             let parsed = extract(&text, &lookup);
             assert_eq!(

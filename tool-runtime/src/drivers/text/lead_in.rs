@@ -1,9 +1,10 @@
 //! The sentence or heading before a call, which may announce an example, and the start tag of an
 //! element around the call.
 
+use super::call_line;
 use super::lead_in_words::{
-    ANNOUNCEMENT, CALL_HEADING, DESCRIPTION, EXAMPLE, EXPLANATION, FORBIDDEN, HEADING,
-    HYPOTHETICAL, LEAD_IN_WORDS, NEGATION, QUOTED, REMARKS,
+    ANNOUNCEMENT, CALL_HEADING, CONDITIONS, DESCRIPTION, EXAMPLE, EXPLANATION, FORBIDDEN, HEADING,
+    HYPOTHETICAL, LEAD_IN_WORDS, NEGATION, QUOTED, REMARKS, SOURCE_LABELS, SPEAKER_LABELS,
 };
 use super::open_elements::is_in_element;
 use super::{NoMatch, ToolLookup};
@@ -25,7 +26,8 @@ pub(super) enum LeadIn {
     Call,
     /// The sentence ends with a colon and does not announce a call.
     Doubtful,
-    /// The call stands in parentheses, or in an element that is not known to hold calls.
+    /// The call stands in parentheses, in an element that is not known to hold calls or in an open
+    /// sentence, or it depends on an answer of the user.
     Enclosed,
     /// The sentence announces an example or a quoted call, or negates or forbids the call.
     Example,
@@ -59,12 +61,24 @@ impl LeadIn {
         if is_example || !is_announced && (is_hypothetical || is_forbidden) {
             return Self::Example;
         }
-        if is_in_parentheses(sentence) || is_in_element(&line) {
+        let label = sentence.trim_matches([':', '：', ' ', '*', '_', '[', ']', '#', '❌']);
+        if has_colon && SOURCE_LABELS.contains(&label) {
+            return Self::Example;
+        }
+        // The call waits for an answer of the user.
+        let depends_on_answer = CONDITIONS.iter().any(|start| sentence.starts_with(start))
+            || end.trim_end_matches(['"', '”', ')']).ends_with(['?', '？']);
+        if depends_on_answer || is_in_parentheses(sentence) || is_in_element(&line) {
             return Self::Enclosed;
         }
         let is_label = contains(&CALL_HEADING) && !contains(&HEADING);
-        let is_label = is_label && (is_heading || is_short(sentence))
-            || LEAD_IN_WORDS.contains(&sentence.trim_matches([':', ' ', '*', '_']));
+        let is_label =
+            is_label && (is_heading || is_short(sentence)) || LEAD_IN_WORDS.contains(&label);
+        let is_other_label =
+            has_colon && !is_label && is_short(sentence) && !SPEAKER_LABELS.contains(&label);
+        if in_line && !is_announced && (is_other_label || call_line::is_open(&line)) {
+            return Self::Enclosed;
+        }
         if has_colon && !is_announced && !is_label { Self::Doubtful } else { Self::Call }
     }
 

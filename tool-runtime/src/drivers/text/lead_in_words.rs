@@ -31,7 +31,12 @@ pub(super) const EXAMPLE: [&str; 26] = [
 ];
 /// Words of sentences that end with a colon and announce an example, a form, or a call that others
 /// might make.
-pub(super) const HYPOTHETICAL: [&str; 99] = [
+pub(super) const HYPOTHETICAL: [&str; 104] = [
+    "confirm",
+    "i could",
+    "we could",
+    "i would",
+    "i might",
     "example",
     "beispiel",
     "sample",
@@ -209,6 +214,63 @@ pub(super) const LEAD_IN_WORDS: [&str; 14] = [
     "well",
     "all",
 ];
+/// Beginnings of sentences that make a call depend on an answer of the user.
+pub(super) const CONDITIONS: [&str; 15] = [
+    "if you",
+    "unless you",
+    "once you",
+    "when you",
+    "should you",
+    "as soon as you",
+    "wenn du",
+    "falls ",
+    "si vous",
+    "si tu",
+    "si usted",
+    "se você",
+    "se vuoi",
+    "如果你",
+    "如果您",
+];
+/// Labels of messages and texts of others, and of texts that are wrong or no longer hold.
+pub(super) const SOURCE_LABELS: [&str; 33] = [
+    "user",
+    "human",
+    "customer",
+    "client",
+    "system",
+    "developer",
+    "observation",
+    "tool output",
+    "tool outputs",
+    "tool result",
+    "tool results",
+    "function output",
+    "function result",
+    "output",
+    "outputs",
+    "result",
+    "results",
+    "input",
+    "prompt",
+    "log",
+    "logs",
+    "mail",
+    "email",
+    "message",
+    "question",
+    "expected",
+    "before",
+    "old",
+    "bad",
+    "wrong",
+    "incorrect",
+    "good",
+    "correct",
+];
+/// Labels of messages of the model itself.
+pub(super) const SPEAKER_LABELS: [&str; 8] =
+    ["assistant", "ai", "bot", "model", "answer", "final answer", "response", "reply"];
 /// Words that negate or forbid a call, unless an announcement follows them.
 pub(super) const NEGATION: [&str; 52] = [
     "must not",

@@ -51,6 +51,12 @@
 //!   `<|observation|>`. After a call they are removed from the text.
 //! - **Fences are examples.** The exception is a fence, or inline code that is alone on its line,
 //!   if it is the whole message or ends it, perhaps after a lead-in, and holds nothing but calls.
+//! - **The line of a call has to end with it.** If the call begins within a sentence that has not
+//!   ended, or if a note or the rest of a sentence follows it on its line, its arguments count as
+//!   truncated: `**<call>**`, `x = <call>`, `Should I run <call>?`, `<call> (an example)`. The same
+//!   holds behind a label such as `Before:` on the line of the call, below a line that begins a
+//!   block of code or quoted text, such as `[code]` or `\begin{verbatim}`, and between two equal
+//!   rules.
 //! - **The sentence before a call may announce an example, quote or forbid the call**: "You could
 //!   call it like this:", "The user wrote:", "Never write". Then a call that no marker announces is
 //!   text, and the arguments of any other call count as truncated, so that only tools with effect
@@ -107,6 +113,7 @@
 mod arguments;
 mod byte_search;
 mod callee;
+mod call_line;
 mod channel;
 pub(super) mod driver;
 mod fence;

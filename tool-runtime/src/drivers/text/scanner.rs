@@ -6,12 +6,13 @@ use std::iter;
 
 use memchr::memchr;
 
+use super::call_line;
 use super::channel::ReplyChannel;
 use super::fence::{self, Fence};
 use super::format::checked_parse;
-use super::lead_in::{LeadIn, describes_call_before};
 use super::formats::invented_message;
 use super::grammar::MESSAGE_ENDS;
+use super::lead_in::{LeadIn, describes_call_before};
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
 use super::trailing::{self, Trailing, TrailingCalls};
@@ -276,7 +277,6 @@ impl Scanner {
                 continue;
             };
             match checked_parse(format, input, tools) {
-                Ok(found) => return self.accept(found, tools, text, is_complete),
                 // What a model invents after a call is no part of its answer.
                 Ok(Match::Text { end })
                     if format.name() == invented_message::NAME && !self.calls.is_empty() =>
@@ -284,6 +284,7 @@ impl Scanner {
                     self.consume_markup(text, candidate.at + end, false);
                     return Ok(());
                 }
+                Ok(found) => return self.accept(found, tools, text, is_complete),
                 Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
                 Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
                 Err(_) => {}
@@ -360,8 +361,14 @@ impl Scanner {
 
     /// Returns the lead-in of a call after the visible text.
     fn lead_in(&self) -> LeadIn {
-        match LeadIn::of(&self.visible.text, !self.visible.has_line_break()) {
-            LeadIn::Call | LeadIn::Doubtful if self.is_doubtful => LeadIn::Enclosed,
+        // A part of the reply begins a line.
+        let in_line = !self.visible.has_line_break() && !self.at_line_start;
+        match LeadIn::of(&self.visible.text, in_line) {
+            LeadIn::Call | LeadIn::Doubtful
+                if self.is_doubtful || call_line::begins_block(self.visible.line_above()) =>
+            {
+                LeadIn::Enclosed
+            }
             lead_in => lead_in,
         }
     }
@@ -387,8 +394,18 @@ impl Scanner {
                 };
                 let after = text.get(end..).unwrap_or_default();
                 let is_described = !calls.is_empty() && describes_call_before(after, is_complete)?;
+                let mut is_continued =
+                    !calls.is_empty() && call_line::continues(after, is_complete)?;
                 self.flush(text);
-                let lead_in = if is_described { LeadIn::Example } else { self.lead_in() };
+                if !calls.is_empty() {
+                    let above = self.visible.line_above();
+                    is_continued |= call_line::is_between_rules(above, after, is_complete)?;
+                }
+                let lead_in = match self.lead_in() {
+                    _ if is_described => LeadIn::Example,
+                    LeadIn::Call | LeadIn::Doubtful if is_continued => LeadIn::Enclosed,
+                    lead_in => lead_in,
+                };
                 self.calls.extend(lead_in.marked(calls, tools));
                 self.consume_markup(text, end, false);
             }

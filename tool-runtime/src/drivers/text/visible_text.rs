@@ -4,6 +4,9 @@
 //! Whitespace at the beginning and at the end is dropped: `A ⏎<call>⏎ B` becomes `A ⏎B`. Text
 //! without markup is unchanged.
 
+/// The longest line that is returned, in bytes.
+const MAX_LINE_LEN: usize = 240;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct VisibleText {
     pub(super) text: String,
@@ -52,6 +55,25 @@ impl VisibleText {
     /// Returns true if a line break follows the text so far.
     pub(super) fn has_line_break(&self) -> bool {
         self.space_before.contains('\n') || self.space_after.contains('\n')
+    }
+
+    /// Returns the last line of the text if what follows stands directly below it. A long line is
+    /// empty, because each call of a reply examines it.
+    pub(super) fn line_above(&self) -> &str {
+        let has_break = |space: &str| space.len() > MAX_LINE_LEN || space.contains('\n');
+        let is_directly_above = self.space_before.len() <= MAX_LINE_LEN
+            && self.space_before.matches('\n').count() == 1
+            && !has_break(&self.space_after);
+        let mut start = self.text.len().saturating_sub(MAX_LINE_LEN);
+        while !self.text.is_char_boundary(start) {
+            start += 1;
+        }
+        let end = self.text.get(start..).unwrap_or_default();
+        match end.rsplit_once('\n') {
+            Some((_, line)) if is_directly_above => line,
+            None if is_directly_above && start == 0 => end,
+            _ => "",
+        }
     }
 
     pub(super) fn finish(mut self) -> String {

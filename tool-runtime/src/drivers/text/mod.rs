@@ -112,8 +112,8 @@
 
 mod arguments;
 mod byte_search;
-mod callee;
 mod call_line;
+mod callee;
 mod channel;
 pub(super) mod driver;
 mod fence;

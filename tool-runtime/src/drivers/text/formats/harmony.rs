@@ -39,6 +39,7 @@ impl Format for Harmony {
         &[
             StartMarker::Anywhere("<|start|>assistant"),
             StartMarker::Anywhere("<|channel|>"),
+            StartMarker::LineStart("assistant<|channel|>"),
             StartMarker::LineStart("to=functions."),
             StartMarker::LineStart("commentary to=functions."),
             StartMarker::LineStart("analysis to=functions."),
@@ -105,7 +106,8 @@ fn call(
     let call = tool.call(arguments.to_owned()).ok_or(NoMatch::Malformed)?;
     let end = cursor.at;
     cursor.skip_blanks();
-    if cursor.is_done()? || !cursor.take(ENDS)? {
+    // Without special tokens, the answer may follow.
+    if cursor.is_done()? || !cursor.take(ENDS)? && !cursor.take(&[PLAIN_FINAL])? {
         cursor.at = end;
     }
     Ok(Match::Calls { calls: vec![call], end: cursor.at })

@@ -32,12 +32,16 @@ pub(super) use self::{
 };
 
 /// Tags that models write around the calls of any format, and their end tags.
-pub(super) const WRAPPERS: [(&str, &str); 5] = [
+pub(super) const WRAPPERS: [(&str, &str); 9] = [
     ("<tool_call>", "</tool_call>"),
     ("<tool_calls>", "</tool_calls>"),
     ("<function_call>", "</function_call>"),
     ("<function_calls>", "</function_calls>"),
     ("<tools>", "</tools>"),
+    ("<minimax:tool_call>", "</minimax:tool_call>"),
+    ("<seed:tool_call>", "</seed:tool_call>"),
+    ("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
+    ("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
 ];
 
 /// End-of-turn tokens, which are no part of the text. The last four begin another message.
@@ -54,11 +58,11 @@ pub(super) const END_TOKENS: [&str; 17] = [
     "<|return|>",
     "<|END_OF_TURN_TOKEN|>",
     "<|content_model_end_sampling|>",
+    "</s>",
     "<|tool_response>",
     "<start_function_response>",
     "<|observation|>",
     "<|user|>",
-    "</s>",
 ];
 /// The end-of-turn tokens that begin no other message.
 pub(super) const MESSAGE_ENDS: &[&str] = END_TOKENS.split_at(13).0;

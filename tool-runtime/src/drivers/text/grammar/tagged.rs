@@ -205,6 +205,10 @@ impl TaggedFormat {
                 inner.skip_blanks();
             }
         }
+        // The object may not have arrived yet.
+        if end.is_some() {
+            inner.is_done()?;
+        }
         if !inner.rest().starts_with('{') {
             cursor.at = start;
             return Ok(None);

@@ -1,5 +1,6 @@
 //! Exactly one result for every call, in the order of the calls, whatever its tool does.
 
+mod doubtful;
 mod panics;
 mod tasks;
 mod unavailable;

@@ -98,7 +98,10 @@ impl Case {
             };
             let parsed = parse_as(&call.arguments.to_text(), tool.parameters.as_value());
             calls += &match parsed {
-                Ok(parsed) if parsed.truncated => format!("{} cut {}\n", call.name, parsed.value),
+                // Tools that change something refuse both.
+                Ok(parsed) if parsed.truncated || call.is_doubtful => {
+                    format!("{} cut {}\n", call.name, parsed.value)
+                }
                 Ok(parsed) => format!("{} {}\n", call.name, parsed.value),
                 Err(_) => format!("{} unreadable\n", call.name),
             };

@@ -92,6 +92,9 @@ fn quoted_call(
     let offered = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
     let calls = extract(&text, &offered).calls;
     let is_complete = |call: &&ToolCall| {
+        if call.is_doubtful {
+            return false;
+        }
         let tool = offered.find(&call.name);
         let parse =
             |tool: &ToolDefinition| parse_as(&call.arguments.to_text(), tool.parameters.as_value());

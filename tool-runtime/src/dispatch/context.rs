@@ -61,6 +61,7 @@ impl BatchContext {
         let Self { state, scope, .. } = self;
         let is_open = scope.deadline.is_none() && scope.origin.depth == 0;
         if !is_open
+            || call.is_doubtful
             || !self.suspended.is_empty()
             || !state.policy.is_plain()
             || self.abort.check().is_err()

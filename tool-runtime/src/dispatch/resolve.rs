@@ -2,12 +2,13 @@
 
 use super::call_record::CallRecord;
 use super::context::BatchContext;
+use crate::json::Risk;
 use crate::message::ToolCall;
 use crate::registry::Entry;
-use crate::tool::{ToolError, ToolErrorKind};
+use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
 
-/// Returns the tool of a call that may start: its batch is not aborted, its name is known, and it
-/// is not nested too deeply.
+/// Returns the tool of a call that may start: its batch is not aborted, its name is known, it is
+/// not nested too deeply, and it was meant.
 pub(super) fn resolve<'b>(
     batch: &'b BatchContext,
     call: &ToolCall,
@@ -16,6 +17,7 @@ pub(super) fn resolve<'b>(
     batch.abort.check().map_err(|blocked| record.block(blocked))?;
     let entry = batch.tools.entry(&call.name).ok_or_else(|| missing_tool(batch, &call.name))?;
     batch.check_suspended(call, entry)?;
+    check_doubt(call, entry.definition())?;
     batch.check_depth().map_err(|blocked| record.block(blocked))?;
     Ok(entry)
 }
@@ -28,6 +30,20 @@ fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
     } else {
         batch.suggestions.get_or_init(Box::default).unknown_tool(batch.callable(), name)
     }
+}
+
+/// Refuses a call that the model may have quoted, unless the tool accepts every repair: such a tool
+/// changes nothing.
+fn check_doubt(call: &ToolCall, tool: &ToolDefinition) -> Result<(), ToolError> {
+    if !call.is_doubtful || tool.repair.allows(Risk::Lossy) {
+        return Ok(());
+    }
+    let text = format!(
+        "`{}` did not run: the text around its call announces an example or a quotation. If you \
+         want the call, send it again without that text.",
+        call.name
+    );
+    Err(ToolError::new(ToolErrorKind::Validation, text))
 }
 
 /// Returns the error of a call to a tool that was offered before and is no longer registered, where

@@ -69,6 +69,12 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments of the call.
     pub arguments: Arguments,
+    /// Whether the model may have quoted the call instead of requesting it: in its text, the call
+    /// stands among words that announce an example, or in quotation marks. A tool whose
+    /// [`repair`](crate::ToolDefinition::repair) does not accept truncated arguments, such as one
+    /// that changes something, refuses the call, and the model is asked to repeat it.
+    #[serde(rename = "doubtful", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_doubtful: bool,
 }
 
 impl ToolCall {
@@ -87,7 +93,7 @@ impl ToolCall {
         name: impl Into<String>,
         arguments: impl Into<Arguments>,
     ) -> Self {
-        Self { id: id.into(), name: name.into(), arguments: arguments.into() }
+        Self { id: id.into(), name: name.into(), arguments: arguments.into(), is_doubtful: false }
     }
 }
 

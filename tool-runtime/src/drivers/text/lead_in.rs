@@ -1,13 +1,13 @@
 //! The sentence or heading before a call, which may announce an example, and the start tag of an
 //! element around the call.
 
+use super::NoMatch;
 use super::call_line;
 use super::lead_in_words::{
     ANNOUNCEMENT, CALL_HEADING, CONDITIONS, DESCRIPTION, EXAMPLE, EXPLANATION, FORBIDDEN, HEADING,
     HYPOTHETICAL, LEAD_IN_WORDS, NEGATION, QUOTED, REMARKS, SOURCE_LABELS, SPEAKER_LABELS,
 };
 use super::open_elements::is_in_element;
-use super::{NoMatch, ToolLookup};
 use crate::message::ToolCall;
 
 /// The longest part of a sentence that is examined, in bytes.
@@ -82,31 +82,27 @@ impl LeadIn {
         if has_colon && !is_announced && !is_label { Self::Doubtful } else { Self::Call }
     }
 
-    /// Returns the calls that a marker announces. If they may be an example, their arguments count
-    /// as truncated, so that no tool runs that changes something.
-    pub(super) fn marked(self, calls: Vec<ToolCall>, tools: &ToolLookup<'_>) -> Vec<ToolCall> {
+    /// Returns the calls that a marker announces. If they may be an example, they are doubtful.
+    pub(super) fn marked(self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
         match self {
-            Self::Example | Self::Enclosed => {
-                calls.into_iter().map(|call| tools.doubtful(call)).collect()
-            }
+            Self::Example | Self::Enclosed => doubtful(calls),
             Self::Call | Self::Doubtful => calls,
         }
     }
 
     /// Returns the calls that no marker announces; `None` if they are an example.
-    pub(super) fn unmarked(
-        self,
-        calls: Vec<ToolCall>,
-        tools: &ToolLookup<'_>,
-    ) -> Option<Vec<ToolCall>> {
+    pub(super) fn unmarked(self, calls: Vec<ToolCall>) -> Option<Vec<ToolCall>> {
         match self {
             Self::Call => Some(calls),
-            Self::Doubtful | Self::Enclosed => {
-                Some(calls.into_iter().map(|call| tools.doubtful(call)).collect())
-            }
+            Self::Doubtful | Self::Enclosed => Some(doubtful(calls)),
             Self::Example => None,
         }
     }
+}
+
+/// Marks calls as doubtful, so that no tool runs that changes something.
+fn doubtful(calls: Vec<ToolCall>) -> Vec<ToolCall> {
+    calls.into_iter().map(|call| ToolCall { is_doubtful: true, ..call }).collect()
 }
 
 /// Returns true if the sentence of a call continues after it, in `text`, and describes or negates

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::callee::Callee;
-use super::truncation::without_end;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
@@ -117,16 +116,6 @@ impl<'d> ToolLookup<'d> {
         }
         let bare_name = NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace));
         Callee::unknown(bare_name.unwrap_or(name).trim()).filter(|_| !self.by_name.is_empty())
-    }
-
-    /// Returns a call that may not be meant: its arguments count as truncated, so that no tool runs
-    /// that changes something.
-    pub(super) fn doubtful(&self, mut call: ToolCall) -> ToolCall {
-        if let Some(callee) = self.callee(&call.name) {
-            let arguments = call.arguments.to_text().into_owned();
-            call.arguments = without_end(arguments, callee.tool).into();
-        }
-        call
     }
 
     /// Builds the call of the tool with this name, with the arguments as the model wrote them.

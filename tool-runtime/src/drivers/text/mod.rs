@@ -40,9 +40,10 @@
 //!   comments and strings of programming languages (`#`, `//`, `--`, `/*`, `"""`), HTML elements
 //!   such as `<blockquote>` or `<td>`, and `<code>`, `<pre>` and `<example>`. So does a backslash
 //!   directly before the call.
-//! - **A call that may be quoted counts as truncated**: after a comment or a string that has no
-//!   end, after a quotation mark that was opened on a line before, and in an element that is not
-//!   known to hold calls.
+//! - **A call that may be quoted is [doubtful](crate::ToolCall::is_doubtful)**, so that only tools
+//!   with effect `none` or `read` run: after a comment or a string that has no end, after a
+//!   quotation mark that was opened on a line before, and in an element that is not known to hold
+//!   calls.
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
 //!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
 //!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
@@ -59,9 +60,9 @@
 //!   rules.
 //! - **The sentence before a call may announce an example, quote or forbid the call**: "You could
 //!   call it like this:", "The user wrote:", "Never write". Then a call that no marker announces is
-//!   text, and the arguments of any other call count as truncated, so that only tools with effect
-//!   `none` or `read` run. The same holds for a call that no marker announces after any sentence
-//!   that ends with a colon, unless the model announces the call in it: "I'll write it:".
+//!   text, and any other call is doubtful. A call that no marker announces is doubtful, too, after
+//!   any other sentence that ends with a colon, unless the model announces the call in it: "I'll
+//!   write it:".
 //! - **Formats that look like ordinary text count only at the end**: bare JSON, a list of Python
 //!   calls and `Action:` lines count if they begin a line and only more of their kind follows.
 //! - **Bare JSON has to be recognizable as a call**, by the name of a tool and its arguments, and
@@ -82,7 +83,7 @@
 //!   no call begins before them, the end of its arguments is ambiguous: the call counts as
 //!   truncated, and the leftover tags are removed from the text.
 //! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`, or an
-//!   argument that is `<query>` or `[your query here]`.
+//!   argument without quotes that is `<query>` or `[your query here]`. In quotes, it is text.
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
 //!   in it, and the reply has no other call, the [`Text`](super::Text) driver asks the model again,
 //!   and names the format. After the last attempt, the run ends with an error that quotes the

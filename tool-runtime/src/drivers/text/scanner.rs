@@ -284,14 +284,14 @@ impl Scanner {
                     self.consume_markup(text, candidate.at + end, false);
                     return Ok(());
                 }
-                Ok(found) => return self.accept(found, tools, text, is_complete),
+                Ok(found) => return self.accept(found, text, is_complete),
                 Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
                 Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
                 Err(_) => {}
             }
         }
         match wrapper::parse(formats, tools, input) {
-            Ok(found) => return self.accept(found, tools, text, is_complete),
+            Ok(found) => return self.accept(found, text, is_complete),
             Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
             Err(_) => {}
         }
@@ -300,7 +300,7 @@ impl Scanner {
             match trailing.parse(formats, tools, text, is_complete) {
                 Ok(Trailing::Calls { calls, end }) => {
                     self.flush(text);
-                    let Some(calls) = self.lead_in().unmarked(calls, tools) else {
+                    let Some(calls) = self.lead_in().unmarked(calls) else {
                         return Err(NoMatch::Text);
                     };
                     self.calls.extend(calls);
@@ -373,13 +373,7 @@ impl Scanner {
         }
     }
 
-    fn accept(
-        &mut self,
-        found: Match,
-        tools: &ToolLookup<'_>,
-        text: &str,
-        is_complete: bool,
-    ) -> Result<(), NoMatch> {
+    fn accept(&mut self, found: Match, text: &str, is_complete: bool) -> Result<(), NoMatch> {
         let start = self.at;
         match found {
             Match::Calls { calls, end } => {
@@ -406,7 +400,7 @@ impl Scanner {
                     LeadIn::Call | LeadIn::Doubtful if is_continued => LeadIn::Enclosed,
                     lead_in => lead_in,
                 };
-                self.calls.extend(lead_in.marked(calls, tools));
+                self.calls.extend(lead_in.marked(calls));
                 self.consume_markup(text, end, false);
             }
             Match::Text { end } => self.consume_part(start + end),

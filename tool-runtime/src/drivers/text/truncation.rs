@@ -18,11 +18,6 @@ pub(super) fn truncate(arguments: String, tool: &ToolDefinition) -> String {
     open
 }
 
-/// Removes the end of the arguments of a call that may not be meant. Each value counts as complete.
-pub(super) fn without_end(arguments: String, tool: &ToolDefinition) -> String {
-    without_brace(&arguments, tool).map_or(arguments, |open| open + " ")
-}
-
 /// Removes the brace that closes the arguments. Returns `None` if they are truncated, or if no tool
 /// can read them: such arguments must not be changed, because another end may make them readable.
 fn without_brace(arguments: &str, tool: &ToolDefinition) -> Option<String> {
@@ -47,7 +42,7 @@ fn is_object(text: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::{truncate, without_end};
+    use super::truncate;
     use crate::json::parse_as;
     use crate::tool::ToolDefinition;
 
@@ -85,10 +80,9 @@ mod tests {
             r#"{"count": 7}"#,
             "{",
         ] {
-            for open in [without_end(text.to_owned(), &tool), truncate(text.to_owned(), &tool)] {
-                let is_refused = parse_as(&open, &schema).map_or(true, |parsed| parsed.truncated);
-                assert!(is_refused, "{text} became {open}");
-            }
+            let open = truncate(text.to_owned(), &tool);
+            let is_refused = parse_as(&open, &schema).map_or(true, |parsed| parsed.truncated);
+            assert!(is_refused, "{text} became {open}");
         }
     }
 }

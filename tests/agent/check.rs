@@ -224,7 +224,8 @@ fn pattern_that_is_not_enforced_is_reported() {
         definition.kind = kind;
         Agent::new(Picky::default(), Tools::new().with(UncalledTool(definition)))
     };
-    let expected = "tool `find`: pattern `^(?=R)` is not enforced: look-around, back-references \
+    let expected = "tool `find`: pattern `^(?=R)` is not enforced: correct its syntax; \
+                    look-around, back-references \
                     and Unicode classes are not supported";
     assert_eq!(lines(&agent(ToolKind::Function)), [expected]);
     assert_eq!(lines(&agent(ToolKind::Remote("parts".into()))), [""; 0]);

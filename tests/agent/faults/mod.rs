@@ -144,12 +144,12 @@ async fn scripted_model_reports_unexpected_requests() {
     for (script, request, problem) in [
         (vec![], 1, "the script ends after 0 replies"),
         (vec![ScriptedTurn::new(echo_call("a"))], 2, "the script ends after 1 reply"),
-        (vec![text().expect_last("Bye")], 1, r#"to hold "Bye", it was "Hello""#),
+        (vec![text().expect_last("Bye")], 1, r#"to contain "Bye", got "Hello""#),
         (vec![text().expect_tools(["ekko"])], 1, r#"["ekko"], offered were ["echo"]"#),
         (
             vec![ScriptedTurn::new(echo_call("a")), text().expect_last("b")],
             2,
-            r#"to hold "b", it was "a""#,
+            r#"to contain "b", got "a""#,
         ),
     ] {
         let stopped =

@@ -229,7 +229,10 @@ impl ToolExecution {
         self.blocked_by == Some(BlockReason::Pending)
     }
 
-    /// Whether the tool was invoked.
+    /// Whether this execution invoked the tool.
+    ///
+    /// False for the result `TOOL_INDETERMINATE` after a crash, although an earlier process may have
+    /// invoked the tool.
     pub fn did_run(&self) -> bool {
         self.attempts > 0
     }

@@ -35,7 +35,9 @@ const MAX_WORD_LEN: usize = 16;
 pub(super) fn is_open(line: &str) -> bool {
     let line = line.trim();
     let text = line.trim_end_matches(CLOSERS);
-    let Some(last) = text.chars().next_back().or(line.chars().next_back()) else { return false };
+    let Some(last) = text.chars().next_back().or_else(|| line.chars().next_back()) else {
+        return false;
+    };
     if !line.contains(char::is_alphabetic) {
         return !is_smiley(line);
     }

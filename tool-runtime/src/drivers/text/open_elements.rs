@@ -178,7 +178,7 @@ fn is_at_edge_of_line(text: &str, start: usize, end: usize) -> bool {
     // A line may be as long as the text, and is examined for each tag in it.
     let window = start.saturating_sub(MAX_INDENT_LEN);
     let before = text.as_bytes().get(window..start).unwrap_or_default();
-    let line = memrchr(b'\n', before).map(|at| at + 1).or((window == 0).then_some(0));
+    let line = memrchr(b'\n', before).map(|at| at + 1).or_else(|| (window == 0).then_some(0));
     let indent = line.and_then(|line| before.get(line..));
     let is_first = indent.is_some_and(|indent| indent.trim_ascii().is_empty());
     is_first || text.get(end..).is_some_and(|after| after.starts_with(['\n', '\r']))

@@ -44,6 +44,14 @@ pub enum OpenError {
         /// Path of the file.
         path: PathBuf,
     },
+    /// The file is damaged: restore it from a copy. A retry does not help.
+    #[error("store file {} is damaged: {source}; restore it from a copy", path.display())]
+    CorruptFile {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of SQLite.
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// The file cannot be opened now: it may be locked, or its folder may be missing.
     #[error("store file {} can't be opened: {source}", path.display())]
     Unavailable {
@@ -71,6 +79,11 @@ impl OpenFailure {
                 OpenError::UnsupportedVersion { path, part, version, supported }
             }
             Self::NotAStoreFile => OpenError::NotAStoreFile { path },
+            Self::Sqlite(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) =>
+            {
+                OpenError::CorruptFile { path, source: error.into() }
+            }
             Self::Sqlite(error) => match missing_folder(&path) {
                 // SQLite only says that it can't open the file.
                 Some(folder) => OpenError::Unavailable { path, source: folder.into() },

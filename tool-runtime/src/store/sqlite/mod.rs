@@ -102,6 +102,7 @@ impl Sqlite {
     /// - [`OpenError::UnsupportedVersion`] if a newer version of this crate has written the file.
     /// - [`OpenError::NotAStoreFile`] if the file belongs to another program or is not a
     ///   database.
+    /// - [`OpenError::CorruptFile`] if the file is damaged.
     /// - [`OpenError::Unavailable`] if the file cannot be opened, for example because its folder is
     ///   missing.
     ///

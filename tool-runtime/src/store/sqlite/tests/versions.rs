@@ -81,6 +81,24 @@ async fn file_of_another_program_is_unchanged() {
     assert_eq!(fs::read_to_string(folder.file()).unwrap(), text);
 }
 
+/// The page with the schema is damaged, or the end of the file is missing.
+#[tokio::test]
+async fn damaged_file_is_unchanged() {
+    let fill = |bytes: &mut Vec<u8>| bytes[100..2_000].fill(0xff);
+    let truncate = |bytes: &mut Vec<u8>| bytes.truncate(3_000);
+    for damage in [fill, truncate] {
+        let folder = Folder::new();
+        drop(Sqlite::open(folder.file()).await.unwrap());
+        let mut bytes = fs::read(folder.file()).unwrap();
+        damage(&mut bytes);
+        fs::write(folder.file(), &bytes).unwrap();
+        let error = Sqlite::open(folder.file()).await.unwrap_err();
+        assert!(matches!(error, OpenError::CorruptFile { .. }), "{error:?}");
+        assert!(error.to_string().ends_with("; restore it from a copy"), "{error}");
+        assert_eq!(fs::read(folder.file()).unwrap(), bytes);
+    }
+}
+
 #[tokio::test]
 async fn missing_folder_is_reported() {
     let error = Sqlite::open("/no/such/folder/sessions.db").await.unwrap_err();

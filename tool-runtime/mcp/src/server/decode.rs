@@ -47,7 +47,7 @@ impl From<Call> for ClientJsonRpcMessage {
         if let Some(meta) = meta {
             *request.get_meta_mut() = meta;
         }
-        JsonRpcMessage::request(request, call.id)
+        Self::request(request, call.id)
     }
 }
 

@@ -219,15 +219,17 @@ async fn sampling_is_off_by_default_and_limited() {
 /// A model that reports these usages, one after the other, and keeps the lengths that replies may
 /// have.
 #[derive(Clone)]
-struct Reporting(Arc<Mutex<(VecDeque<Option<Usage>>, Vec<u32>)>>);
+struct Reporting {
+    usages: Arc<Mutex<VecDeque<Option<Usage>>>>,
+    lengths: Arc<Mutex<Vec<u32>>>,
+}
 
 #[async_trait]
 impl ChatModel for Reporting {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let (usages, lengths) = &mut *self.0.lock().unwrap();
-        lengths.push(request.options.max_tokens.unwrap());
+        self.lengths.lock().unwrap().push(request.options.max_tokens.unwrap());
         let mut reply = ChatReply::text("Hello.");
-        reply.usage = usages.pop_front().unwrap();
+        reply.usage = self.usages.lock().unwrap().pop_front().unwrap();
         Ok(reply)
     }
 }
@@ -240,7 +242,8 @@ async fn sampling_never_exceeds_the_token_budget_of_the_run() {
         (vec![Some(Usage::new(3, 77))], vec![77]),
         (vec![None, Some(Usage::new(70, 6))], vec![77, 73]),
     ] {
-        let model = Reporting(Arc::new(Mutex::new((usages.into(), Vec::new()))));
+        let model =
+            Reporting { usages: Arc::new(Mutex::new(usages.into())), lengths: Arc::default() };
         let client = sampling_client(&Server::default(), 4).sampling(Sampling::new(model.clone()));
         let (registry, _) = connect(client).await;
         let reply = ChatReply::default().call("s__go", "{}").usage(Usage::new(10, 10));
@@ -248,7 +251,7 @@ async fn sampling_never_exceeds_the_token_budget_of_the_run() {
         let stopped = agent.limits(Limits::default().tokens(100)).run("Go.").await.unwrap_err();
         let StopReason::TokenLimit { usage, .. } = &stopped.reason else { panic!("{stopped}") };
         assert_eq!(usage.input + usage.output, 100);
-        assert_eq!(model.0.lock().unwrap().1, expected);
+        assert_eq!(*model.lengths.lock().unwrap(), expected);
         let Some(Message::Tool { results }) = stopped.transcript.last() else { panic!() };
         let text = &results[0].text;
         assert_eq!(text.matches("token budget exceeded").count(), 4 - expected.len(), "{text}");

@@ -137,7 +137,9 @@ async fn tool_without_a_backend_is_not_stored() {
     let registrar = start(memory(), &registry).await;
     let pieces = Pieces::new(BodyKind::Rust, "add", "Adds.", "Ok(1)");
     let error = registrar.create("add", pieces).await.unwrap_err();
-    assert_eq!(error.to_string(), "tool `add`: the program has no backend for bodies in rust");
+    let expected = "tool `add`: the program has no backend for bodies in rust; add one with \
+                    `RegistrarBuilder::backend`";
+    assert_eq!(error.to_string(), expected);
     assert_eq!(registrar.catalog().contents().await.unwrap().revision, 0);
 }
 

@@ -85,7 +85,7 @@ async fn number_of_calls_is_limited() {
             while (true) { await call_tool('double', { n: count }); count++; }
         } catch (e) { return `${count} ${e.message}`; }";
     let execution = call(&dispatcher(&[script(body).tool("double")]).await).await;
-    assert_eq!(execution.result.text, "100 a run makes at most 100 calls");
+    assert_eq!(execution.result.text, "100 a script makes at most 100 calls");
 }
 
 #[tokio::test]

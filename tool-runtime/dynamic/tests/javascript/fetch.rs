@@ -193,7 +193,7 @@ async fn refused_requests_throw_the_reason() {
         (e.message.includes('at most')) throw e; })",
         ))
         .await;
-    assert_eq!(text, "100 a run makes at most 100 calls");
+    assert_eq!(text, "100 a script makes at most 100 calls");
 }
 
 #[tokio::test]

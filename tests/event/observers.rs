@@ -147,8 +147,8 @@ async fn observer_that_panics_receives_the_next_event() {
 /// Counts to three.
 #[tool(effect = "none")]
 async fn count(ctx: &ToolContext) -> u32 {
-    for done in 1..=3 {
-        ctx.progress(Progress { done: f64::from(done), total: None, message: None });
+    for step in 1..=3 {
+        ctx.progress(Progress { done: f64::from(step), total: None, message: None });
     }
     3
 }

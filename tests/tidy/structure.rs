@@ -28,7 +28,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
         "dispatch",
         &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
     ),
-    ("providers", &["framing", "http", "models", "message", "schema", "json", "tool"]),
+    ("providers", &["guard", "framing", "http", "models", "message", "schema", "json", "tool"]),
     (
         "agent",
         &[

@@ -59,6 +59,6 @@ fn doubt_survives_a_saved_transcript() {
     let json = serde_json::to_value(&call).unwrap();
     assert_eq!(json["doubtful"], true);
     assert_eq!(serde_json::from_value::<ToolCall>(json).unwrap(), call);
-    let meant = serde_json::to_value(ToolCall::new("c", "tool", "{}")).unwrap();
-    assert_eq!(meant.get("doubtful"), None);
+    let json = serde_json::to_value(ToolCall::new("c", "tool", "{}")).unwrap();
+    assert_eq!(json.get("doubtful"), None);
 }

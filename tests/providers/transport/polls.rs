@@ -152,7 +152,7 @@ impl Transport for Lines {
 /// Decoding of a large message takes long, and a poll that does it can't be stopped.
 #[tokio::test]
 async fn large_messages_are_decoded_on_other_threads() {
-    let own = thread::current().id();
+    let test_thread = thread::current().id();
     let (small, large) = ("a".repeat(1_000), "b".repeat(1 << 20));
     let messages = [Message::user("Hi")];
     for lines in [vec![small.clone()], vec![small.clone(), large.clone(), small], vec![large]] {
@@ -168,7 +168,7 @@ async fn large_messages_are_decoded_on_other_threads() {
         assert!(reply.to_text() == lines.concat());
         assert!(deltas == lines);
         let threads = std::mem::take(&mut *codec.0.lock().unwrap());
-        let is_own: Vec<_> = threads.iter().map(|thread| *thread == own).collect();
+        let is_own: Vec<_> = threads.iter().map(|thread| *thread == test_thread).collect();
         let is_small: Vec<_> = lines.iter().map(|line| line.len() < 10_000).collect();
         assert_eq!(is_own, is_small);
 
@@ -176,6 +176,6 @@ async fn large_messages_are_decoded_on_other_threads() {
         assert!(reply.to_text() == lines.join("\n"));
         let threads = codec.0.lock().unwrap().clone();
         assert_eq!(threads.len(), 1);
-        assert_eq!(threads[0] == own, lines.len() == 1 && is_small[0]);
+        assert_eq!(threads[0] == test_thread, lines.len() == 1 && is_small[0]);
     }
 }

@@ -84,7 +84,7 @@ def cpu_seconds(work):
 
 
 def generate(folder, name, features, main):
-    """Writes a program into a workspace of its own, whose features no other program changes."""
+    """Writes a program into a separate workspace, so that no other program changes its features."""
     program = folder / name
     (program / "src").mkdir(parents=True)
     (program / "src/main.rs").write_text(f"""{TOOL}

@@ -231,8 +231,8 @@ impl ToolExecution {
 
     /// Whether this execution invoked the tool.
     ///
-    /// False for the result `TOOL_INDETERMINATE` after a crash, although an earlier process may have
-    /// invoked the tool.
+    /// False for the result `TOOL_INDETERMINATE` after a crash, although an earlier process may
+    /// have invoked the tool.
     pub fn did_run(&self) -> bool {
         self.attempts > 0
     }

@@ -44,8 +44,8 @@ pub trait Observer: Send + Sync {
     /// Receives one event of a run. A panic is caught, and the run continues.
     fn observe(&self, event: &Event);
 
-    /// Returns which events the observer needs. Calls are faster if nobody needs their start and
-    /// their end.
+    /// Returns which events the observer needs. Calls are faster if no observer needs their
+    /// start and their end.
     fn interest(&self) -> Interest {
         Interest::All
     }
@@ -74,7 +74,7 @@ pub trait Observer: Send + Sync {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interest {
-    /// All events.
+    /// All events of the runs.
     #[default]
     All,
     /// The events of calls between their start and their end: approvals, retries and progress.

@@ -119,7 +119,7 @@ impl ProcessBuilder {
     }
 
     /// Leaves out the cgroup in which, on Linux, [all processes of this program](super) end with
-    /// it, for a program that moves to a cgroup of its own. Otherwise the two moves would compete.
+    /// it, for a program that moves to another cgroup. Otherwise the two moves would compete.
     pub fn own_cgroup(mut self) -> Self {
         self.has_own_cgroup = true;
         self

@@ -31,7 +31,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Starts a command that moves to a cgroup of its own.
+    /// Starts a command that moves to another cgroup.
     ///
     /// # Errors
     /// Returns the errors of [`spawn`](Self::spawn).

@@ -20,7 +20,7 @@ pub(super) fn is_large(bytes: usize) -> bool {
 /// Runs work on the blocking pool. Returns `None` if the runtime shuts down.
 pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     match spawn_blocking(work).await {
-        Ok(done) => Some(done),
+        Ok(decoded) => Some(decoded),
         Err(error) => error.try_into_panic().ok().map(|panic| resume_unwind(panic)),
     }
 }

@@ -22,20 +22,20 @@ struct MeterState {
     total: MeteredUsage,
     /// The totals of the meters that are nested in this one.
     nested: MeteredUsage,
-    /// What was subtracted from the total since the allowance was set.
+    /// The usage that was subtracted from the total since the allowance was set.
     subtracted: MeteredUsage,
     reserved: Usage,
     allowance: Allowance,
 }
 
-/// What calls may take. The default has no limit.
+/// The tokens and the cost that calls may take. The default has no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Allowance {
     pub(crate) tokens: Option<u64>,
     pub(crate) cost: Option<CostAllowance>,
 }
 
-/// What calls may cost, with the prices of a million tokens.
+/// The cost that calls may have, with the prices of a million tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CostAllowance {
     pub(crate) limit: f64,

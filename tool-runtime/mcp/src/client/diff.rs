@@ -32,17 +32,17 @@ pub(super) fn diff(old: &Value, new: &Value) -> String {
     let hashing = RandomState::new();
     let changes = changes(&hashes(old, &hashing), &hashes(new, &hashing));
     // Half of the room for each: what was removed must not displace what was added.
-    let removed = shown(old, changes.iter().map(|(removed, _)| removed), &hashing);
-    let added = shown(new, changes.iter().map(|(_, added)| added), &hashing);
+    let removed = render(old, changes.iter().map(|(removed, _)| removed), &hashing);
+    let added = render(new, changes.iter().map(|(_, added)| added), &hashing);
     let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
     let mut marked = Vec::new();
     let mut left_out = 0;
     for (in_old, in_new) in changes {
         for (sign, lines, range) in [('-', &mut removed, in_old), ('+', &mut added, in_new)] {
             let count = range.len();
-            let shown = lines_in(lines, range).map(|line| format!("{sign} {line}"));
+            let rendered = lines_in(lines, range).map(|line| format!("{sign} {line}"));
             let before = marked.len();
-            marked.extend(shown);
+            marked.extend(rendered);
             left_out += count - (marked.len() - before);
         }
     }
@@ -113,7 +113,7 @@ fn hashes(value: &Value, hashing: &RandomState) -> Vec<u64> {
 }
 
 /// Returns the lines in the ranges, with their numbers, as far as there is room.
-fn shown<'r>(
+fn render<'r>(
     value: &Value,
     mut ranges: impl Iterator<Item = &'r Range<usize>>,
     hashing: &RandomState,
@@ -257,8 +257,8 @@ mod tests {
         let found = diff(&json!({ "a": long }), &json!({ "a": format!("{long}y{long}") }));
         assert_eq!(found.lines().count(), 2, "{} bytes", found.len());
         assert!(found.contains(" bytes]") && found.len() < MAX_BYTES);
-        let many = |first: usize| json!((first..first + 100_000).collect::<Vec<_>>());
-        let found = diff(&many(0), &many(1));
+        let numbers = |first: usize| json!((first..first + 100_000).collect::<Vec<_>>());
+        let found = diff(&numbers(0), &numbers(1));
         assert!(found.len() < 2 * MAX_BYTES, "{}", found.len());
         let last = found.lines().last().unwrap();
         assert!(last.starts_with('[') && last.ends_with("further lines differ and are not shown]"));

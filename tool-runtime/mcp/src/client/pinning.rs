@@ -41,7 +41,7 @@ pub(super) fn check(
     let mut checked = Checked::default();
     let mut added = Vec::new();
     let missing = pins.map(|pins| Missing::new(pins, offered)).unwrap_or_default();
-    let mut room = pins.map_or(Room::UNLIMITED, Room::beside);
+    let mut room = pins.map_or(Room::UNLIMITED, Room::left_by);
     for (name, new) in offered {
         let pinned = pins.and_then(|pins| pins.get(name));
         let earlier = if pinned.is_none() { missing.earlier_of(new) } else { None };
@@ -80,8 +80,8 @@ pub(super) fn check(
     checked
 }
 
-/// What may be pinned without an approval. A server that renames its tools again and again would
-/// fill the store.
+/// The limits of what is pinned without an approval. A server that renames its tools again and
+/// again would fill the store.
 struct Room {
     pins: usize,
     bytes: usize,
@@ -91,7 +91,7 @@ impl Room {
     /// The first list is limited as every list is.
     const UNLIMITED: Self = Self { pins: usize::MAX, bytes: usize::MAX };
 
-    fn beside(pins: &Pins) -> Self {
+    fn left_by(pins: &Pins) -> Self {
         let bytes = pins.values().map(|pin| json_bytes(&pin.definition)).sum();
         Self {
             pins: MAX_PINS.saturating_sub(pins.len()),
@@ -166,8 +166,8 @@ impl Words {
 
     fn resembles(&self, other: &Self) -> bool {
         let (mut these, mut others, mut common) = (&*self.0, &*other.0, 0);
-        while let ([this, more_of_these @ ..], [other, more_of_others @ ..]) = (these, others) {
-            let order = this.cmp(other);
+        while let ([word, more_of_these @ ..], [other, more_of_others @ ..]) = (these, others) {
+            let order = word.cmp(other);
             common += usize::from(order.is_eq());
             these = if order.is_le() { more_of_these } else { these };
             others = if order.is_ge() { more_of_others } else { others };

@@ -10,7 +10,7 @@ use crate::http::{Reply, connect, good, json_reply, serve};
 use crate::server::{call, names, text};
 
 /// The name of the failure that ends by a time limit of the client.
-const NOTHING: &str = "nothing";
+const NO_FAILURE: &str = "nothing";
 
 /// Ways in which a server does not answer a request.
 fn failures() -> Vec<(&'static str, Reply)> {
@@ -22,7 +22,7 @@ fn failures() -> Vec<(&'static str, Reply)> {
         ("junk as JSON", (200, json(), "{ not json".into())),
         ("a page", (200, vec![("content-type", "text/html")], "<html>".into())),
         ("junk as events", (200, events(), "data: junk\n\n".into())),
-        (NOTHING, (0, Vec::new(), String::new())),
+        (NO_FAILURE, (0, Vec::new(), String::new())),
     ]
 }
 
@@ -79,7 +79,7 @@ async fn no_step_over_http_can_hang() {
 /// ends by them.
 fn timeouts(step: &str, failure: &str) -> (Duration, Duration) {
     let (mut connect, mut call) = (16_000, 8_000);
-    if failure == NOTHING {
+    if failure == NO_FAILURE {
         // Half of the time of a discovery that hangs is for the handshake that follows, which must
         // succeed on a busy machine, too.
         match step {

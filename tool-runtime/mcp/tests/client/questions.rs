@@ -92,7 +92,7 @@ async fn only_safe_addresses_are_shown_in_both_revisions() {
     }
 }
 
-/// What is asked is saved with a paused run.
+/// Questions are saved with a paused run.
 #[tokio::test]
 async fn huge_questions_and_states_are_refused() {
     let form = |text: &str| {

@@ -1,9 +1,9 @@
 //! Checksums of what is stored, so that an altered file is an error and never another conversation.
 //!
 //! Each message has the checksum of the conversation up to it: of its own text and of the checksum
-//! before it. The row of a message stores it [bound to its session](in_session). The row of a session
-//! has that of its last message, and a checksum of all its other columns and its name. So no row can
-//! stand for another one, or for an earlier one of itself.
+//! before it. The row of a message stores it [bound to its session](in_session). The row of a
+//! session has that of its last message, and a checksum of all its other columns and its name. So
+//! no row can stand for another one, or for an earlier one of itself.
 
 use hmac_sha256::Hash;
 

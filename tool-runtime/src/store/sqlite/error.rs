@@ -49,7 +49,7 @@ pub enum OpenError {
     CorruptFile {
         /// Path of the file.
         path: PathBuf,
-        /// Error of SQLite.
+        /// The error of SQLite about the file.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The file cannot be opened now: it may be locked, or its folder may be missing.

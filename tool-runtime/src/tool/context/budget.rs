@@ -6,6 +6,18 @@ use crate::tool::{ToolError, ToolErrorKind, UsageMeter};
 
 /// Tokens of the budget of a run that are reserved for a model request of a tool. Dropping it
 /// releases them.
+///
+/// ```
+/// use tool_runtime::{ToolCall, ToolContext, ToolError};
+///
+/// # fn main() -> Result<(), ToolError> {
+/// let ctx = ToolContext::new(ToolCall::new("c", "summarize", "{}"));
+/// // Outside of a run, there is no limit.
+/// let reservation = ctx.reserve_tokens(100, 500)?;
+/// assert_eq!(reservation.max_output(), 500);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "the tokens are released when this is dropped"]
 pub struct TokenReservation {

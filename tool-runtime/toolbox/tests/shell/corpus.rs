@@ -21,7 +21,8 @@ const FOLDER: &str = "CORPUS_FOLDER";
 /// The id of the other user.
 const USER: u32 = 1234;
 
-/// What Landlock does not enforce, as its status says, with the attempts that show it.
+/// The rules that Landlock does not enforce, according to its status, with the attempts that show
+/// it.
 const WEAKER: [(&str, &[&str]); 6] = [
     (
         "descendants may outlive the command and the program",

@@ -76,7 +76,7 @@ fn calls_of_both_widths_have_the_same_verdict() {
 }
 
 #[test]
-fn calls_with_a_number_of_their_own_for_short_pointers_are_refused() {
+fn calls_with_another_number_for_short_pointers_are_refused() {
     let program = program().unwrap();
     // ptrace, kexec_load, process_vm_readv and process_vm_writev; beside them, execve and ioctl.
     for (number, verdict) in

@@ -2,9 +2,9 @@
 
 use std::iter::FusedIterator;
 
-use croner::Cron;
 use croner::errors::CronError;
 use croner::parser::CronParser;
+use croner::{Cron, JobType};
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
@@ -128,16 +128,23 @@ fn next_of_interval(
 
 fn next_of_cron(cron: &Cron, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
     let start = after.to_zoned(zone.clone());
-    match cron.find_next_occurrence(&start, false) {
+    let next = match cron.find_next_occurrence(&start, false) {
         Ok(next) => Some(next.timestamp()),
-        Err(CronError::TimeSearchLimitExceeded) => after_long_gap(cron, zone, start.datetime()),
-        Err(_) => None,
+        Err(CronError::TimeSearchLimitExceeded) => None,
+        Err(_) => return None,
+    };
+    if cron.determine_job_type() != JobType::FixedTime {
+        return next;
     }
+    let after_gap = after_gap(cron, zone, start.datetime()).filter(|end| *end > after);
+    next.into_iter().chain(after_gap).min()
 }
 
-/// Returns the end of a gap in which the next local time is. The search ends at gaps of more than
-/// two hours, such as that of Samoa, which skipped a day when it moved over the date line.
-fn after_long_gap(cron: &Cron, zone: &TimeZone, start: DateTime) -> Option<Timestamp> {
+/// Returns the end of the gap in which the next local time is, if it is in one. The search of
+/// croner does not find it in two cases: the gap is longer than two hours, such as the day that
+/// Samoa skipped when it moved over the date line, or it ends on a day that the pattern excludes,
+/// such as the last half hour of a Friday that North Korea skipped.
+fn after_gap(cron: &Cron, zone: &TimeZone, start: DateTime) -> Option<Timestamp> {
     let local = cron.find_next_occurrence(&start, false).ok()?;
     let AmbiguousOffset::Gap { before, .. } = zone.to_ambiguous_timestamp(local).offset() else {
         return None;

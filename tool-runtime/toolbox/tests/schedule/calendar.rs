@@ -226,6 +226,31 @@ fn fixed_time_of_each_day_fires_once_a_day_in_all_zones() {
     }
 }
 
+/// A gap may end on the next day, which the pattern excludes: North Korea skipped the last half
+/// hour of a Friday, Samoa a whole Friday.
+#[test]
+fn time_in_a_gap_before_midnight_fires_at_the_end_of_the_gap() {
+    for hour in [0, 23] {
+        for minute in [0, 29, 30, 32, 59] {
+            for (weekday, days) in [(5, None), (6, None), (5, Some(vec![28]))] {
+                let day = days.as_deref().map_or_else(|| "*".into(), list);
+                let pattern = Pattern {
+                    minutes: vec![minute],
+                    hours: vec![hour],
+                    text: format!("{minute} {hour} {day} * {weekday}"),
+                    days,
+                    months: None,
+                    weekdays: Some(vec![weekday]),
+                    has_fixed_times: true,
+                };
+                for zone in ["Asia/Pyongyang", "Pacific/Apia", "America/Sao_Paulo"] {
+                    check(&pattern, zone, &[]);
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..Default::default() })]
 

@@ -2,7 +2,7 @@
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientJsonRpcMessage,
-    ClientRequest, GetMeta as _, JsonRpcMessage, JsonRpcVersion2_0, RequestId, RequestMetaObject,
+    ClientRequest, GetMeta as _, JsonRpcVersion2_0, RequestId, RequestMetaObject,
 };
 use serde::Deserialize;
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tool_mcp::{
     AuthorizationHandler, Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind,
-    McpClient, OAuth,
+    McpClient, OAuth, SigningAlgorithm, SigningKey,
 };
 use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait};
 
@@ -77,6 +77,11 @@ fn echo_schema(registry: &Registry, calls: &mut [(String, Value)]) {
 fn oauth(scenario: &str, context: &Value) -> OAuth {
     let text = |name: &str| context[name].as_str().unwrap_or_default();
     let (id, secret) = (text("client_id"), text("client_secret"));
+    if scenario.contains("client-credentials-jwt") {
+        let algorithm = algorithm(text("signing_algorithm"));
+        let key = SigningKey::from_pem(text("private_key_pem"), algorithm);
+        return OAuth::client_credentials_jwt(id, key);
+    }
     if scenario.contains("client-credentials") {
         return OAuth::client_credentials(id, secret);
     }
@@ -85,6 +90,16 @@ fn oauth(scenario: &str, context: &Value) -> OAuth {
     match id {
         "" => oauth,
         id => oauth.client(id).client_secret(secret),
+    }
+}
+
+fn algorithm(name: &str) -> SigningAlgorithm {
+    match name {
+        "RS256" => SigningAlgorithm::Rs256,
+        "RS384" => SigningAlgorithm::Rs384,
+        "RS512" => SigningAlgorithm::Rs512,
+        "ES384" => SigningAlgorithm::Es384,
+        _ => SigningAlgorithm::Es256,
     }
 }
 

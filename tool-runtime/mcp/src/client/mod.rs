@@ -104,6 +104,8 @@ pub use oauth::{
     AuthorizationHandler, LoopbackRedirect, MemoryTokens, OAuth, StoredTokens, TokenFile,
     TokenStore,
 };
+#[cfg(feature = "oauth-jwt")]
+pub use oauth::{SigningAlgorithm, SigningKey};
 pub use pin_file::PinFile;
 pub use pins::{ChangeKind, DefinitionChange, MemoryPins, PinStore, PinnedDefinition, Pins};
 #[cfg(feature = "postgres")]

@@ -1,17 +1,21 @@
 //! One authorization: from the challenge of a server to a token.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::Url;
 use rmcp::transport::auth::{
     AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationMetadata,
     ClientCredentialsConfig, OAuthClientConfig,
 };
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::super::text::clean_line;
 use super::credentials::Credentials;
 use super::handler::AuthorizationHandler;
-use super::options::{Flow, OAuth};
+use super::options::{Flow, OAuth, Proof};
 use super::store::{Grant, RegisteredClient};
 
 /// The number of characters of a reason that are kept.
@@ -67,8 +71,9 @@ pub(super) async fn restore(
         return Ok(manager);
     }
     match (&oauth.flow, &grant.client) {
-        (Flow::ClientCredentials, _) => {
-            manager.configure_client_credentials(&secret_config(oauth, credentials, &grant))?;
+        (Flow::ClientCredentials(proof), _) => {
+            let config = client_credentials(proof, oauth, credentials, &grant);
+            manager.configure_client_credentials(&config)?;
         }
         (Flow::AuthorizationCode(_), Some(client)) => {
             manager.configure_client(client.config(&grant.requested_scopes))?;
@@ -78,16 +83,31 @@ pub(super) async fn restore(
     Ok(manager)
 }
 
-fn secret_config(
+fn client_credentials(
+    proof: &Proof,
     oauth: &OAuth,
     credentials: &Credentials,
     grant: &Grant,
 ) -> ClientCredentialsConfig {
-    ClientCredentialsConfig::ClientSecret {
-        client_id: oauth.client_id.clone().unwrap_or_default(),
-        client_secret: oauth.client_secret.clone().unwrap_or_default(),
-        scopes: grant.requested_scopes.clone(),
-        resource: Some(credentials.server.to_string()),
+    let client_id = oauth.client_id.clone().unwrap_or_default();
+    let scopes = grant.requested_scopes.clone();
+    let resource = Some(credentials.server.to_string());
+    match proof {
+        Proof::Secret => ClientCredentialsConfig::ClientSecret {
+            client_id,
+            client_secret: oauth.client_secret.clone().unwrap_or_default(),
+            scopes,
+            resource,
+        },
+        #[cfg(feature = "oauth-jwt")]
+        Proof::Key(key) => ClientCredentialsConfig::PrivateKeyJwt {
+            client_id,
+            signing_key: key.pem.to_vec(),
+            signing_algorithm: key.algorithm.into(),
+            token_endpoint_audience: key.audience.clone(),
+            scopes,
+            resource,
+        },
     }
 }
 
@@ -124,15 +144,36 @@ pub(super) async fn authorize(
             let issuer = callback.issuer.as_deref();
             manager.exchange_code_for_token_with_issuer(code, state, issuer).await?;
         }
-        Flow::ClientCredentials => {
-            let config = secret_config(oauth, &credentials, &grant);
+        Flow::ClientCredentials(proof) => {
+            let config = client_credentials(proof, oauth, &credentials, &grant);
             credentials.set_grant(grant);
             manager.validate_client_credentials_metadata(&config)?;
             manager.configure_client_credentials(&config)?;
-            manager.exchange_client_credentials(&config).await?;
+            manager = exchange_client_credentials(manager, config, oauth.timeout).await?;
         }
     }
     Ok((manager, credentials))
+}
+
+/// Gets a token for the program itself. The future of the SDK is not `Send` if it can sign
+/// assertions, so that a thread for blocking work polls it.
+async fn exchange_client_credentials(
+    manager: AuthorizationManager,
+    config: ClientCredentialsConfig,
+    limit: Duration,
+) -> Result<AuthorizationManager, FlowError> {
+    let runtime = Handle::current();
+    let exchanging = spawn_blocking(move || {
+        // The thread must not outlive the authorization that gave up.
+        let exchanged = runtime
+            .block_on(async { timeout(limit, manager.exchange_client_credentials(&config)).await });
+        match exchanged {
+            Ok(Ok(_)) => Ok(manager),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(FlowError::Failed(format!("timed out after {limit:?}"))),
+        }
+    });
+    exchanging.await.unwrap_or_else(|error| Err(FlowError::Failed(error.to_string())))
 }
 
 /// Adds scopes that are not in the list.

@@ -1,7 +1,7 @@
 //! OAuth for servers on HTTP.
 //!
 //! 1. `options.rs`: [`OAuth`] collects the settings; `handler.rs` and `loopback.rs` let the user
-//!    authorize in a browser.
+//!    authorize in a browser, and `signing_key.rs` holds the key of a program.
 //! 2. `connector.rs` attaches the token to requests, and answers the challenges of responses:
 //!    `flow.rs` discovers the authorization server, selects client and scopes, and gets a token.
 //! 3. `store.rs` and `file.rs` keep tokens; `credentials.rs` is the store as the SDK sees it.
@@ -19,6 +19,8 @@ mod flow;
 mod handler;
 mod loopback;
 mod options;
+#[cfg(feature = "oauth-jwt")]
+mod signing_key;
 mod store;
 
 pub(super) use connector::OAuthConnector;
@@ -26,4 +28,6 @@ pub use file::TokenFile;
 pub use handler::AuthorizationHandler;
 pub use loopback::LoopbackRedirect;
 pub use options::OAuth;
+#[cfg(feature = "oauth-jwt")]
+pub use signing_key::{SigningAlgorithm, SigningKey};
 pub use store::{MemoryTokens, StoredTokens, TokenStore};

@@ -3,6 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::handler::AuthorizationHandler;
+#[cfg(feature = "oauth-jwt")]
+use super::signing_key::SigningKey;
 use super::store::{MemoryTokens, TokenStore};
 
 /// Settings by which the client gets access tokens for a server on HTTP.
@@ -35,7 +37,16 @@ pub struct OAuth {
 #[derive(Clone)]
 pub(super) enum Flow {
     AuthorizationCode(Arc<dyn AuthorizationHandler>),
-    ClientCredentials,
+    ClientCredentials(Proof),
+}
+
+/// How a program proves its identity.
+#[derive(Clone)]
+pub(super) enum Proof {
+    /// The secret of the settings.
+    Secret,
+    #[cfg(feature = "oauth-jwt")]
+    Key(SigningKey),
 }
 
 impl OAuth {
@@ -50,7 +61,15 @@ impl OAuth {
 
     /// Authorizes the program itself, with the identifier and the secret of a registered client.
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
-        Self::new(Flow::ClientCredentials).client(id).client_secret(secret)
+        Self::new(Flow::ClientCredentials(Proof::Secret)).client(id).client_secret(secret)
+    }
+
+    /// Authorizes the program itself, with the identifier of a registered client and assertions
+    /// that it signs with its private key.
+    #[cfg(feature = "oauth-jwt")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "oauth-jwt")))]
+    pub fn client_credentials_jwt(id: impl Into<String>, key: SigningKey) -> Self {
+        Self::new(Flow::ClientCredentials(Proof::Key(key))).client(id)
     }
 
     fn new(flow: Flow) -> Self {

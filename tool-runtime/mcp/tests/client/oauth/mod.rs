@@ -2,6 +2,8 @@
 
 mod authority;
 mod hostile;
+#[cfg(feature = "oauth-jwt")]
+mod signed;
 mod tokens;
 
 use authority::{Authority, Behavior, Browser, Resource};

@@ -1,0 +1,82 @@
+use std::fmt;
+use std::sync::Arc;
+
+use rmcp::transport::auth::JwtSigningAlgorithm;
+
+/// A private key by which a program proves its identity to an authorization server
+/// (`private_key_jwt`, RFC 7523).
+///
+/// The program signs a short-lived assertion with it, so that no secret is sent.
+///
+/// ```no_run
+/// use tool_mcp::{McpClient, OAuth, SigningAlgorithm, SigningKey};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let key = SigningKey::from_pem(std::fs::read("key.pem")?, SigningAlgorithm::Es256);
+/// let oauth = OAuth::client_credentials_jwt("reporter", key);
+/// let client = McpClient::http("https://example.com/mcp").oauth(oauth);
+/// # let _ = client;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SigningKey {
+    pub(super) pem: Arc<[u8]>,
+    pub(super) algorithm: SigningAlgorithm,
+    pub(super) audience: Option<String>,
+}
+
+/// The algorithm of a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SigningAlgorithm {
+    /// RSA with SHA-256.
+    Rs256,
+    /// RSA with SHA-384.
+    Rs384,
+    /// RSA with SHA-512.
+    Rs512,
+    /// ECDSA on the curve P-256 with SHA-256.
+    Es256,
+    /// ECDSA on the curve P-384 with SHA-384.
+    Es384,
+}
+
+impl SigningKey {
+    /// Creates a key from its PEM text: PKCS #8, or PKCS #1 of an RSA key.
+    ///
+    /// The key is decoded when it signs. If it can't be, or does not fit the algorithm, the
+    /// authorization fails with [`McpError::AuthorizationFailed`](crate::McpError).
+    pub fn from_pem(pem: impl AsRef<[u8]>, algorithm: SigningAlgorithm) -> Self {
+        Self { pem: pem.as_ref().into(), algorithm, audience: None }
+    }
+
+    /// Sets the audience of the assertions. Default: the issuer that the authorization server
+    /// states.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.audience = Some(audience.into());
+        self
+    }
+}
+
+impl From<SigningAlgorithm> for JwtSigningAlgorithm {
+    fn from(algorithm: SigningAlgorithm) -> Self {
+        match algorithm {
+            SigningAlgorithm::Rs256 => Self::RS256,
+            SigningAlgorithm::Rs384 => Self::RS384,
+            SigningAlgorithm::Rs512 => Self::RS512,
+            SigningAlgorithm::Es256 => Self::ES256,
+            SigningAlgorithm::Es384 => Self::ES384,
+        }
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey")
+            .field("algorithm", &self.algorithm)
+            .field("audience", &self.audience)
+            .finish_non_exhaustive()
+    }
+}

@@ -49,7 +49,8 @@
 //! - **Two quotes at one end of a string: `"24""`.** One of them may be superfluous, or part of the
 //!   text. The second one is removed only after a name, a date or a time.
 //! - **A template, `f"{city}"` or `` `${city}` ``; code, `datetime.now()` or `names[0]`; escaped
-//!   bytes, `b'\xff'`.** The text that it stands for is not known here.
+//!   bytes, `b'\xff'`.** The text that it stands for is not known here. Code without quotes is text
+//!   only if the key calls it an expression or a formula.
 //! - **A comment with one quote, `true // so", "b": 1`.** It may hold the end of a string.
 //! - **A placeholder without quotes: `<city>`, `[your city here]`, `${city}`, `string`, `TODO`.**
 //!   The value is missing.

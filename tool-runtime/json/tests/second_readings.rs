@@ -83,6 +83,9 @@ fn text_with_one_reading_is_read() {
             .to_string(),
             json!({"query": "x"}),
         ),
+        // Code where the key says that the text is an expression.
+        (r#"{"expr": foo(1,2)}"#, json!({"expr": "foo(1,2)"})),
+        (r#"{"filterExpression": names[0], "limit": 1}"#, json!({"filterExpression": "names[0]", "limit": 1})),
         // Words with brackets, and quotes in comments.
         (r#"{"query": Oslo (NO)}"#, json!({"query": "Oslo (NO)"})),
         (r#"{"query": enter the room}"#, json!({"query": "enter the room"})),

@@ -59,7 +59,7 @@ impl MemberUse {
 }
 
 /// The words of a key in lower case: `shellCommand`, `shell_command` and `shell-command` have two.
-fn words_of_key(key: &str) -> Vec<String> {
+pub(super) fn words_of_key(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for c in key.chars() {

@@ -4,6 +4,7 @@ use super::{
     RecoveryError,
     builder::Builder,
     containers::ContainerKind,
+    escape_meaning::words_of_key,
     literals::{LITERALS, begins_literal},
     lookahead::Plausibility,
     parser::Parser,
@@ -15,6 +16,9 @@ use crate::{FixKind, ParseErrorKind};
 
 /// Spellings of numbers that JSON does not have.
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
+/// Words in the keys of members whose text is an expression.
+const EXPRESSION_WORDS: [&str; 6] =
+    ["expr", "expression", "expressions", "formula", "formulas", "equation"];
 const HALF: &str = "this text has a quote at one end only: put quotes around all of it";
 pub(super) const PLACEHOLDER: &str =
     "this is a placeholder: write the value itself, or put text into quotes";
@@ -156,10 +160,11 @@ impl<B: Builder> Parser<'_, '_, B> {
             let reason = "something is left out here: write it in full, without an ellipsis";
             return Err(RecoveryError::new(ParseErrorKind::Elided, start, reason));
         }
-        if is_expression(text) {
+        let key = self.containers().nearest_key();
+        if is_expression(text) && !key.is_some_and(holds_expression) {
             return Err(RecoveryError::syntax(start, CALL));
         }
-        let is_own_name = self.containers().nearest_key().is_some_and(|key| is_name_of(text, key));
+        let is_own_name = key.is_some_and(|key| is_name_of(text, key));
         if is_own_name || is_placeholder(text) {
             return Err(RecoveryError::new(ParseErrorKind::Elided, start, PLACEHOLDER));
         }
@@ -232,6 +237,11 @@ fn is_expression(text: &str) -> bool {
     is_name(path.split('.').next().unwrap_or_default())
         && (brackets.starts_with('(') && brackets.ends_with(')')
             || brackets.starts_with('[') && brackets.ends_with(']'))
+}
+
+/// Returns whether the key says that its text is an expression: `expr: foo(1, 2)`.
+fn holds_expression(key: &str) -> bool {
+    words_of_key(key).iter().any(|word| EXPRESSION_WORDS.contains(&word.as_str()))
 }
 
 /// Returns whether `c` may be in a name.

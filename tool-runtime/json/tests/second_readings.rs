@@ -35,6 +35,17 @@ fn text_with_a_second_reading_is_refused() {
         "{\"query\": true // so\", \"limit\": 1}",
         "{\"query\": true // so\",\n\"limit\": 1}",
         "{\"limit\": 1 # \"x\n}",
+        // Strings that code joins.
+        r#"{"query": "a" "b", "limit": 1}"#,
+        "{\"query\": \"a\"\n  \"b\", \"limit\": 1}",
+        r#"{"query": "a" . "b"}"#,
+        r#"{"query": "a" || "b", "limit": 1}"#,
+        r#"{"query": 'a' 'b'}"#,
+        // The same with a template among them.
+        r#"{"query": "a" f"{b}", "limit": 1}"#,
+        r#"{"query": "a" + f"{b}"}"#,
+        r#"{"list": ["a" f"{b}", "c"]}"#,
+        r#"{"query": f"{b}" "a"}"#,
         // Code, and words for a value that was left out.
         r#"{"query": datetime.now()}"#,
         r#"{"query": datetime.date(2024,1,1)}"#,

@@ -214,6 +214,9 @@ impl<B: Builder> Parser<'_, '_, B> {
             if inner.count == 0 && self.is_closed_by_two_quotes(start, at, len, is_key) {
                 return Ok((at, StringEnd::Doubled));
             }
+            if !is_key && inner.count == 0 && self.is_before_template(at + len) {
+                return Err(RecoveryError::syntax(at, TEMPLATE));
+            }
             let is_end = if is_key {
                 let is_end = self.key_end_plausibility(at + len) > Plausibility::No
                     || inner.count == 0
@@ -243,7 +246,9 @@ impl<B: Builder> Parser<'_, '_, B> {
             } else {
                 false
             };
-            if self.fuel() == 0 {
+            let is_joined =
+                !is_key && !is_end && inner.count == 0 && self.is_before_string(at + len);
+            if self.fuel() == 0 || is_joined {
                 return Err(RecoveryError::syntax(at, TWO_READINGS));
             }
             // `{"a: 1, "b": 2}` may have two members; `{"a"" 1}` has a superfluous quote.
@@ -260,6 +265,16 @@ impl<B: Builder> Parser<'_, '_, B> {
             at += len;
         }
         self.end_without_quote(start, is_key, inner)
+    }
+
+    /// Returns whether another string follows the quote that ends at `at`, which code would join:
+    /// `"a" "b"`, `"a" . "b"`.
+    fn is_before_string(&self, at: usize) -> bool {
+        let next = self.source().skip_whitespace(at);
+        let operator = self.source().rest_bytes(next).iter().take(2);
+        let len = operator.take_while(|byte| b"+.&|%*".contains(byte)).count();
+        let operand = self.source().skip_whitespace(next + len);
+        (len > 0 || next > at) && self.source().quote(operand).is_some()
     }
 
     /// Returns whether the text from `start` to `at` is a name with quotes only inside: `k"e"y`.

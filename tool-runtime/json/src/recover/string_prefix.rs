@@ -47,6 +47,19 @@ impl<B: Builder> Parser<'_, '_, B> {
         Some(len)
     }
 
+    /// Returns whether a template follows the quote that ends at `at`, as in Python: `"a" f"{b}"`.
+    pub(super) fn is_before_template(&self, at: usize) -> bool {
+        let next = self.source().skip_whitespace(at);
+        let next = match self.source().byte(next) {
+            Some(b'+') => self.source().skip_whitespace(next + 1),
+            _ if next > at => next,
+            _ => return false,
+        };
+        self.prefix_before_quote(next).is_some_and(|len| {
+            StringPrefix::of(self.source().slice(next..next + len)) == Some(StringPrefix::Template)
+        })
+    }
+
     /// The length of the prefix at `at`, if a quoted string follows that ends a key or a value.
     pub(super) fn string_prefix_len(&mut self, at: usize) -> Option<usize> {
         let len = self.prefix_before_quote(at)?;

@@ -21,6 +21,7 @@ pub(super) enum Output {
 
 impl Output {
     /// Returns the word that `entry.sh` knows.
+    #[cfg(target_os = "linux")]
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Merged => "merged",

@@ -7,17 +7,20 @@ use std::sync::Arc;
 
 use tool_runtime::process::{ChildProcess, ProcessBuilder};
 
-use super::cgroup::Cgroup;
 use super::command::{Command, Output};
 use super::error::SandboxError;
-use super::sandbox::{Access, Mechanism, Sandbox};
+use super::sandbox::{Access, Sandbox};
 use super::spawner;
 use super::status::SandboxStatus;
 
 #[cfg(target_os = "linux")]
 use super::bubblewrap::Bubblewrap;
 #[cfg(target_os = "linux")]
+use super::cgroup::Cgroup;
+#[cfg(target_os = "linux")]
 use super::landlock::Landlock;
+#[cfg(target_os = "linux")]
+use super::sandbox::Mechanism;
 
 /// A sandbox that this machine can enforce, of one workspace.
 #[derive(Clone, Debug)]
@@ -43,7 +46,18 @@ enum Launcher {
 pub(super) struct Running {
     pub(super) child: ChildProcess,
     /// Removed after the child has ended.
+    #[cfg(target_os = "linux")]
     _cgroup: Option<Cgroup>,
+}
+
+impl From<ChildProcess> for Running {
+    fn from(child: ChildProcess) -> Self {
+        Self {
+            child,
+            #[cfg(target_os = "linux")]
+            _cgroup: None,
+        }
+    }
 }
 
 impl Confinement {
@@ -54,31 +68,29 @@ impl Confinement {
         let workspace = workspace.map_err(|error| {
             SandboxError::new(format!("{} can't be opened: {error}", folder.display()))
         })?;
-        let mut status =
-            SandboxStatus { sandbox: sandbox.name(), enforced_by: None, not_enforced: Vec::new() };
-        let launcher = match (sandbox.access, sandbox.mechanism) {
+        let name = sandbox.name();
+        let (launcher, enforced_by, not_enforced) = match (sandbox.access, sandbox.mechanism) {
             (Access::Unconfined, _) if cfg!(unix) => {
-                Launcher::Unconfined { workspace, env: sandbox.env }
+                (Launcher::Unconfined { workspace, env: sandbox.env }, None, Vec::new())
             }
             #[cfg(target_os = "linux")]
             (Access::ReadOnly | Access::WorkspaceWrite, Mechanism::Landlock) => {
                 let landlock = Landlock::new(workspace, sandbox)?;
-                status.enforced_by = Some(landlock.name());
-                status.not_enforced = landlock.not_enforced();
-                Launcher::Landlock(landlock)
+                let (name, not_enforced) = (landlock.name(), landlock.not_enforced());
+                (Launcher::Landlock(landlock), Some(name), not_enforced)
             }
             #[cfg(target_os = "linux")]
             (Access::ReadOnly | Access::WorkspaceWrite, Mechanism::Bubblewrap) => {
                 let bubblewrap = Bubblewrap::new(workspace, sandbox)?;
-                status.enforced_by = Some(bubblewrap.name());
-                status.not_enforced = bubblewrap.not_enforced();
-                Launcher::Bubblewrap(bubblewrap)
+                let (name, not_enforced) = (bubblewrap.name(), bubblewrap.not_enforced());
+                (Launcher::Bubblewrap(bubblewrap), Some(name), not_enforced)
             }
             _ => {
                 let system = std::env::consts::OS;
                 return Err(SandboxError::new(format!("no sandbox is implemented for {system}")));
             }
         };
+        let status = SandboxStatus { sandbox: name, enforced_by, not_enforced };
         Ok(Self { status: Arc::new(status), launcher: Arc::new(launcher) })
     }
 
@@ -102,7 +114,7 @@ impl Launcher {
                 process.args(["-c", output.script(), "sh"]).args(command.argv());
                 let variables = env.iter().map(|(name, value)| (name, value));
                 process.envs(variables).current_dir(workspace);
-                Ok(Running { child: ProcessBuilder::from(process).spawn()?, _cgroup: None })
+                Ok(ProcessBuilder::from(process).spawn()?.into())
             }
             #[cfg(target_os = "linux")]
             Self::Bubblewrap(bubblewrap) => {
@@ -114,9 +126,7 @@ impl Launcher {
                 Ok(Running { child: process.spawn()?, _cgroup: launch.cgroup })
             }
             #[cfg(target_os = "linux")]
-            Self::Landlock(landlock) => {
-                Ok(Running { child: landlock.start(command, output)?, _cgroup: None })
-            }
+            Self::Landlock(landlock) => Ok(landlock.start(command, output)?.into()),
         }
     }
 }

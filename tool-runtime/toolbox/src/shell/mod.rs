@@ -22,7 +22,6 @@
 //! - No process outlives the program.
 
 mod capture;
-mod cgroup;
 mod command;
 mod confinement;
 mod error;
@@ -38,6 +37,8 @@ mod tools;
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod cgroup;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]

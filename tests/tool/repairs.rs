@@ -172,13 +172,17 @@ async fn envelope_is_opened_or_refused_where_no_member_is_required() {
         r#"{"name": "delete", "arguments": {"city": "Oslo"}}"#,
         r#"{"tool": "delete", "params": {"city": "Oslo"}}"#,
         r#"{"name": "delete", "arguments": "{'city': 'Oslo',}"}"#,
+        r#"{"name": "delete", "payload": {"city": "Oslo"}}"#,
+        r#"{"toolName": "delete", "toolInput": {"city": "Oslo"}}"#,
         r#"{"city": "Oslo"}"#,
         r#"{"city": "Oslo", "reason": "x"}"#,
     ] {
         assert_eq!(call(&delete {}, text).await.unwrap(), "Some(\"Oslo\") None", "{text}");
     }
     for text in [
-        r#"{"name": "delete", "payload": {"city": "Oslo"}}"#,
+        r#"{"name": "delete", "body": {"city": "Oslo"}}"#,
+        r#"{"payload": {"city": "Oslo"}}"#,
+        r#"{"name": "other", "payload": {"city": "Oslo"}}"#,
         r#"{"name": "delete", "arguments": ["Oslo"]}"#,
         r#"{"name": "delete", "arguments": {"city": "Oslo"}, "thought": "hm"}"#,
         r#"{"name": "other", "arguments": {"city": "Oslo"}}"#,

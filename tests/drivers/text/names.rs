@@ -108,9 +108,26 @@ fn object_without_arguments_behind_a_label_is_text() {
 fn keys_of_calls_are_known_in_text() {
     let tools = definitions(&["delete_file"]);
     let lookup = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
-    let names =
-        ["name", "tool", "tool_name", "function", "function_name", "action", "recipient_name"];
+    let names = [
+        "name",
+        "tool",
+        "tool_name",
+        "function",
+        "function_name",
+        "action",
+        "recipient_name",
+        "toolName",
+        "functionName",
+        "Name",
+        "tool-name",
+    ];
     let arguments = [
+        "payload",
+        "data",
+        "inputs",
+        "toolInput",
+        "Arguments",
+        "toolArgs",
         "arguments",
         "parameters",
         "params",
@@ -133,6 +150,9 @@ fn keys_of_calls_are_known_in_text() {
                 format!(r#"{{"tool_calls": [{call}]}}"#),
                 format!(r#"{{"tool_use": {call}}}"#),
                 format!(r#"<tool_call>{{"function_call": {call}}}</tool_call>"#),
+                format!(
+                    r#"{{"jsonrpc": "2.0", "method": "tools/call", "params": {call}, "id": 1}}"#
+                ),
             ] {
                 let parsed = extract(&text, &lookup);
                 let calls: Vec<_> = parsed.calls.iter().map(ToString::to_string).collect();

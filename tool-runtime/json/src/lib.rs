@@ -48,6 +48,8 @@
 //! - **An ellipsis outside strings.** The omitted content is missing.
 //! - **Two quotes at one end of a string: `"24""`.** One of them may be superfluous, or part of the
 //!   text. The second one is removed only after a name, a date or a time.
+//! - **Strings that code joins: `"a" "b"`, `"a" . "b"`.** They are one text there, or a text with
+//!   quotes in it. Only plus signs and items of a list are read.
 //! - **A template, `f"{city}"` or `` `${city}` ``; code, `datetime.now()` or `names[0]`; escaped
 //!   bytes, `b'\xff'`.** The text that it stands for is not known here. Code without quotes is text
 //!   only if the key calls it an expression or a formula.
@@ -131,7 +133,9 @@ pub use self::{
 /// Internals that `tool-runtime` uses. They are not part of the public API.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::call_keys::{ARGUMENTS, LAYERS, LISTS, NAMES, OTHERS};
+    pub use crate::call_keys::{
+        ARGUMENTS, LAYERS, LISTS, METHOD, NAMED_ARGUMENTS, NAMES, OTHERS, is_one_of,
+    };
     #[cfg(feature = "check")]
     pub use crate::check::{
         Correction, Edit, Expectation, PathSegment, corrections, expectation, has_uniform_items,
@@ -201,8 +205,10 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 /// - Keys and enum values are spelled as in the schema ([`FixKind::KeyCase`],
 ///   [`FixKind::EnumCase`]).
 /// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`,
-///   `{"tool": …, "params": …}` or `{"tool_calls": [{"function": …}]}` ([`FixKind::Envelope`]).
-///   If they are text there, it is repaired as if it came alone.
+///   `{"toolName": …, "params": …}`, `{"tool_calls": [{"function": …}]}` or a `tools/call` request
+///   of the Model Context Protocol ([`FixKind::Envelope`]). If they are text there, it is repaired
+///   as if it came alone. Case and separators of the envelope's keys don't matter. `payload`, `data`
+///   and `inputs` hold arguments only beside the name of the tool.
 /// - An empty text becomes an object without members if no member is required
 ///   ([`FixKind::Empty`]). A null member is removed if the schema knows it, does not require it and
 ///   allows no null for it ([`FixKind::NullMember`]).

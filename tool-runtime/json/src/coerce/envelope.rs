@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     Fix, FixKind,
-    call_keys::{ARGUMENTS, LAYERS, LISTS, NAMES, OTHERS},
+    call_keys::{
+        ARGUMENTS, LAYERS, LISTS, METHOD, NAMED_ARGUMENTS, NAMES, OTHERS, is_one_of, is_similar,
+    },
     tree::{Member, Node, Tree},
 };
 
@@ -123,21 +125,22 @@ struct Unwrapped {
 /// The tool name that a member of a call holds.
 fn callee(member: &Member) -> Option<&str> {
     match &member.value.tree {
-        Tree::String { text, .. } if NAMES.contains(&member.key.as_str()) => Some(text),
+        Tree::String { text, .. } if is_one_of(&member.key, NAMES) => Some(text),
         _ => None,
     }
 }
 
 /// The tool names in a call. It has a `name` even if an argument is called `name`.
 fn named_callees(members: &[Member], names: &PropertyNames<'_>) -> Vec<String> {
-    let is_name = |member: &&Member| member.key == "name" || !names.has(&member.key);
-    let callees = members.iter().filter(is_name).filter_map(callee);
-    callees.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    let is_name = |member: &Member| member.key == "name" || !names.has_similar(&member.key);
+    let named = members.iter().filter_map(|member| Some((member, callee(member)?)));
+    let callees = named.filter(|(member, name)| !name.is_empty() && is_name(member));
+    callees.map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Returns whether a member that is no argument names the tool.
 fn is_named(members: &[Member], names: &PropertyNames<'_>) -> bool {
-    members.iter().any(|member| callee(member).is_some() && !names.has(&member.key))
+    members.iter().any(|member| callee(member).is_some() && !names.has_similar(&member.key))
 }
 
 /// Returns whether `node`, to which the schema gives no member, seems to be an envelope: its
@@ -198,16 +201,33 @@ fn empty_object(node: &Node) -> Node {
 /// Returns whether the value of a member with this key may be the arguments. Models copy
 /// `properties` from the schema.
 fn holds_arguments_by_name(key: &str) -> bool {
-    ARGUMENTS.contains(&key) || key == "properties"
+    is_one_of(key, ARGUMENTS) || key == "properties"
+}
+
+/// Returns whether a text begins as an object does.
+fn is_object_text(node: &Node) -> bool {
+    matches!(&node.tree, Tree::String { text, .. } if text.trim_start().starts_with('{'))
+}
+
+/// Returns whether a member is the method of a request of the Model Context Protocol.
+fn is_method(member: &Member) -> bool {
+    matches!(&member.value.tree, Tree::String { text, .. } if text == METHOD.1)
+        && member.key == METHOD.0
 }
 
 /// Returns the one member that holds the arguments, if the object is an envelope and nothing more.
 fn arguments_member<'n>(members: &'n [Member], names: &PropertyNames<'_>) -> Option<&'n Member> {
+    let is_call_named = is_named(members, names);
     let holds = |member: &&Member| {
+        let is_object = matches!(member.value.tree, Tree::Object(_));
         // `function` may also be the name of the function.
-        let is_layer = matches!(member.value.tree, Tree::Object(_) | Tree::Array(_))
-            && [LAYERS, LISTS].iter().any(|keys| keys.contains(&member.key.as_str()));
-        (is_layer || holds_arguments_by_name(&member.key)) && !names.has(&member.key)
+        let is_layer = (is_object || matches!(member.value.tree, Tree::Array(_)))
+            && [LAYERS, LISTS].iter().any(|keys| is_one_of(&member.key, keys));
+        let is_named = is_call_named
+            && (is_object || is_object_text(&member.value))
+            && is_one_of(&member.key, NAMED_ARGUMENTS);
+        (is_layer || is_named || holds_arguments_by_name(&member.key))
+            && !names.has_similar(&member.key)
     };
     // Positional arguments that are empty may stand beside the others: `"args": [], "kwargs": …`.
     let count = members.iter().filter(holds).count();
@@ -220,14 +240,15 @@ fn arguments_member<'n>(members: &'n [Member], names: &PropertyNames<'_>) -> Opt
         let key = member.key.as_str();
         let is_scalar = !matches!(member.value.tree, Tree::Array(_) | Tree::Object(_));
         // A call has a `name` even if an argument is called `name`.
-        let is_unconstrained = !names.has(key) || has_callee && matches!(key, "name" | "type");
+        let is_unconstrained =
+            || !names.has_similar(key) || has_callee && matches!(key, "name" | "type");
         let is_known = if is_call {
-            OTHERS.contains(&key) || NAMES.contains(&key)
+            is_one_of(key, OTHERS) || is_one_of(key, NAMES) || is_method(member)
         } else {
             SCHEMA_KEYS.contains(&key)
         };
         let is_empty_holder = count > 1 && holds(&member) && is_empty(&member.value);
-        is_known && (is_scalar || !is_call) && is_unconstrained || is_empty_holder
+        is_known && (is_scalar || !is_call) && is_unconstrained() || is_empty_holder
     };
     let mut others = members.iter().filter(|member| member.key != holder.key);
     others.all(is_allowed_beside).then_some(holder)
@@ -266,5 +287,11 @@ impl<'s> PropertyNames<'s> {
 
     fn has(&self, key: &str) -> bool {
         self.0.iter().any(|schema| schema.has_property(key))
+    }
+
+    /// Returns whether one of the names is `key`, up to case and separators.
+    fn has_similar(&self, key: &str) -> bool {
+        let mut names = self.0.iter().flat_map(FlatSchema::property_names);
+        self.has(key) || names.any(|name| is_similar(name, key))
     }
 }

@@ -86,6 +86,52 @@ fn envelope_around_arguments_is_removed() {
 }
 
 #[test]
+fn keys_of_envelope_are_known_in_other_spellings() {
+    let schema = json!({"type": "object", "properties": {
+        "city": {"type": "string"}, "days": {"type": "integer"},
+    }, "required": ["city"]});
+    let bare = r#"{"city":"Oslo","days":3}"#;
+    for text in [
+        r#"{"toolName":"f","toolInput":{"city":"Oslo","days":3}}"#,
+        r#"{"functionName":"f","Arguments":{"city":"Oslo","days":3}}"#,
+        r#"{"NAME":"f","ARGUMENTS":{"city":"Oslo","days":3},"callId":"c"}"#,
+        r#"{"tool-name":"f","tool-args":{"city":"Oslo","days":3}}"#,
+        r#"{"name":"f","payload":{"city":"Oslo","days":3}}"#,
+        r#"{"tool":"f","data":{"city":"Oslo","days":3}}"#,
+        r#"{"function":"f","inputs":{"city":"Oslo","days":3}}"#,
+    ] {
+        changed(&schema, &[(text, bare, &[Envelope])]);
+    }
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f","arguments":{"city":"Oslo","days":3}}}"#,
+        r#"{"toolCall":{"toolName":"f","toolArguments":{"city":"Oslo","days":3}}}"#,
+        r#"{"toolUse":{"toolUseId":"t","name":"f","input":{"city":"Oslo","days":3}}}"#,
+    ] {
+        changed(&schema, &[(text, bare, &[Envelope, Envelope])]);
+    }
+    let text = r#"{"name":"f","payload":"{\"city\":\"Oslo\",\"days\":3}"}"#;
+    changed(&schema, &[(text, bare, &[Envelope, EncodedTwice])]);
+    unchanged(
+        &schema,
+        &[
+            // `data` without a name, a method of another kind, and two members for the arguments.
+            r#"{"data":{"city":"Oslo","days":3}}"#,
+            r#"{"method":"tools/list","params":{"city":"Oslo","days":3}}"#,
+            r#"{"name":"f","data":{"city":"Oslo"},"payload":{"city":"Rome"}}"#,
+            r#"{"name":"f","data":{"city":"Oslo"},"arguments":{"days":3}}"#,
+            r#"{"name":"f","data":"Oslo"}"#,
+        ],
+    );
+    // An argument in another spelling is no part of an envelope.
+    let schema = json!({"type": "object", "properties": {
+        "input": {"type": "object"}, "data": {"type": "object"},
+    }});
+    let read = |text| parse_as(text, &schema).unwrap().value;
+    assert_eq!(read(r#"{"Input":{"data":{}}}"#), json!({"input": {"data": {}}}));
+    assert_eq!(read(r#"{"Data":{"input":{}}}"#), json!({"data": {"input": {}}}));
+}
+
+#[test]
 fn empty_text_becomes_object_if_nothing_is_required() {
     let optional = json!({"type": "object", "properties": {"a": {}}});
     for text in ["", " \n", "null"] {

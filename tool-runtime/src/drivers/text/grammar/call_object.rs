@@ -7,7 +7,9 @@ use super::super::callee::Callee;
 use super::super::{Input, ToolLookup};
 use super::members::{MemberWalker, Members};
 use super::value_end;
-use crate::json::__private::{ARGUMENTS, LAYERS, LISTS, NAMES, OTHERS};
+use crate::json::__private::{
+    ARGUMENTS, LAYERS, LISTS, METHOD, NAMED_ARGUMENTS, NAMES, OTHERS, is_one_of,
+};
 use crate::json::parse_as;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
@@ -65,7 +67,7 @@ pub(in crate::drivers::text) fn may_be_call(
     }
     let mut walk = MemberWalker::new(Input::new(text, input.is_complete));
     while let Some(key) = walk.key() {
-        if NAMES.contains(&key) && !is_unknown {
+        if is_one_of(key, NAMES) && !is_unknown {
             let value = text.get(walk.value()).unwrap_or_default();
             // The value of `function` may be an object.
             if !is_string(value) || may_be_tool_name(Input::new(value, input.is_complete), tools) {
@@ -78,7 +80,8 @@ pub(in crate::drivers::text) fn may_be_call(
             }
             continue;
         }
-        let may_hold_call = [LISTS, LAYERS, ARGUMENTS].iter().any(|keys| keys.contains(&key));
+        let may_hold_call = key == METHOD.0
+            || [LISTS, LAYERS, ARGUMENTS, NAMED_ARGUMENTS].iter().any(|keys| is_one_of(key, keys));
         if strictness.is_announced() || may_hold_call {
             return true;
         }
@@ -99,7 +102,7 @@ fn without_doubled_brace(text: &str) -> &str {
 
 /// Returns true for a member of a call that is neither the name nor the arguments.
 fn is_other(key: &str) -> bool {
-    OTHERS.contains(&key) || OTHER_MEMBERS.contains(&key)
+    is_one_of(key, OTHERS) || OTHER_MEMBERS.contains(&key)
 }
 
 fn is_string(value: &str) -> bool {
@@ -160,6 +163,10 @@ fn parse_value(
     if let Some(inner) = members.get(LAYERS).filter(|inner| inner.starts_with('{')) {
         return parse_value(inner, tools, strictness, layers, calls);
     }
+    // A request of the Model Context Protocol.
+    if members.get(&[METHOD.0]).is_some_and(|method| method.trim_matches('"') == METHOD.1) {
+        return parse_value(members.get(&["params"])?, tools, strictness, layers, calls);
+    }
     calls.push(parse_call(&members, tools, strictness)?);
     Some(())
 }
@@ -174,11 +181,15 @@ fn parse_call(
     if !callee.is_offered && !is_closed_string(name) {
         return None;
     }
-    let is_known = |key: &str| NAMES.contains(&key) || ARGUMENTS.contains(&key) || is_other(key);
+    let is_arguments = |key: &str| {
+        is_one_of(key, ARGUMENTS) || callee.is_offered && is_one_of(key, NAMED_ARGUMENTS)
+    };
+    let is_known = |key: &str| is_one_of(key, NAMES) || is_arguments(key) || is_other(key);
     if strictness == Strictness::Bare && !members.keys().all(is_known) {
         return None;
     }
-    let range = members.range_of(ARGUMENTS);
+    let named = || members.range_of(NAMED_ARGUMENTS).filter(|_| takes_no_data(callee.tool));
+    let range = members.range_of(ARGUMENTS).or_else(named);
     if range.is_none() && !callee.is_offered && strictness == Strictness::Labelled {
         return None;
     }
@@ -201,12 +212,18 @@ fn parse_call(
     }
 }
 
+/// Returns true if no argument of the tool has a name such as `data`, which may hold all of them.
+fn takes_no_data(tool: &ToolDefinition) -> bool {
+    let properties = tool.parameters.as_value().get("properties").and_then(|it| it.as_object());
+    !properties.into_iter().flatten().any(|(key, _)| is_one_of(key, NAMED_ARGUMENTS))
+}
+
 /// Returns the members beside the tool's name, for a call that has its arguments there.
 fn sibling_arguments(members: &Members<'_>, tool: &ToolDefinition) -> String {
     let takes = tool.parameters.as_value().get("properties");
     let takes = |key: &str| takes.is_some_and(|properties| properties.get(key).is_some());
-    let name = members.keys().find(|key| NAMES.contains(key));
-    let is_of_call = |key: &str| NAMES.contains(&key) || is_other(key);
+    let name = members.keys().find(|key| is_one_of(key, NAMES));
+    let is_of_call = |key: &str| is_one_of(key, NAMES) || is_other(key);
     members.object(|key| Some(key) != name && (takes(key) || !is_of_call(key)))
 }
 

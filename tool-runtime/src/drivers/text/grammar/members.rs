@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::super::Input;
 use super::value_end;
+use crate::json::__private::is_one_of;
 
 /// The largest number of members, more than any call has.
 const MAX_MEMBERS: usize = 64;
@@ -45,10 +46,13 @@ impl<'t> Members<'t> {
         format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
     }
 
-    /// Returns the position of the value of the first member with one of these names.
+    /// Returns the position of the value of the first member with one of these names, or else of
+    /// the first one whose name differs from them in case and separators alone.
     pub(super) fn range_of(&self, names: &[&str]) -> Option<Range<usize>> {
-        let has_name = |(key, _): &&(&str, Range<usize>)| names.contains(key);
-        self.found.iter().find(has_name).map(|(_, range)| range.clone())
+        let mut found = self.found.iter();
+        let exact = found.find(|(key, _)| names.contains(key));
+        let similar = || self.found.iter().find(|(key, _)| is_one_of(key, names));
+        exact.or_else(similar).map(|(_, range)| range.clone())
     }
 
     pub(in crate::drivers) fn get(&self, names: &[&str]) -> Option<&'t str> {

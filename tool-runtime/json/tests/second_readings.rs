@@ -53,6 +53,7 @@ fn text_with_a_second_reading_is_refused() {
         r#"{"query": names[0]}"#,
         r#"{"query": REPLACE_ME, "limit": 1}"#,
         r#"{"query": CHANGEME}"#,
+        r#"{"query": str, "limit": 1}"#,
         r#"{"query": FILL_IN}"#,
         r#"{"query": ENTER TEXT}"#,
         r#"{"query": same as above, "limit": 1}"#,

@@ -1,7 +1,7 @@
 //! Recognizes placeholders without quotes, which stand for a value that the model left out.
 
 /// Words that stand alone for what is to be written, and the names of types.
-const OPEN_WORDS: [&str; 18] = [
+const OPEN_WORDS: [&str; 21] = [
     "changeme",
     "ditto",
     "omitted",
@@ -14,9 +14,12 @@ const OPEN_WORDS: [&str; 18] = [
     "xxx",
     "placeholder",
     "string",
+    "str",
     "integer",
+    "int",
     "number",
     "boolean",
+    "bool",
     "array",
     "object",
     "datetime",

@@ -6,7 +6,7 @@ use super::glyph::{Glyph, glyphs};
 
 /// Names of tokens in angle brackets, with or without a slash before them. Tokens with bars need no
 /// list.
-const ANGLED: [&str; 60] = [
+const ANGLED: [&str; 79] = [
     // Beginning and end of a text.
     "s",
     "bos",
@@ -36,6 +36,25 @@ const ANGLED: [&str; 60] = [
     "human",
     "end",
     "eot",
+    // Ling, InternLM, MiniCPM, SmolVLM, MiniMax-M1 and ERNIE.
+    "role",
+    "role_end",
+    "eoh",
+    "eoa",
+    "eosys",
+    "用户",
+    "ai",
+    "end_of_utterance",
+    "beginning_of_sentence",
+    "end_of_sentence",
+    "begin_of_document",
+    "response",
+    "global_setting",
+    "im_start",
+    "im_end",
+    "start_of_audio",
+    "end_of_audio",
+    "audio_soft_token",
     // Calls and their results: Hermes, Qwen, GLM, FunctionGemma, Nemotron and others.
     "tool_call",
     "tool_calls",
@@ -51,6 +70,7 @@ const ANGLED: [&str; 60] = [
     "function_call",
     "function_calls",
     "function_results",
+    "function_response",
     "start_function_call",
     "end_function_call",
     "start_function_declaration",
@@ -75,8 +95,17 @@ const ANGLED: [&str; 60] = [
 ];
 
 /// Beginnings of names of tokens in angle brackets that differ in a number or a word.
-const ANGLED_FAMILIES: [&str; 7] =
-    ["special_", "extra_id_", "reserved_", "unused", "seed:", "minimax:", "quad_"];
+const ANGLED_FAMILIES: [&str; 9] = [
+    "special_",
+    "extra_",
+    "reserved_",
+    "unused",
+    "tokens_unused_",
+    "seed:",
+    "minimax:",
+    "quad_",
+    "longcat_",
+];
 
 /// Names of tokens in square brackets, in upper case, with or without a slash before them.
 const SQUARE: [&str; 25] = [

@@ -177,7 +177,7 @@ fn untrusted_source_can_not_close_its_mark() {
 }
 
 /// Tokens of the chat templates of open models.
-const TOKENS: [&str; 64] = [
+const TOKENS: [&str; 85] = [
     "<|im_start|>",
     "<|im_end|>",
     "<|im_sep|>",
@@ -242,6 +242,27 @@ const TOKENS: [&str; 64] = [
     "]~b]",
     "[e~[",
     "]<]minimax[>[",
+    "<role>",
+    "</role>",
+    "<|role_end|>",
+    "<longcat_user>",
+    "<longcat_assistant>",
+    "<longcat_s>",
+    "<longcat_tool_call>",
+    "</longcat_tool_call>",
+    "<eoh>",
+    "<eoa>",
+    "<eosys>",
+    "<|User|>",
+    "<用户>",
+    "<AI>",
+    "<end_of_utterance>",
+    "<beginning_of_sentence>",
+    "<end_of_sentence>",
+    "<global_setting>",
+    "<extra_0>",
+    "[UNUSED_TOKEN_146]",
+    "<TOKENS_UNUSED_1>",
 ];
 
 #[test]
@@ -257,6 +278,9 @@ fn template_tokens_are_escaped_and_readable() {
         "x <| f",
         "list |> map(f)",
         "<b>bold</b>",
+        "<roles>",
+        "<aisle>",
+        "<p>AI</p>",
         "[link](u)",
         "[args]",
         "[1, 2]",

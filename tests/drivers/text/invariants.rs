@@ -32,6 +32,10 @@ pub(crate) fn streamed_difference<'t>(
     }
     // Text that the end of the stream turns into reasoning includes its markup.
     let mut thoughts = whole.reasoning.chars();
+    // Text after a call may make it doubtful.
+    for (call, whole) in calls.iter_mut().zip(&whole.calls) {
+        call.is_doubtful |= whole.is_doubtful;
+    }
     let is_prefix = whole.text.starts_with(&text) && whole.calls.starts_with(&calls)
         || text.trim().chars().all(|emitted| thoughts.any(|reasoning| reasoning == emitted));
     (!is_prefix).then(|| format!("streamed {text:?} and {calls:?}, and the whole is {whole:?}"))

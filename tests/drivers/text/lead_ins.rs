@@ -111,6 +111,8 @@ fn lead_in_decides_whether_call_is_meant() {
         ("Next step:", Call, Call),
         ("The tool call:", Doubtful, Call),
         ("Call format:", Doubtful, Call),
+        ("Use this format:", Example, Doubtful),
+        ("Output of the last run:", Example, Doubtful),
     ] {
         let gap = if lead_in.is_empty() { "" } else { "\n\n" };
         for call in [READ, WRITE] {
@@ -160,6 +162,14 @@ fn description_after_a_call_in_its_sentence_counts() {
         (" isabel", Doubtful),
         (" Isabel", Call),
         (". Would you like more?", Call),
+        ("\nThis is only an example.", Doubtful),
+        ("\n\nThe path is made up. That was just an example.", Doubtful),
+        ("\nShall I run it?", Doubtful),
+        ("\n\nIt overwrites the file. Do you want me to proceed?", Doubtful),
+        ("\nShall I also send a mail?", Call),
+        ("\n\nPlease confirm.", Doubtful),
+        ("\n\nI have not run it.", Doubtful),
+        ("\r\n\r\nNur ein Beispiel.", Doubtful),
     ] {
         let text = format!("<tool_call>{WRITE}</tool_call>{after}");
         assert_eq!(outcome(&text), marked, "{text}");
@@ -246,6 +256,25 @@ fn lead_in_counts_for_all_calls_after_it() {
     let calls = extract(&text, &lookup(&offered)).calls;
     assert!(calls.iter().all(|call| call.is_doubtful), "{calls:?}");
     assert_eq!(calls.len(), 2);
+}
+
+/// A remark counts for the calls before it, up to the text before them.
+#[test]
+fn remark_counts_for_the_calls_directly_before_it() {
+    let offered = tools::all();
+    let call = format!("<tool_call>{WRITE}</tool_call>");
+    for (text, expected) in [
+        (format!("{call}\n{call}\n\nThis is only an example."), vec![true, true]),
+        (format!("{call}\nI wrote it.\n{call}\nShall I run it?"), vec![false, true]),
+        (format!("So:\n{call}\nThat was an example. Now:\n{call}"), vec![true, false]),
+        (format!("Shall I run it? I'll do so.\n{call}"), vec![false]),
+    ] {
+        let whole = extract(&text, &lookup(&offered));
+        let doubts: Vec<_> = whole.calls.iter().map(|call| call.is_doubtful).collect();
+        assert_eq!(doubts, expected, "{text}");
+        let pieces = text.split_inclusive([' ', '>', 'o']);
+        assert_eq!(invariants::streamed_difference(&whole, pieces, &lookup(&offered)), None);
+    }
 }
 
 /// Writes a file.

@@ -31,7 +31,7 @@ pub(super) const EXAMPLE: [&str; 26] = [
 ];
 /// Words of sentences that end with a colon and announce an example, a form, or a call that others
 /// might make.
-pub(super) const HYPOTHETICAL: [&str; 104] = [
+pub(super) const HYPOTHETICAL: [&str; 109] = [
     "confirm",
     "i could",
     "we could",
@@ -136,9 +136,14 @@ pub(super) const HYPOTHETICAL: [&str; 104] = [
     "يمكنك",
     "بهذه الطريقة",
     "इस तरह",
+    "this format",
+    "following format",
+    "a model emits",
+    "a model writes",
+    "models write",
 ];
 /// Words of sentences that end with a colon and quote another text.
-pub(super) const QUOTED: [&str; 9] = [
+pub(super) const QUOTED: [&str; 12] = [
     " wrote",
     " writes",
     " said",
@@ -148,6 +153,9 @@ pub(super) const QUOTED: [&str; 9] = [
     " reads",
     " quotes",
     " suggested",
+    "output of the",
+    "output from the",
+    "log of the",
 ];
 /// Beginnings of sentences that forbid a call.
 pub(super) const FORBIDDEN: [&str; 7] =

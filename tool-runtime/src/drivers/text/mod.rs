@@ -16,7 +16,8 @@
 //!    quoted text and code (`quote_tracker.rs`, `fence.rs`).
 //! 2. At each marker the formats (`formats/`) parse the call, also inside tags of another format
 //!    (`wrapper.rs`). What they have in common is in `grammar/`.
-//! 3. The sentence before a call is examined (`lead_in.rs`), and the text after it in its line.
+//! 3. The sentence before a call is examined (`lead_in.rs`), the text after it in its line
+//!    (`call_line.rs`), and the text after the last of several calls (`remark.rs`).
 //! 4. Formats that ordinary text may look like count only at the end of the text (`trailing.rs`).
 //! 5. `visible_text.rs` collects the text without markup. If it ends with markup that no format
 //!    could parse (`unreadable.rs`), the driver asks the model again.
@@ -63,6 +64,8 @@
 //!   text, and any other call is doubtful. A call that no marker announces is doubtful, too, after
 //!   any other sentence that ends with a colon, unless the model announces the call in it: "I'll
 //!   write it:".
+//! - **The text after calls may take them back**: behind "This is only an example." or "Shall I run
+//!   it?" the calls before it are doubtful, up to the text before them.
 //! - **Formats that look like ordinary text count only at the end**: bare JSON, a list of Python
 //!   calls and `Action:` lines count if they begin a line and only more of their kind follows.
 //! - **Bare JSON has to be recognizable as a call**, by the name of a tool and its arguments, and
@@ -131,6 +134,7 @@ mod open_elements;
 mod prefix_filter;
 mod quotation_marks;
 mod quote_tracker;
+mod remark;
 mod scanner;
 mod stream;
 mod trailing;

@@ -15,6 +15,7 @@ use super::grammar::MESSAGE_ENDS;
 use super::lead_in::{LeadIn, describes_call_before};
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
+use super::remark::doubts_call_before;
 use super::trailing::{self, Trailing, TrailingCalls};
 use super::visible_text::VisibleText;
 use super::wrapper;
@@ -66,6 +67,9 @@ pub(super) struct Scanner {
     pub(super) retractions: usize,
     pub(super) reasoning: VisibleText,
     calls: Vec<ToolCall>,
+    /// The first of the last calls that no visible text separates, and the length of the visible
+    /// text before them.
+    last_calls: (usize, usize),
 }
 
 impl Scanner {
@@ -91,6 +95,7 @@ impl Scanner {
             retractions: 0,
             reasoning,
             calls: Vec::new(),
+            last_calls: (0, 0),
         }
     }
 
@@ -120,6 +125,7 @@ impl Scanner {
 
     pub(super) fn finish(mut self) -> ParsedText {
         self.reasoning.mark_gap();
+        self.apply_remark();
         ParsedText {
             text: self.visible.finish(),
             reasoning: self.reasoning.finish(),
@@ -130,6 +136,27 @@ impl Scanner {
     /// Returns the calls found so far.
     pub(super) fn calls(&self) -> &[ToolCall] {
         &self.calls
+    }
+
+    /// Appends calls after the visible text, which is complete up to them.
+    fn push_calls(&mut self, calls: Vec<ToolCall>) {
+        if calls.is_empty() {
+            return;
+        }
+        self.apply_remark();
+        if self.visible.text.len() > self.last_calls.1 {
+            self.last_calls = (self.calls.len(), self.visible.text.len());
+        }
+        self.calls.extend(calls);
+    }
+
+    /// Marks the last calls as doubtful if the visible text after them takes them back.
+    fn apply_remark(&mut self) {
+        let (first, before) = self.last_calls;
+        let calls = self.calls.get_mut(first..).unwrap_or_default();
+        if doubts_call_before(self.visible.text.get(before..).unwrap_or_default()) {
+            calls.iter_mut().for_each(|call| call.is_doubtful = true);
+        }
     }
 
     /// Writes the pending visible text.
@@ -303,7 +330,7 @@ impl Scanner {
                     let Some(calls) = self.lead_in().unmarked(calls) else {
                         return Err(NoMatch::Text);
                     };
-                    self.calls.extend(calls);
+                    self.push_calls(calls);
                     self.consume_markup(text, end, false);
                     return Ok(());
                 }
@@ -400,7 +427,7 @@ impl Scanner {
                     LeadIn::Call | LeadIn::Doubtful if is_continued => LeadIn::Enclosed,
                     lead_in => lead_in,
                 };
-                self.calls.extend(lead_in.marked(calls));
+                self.push_calls(lead_in.marked(calls));
                 self.consume_markup(text, end, false);
             }
             Match::Text { end } => self.consume_part(start + end),
@@ -426,6 +453,7 @@ impl Scanner {
                 self.pending_from = start;
                 self.retractions += 1;
                 self.calls.clear();
+                self.last_calls = (0, 0);
                 self.consume_markup(text, start + end, true);
             }
         }

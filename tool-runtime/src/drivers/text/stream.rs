@@ -59,7 +59,8 @@ pub struct TextChunk<'s> {
     /// The next part of the reasoning.
     pub reasoning: &'s str,
     /// The next complete calls. An incomplete call is held back, because it may turn out to be
-    /// text.
+    /// text. Text after a call may make it doubtful later: for that, use the calls of
+    /// [`TextStream::finish`].
     pub calls: &'s [ToolCall],
     /// True if all text and calls that were returned before are void, because the model was found
     /// to have been reasoning. They are returned again as reasoning, and [`text`](Self::text)

@@ -269,3 +269,21 @@ impl Tool for RemoteTool {
         self.exchange(&args, ctx, deadline).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every call moves and allocates its future, so what happens rarely has to stay in boxes.
+    #[test]
+    fn future_of_a_call_is_small() {
+        fn size<'a, F>(
+            _: impl Fn(&'a RemoteTool, &'a Arguments, &'a ToolContext, Instant) -> F,
+        ) -> usize {
+            size_of::<F>()
+        }
+
+        let size = size(RemoteTool::exchange);
+        assert!(size <= 4_096, "{size} bytes");
+    }
+}

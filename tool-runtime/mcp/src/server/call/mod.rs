@@ -111,3 +111,21 @@ fn run_info(request: &McpRequest) -> Option<Arc<RunInfo>> {
     }
     Some(Arc::new(info))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every request moves its future, so what happens rarely has to stay in boxes.
+    #[test]
+    fn future_of_a_call_is_small() {
+        type Context = RequestContext<RoleServer>;
+
+        fn size<'a, F>(_: impl Fn(&'a Session, CallToolRequestParams, Context) -> F) -> usize {
+            size_of::<F>()
+        }
+
+        let size = size(call_tool);
+        assert!(size <= 6_144, "{size} bytes");
+    }
+}

@@ -29,7 +29,7 @@ use super::decode::decode;
 use super::flood::MessageBudget;
 use super::text::{clean, clean_line};
 use super::traffic::{LogNotice, RequestSlot, Traffic};
-use super::wire::{Received, Wire, WireError};
+use super::wire::{Received, StreamChange, Wire, WireError};
 use crate::lines::Envelope;
 
 /// The number of notifications, requests and junk messages that are read at once.
@@ -104,9 +104,18 @@ impl Guard {
                     Err(_) => self.malformed(Envelope::of_line(&line)),
                 },
                 Some(Received::TooLong(envelope)) => self.too_long(envelope),
+                Some(Received::Stream(change)) => self.stream_changed(change),
                 None => return Poll::Ready(None),
             }
         }
+    }
+
+    fn stream_changed(&self, change: StreamChange) {
+        self.traffic.notify(|notices| match change {
+            StreamChange::Lost(reason) => notices.interruption = Some(reason),
+            StreamChange::Reopened => notices.is_reopened = true,
+            StreamChange::Expired => notices.has_expired = true,
+        });
     }
 
     /// Counts a message of which a flood is read slowly.

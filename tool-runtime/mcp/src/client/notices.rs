@@ -33,5 +33,12 @@ pub(super) fn deliver(link: &Link, notices: Notices) -> bool {
     if notices.dropped > 0 {
         link.emit(&McpEvent::NotificationsDropped { count: notices.dropped });
     }
-    notices.tools_changed
+    if let Some(reason) = notices.interruption {
+        link.emit(&McpEvent::NotificationsInterrupted { reason });
+    }
+    if notices.is_reopened {
+        link.emit(&McpEvent::NotificationsResumed);
+    }
+    // What changed before the stream was open again was not notified.
+    notices.tools_changed || notices.is_reopened
 }

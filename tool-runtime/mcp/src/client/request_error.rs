@@ -10,7 +10,7 @@ use tool_runtime::{ToolError, ToolErrorKind};
 
 use super::error::McpError;
 use super::guard::{MALFORMED, TOO_LONG, UNMATCHED};
-use super::text::clean;
+use super::text::{clean, reason};
 use super::wire::WireError;
 use crate::lines::WriteError;
 
@@ -182,20 +182,6 @@ fn maybe_ran(is_retry_safe: bool, cause: &str) -> ToolError {
         let text = format!("{cause}; it may have had effects.");
         ToolError::new(ToolErrorKind::Indeterminate, text)
     }
-}
-
-/// Returns the error and its causes as one line.
-pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
-    let mut texts = vec![error.to_string()];
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        if texts.last().is_none_or(|last| !last.contains(&text)) {
-            texts.push(text);
-        }
-        next = cause.source();
-    }
-    clean(&texts.join(": "), MAX_MESSAGE_CHARS)
 }
 
 /// Classifies the error of a transport.

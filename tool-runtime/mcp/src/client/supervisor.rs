@@ -159,7 +159,12 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
             notices = session.traffic().next_notices() => {
                 // What changed before a new subscription was not notified.
                 let has_gap = notices.is_subscribed && !is_first;
-                deliver(link, notices) || has_gap
+                let has_expired = notices.has_expired;
+                let has_changed = deliver(link, notices);
+                if has_expired {
+                    return "the server does not know the session any more".to_owned();
+                }
+                has_changed || has_gap
             }
         };
         if must_refresh {

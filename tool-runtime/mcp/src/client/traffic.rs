@@ -111,6 +111,12 @@ pub(super) struct Notices {
     pub(super) tools_changed: bool,
     /// Whether the server acknowledged a subscription.
     pub(super) is_subscribed: bool,
+    /// Why the stream of notifications can't be opened.
+    pub(super) interruption: Option<String>,
+    /// Whether the stream of notifications is open again.
+    pub(super) is_reopened: bool,
+    /// Whether the server does not know the session any more.
+    pub(super) has_expired: bool,
     pub(super) prompts_changed: bool,
     pub(super) resources_changed: bool,
     pub(super) updated_resources: BTreeSet<String>,

@@ -52,7 +52,7 @@ pub(crate) async fn serve(
     HttpServer { url, headers }
 }
 
-fn respond((status, headers, body): Reply) -> Response<Body> {
+pub(crate) fn respond((status, headers, body): Reply) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
     for (name, value) in headers {

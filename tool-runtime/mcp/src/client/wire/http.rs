@@ -13,11 +13,12 @@ use rmcp::transport::common::client_side_sse::SseRetryPolicy;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
+use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use super::super::challenge::Authorizer;
 use super::watched_client::{StreamState, WatchedClient};
-use super::{BoxFuture, Delivery, Received, Wire, WireError};
+use super::{BoxFuture, Delivery, Received, StreamChange, Wire, WireError};
 use crate::lines::{Sending, WriteError};
 
 /// The number of requests that may be in flight at once on one connection.
@@ -91,13 +92,13 @@ pub(crate) fn wire<C: StreamableHttpClient + Sync>(
     if let Some(bearer) = &target.bearer {
         config = config.auth_header(&**bearer);
     }
-    let stream = StreamState::default();
+    let (stream, changes) = StreamState::new();
     let client = WatchedClient { client, stream: stream.clone() };
     let transport = Some(StreamableHttpClientTransport::with_client(client, config));
-    Box::new(Http { transport, stream })
+    Box::new(Http { transport, stream, changes })
 }
 
-/// How often a stream of events is opened again, with growing delays.
+/// How often the stream of a response is opened again, with growing delays.
 #[derive(Debug)]
 struct StreamRetries;
 
@@ -113,6 +114,7 @@ struct Http<C: StreamableHttpClient> {
     /// `None` after the end.
     transport: Option<StreamableHttpClientTransport<C>>,
     stream: StreamState,
+    changes: Receiver<StreamChange>,
 }
 
 impl<C: StreamableHttpClient + Sync> Wire for Http<C> {
@@ -127,6 +129,9 @@ impl<C: StreamableHttpClient + Sync> Wire for Http<C> {
 
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Received>> {
         let Some(transport) = &mut self.transport else { return Poll::Ready(None) };
+        if let Poll::Ready(Some(change)) = self.changes.poll_recv(cx) {
+            return Poll::Ready(Some(Received::Stream(change)));
+        }
         // The future reads a channel, which keeps the waker.
         let message = ready!(pin!(transport.receive()).poll(cx));
         Poll::Ready(message.map(Received::Message))

@@ -1,10 +1,16 @@
 //! Carriers of messages: lines of a process or a stream, and HTTP.
 //!
 //! A [`Wire`] never waits without a limit: `stdio.rs` reads bounded lines and writes with a
-//! timeout, `http.rs` uses the HTTP transport of the SDK (`watched_client.rs`).
+//! timeout, `http.rs` uses the HTTP transport of the SDK. `watched_client.rs` is the client below
+//! that transport: `notification_stream.rs` keeps the stream of notifications open, and
+//! `paced_stream.rs` bounds how fast others are opened again.
 
 #[cfg(feature = "client")]
 pub(super) mod http;
+#[cfg(feature = "client")]
+mod notification_stream;
+#[cfg(feature = "client")]
+mod paced_stream;
 pub(super) mod stdio;
 #[cfg(feature = "client")]
 mod watched_client;
@@ -49,6 +55,21 @@ pub(crate) enum Received {
     Line(Vec<u8>),
     /// A message above the size limit.
     TooLong(Envelope),
+    /// A change of the stream on which the server sends notifications.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only HTTP has a stream"))]
+    Stream(StreamChange),
+}
+
+/// A change of the stream on which a server sends notifications.
+#[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only HTTP has a stream"))]
+pub(crate) enum StreamChange {
+    /// The stream can't be opened, for this reason. The attempts continue.
+    Lost(String),
+    /// The stream is open again. What the server sent before may be lost.
+    Reopened,
+    /// The server does not know the session any more.
+    Expired,
 }
 
 /// The reason why a message was not delivered.

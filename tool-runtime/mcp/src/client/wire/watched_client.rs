@@ -1,10 +1,13 @@
-//! An HTTP client that signals when the stream of a session is open.
+//! An HTTP client that signals when the stream of a session is open, and keeps it open.
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 
+use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::ClientJsonRpcMessage;
@@ -13,21 +16,37 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpResponseLimits,
 };
 use sse_stream::{Error as SseError, Sse};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 
+use super::StreamChange;
+use super::notification_stream::{Open, OpenError, keep_open};
+use super::paced_stream::PacedStream;
+use crate::client::text::reason;
+
+/// The number of events, and of changes, that wait for the connection.
+const CAPACITY: usize = 16;
+
 type Headers = HashMap<HeaderName, HeaderValue>;
-type SseStream = BoxStream<'static, Result<Sse, SseError>>;
+pub(super) type SseStream = BoxStream<'static, Result<Sse, SseError>>;
 type PostResult<E> = Result<StreamableHttpPostResponse, StreamableHttpError<E>>;
 
 /// The state of the stream on which a server sends notifications and requests.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct StreamState {
     has_session: Arc<AtomicBool>,
     /// Cancelled when the stream is open, or was refused.
     answered: CancellationToken,
+    changes: Sender<StreamChange>,
 }
 
 impl StreamState {
+    /// Creates a state and the receiver of its changes.
+    pub(super) fn new() -> (Self, Receiver<StreamChange>) {
+        let (changes, changed) = channel(CAPACITY);
+        (Self { has_session: Arc::default(), answered: CancellationToken::new(), changes }, changed)
+    }
+
     /// Waits until the stream of a session is open or refused. Without a session there is none.
     pub(super) async fn ready(self) {
         if self.has_session.load(Ordering::Relaxed) {
@@ -83,11 +102,15 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
             headers,
             limits,
         );
-        let response = posted.await?;
+        let mut response = posted.await?;
         if let StreamableHttpPostResponse::Json(_, Some(_))
         | StreamableHttpPostResponse::Sse(_, Some(_)) = &response
         {
             self.stream.has_session.store(true, Ordering::Relaxed);
+        }
+        if let StreamableHttpPostResponse::Sse(stream, session) = response {
+            let stream = Box::pin(PacedStream::new(stream));
+            response = StreamableHttpPostResponse::Sse(stream, session);
         }
         Ok(response)
     }
@@ -130,16 +153,65 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
         headers: Headers,
         max_sse_event_size: usize,
     ) -> Result<SseStream, StreamableHttpError<C::Error>> {
-        let opened = self.client.get_stream_with_max_sse_event_size(
-            uri,
-            session_id,
-            last_event_id,
-            auth_header,
-            headers,
-            max_sse_event_size,
-        );
-        let opened = opened.await;
+        let client = self.client.clone();
+        let open = move |after| {
+            let (client, uri, session_id) = (client.clone(), Arc::clone(&uri), session_id.clone());
+            let (auth_header, headers) = (auth_header.clone(), headers.clone());
+            async move {
+                let opened = client.get_stream_with_max_sse_event_size(
+                    uri,
+                    session_id,
+                    after,
+                    auth_header,
+                    headers,
+                    max_sse_event_size,
+                );
+                opened.await
+            }
+        };
+        // Only the stream of a response is opened from an event, since that has a position.
+        if last_event_id.is_some() {
+            return Ok(Box::pin(PacedStream::new(open(last_event_id).await?)));
+        }
+        let opened = open(None).await;
         self.stream.answered.cancel();
-        opened
+        if matches!(opened, Err(StreamableHttpError::ServerDoesNotSupportSse)) {
+            return opened;
+        }
+        let (events, received) = channel(CAPACITY);
+        let reopen: Open = Box::new(move |after| {
+            let opened = open(after);
+            Box::pin(async move { opened.await.map_err(|error| open_error(&error)) })
+        });
+        let opened = opened.map_err(|error| open_error(&error));
+        tokio::spawn(keep_open(opened, reopen, events, self.stream.changes.clone()));
+        Ok(Box::pin(Events(received)))
+    }
+}
+
+fn open_error<E>(error: &StreamableHttpError<E>) -> OpenError
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let is_not_found = match error {
+        StreamableHttpError::SessionExpired => true,
+        StreamableHttpError::Client(error) => {
+            let error: &(dyn std::error::Error + 'static) = error;
+            let status = error.downcast_ref().and_then(reqwest::Error::status);
+            status == Some(reqwest::StatusCode::NOT_FOUND)
+        }
+        _ => false,
+    };
+    OpenError { reason: reason(error), is_not_found }
+}
+
+/// The events of a stream that is kept open.
+struct Events(Receiver<Result<Sse, SseError>>);
+
+impl Stream for Events {
+    type Item = Result<Sse, SseError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(cx)
     }
 }

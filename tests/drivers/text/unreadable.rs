@@ -10,7 +10,7 @@ use tool_runtime::{Agent, ChatOptions, ChatReply, ScriptedModel, ToolChoice, too
 use super::{lookup, tools as offered};
 
 /// Calls without a name, with an impossible name, or with placeholders for arguments.
-const UNREADABLE: [&str; 17] = [
+const UNREADABLE: [&str; 21] = [
     r#"<tool_call>{"arguments": {"query": "x"}}</tool_call>"#,
     r#"<tool_call>{"name": "search!", "arguments": {"query": "x"}}</tool_call>"#,
     r#"<tool_call>{"name": "search", "arguments": {"query": <query>}}</tool_call>"#,
@@ -30,10 +30,38 @@ const UNREADABLE: [&str; 17] = [
     "Thought: I look.\nAction: search",
     "Action: sea!rch\nAction Input: {\"query\": \"x\"}",
     "Action: look_it_up\nAction Input: x",
+    "<tool_call>{\"name\": \"search!\", \"arguments\": {}}</tool_call>\nI'll wait for it.",
+    // A name with a blank.
+    "<tool_call>find it\n<arg_key>query</arg_key><arg_value>x</arg_value></tool_call>",
+    "<|tool_call>call:find it{query:<|\"|>x<|\"|>}<tool_call|>",
+    "[TOOL_CALLS]find it[ARGS]{\"query\": \"x\"}",
+];
+
+/// Calls of offered tools in formats that are not known.
+const UNKNOWN_FORMATS: [&str; 18] = [
+    r#"<functioncall>{"name": "search", "arguments": {"query": "x"}}</functioncall>"#,
+    r#"<TOOL_CALL>{"name": "search", "arguments": {"query": "x"}}</TOOL_CALL>"#,
+    r#"<tool name="search">{"query": "x"}</tool>"#,
+    "<search><query>x</query></search>",
+    r#"[TOOL_REQUEST]{"name": "search", "arguments": {"query": "x"}}[END_TOOL_REQUEST]"#,
+    "I'll look.\n\n<longcat_tool_call>search\n<longcat_arg_key>query</longcat_arg_key></longcat_tool_call>",
+    "<|begin_of_tool_call|>{\"name\": \"search\"}<|end_of_tool_call|>",
+    "Thought: I look.\nAction: search[x]",
+    "Action: search\nArguments: {\"query\": \"x\"}",
+    "ACTION 1: search(\"x\")",
+    "<tool_use>\n<tool_name>search</tool_name>\n<parameters>{\"query\": \"x\"}</parameters>\n</tool_use>",
+    "<search query=\"x\"/>",
+    "✿FUNCTION✿: search\n✿ARGS✿: {\"query\": \"x\"}",
+    "Tool: search\nArguments: {\"query\": \"x\"}",
+    "<functioncall>{\"name\": \"search\", \"arguments\": {}}</functioncall>\nI'll wait for it.",
+    "Action: search[x]\nObservation: y",
+    "<fn name=\"search\">{\"query\": \"x\"}</fn>",
+    // Of a tool that is not offered.
+    "<functioncall>{\"name\": \"lookup\", \"arguments\": {}}</functioncall>",
 ];
 
 /// Texts that mention markup, or quote it.
-const ANSWERS: [&str; 12] = [
+const ANSWERS: [&str; 34] = [
     "The answer is 4.",
     "<tool_call> is the tag that models write.",
     "Models write <tool_call>",
@@ -46,6 +74,29 @@ const ANSWERS: [&str; 12] = [
     "Action: search for the customer",
     "Write `Action: search`",
     "Thought: I know.\nAction: None\nAction Input: None\nFinal Answer: 4",
+    "<b>search</b>",
+    "[search](https://x.io)",
+    "For example:\n<functioncall>{\"name\": \"search\"}</functioncall>",
+    "```\n<search><query>x</query></search>\n```",
+    "> Action: search[x]",
+    "Action: we have to search (again)",
+    "<functioncall>{\"name\": \"search\", \"arguments\": {}}</functioncall>\nThis is only an example.",
+    "To call it:\n<tool_call>{...}</tool_call>\nThe dots stand for the arguments.",
+    // Markup that shows something to the user.
+    "<!DOCTYPE html>\n<html>\n<body>\n<search>\n<input name=\"query\">\n</search>\n</body>\n</html>",
+    "<search>\n<form><input name=\"query\"></form>\n</search>",
+    "<toolbar>\n<button>search</button>\n</toolbar>",
+    "<catalog>\n  <tool name=\"search\"/>\n</catalog>",
+    "<?xml version=\"1.0\"?>\n<actions>\n<action name=\"search\"/>\n</actions>",
+    "<function>\n<title>Full text search</title>\n</function>",
+    "<action>search the archive</action>",
+    "The type is:\n\nfn search(query: Vec<String>) -> Option<Tool>",
+    "<T: Tool>search(query: Vec<T>)",
+    "<Search query={x} />",
+    "<action android:name=\"search\"/>",
+    "<function-group>\n<function>Search</function>\n</function-group>",
+    "[Call search](https://x.io)",
+    "Call: search the archive, please (soon)",
 ];
 
 /// Searches.
@@ -67,7 +118,7 @@ async fn unreadable_call_is_never_an_answer() {
     let tools = offered::all();
     let long_name =
         format!(r#"<tool_call>{{"name": "{}", "arguments": {{}}}}</tool_call>"#, "a".repeat(200));
-    for text in UNREADABLE.iter().copied().chain([long_name.as_str()]) {
+    for text in UNREADABLE.into_iter().chain(UNKNOWN_FORMATS).chain([long_name.as_str()]) {
         assert_eq!(extract(text, &lookup(&tools)).calls, [], "{text}");
         assert_eq!(requests(text).await, (2, "Then not.".to_owned()), "{text}");
     }
@@ -83,15 +134,20 @@ async fn mentioned_markup_is_an_answer() {
 #[tokio::test]
 async fn unreadable_call_ends_the_run_after_the_last_attempt() {
     let long = format!("<tool_call>{{{}</tool_call>", "x".repeat(100_000));
-    for reply in UNREADABLE.into_iter().chain([long.as_str()]) {
+    for reply in UNREADABLE.into_iter().chain(UNKNOWN_FORMATS).chain([long.as_str()]) {
         let model = Arc::new(ScriptedModel::new([reply, reply, reply].map(ChatReply::text)));
         let agent = Agent::new(Arc::clone(&model), tools![search]).driver(Text::new());
         let stopped = agent.run("Find x.").await.unwrap_err();
         assert_eq!((stopped.reason.code(), model.remaining()), ("MISREAD", 0), "{reply}");
         let error = stopped.reason.to_string();
-        let (format, marker) = match reply.find("Action:") {
-            Some(at) => ("in the format `react`: ", at),
-            None => ("in the format `", reply.find(['<', '[']).expect("a marker")),
+        let is_known = !UNKNOWN_FORMATS.contains(&reply);
+        let label = reply.to_lowercase();
+        let label = label.find("action").or_else(|| label.find("tool:"));
+        let (format, marker) = match label.filter(|_| !reply.contains('<')) {
+            Some(at) if is_known => ("in the format `react`: ", at),
+            Some(at) => ("can't be read: ", at),
+            None if is_known => ("in the format `", reply.find(['<', '[', '✿']).expect("a marker")),
+            None => ("can't be read: ", reply.find(['<', '[', '✿']).expect("a marker")),
         };
         assert!(error.contains(format), "{error}");
         let quoted: String = reply[marker..].chars().take(7).collect();

@@ -88,9 +88,9 @@
 //! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`, or an
 //!   argument without quotes that is `<query>` or `[your query here]`. In quotes, it is text.
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
-//!   in it, and the reply has no other call, the [`Text`](super::Text) driver asks the model again,
-//!   and names the format. After the last attempt, the run ends with an error that quotes the
-//!   markup.
+//!   in it, or its format is not known and it names an offered tool, and the reply has no other
+//!   call, the [`Text`](super::Text) driver asks the model again, and names the format if it is
+//!   known. After the last attempt, the run ends with an error that quotes the markup.
 //! - **Arguments that can't be parsed are kept** if a marker announces the call: the error of the
 //!   tool asks the model for a correction.
 //!
@@ -139,6 +139,7 @@ mod scanner;
 mod stream;
 mod trailing;
 mod truncation;
+mod unknown_markup;
 mod unreadable;
 mod visible_text;
 mod wrapper;

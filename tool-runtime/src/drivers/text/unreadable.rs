@@ -7,6 +7,8 @@ use super::grammar::{END_TOKENS, beginning};
 use super::lead_in::LeadIn;
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
+use super::remark::doubts_call_before;
+use super::unknown_markup::{begins_unknown_call, element_end};
 use super::{Formats, StartMarker, ToolLookup};
 
 /// Formats whose markers begin no call.
@@ -22,13 +24,17 @@ const OTHER_FORMATS: [&str; 8] = [
 ];
 /// The longest text after a marker that is examined, in bytes.
 const MAX_WORD_LEN: usize = 512;
+/// The number of lines with tags in which an unknown format, or the end of a line, is searched.
+const MAX_TAGS: usize = 1024;
+/// The longest element whose end is searched, in bytes.
+const MAX_ELEMENT_LEN: usize = 1 << 16;
 /// The longest markup that feedback quotes, in characters.
 const MAX_QUOTED_LEN: usize = 200;
 
 /// The markup of a call that no format could parse.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::drivers) struct UnreadableCall<'t> {
-    /// The names of the formats that begin like it.
+    /// The names of the formats that begin like it; none if the format is not known.
     formats: Vec<String>,
     /// The text from the marker on.
     markup: &'t str,
@@ -39,12 +45,16 @@ impl UnreadableCall<'_> {
     pub(in crate::drivers) fn feedback(&self) -> String {
         let names: Vec<_> = self.formats.iter().map(|name| format!("`{name}`")).collect();
         let quoted: String = self.markup.chars().take(MAX_QUOTED_LEN).collect();
+        let format = if names.is_empty() {
+            String::new()
+        } else {
+            format!(" in the format {}", names.join(" or "))
+        };
         let ellipsis = if quoted.len() < self.markup.len() { "…" } else { "" };
         format!(
-            "Your tool call can't be read in the format {}: {quoted:?}{ellipsis}. Send it again, \
-             with the name of an offered tool and all arguments with their values, or answer \
-             without tool call markup.",
-            names.join(" or ")
+            "Your tool call can't be read{format}: {quoted:?}{ellipsis}. Send it again, with the \
+             name of an offered tool and all arguments with their values, or answer without tool \
+             call markup."
         )
     }
 }
@@ -59,9 +69,9 @@ pub(in crate::drivers) fn is_call_markup(
         || unreadable_call(formats, text, tools).is_some()
 }
 
-/// Returns the markup of a call with which the visible text of a reply without calls ends: a line
-/// that is not quoted begins with a marker, and the text with a bracket or a tag ends after it. Or
-/// the lines of an action end the text.
+/// Returns the markup of a call in the visible text of a reply without calls: a line that is not
+/// quoted begins with a marker, and the text ends with a bracket or a tag, or the line of the end
+/// tag does. Or the lines of an action end the text.
 pub(in crate::drivers) fn unreadable_call<'t>(
     formats: &Formats,
     text: &'t str,
@@ -76,7 +86,7 @@ pub(in crate::drivers) fn unreadable_call<'t>(
         answer_start: react::answer_start(text),
     };
     let (mut quotes, mut fence) = (QuoteTracker::default(), None);
-    let (mut at, mut from) = (0, 0);
+    let (mut at, mut from, mut count) = (0, 0, 0);
     while let Some(candidate) = formats.markers.next_candidate(text, at, is_line_start(text, at)) {
         at = candidate.at;
         fence = Fence::open_after(fence, text.get(from..at).unwrap_or_default());
@@ -84,15 +94,52 @@ pub(in crate::drivers) fn unreadable_call<'t>(
         if fence.is_none()
             && candidate.at_line_start
             && quotes.quotation(text, candidate, true) == Ok(Quotation::None)
-            && matches!(lead_in(text, at), LeadIn::Call | LeadIn::Doubtful)
+            && let lead_in @ (LeadIn::Call | LeadIn::Doubtful) = lead_in(text, at)
         {
+            let markup = text.get(at..).unwrap_or_default();
+            count += 1;
+            let end = if count > MAX_TAGS { end } else { end.of(markup, lead_in) };
             let names = marked_formats(formats, text, candidate, end, tools);
             if !names.is_empty() {
-                let markup = text.get(at..).unwrap_or_default();
                 return Some(UnreadableCall { formats: names, markup });
             }
         }
         at += text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+    }
+    unknown_call(text, end, tools)
+}
+
+/// Returns the markup from a line on that is not quoted and begins a call in an unknown format.
+fn unknown_call<'t>(
+    text: &'t str,
+    end: Ending,
+    tools: &ToolLookup<'_>,
+) -> Option<UnreadableCall<'t>> {
+    // A document, which may have elements of any name.
+    if ["<?", "<!"].iter().any(|start| text.trim_start().starts_with(start)) {
+        return None;
+    }
+    let (mut quotes, mut fence) = (QuoteTracker::default(), None);
+    let (mut start, mut count) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let at = start + line.len() - line.trim_start().len();
+        let candidate = MarkerCandidate { at, at_line_start: true };
+        let markup = text.get(at..).unwrap_or_default();
+        let is_tag = markup.starts_with(['<', '[']);
+        count += usize::from(is_tag);
+        if count > MAX_TAGS {
+            return None;
+        }
+        if fence.is_none()
+            && begins_unknown_call(markup, tools)
+            && quotes.quotation(text, candidate, true) == Ok(Quotation::None)
+            && let lead_in @ (LeadIn::Call | LeadIn::Doubtful) = lead_in(text, at)
+            && end.of(markup, lead_in).is_markup
+        {
+            return Some(UnreadableCall { formats: Vec::new(), markup });
+        }
+        fence = Fence::open_after(fence, line);
+        start += line.len();
     }
     None
 }
@@ -104,6 +151,19 @@ struct Ending {
     is_markup: bool,
     /// The start of the answer that follows the actions of the text.
     answer_start: Option<usize>,
+}
+
+impl Ending {
+    /// Returns the end of the text for `markup`: it may also end its line, before text that takes
+    /// nothing back, unless a sentence that may announce an example precedes it.
+    fn of(self, markup: &str, lead_in: LeadIn) -> Self {
+        let ends_line = || {
+            let markup = beginning(markup, MAX_ELEMENT_LEN);
+            let after = element_end(markup).and_then(|end| markup.get(end..));
+            after.is_some_and(|after| !doubts_call_before(after))
+        };
+        Self { is_markup: self.is_markup || lead_in == LeadIn::Call && ends_line(), ..self }
+    }
 }
 
 fn is_line_start(text: &str, at: usize) -> bool {
@@ -151,7 +211,13 @@ fn marked_formats(
 fn is_body(after: &str) -> bool {
     let (after, is_all) = (beginning(after, MAX_WORD_LEN), after.len() <= MAX_WORD_LEN);
     let after = after.trim_start();
-    let end = after.char_indices().find(|(_, c)| c.is_whitespace() || "<{[(".contains(*c));
+    let mut end = after.char_indices().find(|(_, c)| c.is_whitespace() || "<{[(".contains(*c));
+    // A name may have a blank.
+    if let Some((at, ' ')) = end {
+        let second = after.get(at + 1..).unwrap_or_default();
+        end = second.char_indices().find(|(_, c)| c.is_whitespace() || "<{[(.".contains(*c));
+        end = end.filter(|(at, c)| *at > 0 && "<{[(\n".contains(*c));
+    }
     after.is_empty() && is_all
         || after.contains(" to=")
         || end.is_some_and(|(_, c)| !" \t".contains(c))

@@ -1,0 +1,374 @@
+//! Recognizes markup of calls in a format that is not known: a line that begins with a tag or a
+//! label of calls, before the name of an offered tool or an object that is a call.
+//!
+//! Other markup, such as HTML, mentions the names of tools, too. A name counts only where a call
+//! has it: `<tool_use>NAME`, `name="NAME"`, `"tool": "NAME"`, `<name>NAME</name>`.
+
+use super::ToolLookup;
+use super::grammar::{Members, beginning};
+use crate::json::__private::{ARGUMENTS, NAMES};
+
+/// The longest tag or label that is examined, in bytes.
+const MAX_HEAD_LEN: usize = 64;
+/// The longest text after it in which the name of a tool is searched, in bytes.
+const MAX_BODY_LEN: usize = 1024;
+/// Words in the names of tags around calls.
+const TAG_WORDS: [&str; 30] = [
+    "tool",
+    "tools",
+    "toolcall",
+    "toolcalls",
+    "tooluse",
+    "toolrequest",
+    "function",
+    "functions",
+    "functioncall",
+    "functioncalls",
+    "call",
+    "calls",
+    "callfunction",
+    "calltool",
+    "invoke",
+    "invocation",
+    "invoketool",
+    "usetool",
+    "runtool",
+    "action",
+    "actions",
+    "plugin",
+    "plugins",
+    "recipient",
+    "execute",
+    "exec",
+    "act",
+    "run",
+    "fn",
+    "func",
+];
+/// Labels before the name of a tool, in lower case.
+const LABELS: [&str; 15] = [
+    "action",
+    "tool",
+    "tool call",
+    "tool name",
+    "function",
+    "function call",
+    "function name",
+    "call",
+    "use tool",
+    "act",
+    "calling",
+    "calling tool",
+    "invoke",
+    "api",
+    "api call",
+];
+/// Prefixes of the names of tools that begin a line.
+const PREFIXES: [&str; 3] = ["to=functions.", "to=", "functions."];
+/// Labels before the arguments, in lower case.
+const ARGUMENT_LABELS: [&str; 10] = [
+    "action input",
+    "tool input",
+    "tool arguments",
+    "arguments",
+    "argument",
+    "args",
+    "parameters",
+    "params",
+    "input",
+    "kwargs",
+];
+
+/// Returns true if `text`, which begins a line, begins with markup of a call: `<functioncall>`,
+/// `[TOOL_REQUEST]`, `<run_command>`, `Action 1: run_command[ls]`.
+pub(super) fn begins_unknown_call(text: &str, tools: &ToolLookup<'_>) -> bool {
+    let text = beginning(text, MAX_HEAD_LEN + MAX_BODY_LEN);
+    let Some(inner) = text.strip_prefix(['<', '[', '✿']) else {
+        return begins_labelled_call(text, tools);
+    };
+    let name = tag_name(inner);
+    let start = text.len() - inner.trim_start_matches(TAG_SIGNS).len();
+    let Some(body) = text.get(start + name.len()..) else { return false };
+    let is_tag = TAG_WORDS.iter().any(|word| words(name).any(|it| it == *word));
+    if is_tag && !is_link(text) && (names_tool(body, tools) || is_call(body)) {
+        return true;
+    }
+    text.starts_with('<')
+        && (is_element_of_tool(name, body, tools) || is_tag_before_object(body, tools))
+}
+
+/// Returns the end of the last element of the tag with which `markup` begins, if nothing follows it
+/// on its line; or the end of a line that begins with a label and ends with a bracket.
+pub(super) fn element_end(markup: &str) -> Option<usize> {
+    if !markup.starts_with(['<', '[']) {
+        let line = markup.split('\n').next().unwrap_or_default().trim_end();
+        return line.ends_with([')', ']', '}']).then_some(line.len());
+    }
+    let (open, close) = if markup.starts_with('<') { ("</", '>') } else { ("[/", ']') };
+    let inner = markup.strip_prefix(['<', '['])?;
+    let name = inner.split(|c: char| c.is_whitespace() || "<>[]=({:".contains(c)).next()?;
+    let name = name.trim_end_matches('/');
+    let ends = [format!("{open}{name}{close}"), format!("[END_{name}]")];
+    let ends = ends.iter().filter(|_| !name.is_empty());
+    let end = ends.filter_map(|end| Some(markup.rfind(end.as_str())? + end.len())).max()?;
+    let line = markup.get(end..)?.split('\n').next().unwrap_or_default();
+    line.trim().is_empty().then_some(end)
+}
+
+/// Signs before the name of a tag.
+const TAG_SIGNS: [char; 5] = ['|', '｜', '/', '<', '['];
+
+/// Returns the name of the tag of which `inner` is the rest.
+fn tag_name(inner: &str) -> &str {
+    let inner = inner.trim_start_matches(TAG_SIGNS);
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-▁|｜".contains(c);
+    let name = inner.split(|c| !is_of_name(c)).next().unwrap_or_default();
+    beginning(name, MAX_HEAD_LEN).trim_end_matches(['|', '｜'])
+}
+
+/// Returns the words of a name in lower case: `ToolCall` and `tool_call` have two.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() && was_lower {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.into_iter()
+}
+
+/// Returns true for a link of Markdown: `[Call us](https://…)`, `[Call us]: https://…`.
+fn is_link(text: &str) -> bool {
+    let after = text.split_once(']').map(|(_, after)| after);
+    text.starts_with('[') && after.is_some_and(|after| after.starts_with(['(', ':']))
+}
+
+/// Returns true if a tag with the name of a tool is a call of it: `<run_command command="ls"/>`. A
+/// name of one word may be an element of HTML, so an argument has to follow it.
+fn is_element_of_tool(name: &str, body: &str, tools: &ToolLookup<'_>) -> bool {
+    let Some(tool) = tools.find(name).filter(|tool| tool.name == name || name.contains('_')) else {
+        return false;
+    };
+    let Some(after) = body.trim_start().split_once('>').map(|(_, after)| after) else {
+        return false;
+    };
+    if name.contains('_') || after.trim_start().starts_with('{') {
+        return true;
+    }
+    let parameters = tool.parameters.as_value().get("properties").and_then(|it| it.as_object());
+    parameters.into_iter().flatten().any(|(parameter, _)| {
+        [format!("<{parameter}>"), format!(" {parameter}=")]
+            .iter()
+            .any(|start| body.contains(start.as_str()))
+    })
+}
+
+/// Returns true if an attribute of a tag names a tool, and an object follows the tag:
+/// `<x tool="run_command">{`.
+fn is_tag_before_object(body: &str, tools: &ToolLookup<'_>) -> bool {
+    let head = body.split_once('>').filter(|(_, after)| after.trim_start().starts_with('{'));
+    head.is_some_and(|(attributes, _)| attributes.contains('=') && names_tool(attributes, tools))
+}
+
+/// Returns true if `body`, which follows the name of a tag, is an object with a name and arguments.
+fn is_call(body: &str) -> bool {
+    let Some(at) = body.find('{').filter(|at| *at < MAX_HEAD_LEN) else { return false };
+    let object = body.get(at..).unwrap_or_default();
+    let members = Members::of(object);
+    members.get(NAMES).is_some_and(|name| name.starts_with('"'))
+        && members.get(ARGUMENTS).is_some_and(|arguments| arguments.starts_with('{'))
+}
+
+/// Returns true if a tool is named where a call names it.
+fn names_tool(body: &str, tools: &ToolLookup<'_>) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let (mut at, mut is_first, mut key) = (0, true, "");
+    while let Some(start) = body.get(at..).and_then(|rest| rest.find(is_of_name)) {
+        let before = body.get(at..at + start).unwrap_or_default();
+        let rest = body.get(at + start..).unwrap_or_default();
+        let word = rest.split(|c| !is_of_name(c)).next().unwrap_or_default();
+        let after = rest.get(word.len()..).unwrap_or_default();
+        at += start + word.len();
+        // `<functions.run_command>`
+        let word = word.trim_start_matches('.');
+        let is_value = NAMES.contains(&key) && before.contains(['=', ':', '>']);
+        let is_tag = before.ends_with('<');
+        if (is_first || is_value || is_tag)
+            && is_offered(word, tools)
+            && !is_word_of_sentence(word, after)
+        {
+            return true;
+        }
+        // The names of keys come first: `<use_tool name="…">`, `{"name": …}`.
+        is_first &= NAMES.contains(&word) && after.trim_start().starts_with(['=', ':', '"', '>']);
+        // `android:name` is another key than `name`.
+        key = if before == ":" { "" } else { word };
+    }
+    false
+}
+
+/// Returns true for the name of a tool. A name of one word has to be spelled as the tool's, because
+/// it may be a word.
+fn is_offered(name: &str, tools: &ToolLookup<'_>) -> bool {
+    tools.find(name).is_some_and(|tool| tool.name == name || name.contains(['_', '.']))
+}
+
+/// Returns true if other words follow a name that may be a word: `search the archive`.
+fn is_word_of_sentence(name: &str, after: &str) -> bool {
+    let next = after.trim_start_matches([' ', ',']);
+    let word = next.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let is_attribute = next.get(word.len()..).is_some_and(|rest| rest.starts_with('='));
+    next.len() < after.len() && !word.is_empty() && !is_attribute && !name.contains('_')
+}
+
+/// Returns true if a label and the name of a tool are followed by arguments.
+fn begins_labelled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
+    if let Some(name) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
+        return names_tool(name, tools) && name.trim_end().ends_with(['}', ')']);
+    }
+    let Some(colon) = beginning(text, MAX_HEAD_LEN).find(':') else { return false };
+    let (label, rest) = text.split_at_checked(colon).unwrap_or_default();
+    let label = label.trim_matches(['#', '*', ' ']).to_lowercase().replace('_', " ");
+    let label = label.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
+    if !LABELS.contains(&label) {
+        return false;
+    }
+    let rest = rest.trim_start_matches([':', '*', ' ', '\t', '`', '"']);
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let name = rest.split(|c| !is_of_name(c)).next().unwrap_or_default();
+    if !is_offered(name, tools) {
+        return false;
+    }
+    let after = rest.get(name.len()..).unwrap_or_default();
+    let after = after.trim_start_matches(['*', ' ', '\t', '`', '"', '\r']);
+    let Some(next) = after.strip_prefix('\n') else {
+        return after.starts_with(['(', '[', '{']) || after.is_empty() && label == "action";
+    };
+    let next = next.trim_start().trim_start_matches(['#', '*', ' ']).to_lowercase();
+    next.starts_with('{')
+        || ARGUMENT_LABELS.iter().any(|label| {
+            next.strip_prefix(label).is_some_and(|rest| rest.trim_start().starts_with([':', '*']))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{begins_unknown_call, element_end};
+    use crate::drivers::text::ToolLookup;
+    use crate::tool::ToolDefinition;
+
+    fn begins(text: &str) -> bool {
+        let schema = json!({"type": "object", "properties": {"command": {}, "query": {}}});
+        let [run, search] = ["run_command", "search"]
+            .map(|name| ToolDefinition::new(name, "Runs.", schema.clone()));
+        begins_unknown_call(text, &ToolLookup::new(&[&run, &search]))
+    }
+
+    #[test]
+    fn markup_of_unknown_formats_is_recognized_by_the_name_of_a_tool() {
+        for text in [
+            "<functioncall>{\"name\": \"run_command\"}",
+            "<ToolCall>{\"name\": \"run_command\"}",
+            "<tool-call> run_command",
+            "<use_tool name=\"run_command\">",
+            "<tool_use>\n<tool_name>search</tool_name>",
+            "<tool_use>\n  <search>\n    <query>x</query>",
+            "<action>{\"tool\": \"search\"}",
+            "<function(run_command)>{}",
+            "<function:run_command>{}",
+            "<functions.run_command>{}",
+            "<|begin_of_tool_call|>{\"name\": \"run_command\"}",
+            "<|recipient|>run_command\n",
+            "<longcat_tool_call>run_command",
+            "<run_command><command>ls</command></run_command>",
+            "<run_command command=\"ls\"/>",
+            "<search><query>x</query></search>",
+            "<search query=\"x\"/>",
+            "<search>{\"query\": \"x\"}</search>",
+            "[TOOL_REQUEST]{\"name\": \"run_command\"}",
+            "[tool_call: run_command for command \"ls\"]",
+            "<｜｜GCML｜｜tool_calls>\n<｜｜GCML｜｜invoke name=\"run_command\">",
+            "Action: run_command[ls]",
+            "Action 1: run_command(\"ls\")",
+            "ACTION: run_command\nACTION INPUT: {}",
+            "Action : run_command",
+            "**Action:** `run_command`\nArguments: {}",
+            "Tool: search\nArguments: {\"query\": \"x\"}",
+            "Function call: search({\"query\": \"x\"})",
+            "### Tool: search\n**Parameters:** {}",
+            "TOOL_CALL: search({\"query\": \"x\"})",
+            "Act 1: search[x]",
+            "functions.search:0{\"query\": \"x\"}",
+            "to=search\n{\"query\": \"x\"}",
+            "<tools.search query=\"x\"/>",
+            "<fn name=\"search\">{\"query\": \"x\"}</fn>",
+            "<x tool=\"search\">{\"query\": \"x\"}</x>",
+            "<execute>search(query=\"x\")</execute>",
+            // Without an offered tool, by its members.
+            "<functioncall>{\"name\": \"other\", \"arguments\": {}}",
+            "[TOOL_REQUEST] {\"tool\": \"other\", \"params\": {}}",
+        ] {
+            assert!(begins(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_markup_is_no_call() {
+        for text in [
+            "<functioncall>{\"name\": \"other\"}",
+            "<b>run_command</b>",
+            "<note>run_command</note>",
+            "<search>\n<form><input name=\"query\"></form></search>",
+            "<toolbar>\n<input type=\"search\"></toolbar>",
+            "<callout>search</callout>",
+            "<transaction name=\"search\"/>",
+            "<form action=\"search\"><input></form>",
+            "<plugin>\n<groupId>org.search</groupId><artifactId>search</artifactId></plugin>",
+            "<function>\n<title>Full text search</title></function>",
+            "<action>search the archive</action>",
+            "<T>search(query: T)</T>",
+            "<Search query={x}/>",
+            "<action android:name=\"search\"/>",
+            "<function-group>\n<function>Search</function></function-group>",
+            "<option value=\"search\">{x}</option>",
+            "functions.search is the name",
+            "[run_command](https://x.io)",
+            "[Call search](https://x.io)",
+            "[Tool: search]: https://x.io",
+            "Action: we have to run run_command",
+            "Action: search the archive (twice)",
+            "Tool: search",
+            "Call: search, please (soon)",
+            "run_command is the tool",
+            "The action: run_command",
+            "[1, 2]",
+            "",
+        ] {
+            assert!(!begins(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn element_ends_with_its_line() {
+        for (markup, end) in [
+            ("<call>x</call>\nSo.", Some(14)),
+            ("<call>x</call> so", None),
+            ("<call name=\"x\">y</call>", Some(23)),
+            ("[CALL]x[/CALL]\nSo.", Some(14)),
+            ("[CALL]x[END_CALL]\nSo.", Some(17)),
+            ("<call>x", None),
+            ("Action: search[x]\nObservation: y", Some(17)),
+            ("Action: search the web\nFine.", None),
+            ("<>x</>", None),
+        ] {
+            assert_eq!(element_end(markup), end, "{markup}");
+        }
+    }
+}

@@ -23,23 +23,23 @@ impl RelativePath {
     /// Parses the argument `path` of a call.
     pub(super) fn parse(text: &str) -> Result<Self, ToolError> {
         let refuse = |reason: &str| {
-            let text = format!("`path` {reason}: send a path relative to the workspace.");
+            let text = format!("`path` {reason}.");
             Err(ToolError::new(ToolErrorKind::Denied, text))
         };
         if text.len() > MAX_LEN {
-            return refuse("is too long");
+            return refuse("is too long: send a shorter path");
         }
         if text.contains(char::is_control) {
-            return refuse("contains a control character");
+            return refuse("contains a control character: send a path without it");
         }
         if text.starts_with('/') {
-            return refuse("is absolute");
+            return refuse("is absolute: send a path relative to the workspace");
         }
         let mut path = String::with_capacity(text.len());
         for component in text.split('/') {
             match component {
                 "" | "." => {}
-                ".." => return refuse("contains `..`"),
+                ".." => return refuse("contains `..`: send a path relative to the workspace"),
                 name => {
                     if !path.is_empty() {
                         path.push('/');

@@ -127,7 +127,7 @@ fn text(
     }
     if output.is_empty() {
         if skipped > 0 || range.offset > 1 {
-            let text = format!("`{path}` has {skipped} lines: `offset` is {}.", range.offset);
+            let text = format!("`{path}` has {skipped} lines: send a smaller `offset`.");
             return Err(ToolError::new(ToolErrorKind::Failed, text));
         }
         notes.push("the file is empty".to_owned());

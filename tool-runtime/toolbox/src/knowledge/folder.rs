@@ -40,7 +40,8 @@ const FOLDER: &str = "folder";
 pub struct FolderReport {
     /// The documents that were added.
     pub added: AddReport,
-    /// The documents that were removed, because their files are gone or hold no text any more.
+    /// The documents that were removed, because their files no longer exist or no longer contain
+    /// text.
     pub removed: usize,
     /// The files and folders that could not be added, with the reasons.
     pub skipped: Vec<(PathBuf, String)>,
@@ -58,16 +59,17 @@ enum Found {
 }
 
 impl Knowledge {
-    /// Adds the text files of a folder for a tenant, and removes documents whose files are gone.
+    /// Adds the text files of a folder for a tenant, and removes documents whose files no longer
+    /// exist.
     ///
     /// The source of a document is the path within the folder, with `/` between names. Files with
     /// an unknown extension, hidden files, and files that are ignored by git are left out. Links
     /// are not followed.
     ///
-    /// A file is [skipped](FolderReport::skipped) if it can't be read now: its document stays. So
-    /// is a file whose source belongs to a document that was not read from this folder. To add
-    /// folders with files of the same names, add a folder that contains both, or use two tenants.
-    /// If a folder was moved, its documents belong to the new path.
+    /// A file is [skipped](FolderReport::skipped) if it can't be read now, and its document stays.
+    /// A file is also skipped if its source belongs to a document that was not read from this
+    /// folder. To add folders with files of the same names, add a folder that contains both, or use
+    /// two tenants. If a folder was moved, its documents belong to the new path.
     ///
     /// # Errors
     /// Returns an error if the folder can't be read, or if the store or the embedder fails.
@@ -202,7 +204,7 @@ impl Knowledge {
 /// Returns why a document must not be replaced by one of a folder, if it is of another origin.
 fn other_origin(stored: &DocumentRecord, folder: Option<&str>) -> Option<String> {
     match stored.metadata.get(FOLDER).and_then(Value::as_str) {
-        None => Some("its source belongs to a document that is not from a folder".into()),
+        None => Some("its source belongs to a document that was not read from a folder".into()),
         other if other == folder => None,
         // A folder that was moved has another path now.
         Some(other) if !Path::new(other).is_dir() => None,

@@ -84,7 +84,7 @@ impl Memory {
                 return Ok("Forgotten.".to_owned());
             }
         }
-        let text = format!("There is no fact `{id}`: `recall` returns the ids.");
+        let text = format!("There is no fact `{id}`: call `recall` for the ids.");
         Err(ToolError::new(ToolErrorKind::Failed, text))
     }
 }
@@ -117,7 +117,7 @@ fn scope_of(ctx: &ToolContext, owner: Owner) -> Result<MemoryScope, ToolError> {
 }
 
 fn no_scope(name: &str) -> ToolError {
-    let text = format!("This conversation has no {name}, so it has no facts of one.");
+    let text = format!("This conversation has no {name}, so it has no facts of that scope.");
     ToolError::new(ToolErrorKind::Failed, text)
 }
 

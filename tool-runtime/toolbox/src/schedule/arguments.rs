@@ -174,7 +174,7 @@ fn interval(text: &str) -> Result<Duration, (&'static str, String)> {
         .and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok())
         .and_then(|duration| Duration::try_from(duration).ok());
     let unreadable =
-        || format!("`{text}` is not an interval such as `15m`, `2h 30m` or `1d`, of at most days");
+        || format!("`{text}` is not an interval of days or less, such as `15m`, `2h 30m` or `1d`");
     duration.ok_or_else(|| ("every", unreadable()))
 }
 
@@ -252,7 +252,9 @@ impl ActionArguments {
                 }
                 let arguments = Value::Object(self.arguments.unwrap_or_default());
                 if arguments.to_string().len() > MAX_TEXT {
-                    problems.push(format!("`arguments` have more than {MAX_TEXT} bytes."));
+                    problems.push(format!(
+                        "`arguments` have more than {MAX_TEXT} bytes: send shorter ones."
+                    ));
                 }
                 Some(Action::call(tool, arguments))
             }

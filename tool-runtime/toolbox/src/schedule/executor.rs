@@ -77,8 +77,8 @@ impl Executor {
         Self { dispatcher: Some(dispatcher), ..self }
     }
 
-    /// Sets the handle by which messages reach the running agent of this process. If no run is in
-    /// progress, the message waits for the next one.
+    /// Sets the steering handle by which messages reach the running agent of this process. If no
+    /// run is in progress, a message waits for the next one.
     ///
     /// A message without a session reaches any run with this handle. If runs without sessions
     /// create schedules, use one handle for each principal.
@@ -145,7 +145,10 @@ impl Executor {
         let mut executions = dispatcher.dispatch_on(&tools, batch).await;
         let Some(execution) = executions.pop() else { return failed("no execution", false) };
         if execution.is_pending() {
-            return failed("the call needs an approval, and a schedule can't wait for it", false);
+            return failed(
+                "the call needs an approval, and a schedule can't wait for it: allow the tool",
+                false,
+            );
         }
         let Some(code) = &execution.result.error else { return fired(&execution.result.text) };
         let is_transient = matches!(
@@ -241,7 +244,13 @@ fn failed(error: impl fmt::Display, is_retryable: bool) -> AttemptResult {
 }
 
 fn lacks(schedule: &Schedule, part: &str) -> AttemptResult {
-    failed(format!("the principal `{}` has no {part} here", schedule.principal), false)
+    failed(
+        format!(
+            "the executor of the principal `{}` has no {part}: set `Executor::{part}`",
+            schedule.principal
+        ),
+        false,
+    )
 }
 
 fn truncated(text: &str) -> String {

@@ -27,7 +27,7 @@ impl SandboxError {
 
 /// Returns the error of a call while the sandbox is unavailable.
 pub(super) fn unavailable(error: &SandboxError) -> ToolError {
-    let text = format!("No command was run: {error}. Go on without it.");
+    let text = format!("No command was run: {error}. Go on without commands.");
     ToolError::new(ToolErrorKind::Unavailable, text).with_source(error.clone())
 }
 

@@ -107,7 +107,8 @@ impl Shell {
                 let regex =
                     RegexBuilder::new(&pattern).multi_line(true).size_limit(MAX_REGEX).build();
                 let regex = regex.ok().filter(|_| pattern.len() <= MAX_PATTERN_LEN);
-                let text = "`pattern` is not a valid regular expression, or too complex.";
+                let text = "`pattern` is not a valid regular expression, or too complex: send a \
+                            simpler one.";
                 Some(regex.ok_or_else(|| failed(text))?)
             }
             None => None,

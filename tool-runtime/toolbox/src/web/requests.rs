@@ -62,7 +62,8 @@ pub struct WebRequests {
 }
 
 impl Web {
-    /// Returns a tool that sends requests with these methods, of POST, PUT, PATCH and DELETE.
+    /// Returns a tool that sends requests with these methods. It knows POST, PUT, PATCH and DELETE;
+    /// others in the list have no effect.
     ///
     /// ```
     /// use tool_runtime::http::HttpMethod;
@@ -96,7 +97,7 @@ impl WebRequests {
         let method = HttpMethod::from(method);
         if !self.methods.contains(&method) {
             let allowed: Vec<_> = self.methods.iter().map(|method| method.as_str()).collect();
-            let text = format!("`method` may not be {method}. Allowed: {}.", allowed.join(", "));
+            let text = format!("`method` may not be {method}: send one of {}.", allowed.join(", "));
             return Err(ToolError::new(ToolErrorKind::Denied, text));
         }
         let client = self.web.client();

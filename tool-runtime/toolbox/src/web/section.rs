@@ -67,7 +67,7 @@ impl SectionOutput {
         let text = &document.text;
         let total = text.len();
         if offset > 0 && offset >= total {
-            let text = format!("`offset` is {offset}, and the text has {total} bytes.");
+            let text = format!("The text has {total} bytes: send a smaller `offset`.");
             return Err(ToolError::validation(text));
         }
         let start = (0..=offset).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

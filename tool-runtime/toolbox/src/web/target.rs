@@ -58,7 +58,7 @@ impl Refusal {
         let text = match self {
             Self::Scheme => format!("{subject} must begin with http:// or https://."),
             Self::Credentials => {
-                format!("{subject} contains a user name or a password; they are not sent.")
+                format!("{subject} contains a user name or a password, which are refused.")
             }
             Self::Host => format!("{subject} has no host."),
             Self::Address(range) => {

@@ -23,7 +23,7 @@ async fn lines_are_numbered_and_limited() {
         assert_eq!(fixture.text("file_read", arguments.clone()).await, expected, "{arguments}");
     }
     let error = fixture.error("file_read", json!({ "path": "a.txt", "offset": 9 })).await;
-    assert_eq!(error, "`a.txt` has 3 lines: `offset` is 9.");
+    assert_eq!(error, "`a.txt` has 3 lines: send a smaller `offset`.");
 }
 
 #[tokio::test]

@@ -214,7 +214,7 @@ async fn model_remembers_recalls_and_forgets() {
     let recalled = run_call(&memory, Some("bob"), "recall", r#"{"query": "tea"}"#).await;
     assert_eq!(recalled, "no results");
     let text = run_call(&memory, Some("bob"), "forget", &forget).await;
-    assert!(text.contains("`recall` returns the ids"), "{text}");
+    assert!(text.contains("call `recall` for the ids"), "{text}");
     assert_eq!(run_call(&memory, Some("ada"), "forget", &forget).await, "Forgotten.");
     assert!(texts(&memory, &ada()).await.is_empty());
 }

@@ -205,7 +205,12 @@ async fn action_without_a_part_of_the_executor_fails() {
         (Action::message(None, "Hi"), "steering"),
     ] {
         let outcome = outcome(action, "ada", |_| Some(Executor::new())).await;
-        assert_eq!(outcome, format!("failed: the principal `ada` has no {part} here"));
+        assert_eq!(
+            outcome,
+            format!(
+                "failed: the executor of the principal `ada` has no {part}: set `Executor::{part}`"
+            )
+        );
     }
 }
 

@@ -39,7 +39,7 @@ async fn approver_receives_the_url_that_would_be_requested() {
         ("http://docs.test\u{202e}/", "`url` is not a valid URL"),
         ("http://134744072/", "GET http://8.8.8.8/"),
         ("http://2130706433/", "`url` leads to a loopback address, which may not be contacted."),
-        ("http://a@docs.test/", "`url` contains a user name or a password; they are not sent."),
+        ("http://a@docs.test/", "`url` contains a user name or a password, which are refused."),
         ("file:///etc/passwd", "`url` must begin with http:// or https://."),
     ] {
         let execution = call(&dispatcher, "http_fetch", json!({ "url": url })).await;

@@ -71,6 +71,6 @@ async fn offset_behind_the_text_is_an_error() {
     for offset in [5, 99, u64::MAX] {
         let execution = fixture.call("http_fetch", json!({ "url": url, "offset": offset })).await;
         assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"), "{}", execution.result.text);
-        assert!(execution.result.text.ends_with("and the text has 5 bytes."));
+        assert!(execution.result.text.ends_with("The text has 5 bytes: send a smaller `offset`."));
     }
 }

@@ -48,7 +48,7 @@ pub(super) async fn vectors_are_ranked(store: &impl DocumentStore) -> Result<(),
     ensure_eq(RULE, &found, &["0699", "0700", "0701"].map(str::to_owned).to_vec())?;
     let other = store.search_vectors("other", &query, &all, 3).await.map_err(failed(RULE))?;
     ensure_eq("vectors of embedders are separate", &other, &vec![])?;
-    let rule = "a vector that is not a number is found by none, and finds none";
+    let rule = "a vector with infinite or NaN components matches nothing";
     for (name, component) in [("nan", f32::NAN), ("infinite", f32::INFINITY)] {
         let invalid = document("", name, &[("x", [component, 0.5])]);
         store.put(vec![invalid]).await.map_err(failed(rule))?;

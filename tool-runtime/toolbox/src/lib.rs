@@ -1,17 +1,19 @@
 //! Tools that most agents need, built on the public API of [`tool_runtime`].
 //!
-//! Each part is a value whose methods are tools, and is behind a feature:
+//! Most items are values whose methods are tools. Each is behind a feature:
 //!
-//! | feature | item | tools |
+//! | feature | item | what it does |
 //! |---|---|---|
 //! | `files` | `Files` | reads, searches and changes the files of one folder (Linux) |
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
 //! | `knowledge` | `Memory` | remembers facts across runs |
-//! | `schedule` | `Schedules`, `Scheduler` | run prompts, calls and messages at set times |
+//! | `schedule` | `Schedules` | lets a model schedule prompts, calls and messages |
+//! | `schedule` | `Scheduler` | fires schedules at their times |
+//! | `postgres` | `PostgresDocuments`, `PostgresSchedules` | store documents and schedules in PostgreSQL |
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
 //! | `web` | `WebSearch` | searches the web with an engine |
 //! | `shell` | `Shell` | runs commands and background processes in a sandbox (Linux) |
-//! | `shell` | `SandboxLauncher` | starts programs in a sandbox, for the program itself |
+//! | `shell` | `SandboxLauncher` | starts programs in a sandbox for your own code |
 //! | `terminal` | `TerminalApprover` | asks the person at the terminal for approvals |
 //!
 //! The [guide] has a page for each task.

@@ -16,8 +16,9 @@ use tool_runtime::{RunContext, async_trait};
 /// [previewers](tool_runtime::Policy::previewer) to the policy. The answers are `y` for this call,
 /// `a` for all calls of the tool in this run, and `n`, which may be followed by a reason for the
 /// model. Everything else, and the end of the input, denies the call. On Unix, input from before
-/// the question is dropped. If the standard input is not a terminal, every call is denied. A
-/// program that shows its runs by a [`Terminal`] asks [beside it](Self::with_display).
+/// the question is dropped. If the standard input is not a terminal, every call is denied. If the
+/// program shows its runs by a [`Terminal`], create the approver by
+/// [`with_display`](Self::with_display).
 ///
 /// ```
 /// use tool_runtime::Policy;

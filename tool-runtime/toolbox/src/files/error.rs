@@ -9,7 +9,7 @@ use tool_runtime::{ToolError, ToolErrorKind};
 use super::path::RelativePath;
 use super::root::FileError;
 
-/// The error of opening a folder as a workspace.
+/// The reason why a folder can't be opened as a workspace.
 ///
 /// ```
 /// use tool_toolbox::Files;

@@ -98,8 +98,9 @@ impl Files {
     /// The folder stays the same if it is renamed or another one takes its path.
     ///
     /// # Errors
-    /// Returns an error if the folder can't be opened, or if the kernel can't confine paths: that
-    /// takes Linux 5.6 and the system call `openat2`, which old container runtimes forbid.
+    /// Returns an error if the folder can't be opened, or if the kernel can't confine paths. This
+    /// requires Linux 5.6 or later and the system call `openat2`, which old container runtimes
+    /// forbid.
     ///
     /// ```
     /// use tool_toolbox::Files;

@@ -34,7 +34,7 @@ struct ChangeArguments {
 }
 
 impl Files {
-    /// Returns the diff of a call that has not run; `None` if it would not change a file.
+    /// Returns the diff of a call that has not run; `None` if the tool does not change files.
     ///
     /// If the call would fail, the text is the error. Blocks the thread while the file is read. As
     /// a [`Previewer`] of a policy, `Files` shows it to the approver.

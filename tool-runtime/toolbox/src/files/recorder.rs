@@ -20,8 +20,8 @@ const MAX_PATCH_LEN: usize = 4 * 1024 * 1024;
 /// Records what tools of a [`Files`] change, by run and turn, and writes it as patches.
 ///
 /// A recorder is an observer. Clones share the record: give one to the agent, and query another. A
-/// patch is the difference between the states before the first and after the last change, so what
-/// was changed back is not part of it. `git apply` takes it.
+/// patch is the difference between the states before the first and after the last change, so a
+/// change that was reverted is not part of it. Apply it with `git apply`.
 ///
 /// A turn that was [undone](Files::undo) is not part of a patch.
 ///

@@ -12,7 +12,7 @@ use super::journal::{Change, JournalEntry, net_states};
 use super::path::RelativePath;
 use super::state::FileState;
 
-/// The error of undoing a turn.
+/// The reason why a turn was not undone, or only in part.
 ///
 /// ```
 /// use tool_runtime::event::RunId;
@@ -45,7 +45,7 @@ pub enum UndoError {
         /// The paths of the files.
         paths: Vec<String>,
     },
-    /// A file can't be restored. The changes of the turn after this one were undone.
+    /// A file can't be restored. Later changes of the turn were undone, and earlier ones were not.
     Failed {
         /// The path of the file.
         path: String,
@@ -83,16 +83,16 @@ impl std::error::Error for UndoError {}
 impl Files {
     /// Restores the files that a turn changed, and returns their paths.
     ///
-    /// Outside of a run, all changes belong to turn 0 of the run 0. Of several turns, undo the
+    /// Changes outside of a run belong to turn 0 of `RunId::default()`. Of several turns, undo the
     /// latest first. Folders that were created remain. Blocks the thread while files are written.
     ///
-    /// A model that has read the files learns that they have changed when it edits them.
+    /// The model is not notified. If it edits a restored file, the call is refused.
     ///
     /// # Errors
     /// Returns an error, and changes nothing, if the turn changed nothing, if contents are no
     /// longer kept (64 MiB are, over all turns), or if a file has changed since. Returns
-    /// [`UndoError::Failed`] if a file can't be restored: the changes of the turn after this one
-    /// are then undone, and the earlier ones are not.
+    /// [`UndoError::Failed`] if a file can't be restored: later changes of the turn are then
+    /// undone, and earlier ones are not.
     pub fn undo(&self, run: RunId, turn: u32) -> Result<Vec<String>, UndoError> {
         let workspace = &self.0;
         let _guard = workspace.change_lock.lock().unwrap_or_else(PoisonError::into_inner);

@@ -26,13 +26,13 @@ pub struct Document {
     pub tenant: String,
     /// The content of the document.
     pub text: String,
-    /// The structure of the content, by which it is divided.
+    /// The format of the content, by which it is divided into chunks.
     pub format: DocumentFormat,
     /// Values by which searches can filter.
     pub metadata: Map<String, Value>,
 }
 
-/// The structure of a document.
+/// The format of a document, by which it is divided into chunks.
 ///
 /// ```
 /// use tool_toolbox::knowledge::DocumentFormat;
@@ -46,7 +46,7 @@ pub struct Document {
 pub enum DocumentFormat {
     /// Plain text whose paragraphs are separated by empty lines.
     Text,
-    /// Markdown, whose headings are kept with each part.
+    /// Markdown, whose headings are stored with each chunk.
     Markdown,
     /// Source code, which is divided between its top-level items.
     Code,
@@ -56,7 +56,7 @@ pub enum DocumentFormat {
 }
 
 impl DocumentFormat {
-    /// Returns the format that the extension of a file name stands for, if it is a known one.
+    /// Returns the format for the extension of a file name; `None` if the extension is unknown.
     pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
         let extension = path.as_ref().extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
@@ -78,7 +78,7 @@ impl Document {
         Self::new(source, text, DocumentFormat::Text)
     }
 
-    /// Creates a document of Markdown.
+    /// Creates a document in Markdown.
     pub fn markdown(source: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(source, text, DocumentFormat::Markdown)
     }
@@ -88,7 +88,7 @@ impl Document {
         Self::new(source, text, DocumentFormat::Code)
     }
 
-    /// Creates a document of a page in HTML.
+    /// Creates a document from a page in HTML.
     ///
     /// The title of the page is the first heading, unless the page begins with one. If the source
     /// is a URL, relative links are resolved.
@@ -111,7 +111,7 @@ impl Document {
         Self::new(source, html, DocumentFormat::Html)
     }
 
-    /// Creates a document of this format.
+    /// Creates a document of the given format.
     ///
     /// ```
     /// use tool_toolbox::knowledge::{Document, DocumentFormat};

@@ -1,4 +1,4 @@
-//! Why documents can't be added or searched.
+//! The error of adding and searching documents.
 
 use std::io;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub enum KnowledgeError {
     /// The document store failed.
     #[error(transparent)]
     Store(#[from] DocumentStoreError),
-    /// The embedder refused or failed.
+    /// The request to the embedder failed.
     #[error("texts can't be embedded: {0}")]
     Embedder(#[from] ModelError),
     /// The embedder returned another number of vectors than there are texts.

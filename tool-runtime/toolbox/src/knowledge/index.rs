@@ -67,9 +67,9 @@ impl Knowledge {
     /// Adds a document, or replaces the one of the same source and tenant.
     ///
     /// # Errors
-    /// Returns an error if the store or the embedder fails. The document is then as before, unless
-    /// a part of its chunks was embedded: then it is stored with their vectors, and its other
-    /// chunks are found by words. Adding it again embeds only those.
+    /// Returns an error if the store or the embedder fails. If no chunk was embedded, the stored
+    /// document is unchanged. If some chunks were embedded, the new version is stored, and the
+    /// chunks without vectors are found by words only: add the document again to embed these.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;
@@ -96,8 +96,8 @@ impl Knowledge {
     /// [request](tool_runtime::models::EmbedLimits) after another.
     ///
     /// # Errors
-    /// Returns an error if the store or the embedder fails. No vector is embedded again afterwards,
-    /// as in [`add`](Self::add).
+    /// Returns an error if the store or the embedder fails. Add the documents again to continue: no
+    /// text is embedded twice, as in [`add`](Self::add).
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;

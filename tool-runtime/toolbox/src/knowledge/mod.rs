@@ -59,7 +59,7 @@ const RANKED: usize = 100;
 ///
 /// Documents are divided into chunks by their structure, and searched by words (BM25). With an
 /// [`embedder`](Self::embedder), they are searched by meaning, too, and both rankings are
-/// [fused](Fusion). An embedder is optional.
+/// [fused](Fusion).
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;
@@ -85,7 +85,8 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// Creates a `Knowledge` on a store. Without an embedder, it searches by words only.
+    /// Creates the search over the documents of a store. Without an embedder, it searches by words
+    /// only.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;

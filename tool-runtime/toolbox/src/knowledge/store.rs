@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-/// SHA-256 digest that identifies a content.
+/// SHA-256 digest that identifies the content of a document or a chunk.
 ///
 /// ```
 /// use tool_toolbox::knowledge::Digest;
@@ -58,7 +58,7 @@ pub struct DocumentRecord {
     pub tenant: String,
     /// Unique name within the tenant.
     pub source: String,
-    /// Digest of the content, and of how it is divided.
+    /// Digest of the content and of the rules by which it is divided.
     pub digest: Digest,
     /// The [id](tool_runtime::models::Embedder::id) of the embedder of the vectors; empty without
     /// vectors.
@@ -80,7 +80,7 @@ impl DocumentRecord {
     }
 }
 
-/// A chunk: a part of a document that is found on its own.
+/// A chunk: a part of a document that a search finds by itself.
 ///
 /// ```
 /// use tool_toolbox::knowledge::IndexedChunk;
@@ -322,7 +322,8 @@ pub trait DocumentStore: Send + Sync + Debug {
     ) -> Result<Vec<i64>, DocumentStoreError>;
 
     /// Returns the chunks whose vectors of this embedder are closest to a vector, best first. A
-    /// vector with components that are infinite or NaN is found by none, and finds none.
+    /// stored vector with components that are infinite or NaN is never found, and a search for such
+    /// a vector returns nothing.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.

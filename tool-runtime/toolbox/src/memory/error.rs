@@ -1,4 +1,4 @@
-//! Why a fact can't be remembered or recalled.
+//! The error of remembering and recalling facts.
 
 use crate::knowledge::KnowledgeError;
 

@@ -15,7 +15,7 @@ pub(super) const MAX_TEXT: usize = 1_000;
 /// The most earlier facts that are kept about a subject.
 const MAX_HISTORY: usize = 20;
 
-/// A fact to remember.
+/// A fact to remember, with its subject and origin.
 ///
 /// ```
 /// use tool_toolbox::memory::Fact;
@@ -30,7 +30,7 @@ pub struct Fact {
     pub text: String,
     /// The subject of the fact. A later fact about the same subject replaces this one.
     pub about: Option<String>,
-    /// The place where the fact was learned, such as the name of a session.
+    /// The origin of the fact, such as the name of a session.
     pub learned_from: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Fact {
         self
     }
 
-    /// Sets where the fact was learned.
+    /// Sets the origin of the fact, such as the name of a session.
     #[must_use]
     pub fn learned_from(mut self, source: impl Into<String>) -> Self {
         self.learned_from = Some(source.into());
@@ -83,7 +83,7 @@ pub enum Remembered {
     Known,
 }
 
-/// A fact that a store keeps.
+/// A stored fact, with its id, time and history.
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;
@@ -109,7 +109,7 @@ pub struct StoredFact {
     pub text: String,
     /// The subject of the fact. A later fact about the same subject replaces this one.
     pub about: Option<String>,
-    /// The place where the fact was learned.
+    /// The origin of the fact, such as the name of a session.
     pub learned_from: Option<String>,
     /// The time when the fact was remembered.
     pub saved_at: SystemTime,

@@ -1,6 +1,6 @@
 //! Facts that agents remember.
 //!
-//! - `scope.rs`: whose facts they are.
+//! - `scope.rs`: the owners of facts.
 //! - `fact.rs`: facts, and the records in which a store keeps them.
 //! - `tools.rs`: the tools `remember`, `recall` and `forget`.
 //! - `hook.rs`: offers facts to the model at the start of a run.

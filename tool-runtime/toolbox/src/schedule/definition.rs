@@ -33,7 +33,7 @@ pub struct Schedule {
     pub principal: String,
     /// The policy for occurrences that were due while no scheduler ran.
     pub missed: MissedPolicy,
-    /// The number of times that a failed action is repeated, if that is safe.
+    /// The number of times that a failed action is retried, if that is safe.
     pub max_retries: u32,
 }
 
@@ -62,11 +62,11 @@ impl Schedule {
         self
     }
 
-    /// Sets the number of times that a failed action is repeated. Default: 0.
+    /// Sets the number of times that a failed action is retried. Default: 0.
     ///
-    /// Only what is safe is repeated: calls of tools that are idempotent or only read, calls that
-    /// did not start, runs that stopped because the model was unavailable (they are resumed), and
-    /// messages for which there was no room.
+    /// The scheduler retries only what is safe to repeat: calls of tools that are idempotent or
+    /// only read, calls that did not start, runs that stopped because the model was unavailable
+    /// (they are resumed), and messages that were refused because the queue was full.
     #[must_use]
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = retries;
@@ -102,7 +102,7 @@ pub enum Action {
     },
     /// Sends a message to the running agent of the principal.
     Message {
-        /// The name of the session whose run receives the message; any run if there is none.
+        /// The name of the session whose run receives the message; `None` allows any run.
         session: Option<String>,
         /// The text of the message.
         text: String,
@@ -140,7 +140,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// Decides which occurrences fire that were due while no scheduler ran.
+/// Policy for occurrences that were due while no scheduler ran.
 ///
 /// ```
 /// use tool_toolbox::schedule::MissedPolicy;
@@ -151,19 +151,20 @@ impl fmt::Display for Action {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MissedPolicy {
-    /// Fires only occurrences that are at most a [grace](super::Scheduler::grace) late. Earlier
-    /// ones are reported as missed.
+    /// Fires only occurrences that are late by at most the [grace period](super::Scheduler::grace).
+    /// Earlier ones are reported as missed.
     Skip,
     /// Fires the latest of the missed occurrences, however late. Earlier ones are reported as
     /// missed. This is the default.
     #[default]
     Once,
-    /// Fires each of the latest occurrences in their order. Earlier ones are reported as missed.
+    /// Fires the latest occurrences, each of them, in their order. Earlier ones are reported as
+    /// missed.
     All {
-        /// The most occurrences to fire, of at most [`MAX_MISSED`].
+        /// The maximum number of occurrences to fire; at most [`MAX_MISSED`].
         max: u32,
     },
 }
 
-/// The maximum number of missed occurrences of a schedule that are fired.
+/// The upper limit of `max` in [`MissedPolicy::All`].
 pub const MAX_MISSED: u32 = 100;

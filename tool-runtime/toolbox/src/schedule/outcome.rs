@@ -25,7 +25,7 @@ pub const MAX_HISTORY: usize = 200;
 pub struct HistoryEntry {
     /// The time of the occurrence, or of the first of several.
     pub at: Timestamp,
-    /// The time at which the entry was made.
+    /// The time at which the entry was recorded.
     pub recorded_at: Timestamp,
     /// The outcome of the occurrence.
     pub outcome: Outcome,
@@ -37,7 +37,7 @@ impl HistoryEntry {
     }
 }
 
-/// The outcome of an occurrence.
+/// Whether an occurrence was fired, and the result of its action.
 ///
 /// ```
 /// use tool_toolbox::schedule::Outcome;

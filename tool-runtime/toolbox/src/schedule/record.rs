@@ -46,7 +46,7 @@ impl fmt::Display for ScheduleState {
     }
 }
 
-/// One occurrence that a scheduler has claimed, and fires.
+/// The claim of a scheduler for the occurrence that it fires.
 ///
 /// ```
 /// use tool_toolbox::schedule::{Action, Schedule, ScheduleRecord, Timing};
@@ -73,7 +73,7 @@ pub struct Firing {
     pub is_repeatable: bool,
 }
 
-/// A further attempt that is due.
+/// A planned further attempt at an occurrence.
 ///
 /// ```
 /// use tool_toolbox::schedule::Retry;
@@ -122,7 +122,7 @@ pub struct Retry {
 pub struct ScheduleRecord {
     /// The schedule as it was created or last changed.
     pub schedule: Schedule,
-    /// Whether the schedule fires.
+    /// Whether the schedule fires, and why not.
     pub state: ScheduleState,
     /// The time at which the schedule was created.
     pub created_at: Timestamp,
@@ -194,8 +194,8 @@ impl ScheduleRecord {
         self.state = ScheduleState::Paused;
     }
 
-    /// Lets the schedule fire from the next occurrence after `now`. A retry that waits is reported
-    /// as [interrupted](Outcome::Interrupted).
+    /// Lets the schedule fire again, from the next occurrence after `now`. A pending retry is
+    /// reported as [interrupted](Outcome::Interrupted).
     ///
     /// # Errors
     /// Returns the errors of [`new`](Self::new), and leaves the record unchanged.

@@ -15,9 +15,9 @@ use super::worker::Worker;
 /// Fires due schedules, in one process or in several that share a store.
 ///
 /// For each due occurrence, one scheduler saves a claim before it performs the action. The claim is
-/// a lease: while the action is performed, its scheduler extends it. If the lease ends, the
-/// scheduler has ended, and the occurrence is reported as
-/// [interrupted](super::Outcome::Interrupted). It is not repeated, unless that is
+/// a lease: while the action is performed, the scheduler extends it. If the lease expires, the
+/// scheduler is taken to have ended, and the occurrence is reported as
+/// [interrupted](super::Outcome::Interrupted). It is repeated only if that is
 /// [safe](super::Schedule::max_retries). The occurrences of one schedule never overlap: one that is
 /// due while another is fired waits, or is missed.
 ///
@@ -77,7 +77,7 @@ impl Scheduler {
 
     /// Sets the function that returns the current time. Default: the clock of the system.
     ///
-    /// Tests pass a virtual clock. Waits are those of tokio, which tests can pause.
+    /// In a test, pass a virtual clock, and pause the clock of tokio, by which the scheduler waits.
     #[must_use]
     pub fn clock(self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Settings { clock: Arc::new(clock), ..self.0 })
@@ -85,24 +85,25 @@ impl Scheduler {
 
     /// Sets the longest time between two polls of the store. Default: 5 seconds.
     ///
-    /// An occurrence that was known at the last look fires at its time. A schedule that another
-    /// process creates, or a change of the clock, is noticed after at most this time.
+    /// An occurrence that was known at the last poll fires at its time. A schedule that another
+    /// process creates, or a change of the clock, is noticed after at most this interval.
     #[must_use]
     pub fn poll_interval(self, interval: Duration) -> Self {
         Self(Settings { poll_interval: interval.max(Duration::from_millis(1)), ..self.0 })
     }
 
-    /// Sets the time after which a claim ends unless its scheduler extends it. Default: 60 seconds.
+    /// Sets the time after which a claim expires unless its scheduler extends it. Default: 60
+    /// seconds.
     ///
-    /// It is extended after each third of it. All schedulers of a store need the same value, and
-    /// clocks that differ by much less.
+    /// The scheduler extends a claim whenever a third of this time has passed. All schedulers of a
+    /// store need the same value, and clocks that differ by much less.
     #[must_use]
     pub fn lease(self, lease: Duration) -> Self {
         Self(Settings { lease: lease.max(Duration::from_millis(10)), ..self.0 })
     }
 
-    /// Sets how late an occurrence of [`MissedPolicy::Skip`](super::MissedPolicy::Skip) fires.
-    /// Default: 60 seconds.
+    /// Sets the grace period: the maximum delay with which an occurrence still fires under
+    /// [`MissedPolicy::Skip`](super::MissedPolicy::Skip). Default: 60 seconds.
     #[must_use]
     pub fn grace(self, grace: Duration) -> Self {
         Self(Settings { grace, ..self.0 })
@@ -123,11 +124,11 @@ impl Scheduler {
 
     /// Fires due schedules until the future is dropped.
     ///
-    /// `executors` returns the executor of a principal; `None` if the principal has no rights, or
-    /// none any more.
+    /// `executors` returns the executor of a principal; `None` if the principal has no rights. It
+    /// is called for each occurrence, so revoked rights apply at once.
     ///
     /// # Errors
-    /// Returns the error of the store if it has failed ten times in succession.
+    /// Returns the error of the store if the store has failed ten times in succession.
     ///
     /// # Cancellation
     /// Actions in progress are cancelled, and reported as interrupted after their lease. Use
@@ -178,7 +179,7 @@ impl Scheduler {
 
     /// Fires the occurrences that are due now, waits for their actions, and returns their number.
     ///
-    /// For programs that another scheduler starts, such as cron or a serverless platform.
+    /// Use it in a program that another scheduler starts, such as cron or a serverless platform.
     ///
     /// # Errors
     /// Returns the first error of the store, after the actions in progress have ended.

@@ -219,7 +219,7 @@ impl CorruptSchedule {
     }
 }
 
-/// The error of a schedule store.
+/// The reason why a schedule store failed.
 ///
 /// ```
 /// use tool_toolbox::schedule::ScheduleError;

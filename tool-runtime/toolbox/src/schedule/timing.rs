@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::zone::{UnknownZone, zone};
 
-/// The times at which a schedule fires.
+/// The times at which a schedule fires: once, at intervals, or by a cron pattern.
 ///
 /// | timing | created by | meaning |
 /// |---|---|---|
@@ -92,7 +92,7 @@ pub enum TimingError {
     Pattern {
         /// The pattern that was given.
         pattern: String,
-        /// The part of it that is wrong.
+        /// The reason why it can't be read.
         reason: String,
     },
     /// The text is no local date and time.

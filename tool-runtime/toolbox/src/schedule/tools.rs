@@ -23,7 +23,7 @@ const PAGE: usize = 100;
 
 type PrincipalOf = dyn Fn(&RunContext<'_>) -> Option<String> + Send + Sync;
 
-/// Returns whether a principal may use a session.
+/// Returns whether a principal may use a session, by their names.
 type MayUse = dyn Fn(&str, &str) -> bool + Send + Sync;
 
 /// Tools with which a model schedules prompts, messages and tool calls.

@@ -2,7 +2,7 @@
 
 use jiff::tz::{TimeZone, db};
 
-/// The error of a name that no time zone has, with the nearest names.
+/// The error for an unknown time zone, with the most similar names.
 ///
 /// ```
 /// use tool_toolbox::schedule::{Timing, TimingError};

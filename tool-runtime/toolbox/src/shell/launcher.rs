@@ -45,10 +45,10 @@ impl SandboxLauncher {
     /// Creates a launcher for a folder, and checks whether this machine can enforce the sandbox.
     ///
     /// Blocks the thread for the time that a program takes to start, about 20 ms. Links in the path
-    /// of the folder are followed now, and not again.
+    /// of the folder are followed now, and not when a program starts.
     ///
     /// # Errors
-    /// The machine can't enforce the sandbox, or a folder does not exist.
+    /// Returns an error if the machine can't enforce the sandbox, or if a folder does not exist.
     pub fn new(folder: impl AsRef<Path>, sandbox: Sandbox) -> Result<Self, SandboxError> {
         Confinement::new(folder.as_ref(), sandbox).map(|confinement| Self { confinement })
     }
@@ -63,8 +63,8 @@ impl SandboxLauncher {
     /// All its streams are pipes.
     ///
     /// # Errors
-    /// There is no program, a word contains a NUL character, or the sandbox can't be started. A
-    /// program that does not exist ends with code 127.
+    /// Returns an error if the command is empty, if a word contains a NUL character, or if the
+    /// sandbox can't be started. If the program does not exist, the process ends with code 127.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime.
@@ -136,7 +136,7 @@ impl SandboxedProcess {
     /// Waits until the program ends, and kills the processes that it has left.
     ///
     /// # Errors
-    /// The system can't wait for the process.
+    /// Returns an error if the system can't wait for the process.
     ///
     /// # Cancellation
     /// If the future is dropped, call it again.
@@ -159,7 +159,7 @@ impl SandboxedProcess {
     /// Kills the program with all processes that it started, and waits for its end.
     ///
     /// # Errors
-    /// The system can't wait for the process.
+    /// Returns an error if the system can't wait for the process.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -110,7 +110,7 @@ impl Shell {
     /// Creates the tools for a folder, and checks whether this machine can enforce the sandbox.
     ///
     /// Blocks the thread for the time that a command takes to start, about 20 ms. Links in the path
-    /// of the folder are followed now, and not again.
+    /// of the folder are followed now, and not when a command runs.
     ///
     /// ```
     /// use tool_toolbox::{Sandbox, Shell};

@@ -116,7 +116,7 @@ impl Web {
         Ok(self.with_settings(|settings| settings.allowed.add(network)))
     }
 
-    /// Replaces the look-up of host names, which is that of the operating system by default.
+    /// Replaces the look-up of host names. Default: that of the operating system.
     #[must_use]
     pub fn resolver(self, resolver: impl Resolver + 'static) -> Self {
         self.with_settings(|settings| settings.resolver = Arc::new(resolver))

@@ -44,7 +44,7 @@ pub trait Resolver: Send + Sync {
     /// Returns the addresses of a host name.
     ///
     /// # Errors
-    /// The name does not exist, or the look-up failed.
+    /// Returns an error if the name does not exist, or if the look-up failed.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 

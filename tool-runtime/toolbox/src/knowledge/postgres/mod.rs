@@ -40,11 +40,11 @@ use super::store::{
 /// Any number of processes and machines may use one database. Writers of one tenant wait for each
 /// other, and those of different tenants do not. Clones share the pool of the store.
 ///
-/// Words are ranked by BM25, whose numbers are those of the tenant. The server compares codes of
-/// vectors, one bit for each dimension, and needs no extension. The server must have version 14 or
+/// Words are ranked by BM25, which counts only the words of the tenant. The server compares codes
+/// of vectors, one bit for each dimension, and needs no extension. It requires PostgreSQL 14 or
 /// later.
 ///
-/// If the connection is lost during a commit, the change may have been done although an error is
+/// If the connection is lost during a commit, the change may be stored although an error is
 /// returned. [`put`](DocumentStore::put) and [`remove`](DocumentStore::remove) can be repeated.
 ///
 /// ```no_run

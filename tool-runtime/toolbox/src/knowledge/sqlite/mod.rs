@@ -38,7 +38,7 @@ use super::store::{
 /// The pages of the file that a connection keeps in memory, in KiB.
 const CACHE_KIB: i64 = 32 << 10;
 
-/// Documents in the SQLite file of a [store](Sqlite). Clones share one connection.
+/// Store for documents in the file of an [`Sqlite`] store. Clones share one connection.
 ///
 /// Searching takes memory for the codes of one block at a time, however many documents there are.
 ///
@@ -64,10 +64,10 @@ pub struct SqliteDocuments {
 }
 
 impl SqliteDocuments {
-    /// Creates, or opens, the tables of documents in the file of a store.
+    /// Opens the tables of documents, and creates them if they do not exist.
     ///
     /// # Errors
-    /// The errors of [`Sqlite::tables`].
+    /// Returns the errors of [`Sqlite::tables`].
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;

@@ -33,14 +33,14 @@ impl Brave {
         Self { endpoint: Endpoint::new("https://api.search.brave.com"), key: key.into() }
     }
 
-    /// Replaces the address of the API.
+    /// Replaces the address of the API. Default: `https://api.search.brave.com`.
     #[must_use]
     pub fn url(mut self, url: impl Into<String>) -> Self {
         self.endpoint.url = url.into();
         self
     }
 
-    /// Replaces the transport of the requests.
+    /// Replaces the HTTP transport by which requests are sent.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.endpoint.transport = Arc::new(transport);

@@ -51,7 +51,7 @@ pub trait SearchEngine: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchQuery {
-    /// The text that is searched for.
+    /// The words to search for.
     pub text: String,
     /// The maximum number of results.
     pub count: usize,
@@ -80,7 +80,7 @@ impl SearchQuery {
     }
 }
 
-/// The greatest age of search results.
+/// The maximum age of search results.
 ///
 /// ```
 /// use tool_toolbox::Recency;

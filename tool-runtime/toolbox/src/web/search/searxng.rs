@@ -32,7 +32,7 @@ impl SearXng {
         Self { endpoint: Endpoint::new(url) }
     }
 
-    /// Replaces the transport of the requests.
+    /// Replaces the HTTP transport by which requests are sent.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.endpoint.transport = Arc::new(transport);

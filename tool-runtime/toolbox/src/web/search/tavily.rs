@@ -34,14 +34,14 @@ impl Tavily {
         Self { endpoint: Endpoint::new("https://api.tavily.com"), key: key.into() }
     }
 
-    /// Replaces the address of the API.
+    /// Replaces the address of the API. Default: `https://api.tavily.com`.
     #[must_use]
     pub fn url(mut self, url: impl Into<String>) -> Self {
         self.endpoint.url = url.into();
         self
     }
 
-    /// Replaces the transport of the requests.
+    /// Replaces the HTTP transport by which requests are sent.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.endpoint.transport = Arc::new(transport);

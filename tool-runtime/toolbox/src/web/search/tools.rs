@@ -20,7 +20,7 @@ impl WebSearch {
         /// Number of results.
         #[arg(default = 8, range(min = 1, max = 20))]
         count: u8,
-        /// Greatest age of the results.
+        /// Maximum age of the results.
         #[arg(named)]
         recency: Option<Recency>,
         #[arg(default)] output: OutputFormat,

@@ -66,7 +66,7 @@ impl ScriptError {
                                     returns promises that are resolved later."
                 .into(),
             Self::LargeOutput(bytes) => format!(
-                "Its output has {bytes} bytes, and at most {MAX_OUTPUT_BYTES} are possible: return \
+                "Its output has {bytes} bytes, and at most {MAX_OUTPUT_BYTES} are allowed: return \
                  less."
             ),
             Self::InvalidOutput(reason) => {

@@ -64,7 +64,7 @@ impl Builder {
             self.check(&crate_folder).await?;
             let built = self.cargo_build(&crate_folder, FIRST_LIMIT, 1).await;
             built.map_err(|error| {
-                let text = "What all Rust tools share does not compile";
+                let text = "The crates that all Rust tools share do not compile";
                 unavailable(text).with_source(error.text().to_owned())
             })
         });

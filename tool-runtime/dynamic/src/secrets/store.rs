@@ -74,19 +74,19 @@ pub trait SecretStore: Send + Sync + fmt::Debug {
     /// Loads the secret of this name; `None` if there is none.
     ///
     /// # Errors
-    /// The store can't be read, or the name is invalid.
+    /// Returns an error if the store can't be read, or if the name is invalid.
     async fn load(&self, name: &str) -> Result<Option<Secret>, SecretError>;
 
     /// Saves a secret, and replaces the previous one of this name.
     ///
     /// # Errors
-    /// The store can't be written, or the name is invalid.
+    /// Returns an error if the store can't be written, or if the name is invalid.
     async fn save(&self, name: &str, secret: &Secret) -> Result<(), SecretError>;
 
     /// Removes the secret of this name, if there is one.
     ///
     /// # Errors
-    /// The store can't be written, or the name is invalid.
+    /// Returns an error if the store can't be written, or if the name is invalid.
     async fn remove(&self, name: &str) -> Result<(), SecretError>;
 }
 
@@ -105,19 +105,20 @@ impl<S: SecretStore + ?Sized> SecretStore for Arc<S> {
     }
 }
 
-/// The error of a secret store. No error contains a secret.
+/// The reason why a secret store failed. No error contains a secret.
 ///
 /// ```
 /// use tool_dynamic::SecretError;
 ///
 /// let error = SecretError::ReadOnly { store: "the environment" };
-/// assert_eq!(error.to_string(), "secrets of the environment can't be changed");
+/// let text = "secrets of the environment are read-only: use another store to save secrets";
+/// assert_eq!(error.to_string(), text);
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {
     /// The store can only be read.
-    #[error("secrets of {store} can't be changed")]
+    #[error("secrets of {store} are read-only: use another store to save secrets")]
     ReadOnly {
         /// The store, such as `the environment`.
         store: &'static str,

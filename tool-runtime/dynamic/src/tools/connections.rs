@@ -25,9 +25,9 @@ const MAX_REASON_CHARS: usize = 500;
 /// | `mcp_disconnect` | removes a connection from the catalog, with its tools | ask |
 /// | `mcp_list` | lists the connections with their states and tools | allow |
 ///
-/// A connection of a model has no secrets. A catalog has at most 20 connections when a model adds
-/// one. `tool_mcp::tools` returns tools of the same names, whose connections end with the program:
-/// register one of the two.
+/// A connection that a model adds has no secrets. A model can add one only while the catalog has
+/// fewer than 20. `tool_mcp::tools` returns tools of the same names, whose connections end with the
+/// program: register one of the two.
 ///
 /// ```
 /// use tool_dynamic::catalog::MemoryCatalog;
@@ -164,16 +164,16 @@ fn listed(status: EntryStatus) -> ListedConnection {
 fn model_error(error: &RegistrarError) -> ToolError {
     match error {
         RegistrarError::Catalog(CatalogError::NotFound { .. }) => {
-            ToolError::validation("`name` is no connection: call `mcp_list`.")
+            ToolError::validation("`name` is not a connection: call `mcp_list` for the names.")
         }
-        RegistrarError::Catalog(CatalogError::Exists { .. }) => {
-            ToolError::validation("`name` is a connection already: use another, or disconnect it.")
-        }
+        RegistrarError::Catalog(CatalogError::Exists { .. }) => ToolError::validation(
+            "`name` is a connection already: use another `name`, or disconnect it.",
+        ),
         RegistrarError::Catalog(CatalogError::Invalid { reason, .. }) => {
             ToolError::validation(format!("The connection is invalid: {reason}."))
         }
         RegistrarError::NameTaken { .. } => {
-            ToolError::validation("The program has a provider of this `name`: use another.")
+            ToolError::validation("The program has a provider of this `name`: use another `name`.")
         }
         other => ToolError::failed(format!("The catalog was not changed: {other}.")),
     }

@@ -76,7 +76,7 @@ pub struct DynamicTools {
     granted: BTreeSet<String>,
 }
 
-/// Returns the tools by which a model changes the tools of a registrar.
+/// Returns the [`DynamicTools`] of a registrar, such as for `tools![..tools(&registrar)]`.
 ///
 /// ```
 /// use tool_dynamic::catalog::MemoryCatalog;
@@ -115,7 +115,7 @@ struct ToolSource {
 }
 
 impl DynamicTools {
-    /// Creates the tools by which a model changes the tools of a registrar.
+    /// Creates the tools with which a model makes, changes and removes the tools of a registrar.
     pub fn new(registrar: Registrar) -> Self {
         Self { registrar, granted: BTreeSet::new() }
     }
@@ -151,7 +151,9 @@ impl DynamicTools {
         let content = EntryContent::from(pieces.pieces().clone());
         self.registrar.check(pieces.name(), &content).map_err(|error| model_error(&error))?;
         let Some(backend) = self.registrar.backend(pieces.kind()) else {
-            return Err(ToolError::validation("There is no backend for bodies of this kind."));
+            return Err(ToolError::validation(
+                "The tool was not made: its `kind` has no backend. Use another `kind`.",
+            ));
         };
         let mut errors = backend.check(pieces);
         if errors.is_empty() {
@@ -176,7 +178,7 @@ impl DynamicTools {
         if checked.fingerprint().to_string() == fingerprint {
             return Ok(checked);
         }
-        let text = "`fingerprint` is not that of this version: read it with `tool_source`.";
+        let text = "`fingerprint` is not the one of this version: call `tool_source` for it.";
         Err(ToolError::validation(text))
     }
 
@@ -345,6 +347,9 @@ fn model_error(error: &RegistrarError) -> ToolError {
                  `name`."
             ))
         }
+        RegistrarError::NoBackend { kind, .. } => ToolError::failed(format!(
+            "The tool was not made: the program has no backend for `{kind}`. Use another `kind`."
+        )),
         other => ToolError::failed(format!("The catalog was not changed: {other}.")),
     }
 }

@@ -1,4 +1,4 @@
-//! Dynamic tools, which are made at run time, on the public API of [`tool_runtime`].
+//! Tools that a program or a model makes at run time, built on the public API of [`tool_runtime`].
 //!
 //! [`Pieces`] describe a tool as data: its name, description, arguments, effect and body.
 //! [`Pieces::check`] reports all errors in them at once. A [`ToolBackend`] turns the
@@ -11,8 +11,10 @@
 //! | `catalog` | `DynamicTools` | provides the tools with which a model makes tools |
 //! | `catalog` | `ConnectionTools` | provides the tools with which a model connects to MCP servers |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
-//! | `fetch` | `JavaScript::web` | gives scripts a guarded client for the network |
+//! | `fetch` | `JavaScript::web` | lets scripts send requests through the client of `tool_toolbox::Web` |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
+//! | `postgres` | `PostgresCatalog` | stores a catalog in a PostgreSQL database |
+//! | `keyring` | `KeyringSecrets` | keeps secrets of connections in the keyring of the system |
 //!
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,13 +1,16 @@
+//! The trait of backends, which build tools from pieces.
+
 use std::sync::Arc;
 
 use tool_runtime::{Availability, Tool, ToolError, async_trait};
 
 use crate::pieces::{BodyKind, CheckedPieces, PieceError};
 
-/// Makes tools whose bodies are of one kind, such as JavaScript.
+/// Builds tools from pieces, for bodies of one kind such as JavaScript.
 ///
-/// The definition of the tool is that of the [`CheckedPieces`]: the caller registers the tool and
-/// applies all policy. Implement it under `#[async_trait]`, which `tool-runtime` re-exports.
+/// The tool has the definition of the [`CheckedPieces`]. The caller registers the tool, and the
+/// dispatcher applies the policy to its calls. Implement it under `#[async_trait]`, which
+/// `tool-runtime` re-exports.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,9 +59,9 @@ pub trait ToolBackend: Send + Sync {
     /// Returns the kind of the bodies that this backend accepts.
     fn kind(&self) -> BodyKind;
 
-    /// Returns whether tools can be made and run now, such as whether a compiler is installed. It
-    /// may block the thread: a `Registrar` calls it on a thread for blocking
-    /// work, and waits for at most 30 seconds. Default: available.
+    /// Returns whether tools can be made and run now, such as whether a compiler is installed. This
+    /// method may block: a `Registrar` calls it on the blocking pool of tokio, and waits for at
+    /// most 30 seconds. Default: available.
     fn availability(&self) -> Availability {
         Availability::Available
     }
@@ -77,8 +80,8 @@ pub trait ToolBackend: Send + Sync {
     /// Builds the tool of these pieces.
     ///
     /// # Errors
-    /// Returns what is wrong with the body, with the lines of the body, as a text for the model
-    /// that wrote it.
+    /// Returns the errors in the body, with their lines in the body, as a text for the model that
+    /// wrote it.
     ///
     /// # Cancellation
     /// If the future is dropped, the build stops.

@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 pub struct Connection {
     /// The program or the URL of the server.
     pub target: ConnectionTarget,
-    /// Names of secrets: by environment variables of a program, by headers of a URL.
+    /// Names of secrets, by the environment variable of the program or the header of the requests
+    /// that receives the secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, String>,
     /// The name of the secret that is sent as the bearer token.
@@ -68,7 +69,7 @@ impl Connection {
         Self { target, secrets: BTreeMap::new(), bearer: None }
     }
 
-    /// Describes a program that is a server.
+    /// Creates a connection to a server that this program starts.
     pub fn stdio(program: impl Into<String>) -> Self {
         Self::new(ConnectionTarget::Stdio {
             program: program.into(),
@@ -77,12 +78,13 @@ impl Connection {
         })
     }
 
-    /// Describes a server at a URL.
+    /// Creates a connection to a server at a URL.
     pub fn http(url: impl Into<String>) -> Self {
         Self::new(ConnectionTarget::Http { url: url.into() })
     }
 
-    /// Adds arguments to the command line of the program. A server at a URL has none.
+    /// Adds arguments to the command line of the program. For a server at a URL, this has no
+    /// effect.
     #[must_use]
     pub fn args<A: Into<String>>(mut self, added: impl IntoIterator<Item = A>) -> Self {
         if let ConnectionTarget::Stdio { arguments, .. } = &mut self.target {
@@ -91,7 +93,7 @@ impl Connection {
         self
     }
 
-    /// Sets the working directory of the program. A server at a URL has none.
+    /// Sets the working directory of the program. For a server at a URL, this has no effect.
     #[must_use]
     pub fn current_dir(mut self, path: impl Into<PathBuf>) -> Self {
         if let ConnectionTarget::Stdio { folder, .. } = &mut self.target {

@@ -8,7 +8,7 @@ use tool_runtime::ToolPreference;
 use super::connection::Connection;
 use crate::pieces::Pieces;
 
-/// The kind of a catalog's entry.
+/// The kind of an entry: a tool, a connection, a preference or a description.
 ///
 /// ```
 /// use tool_dynamic::EntryKind;

@@ -1,4 +1,4 @@
-//! Why an operation on a catalog failed.
+//! The error of operations on a catalog.
 
 use std::error::Error;
 
@@ -37,7 +37,7 @@ pub enum CatalogError {
         /// The entry that was looked up.
         id: EntryId,
     },
-    /// The entry never had this version, or has evicted it.
+    /// The entry has no version of this number: it never had one, or has evicted it.
     #[error("{id} has no version {version}: it has {first} to {last}")]
     UnknownVersion {
         /// The entry that has other versions.

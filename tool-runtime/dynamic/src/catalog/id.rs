@@ -20,17 +20,17 @@ pub struct EntryId {
 }
 
 impl EntryId {
-    /// Names an entry of a kind.
+    /// Creates the id of an entry of any kind.
     pub fn new(kind: EntryKind, name: impl Into<String>) -> Self {
         Self { kind, name: name.into() }
     }
 
-    /// Names a dynamic tool.
+    /// Creates the id of a dynamic tool.
     pub fn tool(name: impl Into<String>) -> Self {
         Self::new(EntryKind::Tool, name)
     }
 
-    /// Names a connection to an MCP server.
+    /// Creates the id of a connection to an MCP server.
     pub fn connection(name: impl Into<String>) -> Self {
         Self::new(EntryKind::Connection, name)
     }

@@ -1,4 +1,4 @@
-//! The catalog: what a program adds to its tools at run time, and what survives a restart.
+//! The catalog: the tools and connections that a program adds at run time, stored for restarts.
 //!
 //! 1. An entry has an [`EntryId`] (`id.rs`) and [`EntryContent`] (`content.rs`, `connection.rs`),
 //!    in numbered versions: [`CatalogEntry`] (`entry.rs`). `validation.rs` checks contents.

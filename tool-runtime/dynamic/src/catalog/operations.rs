@@ -22,8 +22,8 @@ const MAX_ATTEMPTS: usize = 16;
 /// Tools and connections that a program adds at run time, in a store. Clones share the store.
 ///
 /// Each change is durable when its method returns. It has no effect on the tools of this process
-/// until a [`Registrar`](crate::Registrar) applies it: change a catalog through a registrar, and
-/// use this type for what has no registry, such as an administration command.
+/// until a [`Registrar`](crate::Registrar) applies it. So change a catalog through a registrar, and
+/// call this type directly only in a program without a registry, such as an administration command.
 ///
 /// ```
 /// use tool_dynamic::catalog::MemoryCatalog;
@@ -176,7 +176,7 @@ impl Catalog {
     /// - [`CatalogError::Exists`] if there is an entry of this kind and name.
     /// - [`CatalogError::Invalid`] if the name or the content is invalid.
     /// - [`CatalogError::Full`] if there are [`MAX_ENTRIES`](crate::catalog::MAX_ENTRIES) entries.
-    ///   Concurrent writers can exceed the limit by their number.
+    ///   Concurrent writers can exceed this limit, each by one entry.
     /// - [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```
@@ -242,8 +242,8 @@ impl Catalog {
     ///
     /// # Errors
     /// - [`CatalogError::NotFound`] if there is no entry of this kind and name.
-    /// - [`CatalogError::UnknownVersion`] if it does not have this version. It has the latest
-    ///   [`MAX_VERSIONS`](crate::catalog::MAX_VERSIONS).
+    /// - [`CatalogError::UnknownVersion`] if it does not have this version. An entry keeps its
+    ///   latest [`MAX_VERSIONS`](crate::catalog::MAX_VERSIONS) versions.
     /// - [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```

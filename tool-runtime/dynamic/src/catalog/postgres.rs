@@ -32,10 +32,10 @@ const LAST_REVISION: &str = "SELECT last FROM tool_catalog_revision";
 /// Store for catalogs in the database of a [`Postgres`] store, beside sessions and other tables.
 ///
 /// Any number of processes and machines may use one database. A write notifies all of them. A store
-/// on a [pool of the program](Postgres::from_pool) can't listen, and looks once a second. Clones
+/// on a [pool of the program](Postgres::from_pool) can't listen, and polls once a second. Clones
 /// share the pool and one connection for notifications.
 ///
-/// If the connection is lost during a commit, the write may have been done although an error is
+/// If the connection is lost during a commit, the write may be stored although an error is
 /// returned.
 ///
 /// ```no_run

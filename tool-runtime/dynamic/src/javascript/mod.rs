@@ -49,8 +49,8 @@ const MAX_RUNNING: usize = 64;
 
 /// Makes tools whose bodies are scripts in JavaScript.
 ///
-/// A body is that of an async function with the parameter `args`. It has the language and its
-/// built-in objects, `console`, and `call_tool(name, args)` if its pieces name tools. It has no
+/// A body is the body of an async function with the parameter `args`. It can use the language with
+/// its built-in objects, `console`, and `call_tool(name, args)` if its pieces name tools. It has no
 /// access to files, processes or timers, and to the network only through a client that the program
 /// gives it (feature `fetch`). Each call runs in a fresh context of
 /// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory, on a separate

@@ -45,7 +45,7 @@ impl CheckedPieces {
         Self(Arc::new(Checked { pieces, fields, definition, fingerprint }))
     }
 
-    /// Returns the pieces as they were written, such as for a catalog.
+    /// Returns the pieces as they were written, such as to store them.
     pub fn pieces(&self) -> &Pieces {
         &self.0.pieces
     }
@@ -89,8 +89,8 @@ impl CheckedPieces {
     /// Returns the definition of the tool.
     ///
     /// If the effect is `none` or `read`, calls are allowed; otherwise, each call needs an
-    /// approval. The title has the fingerprint of the pieces, so an approval of a call is void for
-    /// a tool with another body.
+    /// approval. The title contains the fingerprint of the pieces, so an approval of a call is void
+    /// for a tool with another body.
     pub fn definition(&self) -> &ToolDefinition {
         &self.0.definition
     }
@@ -100,8 +100,8 @@ impl CheckedPieces {
         self.0.fingerprint
     }
 
-    /// Adds the default of each omitted argument, at all levels. The value has to match the schema
-    /// of the parameters.
+    /// Adds the default of each omitted argument, at all levels. `arguments` has to match the
+    /// schema of the parameters.
     ///
     /// ```
     /// use serde_json::json;

@@ -16,9 +16,9 @@ use super::limits::MAX_ERRORS;
 #[error("`{path}`: {message}")]
 #[non_exhaustive]
 pub struct PieceError {
-    /// The path of the wrong piece, such as `fields[0].name`.
+    /// The path of the invalid piece, such as `fields[0].name`.
     pub path: String,
-    /// The condition that the piece violates, for the model that wrote it.
+    /// The expected value, or the correction to make, as a text for the model.
     pub message: String,
 }
 

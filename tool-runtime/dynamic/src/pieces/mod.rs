@@ -92,10 +92,10 @@ impl ExampleCall {
     }
 }
 
-/// The typed pieces of a tool.
+/// The description of a tool as data: its name, arguments, effect, body and examples.
 ///
-/// They are plain data: a model writes them as the arguments of `new_tool`, and a catalog stores
-/// them. Nothing is valid until [`check`](Self::check) accepts it.
+/// Pieces are plain data: a model writes them as the arguments of `new_tool`, and a catalog stores
+/// them. They are not validated until [`check`](Self::check) is called.
 ///
 /// ```
 /// use serde_json::json;
@@ -222,11 +222,11 @@ impl Pieces {
 
     /// Checks the pieces and converts them.
     ///
-    /// Whether a body can be compiled, and which capabilities it can be given, is known to the
-    /// [backend](crate::ToolBackend) of its kind.
+    /// The check does not compile the body. Whether it compiles, and which capabilities it can
+    /// have, is decided by the [backend](crate::ToolBackend) of its kind.
     ///
     /// # Errors
-    /// Returns everything that is wrong with the pieces, with paths such as `fields[0].name`.
+    /// Returns all errors in the pieces, with paths such as `fields[0].name`.
     pub fn check(&self) -> Result<CheckedPieces, PieceErrors> {
         check::check(self)
     }

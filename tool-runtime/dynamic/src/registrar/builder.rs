@@ -58,7 +58,7 @@ impl RegistrarBuilder {
         self.shared_backend(Arc::new(backend))
     }
 
-    /// Adds a backend that the program uses elsewhere too.
+    /// Adds a backend that other parts of the program share.
     pub fn shared_backend(mut self, backend: Arc<dyn ToolBackend>) -> Self {
         self.options.backends.insert(backend.kind(), backend);
         self
@@ -67,8 +67,8 @@ impl RegistrarBuilder {
     /// Refuses entries of tools and connections with these names.
     ///
     /// A policy can name tools that this program does not register, such as in a configuration that
-    /// programs share. Reserve their names: otherwise a tool that is made under such a name has the
-    /// permission that was meant for the other tool.
+    /// programs share. Reserve their names: otherwise a tool that is made under such a name gets
+    /// the permission of the other tool.
     ///
     /// ```
     /// use tool_dynamic::catalog::MemoryCatalog;
@@ -99,8 +99,9 @@ impl RegistrarBuilder {
         self
     }
 
-    /// Changes the options of each client before it connects, by the name of the connection, such
-    /// as its trust. By default, definitions are pinned in the entry of the connection.
+    /// Sets a function that changes the options of a client before it connects, such as its trust.
+    /// It receives the name of the connection. By default, definitions are pinned in the entry of
+    /// the connection.
     pub fn configure(
         mut self,
         configure: impl Fn(&str, McpClient) -> McpClient + Send + Sync + 'static,
@@ -128,8 +129,8 @@ impl RegistrarBuilder {
         self
     }
 
-    /// Offers models also the tools of entries that are unavailable. Default: models are offered
-    /// them only while they can be called.
+    /// Offers models the tools of an entry even while the entry is unavailable. Default: tools are
+    /// offered only while they can be called.
     ///
     /// The definitions that a model receives then stay the same while a server is down, so that a
     /// cached prompt stays valid. The result of a call is `TOOL_UNAVAILABLE`. The policy decides on
@@ -156,8 +157,9 @@ impl RegistrarBuilder {
         self
     }
 
-    /// Writes the descriptions of the catalog into a store that the program has given to the
-    /// registry. Default: the registrar replaces the store of the registry by its own.
+    /// Sets the store of descriptions into which the registrar writes those of the catalog: the one
+    /// that the program has given to the registry. Default: the registrar replaces the store of the
+    /// registry by a new one.
     pub fn descriptions(mut self, store: &MemoryDescriptions) -> Self {
         self.options.descriptions = Some(store.clone());
         self
@@ -166,7 +168,7 @@ impl RegistrarBuilder {
     /// Registers everything that the catalog contains, and follows its changes in the background.
     ///
     /// When it returns, all tools whose definitions are known are registered. They are unavailable
-    /// until they were built or connected, which happens in the background:
+    /// until they are built or connected, which happens in the background:
     /// [`Registrar::wait_until_settled`] waits for that. A failure of an entry is an
     /// [event](Self::on_event), affects no other entry, and is tried again. The background work
     /// ends with [`Registrar::stop`], or when the last clone of the registry is dropped.
@@ -175,7 +177,7 @@ impl RegistrarBuilder {
     /// entry of the same name. A registry has one registrar.
     ///
     /// # Errors
-    /// The catalog can't be read. Then nothing is registered.
+    /// Returns an error if the catalog can't be read. Then nothing is registered.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime.

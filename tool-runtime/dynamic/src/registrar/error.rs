@@ -1,4 +1,4 @@
-//! Why a change through a registrar failed.
+//! The error of changes through a registrar.
 
 use crate::catalog::{CatalogError, EntryId};
 use crate::pieces::BodyKind;

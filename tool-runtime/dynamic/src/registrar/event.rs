@@ -23,7 +23,7 @@ use crate::catalog::{EntryId, SkippedRecord};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistrarEvent {
-    /// The tools of an entry were registered and are available, or an entry took effect.
+    /// An entry took effect: its tools, if it has any, are registered and available.
     Registered {
         /// The entry that took effect.
         id: EntryId,

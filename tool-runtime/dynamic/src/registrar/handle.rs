@@ -109,8 +109,8 @@ impl Registrar {
     /// - [`RegistrarError::Catalog`] with the errors of [`Catalog::create`].
     /// - [`RegistrarError::Stopped`] if the registrar was stopped.
     ///
-    /// Nothing is stored after each of these errors. A failed attempt to put the entry into effect
-    /// is no error: see [`EntryStatus::state`].
+    /// After any of these errors, nothing is stored. A failed attempt to build or to connect is not
+    /// an error of this method: see [`EntryStatus::state`].
     ///
     /// # Cancellation
     /// If the future is dropped, the entry is stored and takes effect, or neither.
@@ -153,11 +153,12 @@ impl Registrar {
 
     /// Stores and applies a further version of an entry, and waits for the first attempt.
     ///
-    /// The previous version of a tool can be called until the new one was built. If that fails, the
-    /// tool is unavailable; [`roll_back`](Self::roll_back) restores the previous version.
+    /// The previous version of a tool can be called until the new one is built. If the build fails,
+    /// the tool is unavailable; [`roll_back`](Self::roll_back) restores the previous version.
     ///
     /// # Errors
-    /// The errors of [`create`](Self::create), with those of [`Catalog::replace`].
+    /// Returns the errors of [`create`](Self::create), with those of [`Catalog::replace`] instead
+    /// of [`Catalog::create`].
     ///
     /// # Cancellation
     /// If the future is dropped, the version is stored and takes effect, or neither.
@@ -192,7 +193,7 @@ impl Registrar {
     /// and waits for the first attempt.
     ///
     /// # Errors
-    /// The errors of [`Catalog::roll_back`], and [`RegistrarError::Stopped`].
+    /// Returns the errors of [`Catalog::roll_back`], and [`RegistrarError::Stopped`].
     ///
     /// # Cancellation
     /// If the future is dropped, the version is stored and takes effect, or neither.
@@ -238,7 +239,8 @@ impl Registrar {
     /// Removes an entry with all of its versions from the catalog, and its tools from the registry.
     ///
     /// # Errors
-    /// The errors of [`Catalog::remove`], and [`RegistrarError::Stopped`]. Then nothing is changed.
+    /// Returns the errors of [`Catalog::remove`], and [`RegistrarError::Stopped`]. Then nothing is
+    /// changed.
     ///
     /// # Cancellation
     /// If the future is dropped, the entry is removed from both, or from neither.
@@ -281,8 +283,8 @@ impl Registrar {
     /// Returns the connection to a server while it is established, such as to approve definitions
     /// that have changed, or to read resources.
     ///
-    /// Its tools are in a registry of the connection, from which they are copied. To end the
-    /// connection, [remove](Self::remove) its entry.
+    /// The connection has a separate registry, from which the registrar copies the tools. To end
+    /// the connection, [remove](Self::remove) its entry.
     pub fn connection(&self, name: &str) -> Option<McpConnection> {
         let applied = self.shared.lock();
         applied.entries.get(&EntryId::connection(name))?.connection.clone()
@@ -291,7 +293,7 @@ impl Registrar {
     /// Waits until the first attempt of each current entry has ended, for at most this time.
     /// Returns the states of all entries.
     ///
-    /// Wait for it before a run is resumed, so that the run finds its tools available.
+    /// Call it before you resume a run, so that the run finds its tools available.
     ///
     /// ```
     /// use std::time::Duration;

@@ -65,18 +65,19 @@ const CALL_FILE_BYTES: u64 = 64 << 20;
 
 /// Makes tools whose bodies are written in Rust. They are compiled and run in sandboxes.
 ///
-/// A body is that of an async function: `args` is a struct with the arguments, and the body returns
-/// `Result<impl Serialize, ToolError>`, such as `Ok(args.text.len())`. It can use `std`, `serde`
-/// and `serde_json`.
+/// A body is the body of an async function: `args` is a struct with the arguments, and the body
+/// returns `Result<impl Serialize, ToolError>`, such as `Ok(args.text.len())`. It can use `std`,
+/// `serde` and `serde_json`.
 ///
 /// All tools share a folder, which only this program should write. The first build compiles what
 /// they have in common, which takes minutes; each further one takes seconds. A tool that was built
 /// before is not built again, not even after a restart.
 ///
-/// Clones share what was found on the machine, and the check that the common part is up to date.
+/// Clones share the toolchain that was found, and the check that the crates of all tools are
+/// compiled.
 ///
-/// This takes Linux with bubblewrap, a Rust toolchain with a linker, and the sources of the
-/// dependencies in the registry of cargo. Without them, the backend is
+/// This requires Linux with bubblewrap, a Rust toolchain with a linker, and the sources of the
+/// dependencies in the registry folder of cargo. Without them, the backend is
 /// [unavailable](ToolBackend::availability), with the reason.
 ///
 /// ```no_run
@@ -256,11 +257,11 @@ impl RustTools {
 
     /// Compiles the crates that all tools share, so that the first tool takes seconds, too.
     ///
-    /// Without it, the first [build](ToolBackend::build) does so.
+    /// If you do not call it, the first [build](ToolBackend::build) compiles them.
     ///
     /// # Errors
-    /// The dependencies are not on this machine, would run unknown code during a build, or do not
-    /// compile.
+    /// Returns an error if the dependencies are not on this machine, would run unknown code during
+    /// a build, or do not compile.
     ///
     /// # Cancellation
     /// If the future is dropped, the build stops. The next one continues.

@@ -28,7 +28,7 @@ pub struct EnvironmentSecrets {
 }
 
 impl EnvironmentSecrets {
-    /// Uses the variables with this prefix.
+    /// Reads secrets from variables with this prefix.
     pub fn new(prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into() }
     }

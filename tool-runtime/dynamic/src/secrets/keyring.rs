@@ -36,12 +36,12 @@ pub struct KeyringSecrets {
 }
 
 impl KeyringSecrets {
-    /// Uses the entries of this service, such as the name of the program.
+    /// Keeps secrets under this service name, such as the name of the program.
     pub fn new(service: impl Into<String>) -> Self {
         Self { service: service.into().into(), store: None }
     }
 
-    /// Sets the keyring instead of the default one.
+    /// Sets the keyring that keeps the secrets. Default: the default store of `keyring_core`.
     #[must_use]
     pub fn store(self, store: Arc<CredentialStore>) -> Self {
         Self { store: Some(store), ..self }

@@ -1,18 +1,26 @@
-//! Tools that are made at run time, and kept in a file.
+//! Dynamic tools: tools and connections to MCP servers that are added at run time, and stored in a
+//! file.
 //!
 //! Run it with `cargo run --example dynamic --features dynamic -- --catalog FILE --call NAME JSON
 //! --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`, `tool_source`,
 //! `tool_test`, `mcp_connect`, `mcp_disconnect`, `mcp_list`, a tool that was made before, or a tool
-//! of a server. It needs no key, and prints the execution of the call as one JSON object.
+//! of a server. It needs no key, and prints the execution of the call as one JSON object. These
+//! calls make a tool, and call it:
+//!
+//! ```sh
+//! --call new_tool '{"name": "one", "description": "Returns one.", "kind": "javascript",
+//!     "body": "return 1;"}'
+//! --call one '{}'
+//! ```
 //!
 //! | option | meaning |
 //! |---|---|
 //! | `--catalog FILE` | keeps the tools and connections in this file |
 //! | `--call NAME JSON` | runs this call |
-//! | `--allow-server WORDS` | lets `mcp_connect` start servers by commands that start with these words; can be repeated |
-//! | `--allow-host HOST` | lets `mcp_connect` connect to servers on this host; can be repeated |
+//! | `--allow-server WORDS` | lets `mcp_connect` start servers by commands that start with these words; repeatable |
+//! | `--allow-host HOST` | lets `mcp_connect` connect to servers on this host; repeatable |
 //! | `--network` | lets tools in JavaScript declare `network`, and send requests to public addresses |
-//! | `--rust-folder FOLDER` | keeps what tools in Rust are compiled to; otherwise the folder is beside the file |
+//! | `--rust-folder FOLDER` | keeps the compiled tools in Rust in this folder; default: the path of the file, with `.rust` added |
 //! | `--yes` | approves all calls; otherwise the terminal shows the source and asks |
 
 use std::error::Error;
@@ -135,7 +143,7 @@ impl Approver for Terminal {
         let answer = spawn_blocking(|| io::stdin().lines().next()).await;
         match answer {
             Ok(Some(Ok(answer))) if answer.trim() == "y" => Approval::Once,
-            _ => Approval::Deny("the terminal answered no".into()),
+            _ => Approval::Deny("the person at the terminal said no".into()),
         }
     }
 

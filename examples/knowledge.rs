@@ -5,17 +5,21 @@
 //!
 //! | command | what it does |
 //! |---|---|
-//! | `add FOLDER` | adds the text files of a folder, and removes those that are gone |
+//! | `add FOLDER` | adds the text files of a folder, and removes those that no longer exist |
 //! | `search QUERY` | prints the best passages as JSON lines |
-//! | `--ask QUESTION` | answers from the best passage, by a model that is a script |
+//! | `--ask QUESTION` | runs an agent whose model, which is part of this program, quotes the best passage |
 //! | `eval FOLDER` | measures a retrieval set: `docs.jsonl`, `queries.jsonl` and `qrels.tsv` |
+//!
+//! Each line of `docs.jsonl` has `id` and `text`, each line of `queries.jsonl` has `id` and
+//! `query`, and each line of `qrels.tsv` has the id of a query, a tab, and the id of a relevant
+//! document.
 //!
 //! Options after the command add the search by vectors:
 //!
 //! | option | meaning |
 //! |---|---|
 //! | `--embedder openai` | the model `OPENAI_EMBEDDING_MODEL` of the server `OPENAI_BASE_URL` |
-//! | `--embedder test` | a weak one for tests, which compares words only |
+//! | `--embedder test` | an embedder for tests, whose vectors compare words only |
 //! | `--words WEIGHT`, `--vectors WEIGHT` | the weights of both rankings; default: 1 |
 
 use std::collections::{BTreeMap, HashSet};

@@ -6,12 +6,13 @@
 //!
 //! | command | what it does |
 //! |---|---|
-//! | `create NAME --cron "0 9 * * *" --zone Europe/Oslo --prompt TEXT` | creates a schedule |
-//! | `create NAME --every 10s --message TEXT`, `create NAME --at TIME --tool note --arguments JSON` | creates others |
+//! | `create NAME --cron "0 9 * * *" --zone Europe/Oslo --prompt TEXT` | creates a schedule that runs a prompt |
+//! | `create NAME --every 10s --message TEXT` | creates one that sends a message |
+//! | `create NAME --at TIME --tool note --arguments JSON` | creates one that calls a tool |
 //! | `list`, `list --output json` | lists the schedules |
 //! | `update NAME --paused true`, `delete NAME` | changes or deletes one |
 //! | `run` | fires due schedules; any number of processes may do so |
-//! | `run --until TIME` | ends at this time, such as `2027-03-28T09:00:00Z`, or after `10s` |
+//! | `run --until TIME` | ends at this time, such as `2027-03-28T09:00:00Z`, or after an interval such as `10s` |
 //! | `run --until TIME --virtual` | does not wait: the clock jumps from one occurrence to the next |
 
 use std::error::Error;
@@ -29,8 +30,15 @@ use tool_toolbox::schedule::jiff::{SignedDuration, Timestamp};
 use tool_toolbox::schedule::{Executor, ScheduleStore, SqliteSchedules};
 use tool_toolbox::{Scheduler, Schedules};
 
-const USAGE: &str =
-    "usage: schedule --store FILE create|update|delete|list|run [NAME] [--OPTION VALUE]";
+const USAGE: &str = "\
+usage: schedule --store FILE create NAME [--OPTION VALUE]
+   or: schedule --store FILE update NAME [--OPTION VALUE]
+   or: schedule --store FILE delete NAME
+   or: schedule --store FILE list [--output json]
+   or: schedule --store FILE run [--until TIME [--virtual]]
+options: --at TIME, --every INTERVAL, --cron PATTERN, --zone ZONE, --prompt TEXT, --message TEXT,
+    --tool note --arguments JSON, --session NAME, --missed skip|once|all, --retries NUMBER,
+    --paused true|false (for update)";
 
 /// The only principal of this program.
 const PRINCIPAL: &str = "ada";

@@ -22,7 +22,7 @@ The agent needs a model. This example talks to any server that speaks OpenAI's c
     OPENAI_MODEL=gpt-5-mini OPENAI_API_KEY=sk-…
     OPENAI_MODEL=qwen3      OPENAI_BASE_URL=http://127.0.0.1:11434/v1
 
-Calls without a model need no key: workspace FOLDER --call NAME JSON";
+A single call needs no model and no key: workspace FOLDER --call NAME JSON";
 
 const INSTRUCTIONS: &str = "\
 You are a coding agent. You work in one folder, with tools that read, search and change its files \

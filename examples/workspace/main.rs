@@ -1,5 +1,5 @@
-//! Workspace tools: reads, searches and changes the files of a folder, runs commands in it, and
-//! fetches pages, by a coding agent or one call at a time.
+//! Workspace tools: a coding agent, or one call at a time, reads, searches and changes the files of
+//! a folder, runs commands in it, and fetches pages.
 //!
 //! `cargo run --example workspace --features toolbox -- FOLDER "Make the tests pass."` works on a
 //! task with a model from the environment, and writes a report and a patch at its end. Without a
@@ -12,7 +12,7 @@
 //! | option | meaning |
 //! |---|---|
 //! | `--call NAME JSON` | runs this call |
-//! | `--session` | runs the calls of further lines `NAME JSON` of the standard input |
+//! | `--session` | runs a call for each line `NAME JSON` of the standard input, after that of `--call` |
 //! | `--allow-net CIDR` | lets `http_fetch` contact a network that is not public; repeatable |
 //! | `--readable PATH` | lets commands read a path outside of the folder, such as a toolchain; repeatable |
 //! | `--env NAME=VALUE` | sets an environment variable for commands; repeatable |
@@ -36,13 +36,15 @@ use tool_toolbox::{Files, Sandbox, Shell, TerminalApprover, Web};
 
 use crate::coder::Coder;
 
-const USAGE: &str =
-    "usage: workspace FOLDER [TASK] [--driver native|text|react] [--report FILE] [--yes]
-    [--sandbox read-only|workspace-write|none] [--readable PATH] [--env NAME=VALUE]
-    [--allow-net CIDR]
-   or: workspace FOLDER [--call NAME JSON] [--session] [--yes]
-    [--sandbox read-only|workspace-write|none] [--readable PATH] [--env NAME=VALUE]
-    [--allow-net CIDR]";
+const USAGE: &str = "\
+usage: workspace FOLDER [TASK] [--driver native|text|react] [--report FILE] [OPTIONS]
+           works on a task, or on one task per line of the standard input
+   or: workspace FOLDER --call NAME JSON [OPTIONS]
+           runs one call of a tool
+   or: workspace FOLDER [--call NAME JSON] --session [OPTIONS]
+           runs one call `NAME JSON` per line of the standard input
+options: [--sandbox read-only|workspace-write|none] [--readable PATH] [--env NAME=VALUE]
+    [--allow-net CIDR] [--yes]";
 
 #[tokio::main]
 async fn main() -> ExitCode {

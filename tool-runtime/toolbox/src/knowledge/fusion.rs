@@ -8,7 +8,8 @@ use std::collections::HashMap;
 /// of a ranking scores `weight / (k + r)`, and the scores of both rankings are added.
 ///
 /// With a good embedding model, equal weights find more than either ranking alone. With a weak one,
-/// they find less than words alone: measure with your own queries, and lower the weight of vectors.
+/// they find less than words alone: measure with your own queries, and lower the weight of the
+/// ranking by vectors.
 ///
 /// ```
 /// use tool_toolbox::knowledge::Fusion;

@@ -127,8 +127,8 @@ impl SandboxedProcess {
         self.0.child.take_stdout()
     }
 
-    /// Returns the end of what was written to the standard error so far, by the program or by the
-    /// sandbox. It is read all the time.
+    /// Returns the end of what the program or the sandbox has written to the standard error so far.
+    /// The launcher reads the standard error continuously.
     pub fn stderr_tail(&self) -> String {
         self.0.child.stderr_tail()
     }

@@ -76,10 +76,11 @@ use processes::Processes;
 /// | `shell_input` | writes to the standard input of a background process |
 /// | `shell_stop` | ends a background process |
 ///
-/// Commands run in a [`Sandbox`], which the kernel enforces. If the machine can't enforce it, the
-/// tools are unavailable, and [`check`](Self::check) returns the reason: nothing falls back to a
-/// weaker one. The tools that run commands or send input ask for an approval, unless the policy
-/// [allows](tool_runtime::dispatch::Permissions::tool) them. Clones share the background processes.
+/// Commands run in a [`Sandbox`], which the kernel enforces. If the machine can't enforce the
+/// sandbox, the tools are unavailable, and [`check`](Self::check) returns the reason: nothing falls
+/// back to a weaker sandbox. The tools that run commands or send input ask for an approval, unless
+/// the policy [allows](tool_runtime::dispatch::Permissions::tool) them. Clones share the background
+/// processes.
 ///
 /// ```
 /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};

@@ -100,8 +100,8 @@ impl Sandbox {
 
     /// Runs commands without a sandbox, with all rights and the environment of the program.
     ///
-    /// Approvals, the results and effects of calls, and [`Shell::check`](crate::Shell::check) show
-    /// it.
+    /// Previews for approvers, the results and effects of calls, and
+    /// [`Shell::check`](crate::Shell::check) show that there is no sandbox.
     ///
     /// ```
     /// use tool_toolbox::{Sandbox, Shell};
@@ -140,8 +140,8 @@ impl Sandbox {
     }
 
     /// Lets commands also read a file or folder outside of the workspace, such as a toolchain below
-    /// the home folder. A path that does not exist is ignored, and so is one that is in a folder
-    /// which commands may write, or a link into one.
+    /// the home folder. Some paths are ignored: those that do not exist, and those that are in a
+    /// folder which commands may write, or lead there by a link.
     ///
     /// ```
     /// use tool_toolbox::Sandbox;
@@ -195,8 +195,8 @@ impl Sandbox {
 
     /// Limits the memory of a command with all processes that it starts. Default: 4 GiB.
     ///
-    /// This takes a writable cgroup v2. Without one, the limit applies to the data of each process,
-    /// and the [status](crate::SandboxStatus::not_enforced) says so.
+    /// This requires a writable cgroup v2. Without one, the limit applies to the data of each
+    /// process, and the [status](crate::SandboxStatus::not_enforced) lists this.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
         self
@@ -204,8 +204,8 @@ impl Sandbox {
 
     /// Limits the processes and threads of a command. Default: 512.
     ///
-    /// If the program runs as root, this takes a writable cgroup v2. Without one, the
-    /// [status](crate::SandboxStatus::not_enforced) says that it is not enforced.
+    /// If the program runs as root, this requires a writable cgroup v2. Without one, the limit is
+    /// not enforced, and the [status](crate::SandboxStatus::not_enforced) lists it.
     pub fn processes(mut self, count: u32) -> Self {
         self.processes = count;
         self

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// The sandbox of a [`Shell`](crate::Shell), as this machine enforces it.
 ///
-/// It is shown to approvers, and recorded as the effect `sandbox` of each call that runs a command.
+/// Approvers see the status, and each call that runs a command records it as the effect `sandbox`.
 ///
 /// ```
 /// use tool_toolbox::{Sandbox, Shell};

@@ -111,7 +111,7 @@ pub trait CatalogStore: Send + Sync + Debug {
     /// Loads the record of this kind and name.
     ///
     /// # Errors
-    /// The store can't be reached.
+    /// Returns an error if the store can't be reached.
     async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError>;
 
     /// Saves a record if its revision is the stored one, and returns the new revision. A record
@@ -131,13 +131,13 @@ pub trait CatalogStore: Send + Sync + Debug {
     /// Lists all records, with the revision of the last write.
     ///
     /// # Errors
-    /// The store can't be reached.
+    /// Returns an error if the store can't be reached.
     async fn list(&self) -> Result<CatalogRecords, CatalogError>;
 
     /// Returns the number of records. Default: counts those of [`list`](Self::list).
     ///
     /// # Errors
-    /// The store can't be reached.
+    /// Returns an error if the store can't be reached.
     async fn count(&self) -> Result<usize, CatalogError> {
         Ok(self.list().await?.records.len())
     }
@@ -145,14 +145,14 @@ pub trait CatalogStore: Send + Sync + Debug {
     /// Returns the revision of the last write; 0 if there was none.
     ///
     /// # Errors
-    /// The store can't be reached.
+    /// Returns an error if the store can't be reached.
     async fn revision(&self) -> Result<u64, CatalogError>;
 
     /// Waits until there is a write after the revision `since`, by any process. Returns the
     /// revision of the last write. Default: polls [`revision`](Self::revision) four times a second.
     ///
     /// # Errors
-    /// The store can't be reached.
+    /// Returns an error if the store can't be reached.
     async fn changed(&self, since: u64) -> Result<u64, CatalogError> {
         loop {
             let revision = self.revision().await?;

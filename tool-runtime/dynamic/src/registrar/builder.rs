@@ -169,8 +169,8 @@ impl RegistrarBuilder {
     ///
     /// When it returns, all tools whose definitions are known are registered. They are unavailable
     /// until they are built or connected, which happens in the background:
-    /// [`Registrar::wait_until_settled`] waits for that. A failure of an entry is an
-    /// [event](Self::on_event), affects no other entry, and is tried again. The background work
+    /// [`Registrar::wait_until_settled`] waits for that. If an entry fails, the registrar emits an
+    /// [event](Self::on_event) and retries; other entries are not affected. The background work
     /// ends with [`Registrar::stop`], or when the last clone of the registry is dropped.
     ///
     /// Pass the whole registry: tools that a view does not contain are not protected against an

@@ -20,9 +20,8 @@ use crate::pieces::BodyKind;
 ///
 /// A change through a registrar is stored first, and then applied to the registry. If it can't be
 /// stored, nothing is registered. If it can't be applied, it stays stored: the returned
-/// [`EntryStatus`] has the reason, and the registrar tries again. A crash in between loses nothing:
-/// the next start registers what is stored. Changes by other processes are applied as they are
-/// found.
+/// [`EntryStatus`] has the reason, and the registrar retries. A crash in between loses nothing: the
+/// next start registers what is stored. Changes by other processes are applied as they are found.
 ///
 /// Tools that were made at run time have the provider and the label `dynamic`. The tools of a
 /// connection have its name as the provider, and the label `dynamic`. No other tool is ever

@@ -52,12 +52,20 @@ pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<Edited, String> {
             return Err(format!("`{name}` and `new` are the same: the edit changes nothing."));
         }
         let positions: Vec<_> = edited.text.match_indices(&old).map(|(at, _)| at).collect();
-        match positions.len() {
-            0 => return Err(format!("`{name}` does not occur. {}", nearest(&edited.text, &old))),
-            1 => {}
+        match *positions {
+            [] => return Err(format!("`{name}` does not occur. {}", nearest(&edited.text, &old))),
             _ if edit.all => {}
-            count => {
-                let text = &edited.text;
+            [first] => {
+                if let Some(second) = overlapping(&edited.text, &old, first) {
+                    let [first, second] = [first, second].map(|at| line_of(&edited.text, at));
+                    return Err(format!(
+                        "`{name}` occurs several times, and overlaps itself, in lines {first}, \
+                         {second}: send more of the text around it."
+                    ));
+                }
+            }
+            [..] => {
+                let (text, count) = (&edited.text, positions.len());
                 let lines = positions.iter().take(MAX_LISTED).map(|at| line_of(text, *at));
                 let lines = lines.map(|line| line.to_string()).collect::<Vec<_>>().join(", ");
                 let more = if count > MAX_LISTED { ", …" } else { "" };
@@ -80,6 +88,13 @@ pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<Edited, String> {
         edited.text = edited.text.replace(&old, &new);
     }
     Ok(edited)
+}
+
+/// Returns the position of an occurrence that begins within the first one, as in a row of closing
+/// brackets.
+fn overlapping(text: &str, old: &str, first: usize) -> Option<usize> {
+    let next = first + text.get(first..)?.chars().next()?.len_utf8();
+    text.get(next..)?.find(old).map(|at| next + at)
 }
 
 fn line_of(text: &str, at: usize) -> usize {

@@ -81,6 +81,20 @@ async fn edits_of_a_call_are_applied_together_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn text_that_overlaps_itself_does_not_occur_once() {
+    let fixture = Fixture::new();
+    let text = "a {\n  b {\n    }\n    }\n    }\n";
+    fixture.write("a.txt", text);
+    let error = fixture.error("file_edit", edit("a.txt", "    }\n    }\n", "    }\n")).await;
+    let expected = "`a.txt`: `edits[0].old` occurs several times, and overlaps itself, in lines 3, 4: \
+                    send more of the text around it.";
+    assert_eq!(error, expected);
+    assert_eq!(fixture.read("a.txt"), text);
+    fixture.text("file_edit", edit("a.txt", "b {\n    }\n    }\n", "b {\n    }\n")).await;
+    assert_eq!(fixture.read("a.txt"), "a {\n  b {\n    }\n    }\n");
+}
+
+#[tokio::test]
 async fn replaced_file_keeps_its_permissions_and_its_other_names() {
     let fixture = Fixture::new();
     for mode in [0o600, 0o644, 0o755, 0o640, 0o444] {

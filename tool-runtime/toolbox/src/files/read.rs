@@ -6,13 +6,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use encoding_rs::{Encoding, UTF_8};
 use encoding_rs_io::DecodeReaderBytesBuilder;
+use rustix::io::Errno;
 use tool_runtime::{Image, ToolError, ToolErrorKind, ToolOutput};
 
 use super::content::{Content, HEAD_LEN, is_utf16};
 use super::error::{io_error, path_error};
 use super::lines::{Columns, read_line, skip_lines};
 use super::path::RelativePath;
-use super::root::Root;
+use super::root::{FileError, Root};
 use super::version::{MAX_CONTENT, Version};
 
 /// The most lines of a result, and the default.
@@ -37,35 +38,57 @@ pub(super) struct LineRange {
     pub(super) column: u64,
 }
 
+/// The output of a call, or the reason why there is none.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) output: Result<ToolOutput, ToolError>,
+    /// The version that the run knows now; `None` if there is no file.
+    pub(super) version: Option<Version>,
+}
+
 /// Reads a file, in constant memory.
+///
+/// # Errors
+/// Returns an error if the run knows no more about the file than before.
 pub(super) fn read(
     root: &Root,
     path: &RelativePath,
     range: LineRange,
-) -> Result<(ToolOutput, Version), ToolError> {
-    let (mut file, stat) = root.file(path).map_err(|error| path_error(path, error))?;
+) -> Result<Reading, ToolError> {
+    let (mut file, stat) = match root.file(path) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let is_missing = error == FileError::System(Errno::NOENT);
+            let error = path_error(path, error);
+            if !is_missing {
+                return Err(error);
+            }
+            return Ok(Reading { output: Err(error), version: None });
+        }
+    };
     let len = u64::try_from(stat.st_size).unwrap_or_default();
     let failed = |error| io_error(path, error);
     let mut bytes = Vec::new();
     file.by_ref().take(MAX_CONTENT + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 <= MAX_CONTENT {
-        let version = Version::of_content(&bytes);
+        let version = Some(Version::of_content(&bytes));
         let output = match Content::detect(&bytes, true) {
-            Content::Image(media_type) => image(path, &bytes, media_type)?,
-            Content::Binary => return Err(binary(path, bytes.len() as u64)),
-            Content::Text(encoding) => text(path, Cursor::new(&bytes), encoding, range)?,
+            Content::Image(media_type) => image(path, &bytes, media_type),
+            Content::Binary => Err(binary(path, bytes.len() as u64)),
+            Content::Text(encoding) => Ok(text(path, Cursor::new(&bytes), encoding, range)?),
         };
-        return Ok((output, version));
+        return Ok(Reading { output, version });
     }
     bytes.truncate(HEAD_LEN);
     bytes.shrink_to_fit();
-    match Content::detect(&bytes, false) {
+    let output = match Content::detect(&bytes, false) {
         Content::Text(encoding) => {
             file.rewind().map_err(failed)?;
-            Ok((text(path, file, encoding, range)?, Version::of_large_file(&stat)))
+            Ok(text(path, file, encoding, range)?)
         }
         Content::Image(_) | Content::Binary => Err(binary(path, len)),
-    }
+    };
+    Ok(Reading { output, version: Some(Version::of_large_file(&stat)) })
 }
 
 fn binary(path: &RelativePath, len: u64) -> ToolError {

@@ -34,9 +34,9 @@ impl Files {
     ) -> Result<ToolOutput, ToolError> {
         let path = RelativePath::parse(path)?;
         let range = LineRange { offset, limit, column };
-        let (output, version) = read(&self.0.root, &path, range)?;
-        self.0.versions.record(ctx.run_id(), &path, Some(version));
-        Ok(output)
+        let reading = read(&self.0.root, &path, range)?;
+        self.0.versions.record(ctx.run_id(), &path, reading.version);
+        reading.output
     }
 
     /// Lists the entries of a folder.

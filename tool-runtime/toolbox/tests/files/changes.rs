@@ -195,8 +195,35 @@ async fn file_that_changed_since_it_was_read_is_not_changed() {
     fixture.text("file_read", json!({ "path": "gone.txt" })).await;
     fs::remove_file(fixture.path("gone.txt")).unwrap();
     let arguments = json!({ "path": "gone.txt", "content": "" });
-    let error = fixture.error("file_write", arguments).await;
+    let error = fixture.error("file_write", arguments.clone()).await;
     assert_eq!(error, "`gone.txt` has changed since you read it: read it again.");
+    // The run knows now that there is none.
+    let error = fixture.error("file_read", json!({ "path": "gone.txt" })).await;
+    assert_eq!(error, "`gone.txt` does not exist.");
+    fixture.text("file_write", arguments).await;
+}
+
+#[tokio::test]
+async fn file_that_became_binary_can_be_changed_after_it_was_read() {
+    let fixture = Fixture::new();
+    for (content, reason) in [(vec![0; 10], "a binary file of 10 bytes"), (image(), "an image of ")]
+    {
+        fixture.write("a.out", "one\n");
+        fixture.text("file_read", json!({ "path": "a.out" })).await;
+        fixture.write("a.out", content);
+        let error = fixture.error("file_delete", json!({ "path": "a.out" })).await;
+        assert_eq!(error, "`a.out` has changed since you read it: read it again.");
+        let error = fixture.error("file_read", json!({ "path": "a.out" })).await;
+        assert!(error.starts_with(&format!("`a.out` is {reason}")), "{error}");
+        fixture.text("file_delete", json!({ "path": "a.out" })).await;
+    }
+}
+
+/// Returns an image that is too large to be sent.
+fn image() -> Vec<u8> {
+    let mut bytes = b"GIF89a".to_vec();
+    bytes.resize(6 << 20, 0);
+    bytes
 }
 
 #[tokio::test]

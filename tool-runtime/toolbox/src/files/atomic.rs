@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, Stat, fchmod, fchown, fstat, openat, renameat_with,
-    unlinkat,
+    AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, fstat, openat,
+    renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -92,14 +92,8 @@ pub(super) fn replace(
     let folder = root.folder(&folder)?;
     // Until it has the permissions of the file, others must not read the content.
     let temporary = Temporary::create(&folder, bytes, PRIVATE)?;
-    let new = fstat(&temporary.file)?;
-    if (new.st_uid, new.st_gid) != (stat.st_uid, stat.st_gid) {
-        let (owner, group) = (stat.st_uid, stat.st_gid);
-        let (owner, group) = (rustix::fs::Uid::from_raw(owner), rustix::fs::Gid::from_raw(group));
-        // Only root may give files away: for others, the file becomes theirs.
-        let _ = fchown(&temporary.file, Some(owner), Some(group));
-    }
-    fchmod(&temporary.file, Mode::from_raw_mode(state.mode))?;
+    let mode = adopt_owner(&temporary.file, stat, state.mode)?;
+    fchmod(&temporary.file, Mode::from_raw_mode(mode))?;
     temporary.file.sync_all().map_err(ChangeError::Io)?;
     match renameat_with(&folder, &temporary.name, &folder, name, RenameFlags::EXCHANGE) {
         Ok(()) => {
@@ -119,7 +113,25 @@ pub(super) fn replace(
         }
         Err(error) => return Err(error.into()),
     }
-    Ok(FileState::of_content(bytes, state.mode))
+    Ok(FileState::of_content(bytes, mode))
+}
+
+/// Gives a new file the owner and the group of the one that it replaces, as far as the program may,
+/// and returns its permissions.
+///
+/// Only root may give files away: for others, the file becomes theirs. If even the group can't be
+/// kept, the new one gets no more rights than everyone has.
+fn adopt_owner(file: &File, stat: &Stat, mode: u32) -> Result<u32, Errno> {
+    let new = fstat(file)?;
+    if (new.st_uid, new.st_gid) == (stat.st_uid, stat.st_gid) {
+        return Ok(mode);
+    }
+    let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+    let has_group = fchown(file, Some(owner), Some(group)).is_ok()
+        || new.st_gid == stat.st_gid
+        || fchown(file, None, Some(group)).is_ok();
+    let rights_of_others = (mode & 0o007) << 3;
+    Ok(if has_group { mode } else { mode & (!0o070 | rights_of_others) })
 }
 
 /// Reverses an exchange that brought out another version than the expected one.

@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
 use tool_runtime::event::{EffectRecord, FileChange, FileOp, Recorder, RunId};
-use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};
+use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, ToolCall, tools};
+use tool_toolbox::Files;
 
-use super::fixture::{ApprovesAll, Fixture};
+use super::fixture::{ApprovesAll, Fixture, dispatcher};
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
     json!({ "path": path, "edits": [{ "old": old, "new": new }] })
@@ -113,6 +115,57 @@ async fn replaced_file_keeps_its_permissions_and_its_other_names() {
         fs::remove_file(path).unwrap();
     }
     assert_eq!(fs::read_dir(fixture.path("")).unwrap().count(), 0, "no temporary file remains");
+}
+
+/// The folder of the test that runs as another user.
+const SHARED: &str = "SHARED_FOLDER";
+
+#[test]
+fn file_of_another_user_stays_the_file_of_its_group() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: not root");
+        return;
+    }
+    let fixture = Fixture::new();
+    let owned = |path: &str, (user, group): (u32, u32), mode| {
+        let path = fixture.folder.join(path);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        std::os::unix::fs::chown(path, Some(user), Some(group)).unwrap();
+    };
+    for name in ["of-group", "of-strangers"] {
+        fixture.write(name, "one\n");
+    }
+    owned("inside", (1234, 1234), 0o755);
+    owned("inside/of-group", (4321, 2345), 0o660);
+    owned("inside/of-strangers", (4321, 5432), 0o664);
+    let program = fixture.folder.join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid", "1234", "--regid", "1234", "--groups", "2345", "--"])
+        .arg(&program)
+        .args(["--exact", "changes::write_as_another_user", "--ignored"])
+        .env(SHARED, fixture.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    for (name, group, mode) in [("of-group", 2345, 0o660), ("of-strangers", 1234, 0o644)] {
+        let metadata = fs::metadata(fixture.path(name)).unwrap();
+        assert_eq!(fixture.read(name), "two\n");
+        assert_eq!((metadata.gid(), metadata.mode() & 0o777), (group, mode), "{name}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "another test runs it as another user"]
+async fn write_as_another_user() {
+    let Some(folder) = std::env::var_os(SHARED) else { return };
+    let dispatcher = dispatcher(&Files::open(folder).unwrap(), Policy::new());
+    for name in ["of-group", "of-strangers"] {
+        let arguments = json!({ "path": name, "content": "two\n" }).to_string();
+        let call = ToolCall::new("1", "file_write", arguments);
+        let execution = dispatcher.dispatch(vec![call]).await.remove(0);
+        assert!(execution.is_success(), "{}", execution.result.text);
+    }
 }
 
 /// Another thread looks at the temporary files of replacements all the time.

@@ -172,7 +172,8 @@ impl Walk<'_> {
             if file.take(MAX_IGNORE_LEN).read_to_end(&mut text).is_err() {
                 continue;
             }
-            for line in String::from_utf8_lossy(&text).lines() {
+            let text = String::from_utf8_lossy(&text);
+            for line in text.trim_start_matches('\u{feff}').lines() {
                 // A rule that is not valid applies to nothing, as in git.
                 let _ = builder.add_line(None, line);
             }

@@ -71,6 +71,14 @@ async fn patterns_match_names_or_paths() {
 }
 
 #[tokio::test]
+async fn ignore_file_may_begin_with_a_byte_order_mark() {
+    let fixture = sources();
+    fixture.write(".gitignore", "\u{feff}/target\r\n*.log\r\n");
+    let paths = fixture.text("glob", json!({ "pattern": "*.{rs,log}" })).await;
+    assert_eq!(paths, "path: src/deep/mod.rs\npath: src/lib.rs");
+}
+
+#[tokio::test]
 async fn matches_are_listed_with_context_and_filters() {
     let fixture = sources();
     for (arguments, expected) in [

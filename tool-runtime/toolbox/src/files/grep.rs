@@ -113,14 +113,16 @@ impl Search<'_> {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let (matches, total) = (Mutex::new(Matches::default()), AtomicU64::new(0));
         let unsearched = AtomicU64::new(0);
-        let visitor = || {
+        let visitor = |is_filtered: bool| {
             let mut searcher = self.searcher();
             let (matcher, types, glob) = (&matcher, &types, &glob);
             let (matches, total, unsearched) = (&matches, &total, &unsearched);
             move |path: &RelativePath| {
-                let is_searched = glob.as_ref().is_none_or(|glob| glob.matches(path))
-                    && !types.matched(path.as_str(), false).is_ignore();
-                if !is_searched {
+                let is_selected = || {
+                    glob.as_ref().is_none_or(|glob| glob.matches(path))
+                        && !types.matched(path.as_str(), false).is_ignore()
+                };
+                if is_filtered && !is_selected() {
                     return;
                 }
                 let mut sink =
@@ -140,12 +142,12 @@ impl Search<'_> {
         let unreadable = match root.file(&self.folder) {
             // A single file is searched whatever its name is.
             Ok(_) => {
-                visitor()(&self.folder);
+                visitor(false)(&self.folder);
                 0
             }
             Err(_) => {
                 let walk = Walk { root, includes_all: self.includes_all, cancellation };
-                walk.run(&self.folder, visitor)?
+                walk.run(&self.folder, || visitor(true))?
             }
         };
         let matches = matches.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -105,6 +105,15 @@ async fn matches_are_listed_with_context_and_filters() {
             json!({ "pattern": "sum", "path": "src/lib.rs" }),
             "path: src/lib.rs | line: 4 | text: \"    deep::sum()\"",
         ),
+        // The filters select files of a folder.
+        (
+            json!({ "pattern": "sum", "path": "src/lib.rs", "glob": "*.rs", "type": "rust" }),
+            "path: src/lib.rs | line: 4 | text: \"    deep::sum()\"",
+        ),
+        (
+            json!({ "pattern": "SUM", "path": "src/notes.md", "glob": "src/*", "type": "rust" }),
+            "path: src/notes.md | line: 1 | text: The SUM of all parts.",
+        ),
         (json!({ "pattern": "no such text" }), "no results"),
     ] {
         assert_eq!(fixture.text("grep", arguments.clone()).await, expected, "{arguments}");

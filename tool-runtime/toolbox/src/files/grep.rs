@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use grep_matcher::Matcher;
+use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::types::{Types, TypesBuilder};
@@ -161,10 +161,17 @@ impl Search<'_> {
     }
 
     fn matcher(&self) -> Result<RegexMatcher, ToolError> {
-        RegexMatcherBuilder::new()
+        let mut builder = RegexMatcherBuilder::new();
+        if self.has_crlf() {
+            builder.crlf(true);
+        } else {
+            builder.line_terminator(Some(b'\n'));
+        }
+        builder
             .case_insensitive(self.ignores_case)
             .fixed_strings(self.is_literal)
-            .line_terminator(Some(b'\n'))
+            // `^` and `$` are those of lines. Otherwise, each line is searched separately, and slowly.
+            .multi_line(true)
             .size_limit(MAX_REGEX)
             .dfa_size_limit(MAX_REGEX)
             .build(self.pattern)
@@ -177,6 +184,14 @@ impl Search<'_> {
                      search for the text itself."
                 ))
             })
+    }
+
+    /// Whether `$` also matches before `\r\n`. Then, the pattern can't match `\r` itself.
+    fn has_crlf(&self) -> bool {
+        !self.is_literal
+            && self.pattern.contains('$')
+            && !self.pattern.contains('\r')
+            && !self.pattern.contains(r"\r")
     }
 
     fn types(&self) -> Result<Types, ToolError> {
@@ -193,7 +208,10 @@ impl Search<'_> {
     }
 
     fn searcher(&self) -> Searcher {
+        let ending =
+            if self.has_crlf() { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') };
         SearcherBuilder::new()
+            .line_terminator(ending)
             .binary_detection(BinaryDetection::quit(0))
             .before_context(self.context)
             .after_context(self.context)

@@ -132,6 +132,40 @@ async fn matches_are_listed_with_context_and_filters() {
     }
 }
 
+impl Fixture {
+    /// Returns the numbers of the lines that a call of `grep` lists.
+    async fn matching_lines(&self, arguments: Value) -> Vec<u64> {
+        let rows = self.call("grep", arguments).await.structured_value().unwrap();
+        rows.as_array().unwrap().iter().map(|row| row["line"].as_u64().unwrap()).collect()
+    }
+}
+
+#[tokio::test]
+async fn anchors_match_at_each_line() {
+    let fixture = Fixture::new();
+    fixture.write("unix.txt", "use a;\n  use b;\nuse c\nuse d;");
+    fixture.write("windows.txt", "use a;\r\n  use b;\r\nuse c\r\nuse d;\r\n");
+    for (pattern, expected) in [
+        ("^use", [1, 3, 4]),
+        (";$", [1, 2, 4]),
+        ("^.*;$", [1, 2, 4]),
+        (r"^\s*use [a-c];?$", [1, 2, 3]),
+    ] {
+        for path in ["unix.txt", "windows.txt"] {
+            let arguments = json!({ "pattern": pattern, "path": path });
+            let lines = fixture.matching_lines(arguments).await;
+            assert_eq!(lines, expected, "{pattern} in {path}");
+        }
+    }
+    fixture.write("blank.txt", "one\n\ntwo\r\n\r\n");
+    for (pattern, expected) in
+        [("^$", [2, 4]), ("\r", [3, 4]), (r"\r", [3, 4]), (r"\r$", [3, 4]), (r"^\s*$", [2, 4])]
+    {
+        let arguments = json!({ "pattern": pattern, "path": "blank.txt" });
+        assert_eq!(fixture.matching_lines(arguments).await, expected, "{pattern:?}");
+    }
+}
+
 #[tokio::test]
 async fn lists_are_cut_in_order_and_say_so() {
     let fixture = Fixture::new();

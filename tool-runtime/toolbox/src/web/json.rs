@@ -7,14 +7,25 @@ use serde::de::IgnoredAny;
 /// The deepest indentation: beyond it, a document of brackets would grow by the square of its size.
 const MAX_INDENT: usize = 32;
 
+/// The most bytes of an indented document, for each byte of the source. Beyond it, the document is
+/// left as it is: short values in deep lists would grow by the number of brackets around them.
+const MAX_GROWTH: usize = 8;
+
+/// The bytes that an indented document may have in any case.
+const MIN_LIMIT: usize = 64 * 1024;
+
 /// Returns a document with one value on each line; `None` if the text is not JSON.
 pub(super) fn pretty(text: &str) -> Option<String> {
     serde_json::from_str::<IgnoredAny>(text).ok()?;
+    let limit = text.len().saturating_mul(MAX_GROWTH).saturating_add(MIN_LIMIT);
     let mut output = String::with_capacity(text.len() * 2);
     let (mut depth, mut is_in_string, mut is_escaped) = (0_usize, false, false);
     // An opening bracket waits for what follows: empty objects and lists stay on one line.
     let mut is_opened = false;
     for c in text.chars() {
+        if output.len() > limit {
+            return Some(text.to_owned());
+        }
         if is_in_string {
             output.push(c);
             is_in_string = is_escaped || c != '"';

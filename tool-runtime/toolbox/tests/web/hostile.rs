@@ -102,6 +102,20 @@ async fn hostile_pages_are_converted_in_bounded_time() {
 }
 
 #[tokio::test]
+async fn indentation_of_hostile_json_is_bounded() {
+    let depth = 100;
+    let values = "1,".repeat(500_000);
+    let json = format!("{}{values}1{}", "[".repeat(depth), "]".repeat(depth));
+    let source = json.len() as u64;
+    let fixture = Fixture::new(move |_| Reply::ok("application/json", json.clone())).await;
+    let execution = fixture.fetch("http://public.test:{port}/").await;
+    let page = execution.structured_value().unwrap();
+    let total = page["total"].as_u64().unwrap();
+    assert!(total <= 8 * source, "it grew from {source} to {total} bytes");
+    assert_eq!(page["kind"], "JSON");
+}
+
+#[tokio::test]
 async fn nesting_of_browsers_keeps_its_structure() {
     let fixture = Fixture::new(|path| {
         let depth: usize = path[1..].parse().unwrap();

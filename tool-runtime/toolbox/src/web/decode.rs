@@ -35,7 +35,7 @@ pub(super) fn decode(
 
 fn inflate(decoder: impl Read, max_bytes: usize) -> Result<Decoded, ToolError> {
     let mut bytes = Vec::new();
-    let limit = max_bytes as u64 + 1;
+    let limit = (max_bytes as u64).saturating_add(1);
     let outcome = decoder.take(limit).read_to_end(&mut bytes);
     let is_truncated = outcome.is_err() || bytes.len() > max_bytes;
     if bytes.is_empty() && outcome.is_err() {

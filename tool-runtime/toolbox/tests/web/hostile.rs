@@ -116,6 +116,16 @@ async fn indentation_of_hostile_json_is_bounded() {
 }
 
 #[tokio::test]
+async fn size_may_be_unlimited() {
+    let reply = |_: &str| {
+        let headers = "content-type: text/plain\ncontent-encoding: gzip";
+        Reply::new("200 OK", headers, gzip(b"all of it"))
+    };
+    let fixture = Fixture::with_web(reply, |web| web.max_bytes(usize::MAX)).await;
+    assert!(fixture.text("/").await.contains("all of it"));
+}
+
+#[tokio::test]
 async fn nesting_of_browsers_keeps_its_structure() {
     let fixture = Fixture::new(|path| {
         let depth: usize = path[1..].parse().unwrap();

@@ -29,7 +29,7 @@ impl Part {
 }
 
 /// Returns the parts to mount, outer ones first; none if the workspace is not a repository.
-/// Missing hooks and settings are created, because a mount needs something to be mounted on.
+/// Missing ones are created, because a mount needs something to be mounted on.
 pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Part>, String> {
     let failed = |name: &str, error: Errno| match error {
         Errno::LOOP => format!("`{name}` of the workspace is a link, which can't be protected"),
@@ -54,7 +54,9 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
         ("hooks", create_folder as fn(&OwnedFd, &str) -> Result<(), Errno>),
         ("config", create_file),
         ("config.worktree", create_file),
+        ("commondir", create_common_folder),
         ("modules", create_folder),
+        ("worktrees", create_folder),
     ] {
         let full_name = format!(".git/{name}");
         let file = match resolve(&git, name) {
@@ -80,8 +82,18 @@ fn create_folder(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
 }
 
 fn create_file(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+    open_new(folder, name).map(drop)
+}
+
+/// Creates the file that names the folder from which git takes the settings and hooks of a
+/// repository: the repository itself, as without the file.
+fn create_common_folder(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+    rustix::io::write(open_new(folder, name)?, b".\n").map(drop)
+}
+
+fn open_new(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(folder, name, flags, Mode::from_raw_mode(0o644)).map(drop)
+    openat(folder, name, flags, Mode::from_raw_mode(0o644))
 }
 
 #[cfg(test)]
@@ -115,7 +127,9 @@ mod tests {
             (".git/hooks".to_owned(), false),
             (".git/config".to_owned(), false),
             (".git/config.worktree".to_owned(), false),
+            (".git/commondir".to_owned(), false),
             (".git/modules".to_owned(), false),
+            (".git/worktrees".to_owned(), false),
         ];
         let empty = |folder: &Path| fs::create_dir(folder.join(".git")).unwrap();
         // Otherwise a command could create what is missing.
@@ -133,7 +147,7 @@ mod tests {
     fn links_are_refused() {
         let git = |folder: &Path| symlink("/etc", folder.join(".git")).unwrap();
         assert!(parts_of("link", git).unwrap_err().contains("`.git` of the workspace is a link"));
-        for name in ["hooks", "config", "config.worktree", "modules"] {
+        for name in ["hooks", "config", "config.worktree", "commondir", "modules", "worktrees"] {
             let inner = |folder: &Path| {
                 fs::create_dir(folder.join(".git")).unwrap();
                 symlink("/etc", folder.join(".git").join(name)).unwrap();

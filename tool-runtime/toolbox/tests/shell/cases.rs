@@ -77,6 +77,8 @@ cases! {
     Anybody "write a hook": "echo x >.git/hooks/pre-commit && echo THROUGH";
     Anybody "write the settings": "echo x >>.git/config && echo THROUGH";
     Anybody "replace the settings": "echo x >new-config && mv -f new-config .git/config && echo THROUGH";
+    Anybody "lead git to other settings": "echo ../evil >.git/commondir && echo THROUGH";
+    Anybody "lead git in a worktree to other settings": "mkdir -p .git/worktrees/w && echo ../../../evil >.git/worktrees/w/commondir && echo THROUGH";
     Anybody "rename the hooks": "mv .git/hooks .git/old && mkdir .git/hooks && echo THROUGH";
     Anybody "rename the repository": "mv .git old-git && mv old-git .git && echo THROUGH";
     Anybody "remove the settings": "rm -f .git/config && touch .git/config && echo THROUGH";

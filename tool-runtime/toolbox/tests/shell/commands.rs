@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::json;
@@ -187,6 +188,8 @@ async fn repository_that_appears_later_is_protected() {
         "echo 2 > .git/config",
         "echo 2 > .git/config.worktree",
         "mkdir .git/modules/sub",
+        "mkdir .git/worktrees/other",
+        "echo ../other > .git/commondir",
         "mv .git other",
     ] {
         let (code, output) = fixture.run(command).await;
@@ -196,4 +199,48 @@ async fn repository_that_appears_later_is_protected() {
     let link = "rm -rf .git/* ; mv .git x; ln -sfn /etc link; ls";
     let (_, output) = fixture.run(link).await;
     assert!(output.contains("link") && fixture.path(".git").is_dir(), "{output}");
+}
+
+/// Git takes the settings of a repository from the folder that `.git/commondir` names.
+#[tokio::test]
+async fn repository_works_with_its_protected_files() {
+    let fixture = Fixture::new(Sandbox::workspace_write());
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0"])
+            .args(arguments)
+            .current_dir(fixture.path(""))
+            .env_remove("GIT_DIR")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {text}{error}");
+        text
+    };
+    git(&["init", "-q", "-b", "main"]);
+    fs::write(fixture.path("a.txt"), "one\n").unwrap();
+    let (_, output) = fixture
+        .run(
+            "git config core.fsmonitor 'touch ran; false' || cp -r .git evil; \
+             git config -f evil/config core.fsmonitor 'touch ran; false'; \
+             echo ../evil > .git/commondir; git add a.txt && \
+             git -c user.name=Ada -c user.email=ada@example.org commit -q -m one && echo committed",
+        )
+        .await;
+    assert!(output.ends_with("committed\n"), "{output}");
+    // Outside of the sandbox, by the next user.
+    assert_eq!(git(&["status", "--short", "a.txt"]), "");
+    assert!(!fixture.path("ran").exists(), "{output}");
+    git(&["branch", "side"]);
+    git(&["worktree", "add", "-q", "../linked", "side"]);
+    let worktrees = git(&["worktree", "list", "--porcelain"]);
+    assert_eq!(worktrees.matches("worktree ").count(), 2, "{worktrees}");
+    assert!(worktrees.contains("branch refs/heads/main"), "{worktrees}");
+    git(&["-C", "../linked", "commit", "-q", "--allow-empty", "-m", "two"]);
+    git(&["merge", "-q", "side"]);
+    git(&["gc", "-q"]);
+    git(&["fsck", "--strict"]);
+    git(&["clone", "-q", ".", "../clone"]);
+    assert_eq!(git(&["-C", "../clone", "log", "--format=%s"]), "two\none\n");
 }

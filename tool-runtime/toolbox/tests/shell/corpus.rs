@@ -51,6 +51,8 @@ const WEAKER: [(&str, &[&str]); 6] = [
             "write a hook",
             "write the settings",
             "replace the settings",
+            "lead git to other settings",
+            "lead git in a worktree to other settings",
             "rename the hooks",
             "rename the repository",
             "remove the settings",

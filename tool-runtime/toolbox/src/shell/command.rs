@@ -10,6 +10,19 @@ use super::error::failed;
 /// The most bytes of a command. The system has a limit too, with a less helpful error.
 const MAX_LEN: usize = 100_000;
 
+/// The line on the standard error after which no error of the sandbox follows. `entry.sh` writes it.
+const STARTED: &str = "sandbox: started\n";
+
+/// The longest error of a sandbox, in bytes. A longer text was written by a command.
+const MAX_ERROR_LEN: usize = 32 << 10;
+
+/// Returns the error of a sandbox that was not made, by the end of the standard error of a command
+/// whose own one is merged.
+pub(super) fn sandbox_error(stderr: &str) -> Option<&str> {
+    let is_started = stderr.contains(STARTED) || stderr.len() > MAX_ERROR_LEN;
+    Some(stderr.trim()).filter(|error| !is_started && !error.is_empty())
+}
+
 /// The stream to which the standard error of a command goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Output {

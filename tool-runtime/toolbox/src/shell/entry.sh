@@ -27,5 +27,10 @@ for fd in /proc/self/fd/*; do
         eval "exec $fd>&-"
     fi
 done
-[ "$output" != merged ] || exec 2>&1
+if [ "$output" = merged ]; then
+    # What follows on the standard error is no error of the sandbox: the command can open that of the
+    # first process.
+    echo "sandbox: started" >&2
+    exec 2>&1
+fi
 exec "$@"

@@ -9,7 +9,7 @@ use tool_runtime::event::{ProcessEnd, ProcessStart};
 use tool_runtime::{EffectRecord, ToolContext, ToolError, ToolErrorKind};
 
 use super::capture::Capture;
-use super::command::{Command, Output};
+use super::command::{Command, Output, sandbox_error};
 use super::confinement::{Confinement, Running};
 use super::error::failed;
 use super::status::SandboxStatus;
@@ -67,8 +67,11 @@ pub(super) async fn exec(
     })?;
     record_end(ctx, running.child.id(), ProcessEnd::from(status));
     let error = running.child.stderr_tail();
-    if !is_timed_out && !status.success() && !error.trim().is_empty() {
-        return Err(sandbox_failed(&error));
+    if !is_timed_out
+        && !status.success()
+        && let Some(error) = sandbox_error(&error)
+    {
+        return Err(sandbox_failed(error));
     }
     let output = std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner));
     let end = ProcessEnd::from(status);
@@ -94,7 +97,7 @@ pub(super) async fn start(
 
 /// Returns the error of a command that did not run because its sandbox could not be made.
 fn sandbox_failed(error: &str) -> ToolError {
-    let text = format!("The command was not run: {}", error.trim());
+    let text = format!("The command was not run: {error}");
     ToolError::new(ToolErrorKind::Unavailable, text)
 }
 

@@ -14,6 +14,7 @@ use tool_runtime::process::Shutdown;
 use tool_runtime::{BackgroundChange, ToolContext, ToolError};
 
 use super::Shell;
+use super::command::sandbox_error;
 use super::confinement::Running;
 use super::error::failed;
 use super::exec::read;
@@ -235,8 +236,7 @@ async fn drive(mut running: Running, output: Arc<Output>, stopped: oneshot::Rece
     if timeout(LINGER, &mut reader).await.is_err() {
         reader.abort();
     }
-    let error = child.stderr_tail();
-    if !error.trim().is_empty() {
+    if let Some(error) = sandbox_error(&child.stderr_tail()) {
         output.push(error.as_bytes());
     }
     drop(running);

@@ -244,3 +244,14 @@ async fn repository_works_with_its_protected_files() {
     git(&["clone", "-q", ".", "../clone"]);
     assert_eq!(git(&["-C", "../clone", "log", "--format=%s"]), "two\none\n");
 }
+
+/// The first process of a sandbox has the stream on which errors of the sandbox arrive.
+#[tokio::test]
+async fn command_that_ran_can_not_claim_that_it_did_not() {
+    let fixture = Fixture::new(Sandbox::workspace_write());
+    for write in ["echo forged", "yes forged | head -c 200000", "printf 'sandbox: %s' forged"] {
+        let command = format!("({write}) >/proc/1/fd/2; echo ran; exit 3");
+        let (code, output) = fixture.run(&command).await;
+        assert_eq!((code, output.as_str()), (3, "ran\n"), "{write}");
+    }
+}

@@ -244,10 +244,16 @@ async fn drive(mut running: Running, output: Arc<Output>, stopped: oneshot::Rece
     output.finish(End { code: end.code, signal: end.signal });
 }
 
-/// Ends the background processes of a run that does not belong to a session when the run ends.
+/// The code of a run that is paused until decisions arrive. It goes on when it is resumed.
+const PAUSED: &str = "AWAITING_APPROVAL";
+
+/// Ends the background processes of a run that does not belong to a session when the run ends, but
+/// not when it pauses.
 impl Observer for Shell {
     fn observe(&self, event: &Event) {
-        if let EventKind::Run(RunEvent::Finished { .. }) = &event.kind {
+        if let EventKind::Run(RunEvent::Finished { code, .. }) = &event.kind
+            && code.as_deref() != Some(PAUSED)
+        {
             self.0.processes.end_run(event.origin.run);
         }
     }

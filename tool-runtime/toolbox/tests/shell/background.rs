@@ -2,7 +2,10 @@
 
 use serde_json::json;
 use tool_runtime::agent::session::MemoryStore;
-use tool_runtime::{Agent, ChatReply, EffectRecord, Policy, ScriptedModel, ToolCall, tools};
+use tool_runtime::dispatch::{Approval, AskLater, Permissions};
+use tool_runtime::{
+    Agent, ChatReply, EffectRecord, Permission, Policy, ScriptedModel, StopReason, ToolCall, tools,
+};
 use tool_toolbox::{Sandbox, Shell};
 
 use super::fixture::{ApprovesAll, Fixture, dispatcher, eventually, is_running};
@@ -111,6 +114,32 @@ async fn processes_end_with_the_run() {
     let replies = vec![start(number), ChatReply::text("Started.")];
     agent(&fixture.shell, replies).run("Start it.").await.unwrap();
     let text = format!("sleep\0{number}");
+    tokio::task::spawn_blocking(move || assert!(eventually(|| !is_running(&text)))).await.unwrap();
+}
+
+#[tokio::test]
+async fn processes_survive_a_pause_of_the_run() {
+    let fixture = Fixture::new(Sandbox::workspace_write());
+    let number = unique(13);
+    let start = json!({ "argv": ["cat", "-", number.to_string()] }).to_string();
+    let replies = vec![
+        ChatReply::default().call("shell_start", start.as_str()),
+        ChatReply::default().call("shell_input", r#"{"process": 1, "input": "pause\n"}"#),
+        ChatReply::default().call("shell_output", r#"{"process": 1, "pattern": "pause"}"#),
+        ChatReply::text("It answers."),
+    ];
+    let permissions = Permissions::default().tool("shell_start", Permission::Allow);
+    let agent = Agent::new(ScriptedModel::new(replies), tools![..fixture.shell.clone()])
+        .policy(Policy::new().permissions(permissions).approver(AskLater))
+        .observer(fixture.shell.clone());
+    let stopped = agent.run("Ask it.").await.unwrap_err();
+    let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!("{stopped}") };
+    paused.decide_each("Grace", |_| Approval::Once);
+    let answer = agent.resume(*paused).finish().await.unwrap();
+    let text = format!("{:?}", answer.transcript);
+    assert!(text.contains("Wrote 6 bytes to process 1."), "{text}");
+    assert!(text.contains("running: true") && !text.contains("There is no process"), "{text}");
+    let text = format!("cat\0-\0{number}");
     tokio::task::spawn_blocking(move || assert!(eventually(|| !is_running(&text)))).await.unwrap();
 }
 

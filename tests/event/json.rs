@@ -382,17 +382,17 @@ async fn run_emits_every_kind_of_event() {
 }
 
 #[test]
-fn guide_lists_the_members_of_every_event() {
+fn guide_lists_the_fields_of_every_event() {
     let guide = include_str!("../../tool-runtime/src/docs/guide/observability.md");
-    let table = guide.split_once("### Members of the JSON").unwrap().1;
-    for (kind, name, members) in kinds() {
+    let table = guide.split_once("### JSON fields").unwrap().1;
+    for (kind, name, fields) in kinds() {
         let row = table.lines().find(|line| {
             let mut cells = line.split('|');
             cells.nth(1).is_some_and(|events| events.contains(&format!("`{name}`")))
         });
         let row = row.unwrap_or_else(|| panic!("no row for {name}: {kind:?}"));
-        for member in members.as_object().unwrap().keys() {
-            assert!(row.contains(&format!("`{member}`")), "{name}: {member}");
+        for field in fields.as_object().unwrap().keys() {
+            assert!(row.contains(&format!("`{field}`")), "{name}: {field}");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Connects [`tool_runtime`] to MCP (Model Context Protocol): the tools of any server become tools
 //! of a registry, and the tools of a registry are served to any client.
 //!
-//! - Feature `client`: `McpClient` connects to a server by stdio or HTTP and registers its tools.
-//! - Feature `server`: `McpServer` serves tools, a registry or a dispatcher by stdio or HTTP.
-//! - Feature `oauth`: `OAuth` gets access tokens for servers on HTTP.
+//! - Feature `client`: `McpClient` connects to a server over stdio or HTTP and registers its tools.
+//! - Feature `server`: `McpServer` serves tools, a registry or a dispatcher over stdio or HTTP.
+//! - Feature `oauth`: `OAuth` gets access tokens for HTTP servers.
 //!
-//! The features `client-stdio` and `server-stdio` are the same without HTTP.
+//! The features `client-stdio` and `server-stdio` are the client and the server without HTTP.
 //!
 //! The [guide] has one page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]

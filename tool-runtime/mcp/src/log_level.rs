@@ -35,20 +35,20 @@ macro_rules! levels {
 }
 
 levels! {
-    /// Details for debugging.
+    /// Details that help to debug.
     Debug,
-    /// General information.
+    /// Information about normal operation.
     Info,
     /// A normal but significant event.
     Notice,
-    /// A warning.
+    /// A warning about a possible problem.
     Warning,
-    /// An error.
+    /// An error of one operation.
     Error,
-    /// A critical condition.
+    /// A critical condition of a component.
     Critical,
     /// A condition that requires action at once.
     Alert,
-    /// The system is unusable.
+    /// The whole system is unusable.
     Emergency,
 }

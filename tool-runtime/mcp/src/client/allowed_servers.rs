@@ -29,15 +29,15 @@ impl AllowedServers {
         Self::default()
     }
 
-    /// Allows command lines that start with these words. A program alone, such as `npx`, allows any
-    /// arguments, and with them any code.
+    /// Allows command lines that start with these words. If you pass only a program, such as `npx`,
+    /// any arguments are allowed, and with them any code.
     pub fn allow_command<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         self.commands.push(words.into_iter().map(Into::into).collect());
         self
     }
 
     /// Allows URLs with this host, or this host and port as in `127.0.0.1:3001`. Without a port,
-    /// all ports are allowed. Other hosts than this machine need `https`.
+    /// all ports are allowed. Hosts other than this machine need `https`.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into().to_ascii_lowercase());
         self
@@ -70,11 +70,11 @@ impl AllowedServers {
         let port = parsed.port_or_known_default().unwrap_or_default();
         let with_port = format!("{host}:{port}");
         if !self.hosts.iter().any(|allowed| *allowed == host || *allowed == with_port) {
-            return refused("the host is not on the allow-list");
+            return refused(&format!("the host `{host}` is not on the allow-list"));
         }
         let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
         if parsed.scheme() != "https" && !is_local {
-            return refused("other hosts than this machine need https");
+            return refused("expected https: only this machine can be reached over http");
         }
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return refused("the URL contains credentials");
@@ -82,12 +82,12 @@ impl AllowedServers {
         Ok(())
     }
 
-    /// Refuses each URL: the feature `client` is off.
+    /// Refuses each URL, because the feature `client` is disabled.
     ///
     /// # Errors
     /// Always [`McpError::NotAllowed`].
     #[cfg(not(feature = "client"))]
     pub fn check_url(&self, _: &str) -> Result<(), McpError> {
-        Err(McpError::NotAllowed("HTTP is not supported".to_owned()))
+        Err(McpError::NotAllowed("HTTP needs the feature `client` of tool-mcp".to_owned()))
     }
 }

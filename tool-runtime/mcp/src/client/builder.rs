@@ -15,9 +15,9 @@ use super::wire::BoxFuture;
 
 /// Connects to an MCP server and registers its tools.
 ///
-/// The client speaks the revisions 2025-11-25 (and older ones that the server answers with) and
-/// 2026-07-28. The name of the connection is the provider of its tools, which models call by
-/// `name__tool`; they have the label `dynamic`.
+/// The client supports the protocol revisions 2026-07-28, 2025-11-25, and older ones that the
+/// server answers with. The name of the connection is that of the tool provider: models call a tool
+/// by `name__tool`. The tools have the label `dynamic`.
 ///
 /// ```no_run
 /// use tool_mcp::McpClient;
@@ -52,8 +52,8 @@ impl McpClient {
     ///
     /// # Errors
     /// The name is invalid or taken, the server can't be reached, or it does not complete the
-    /// handshake and return its tools in time. Then nothing is registered, and nothing runs on in
-    /// the background.
+    /// handshake and return its tools in time. Then nothing is registered, and nothing keeps
+    /// running in the background.
     ///
     /// # Cancellation
     /// Dropping the future ends the connection.
@@ -77,7 +77,7 @@ impl McpClient {
         connect(self.link(name.into(), registry)?).await
     }
 
-    /// Connects to the server in the background, and again if that fails.
+    /// Connects to the server in the background, and retries until the server answers.
     ///
     /// Use it to start many servers: they connect at the same time, and the tools of a slow one are
     /// registered when they arrive. [`McpConnection::status`] and the

@@ -52,7 +52,7 @@ impl McpConnection {
         self.link.status.borrow().clone()
     }
 
-    /// Waits until the connection is established, or has ended for good. Returns the state.
+    /// Waits until the connection is established or has ended permanently. Returns the state.
     ///
     /// ```no_run
     /// # async fn connect() -> Result<(), tool_mcp::McpError> {
@@ -116,7 +116,7 @@ impl McpConnection {
     /// Accepts a definition that was [pending](ToolsReport::pending), and registers its tool.
     ///
     /// # Errors
-    /// The server offers another definition by now, or the pin store fails.
+    /// The server offers another definition in the meantime, or the pin store fails.
     ///
     /// ```no_run
     /// # async fn approve(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
@@ -131,14 +131,15 @@ impl McpConnection {
         self.link.approve(change).await
     }
 
-    /// Replaces the folders that the server may work in, by their `file://` URIs and names.
+    /// Replaces the roots: the folders that the server may work in, by their `file://` URIs and
+    /// names.
     ///
-    /// The server is notified. One that speaks the revision 2026-07-28 asks during each call that
-    /// needs them.
+    /// The server is notified. A server of the revision 2026-07-28 requests the roots during each
+    /// call that needs them.
     ///
     /// # Errors
-    /// The client was built without [roots](crate::McpClient::roots): the server does not know
-    /// that there are any.
+    /// The client was built without [roots](crate::McpClient::roots), so it did not declare the
+    /// capability.
     ///
     /// ```no_run
     /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
@@ -162,24 +163,24 @@ impl McpConnection {
         Ok(())
     }
 
-    /// Returns the name that the server gives itself. It is untrusted.
+    /// Returns the name that the server reports. It is untrusted.
     pub fn server_name(&self) -> Option<String> {
         self.link.session()?.info.server_name.clone()
     }
 
-    /// Returns the instructions of the server for the model. They are untrusted: the client passes
-    /// them to no model.
+    /// Returns the instructions of the server for the model. They are untrusted: the client does
+    /// not pass them to a model.
     pub fn instructions(&self) -> Option<String> {
         self.link.session()?.info.instructions.clone()
     }
 
     /// Ends the connection and removes its tools from the registry.
     ///
-    /// A process is asked to end, and killed after a few seconds with all processes that it
-    /// started.
+    /// The client asks a server process to exit. After a few seconds, it kills the process and all
+    /// processes that it started.
     ///
     /// # Cancellation
-    /// Dropping the future does not stop the end of the connection.
+    /// If the future is dropped, the connection still ends.
     ///
     /// ```no_run
     /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {

@@ -48,7 +48,7 @@ impl ResultReader {
         let blocks = match result.get_mut("content").map(Value::take) {
             Some(Value::Array(blocks)) => blocks,
             None | Some(Value::Null) if structured.is_some() || result.is_object() => Vec::new(),
-            _ => return Err(self.invalid("its content is no list")),
+            _ => return Err(self.invalid("its content is not a list")),
         };
         self.output(self.parts(blocks), structured, is_error)
     }
@@ -133,8 +133,7 @@ impl ResultReader {
     fn invalid(&self, reason: &str) -> ToolError {
         let server = &self.server;
         let text = format!(
-            "The call ran, but its result can't be used. The MCP server `{server}` broke its own \
-             rules. Go on without it."
+            "The call ran, but the MCP server `{server}` returned an invalid result. Go on without it."
         );
         let reason = clean_line(reason, MAX_LABEL_CHARS);
         ToolError::failed(text)
@@ -285,7 +284,7 @@ fn media_type_label(text: &str) -> String {
     clean_line(text, MAX_MEDIA_TYPE_CHARS)
 }
 
-/// Cuts a text to a number of bytes, and says so.
+/// Truncates a text to a number of bytes, and appends a note.
 fn truncated(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return text.into();

@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// copy the message each time.
 ///
 /// # Errors
-/// The line is no JSON, or no message of the protocol.
+/// The line is not JSON, or not a message of the protocol.
 pub(super) fn decode(
     line: &[u8],
     is_call: impl FnOnce(&RequestId) -> bool,

@@ -45,7 +45,7 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 pub struct Elicitation {
     /// The name of the connection.
     pub server: String,
-    /// The name of the tool whose call asks, if a call does.
+    /// The name of the tool whose call caused the question, if there is one.
     pub tool: Option<String>,
     /// The question, in which deceptive characters are [visible].
     pub message: String,
@@ -70,12 +70,12 @@ pub struct Elicitation {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitationKind {
-    /// An object that matches a schema of plain members.
+    /// A form to fill in: an object that matches a schema of plain fields.
     Form {
         /// The JSON Schema of the object.
         schema: Schema,
     },
-    /// A visit to a web page. Show the address, and open it only if the user agrees.
+    /// A web page to visit. Show the address, and open it only if the user agrees.
     Url {
         /// The address that the user should open.
         url: String,
@@ -102,13 +102,13 @@ pub enum ElicitationAnswer {
     Cancel,
     /// The answer comes later: the call is suspended, and a run pauses until
     /// [`Paused::answer`](tool_runtime::agent::Paused::answer), also in another process. A server
-    /// that speaks a revision before 2026-07-28 can't wait: it receives `cancel`.
+    /// of a revision before 2026-07-28 can't wait: it receives `cancel`.
     Later,
 }
 
-/// Answers the questions of servers, such as by asking the user.
+/// Answers the questions of servers, for instance by asking the user.
 ///
-/// The future runs within the call that the question belongs to, and is dropped when that ends.
+/// The future runs within the call that the question belongs to, and is dropped when the call ends.
 ///
 /// ```
 /// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler};
@@ -160,7 +160,7 @@ impl Elicitation {
     /// Reads a question of a server.
     ///
     /// # Errors
-    /// The address is none that a user should open, or the form is too large.
+    /// The user should not open the address, or the form is too large.
     pub(super) fn new(
         server: &str,
         tool: Option<&str>,
@@ -210,7 +210,7 @@ impl Elicitation {
     /// Checks the answer, and returns what the server receives.
     ///
     /// # Errors
-    /// The answer does not match the form; says how.
+    /// The answer does not match the form. The error describes the mismatch.
     pub(super) fn result(&self, answer: ElicitationAnswer) -> Result<ElicitResult, String> {
         let content = match answer {
             ElicitationAnswer::Accept(content) => content,

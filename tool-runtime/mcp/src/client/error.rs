@@ -137,20 +137,23 @@ pub enum McpError {
         error: std::io::Error,
     },
     /// The approval is for a definition that the server has replaced or removed since.
-    #[error("MCP server `{server}`: `{tool}` has changed since it was shown; list the tools again")]
+    #[error(
+        "MCP server `{server}`: `{tool}` has changed since it was shown; call `McpConnection::tools` again"
+    )]
     StaleApproval {
         /// The name of the connection.
         server: String,
         /// The name of the tool.
         tool: String,
     },
-    /// The policy of the program does not allow the connection.
-    #[error("MCP connection not allowed: {0}")]
+    /// The allow-list or a limit of the client does not permit the connection or the request.
+    #[error("not allowed by the MCP client: {0}")]
     NotAllowed(String),
 }
 
 impl McpError {
-    /// Returns the error for a model. What may contain text of the server is marked as untrusted.
+    /// Returns the error for a model. Errors that may contain text of the server are marked as
+    /// untrusted.
     pub(super) fn to_model_text(&self, server: &str) -> String {
         let text = clean_line(&self.to_string(), MAX_MODEL_CHARS);
         match self {

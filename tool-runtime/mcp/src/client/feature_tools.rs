@@ -72,7 +72,7 @@ impl Operation {
         match self {
             Self::ListResources => (
                 "list_resources",
-                "Lists the resources, and the templates of their URIs, of",
+                "Lists the resources and the resource templates of",
                 object(json!({}), &[]),
             ),
             Self::ReadResource => (
@@ -82,12 +82,12 @@ impl Operation {
             ),
             Self::Subscribe => (
                 "subscribe_resource",
-                "Reports from now on when a resource has changed of",
+                "Subscribes to the changes of a resource of",
                 object(json!({ "uri": text("The URI of the resource.") }), &["uri"]),
             ),
             Self::Unsubscribe => (
                 "unsubscribe_resource",
-                "No longer reports when a resource has changed of",
+                "Ends the subscription to a resource of",
                 object(json!({ "uri": text("The URI of the resource.") }), &["uri"]),
             ),
             Self::ListPrompts => ("list_prompts", "Lists the prompts of", object(json!({}), &[])),
@@ -103,12 +103,16 @@ impl Operation {
             }
             Self::Complete => {
                 let properties = json!({
-                    "of": text("The name of a prompt, or the template of a URI."),
+                    "of": text("The name of a prompt, or the URI template of a resource."),
                     "argument": text("The name of the argument or the variable."),
-                    "value": text("The beginning of its value."),
+                    "value": text("The beginning of the value."),
                 });
                 let required = ["of", "argument", "value"];
-                ("complete", "Suggests values of an argument to", object(properties, &required))
+                (
+                    "complete",
+                    "Suggests values for an argument of a prompt or resource template of",
+                    object(properties, &required),
+                )
             }
         }
     }
@@ -197,12 +201,12 @@ impl FeatureTool {
             return Err(McpError::NotAllowed(reason.to_owned()));
         }
         self.connection.subscribe(args.uri).await?;
-        Ok(ToolOutput::text("You will be told when the resource has changed."))
+        Ok(ToolOutput::text("Subscribed: a message will report when the resource has changed."))
     }
 
     async fn unsubscribe(&self, args: ReadArguments) -> Result<ToolOutput, McpError> {
         self.connection.unsubscribe(args.uri).await?;
-        Ok(ToolOutput::text("You will no longer be told."))
+        Ok(ToolOutput::text("The subscription has ended."))
     }
 
     async fn list_prompts(&self) -> Result<ToolOutput, McpError> {

@@ -1,4 +1,4 @@
-//! A budget of messages per time, so that a flood is read slowly instead of processed quickly.
+//! A rate limit for messages, so that a flood is read slowly instead of processed at once.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //!   SDK would start a task for each, in any order.
 //! - A message that can't be read, or is above the size limit, becomes an error of the request that
 //!   it answers. A request of the server is answered with an error.
-//! - A flood of messages is read slowly.
+//! - Messages that arrive too fast are read at a limited rate.
 //! - The end of the connection is signalled at once, before the SDK has cleaned up.
 
 use std::borrow::Cow;
@@ -52,7 +52,7 @@ pub(super) const UNMATCHED: &str =
     "a response to an unknown request exceeds the size limit of the client";
 
 /// The message of the error that stands for a response that can't be decoded.
-pub(super) const MALFORMED: &str = "the response is no valid message";
+pub(super) const MALFORMED: &str = "the response is not a valid message";
 
 /// Guards a [`Wire`].
 pub(super) struct Guard {
@@ -118,7 +118,7 @@ impl Guard {
         });
     }
 
-    /// Counts a message of which a flood is read slowly.
+    /// Counts a message whose rate is limited.
     fn take_budget(&mut self) {
         let now = Instant::now();
         self.budget.take(now);
@@ -213,12 +213,12 @@ impl Guard {
         }
     }
 
-    /// Handles text that is no valid message.
+    /// Handles text that is not a valid message.
     fn malformed(&mut self, envelope: Envelope) {
         self.take_budget();
         match envelope {
             Envelope::Response(Some(id)) => self.fail(id, MALFORMED),
-            Envelope::Request(id) => self.refuse(id, "the request is no valid message"),
+            Envelope::Request(id) => self.refuse(id, "the request is not a valid message"),
             Envelope::Response(None) | Envelope::Notification => {}
         }
     }

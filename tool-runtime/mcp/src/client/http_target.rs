@@ -14,7 +14,7 @@ use super::target::Target;
 use super::wire::http::{HttpTarget, Unauthorized};
 
 impl McpClient {
-    /// Prepares to connect to a server by Streamable HTTP.
+    /// Prepares to connect to a server over Streamable HTTP.
     ///
     /// Redirects are not followed, since they could send a token elsewhere.
     pub fn http(url: impl AsRef<str>) -> Self {
@@ -43,8 +43,8 @@ impl McpClient {
         }
     }
 
-    /// Gets tokens for the server by OAuth. A token that is set by [`bearer`](Self::bearer) is not
-    /// sent.
+    /// Gets tokens for the server by OAuth. A token that is set with [`bearer`](Self::bearer) is
+    /// then not sent.
     ///
     /// An authorization does not count towards the time limit of the handshake. It continues if the
     /// call that caused it times out, so that the next call succeeds.

@@ -185,13 +185,13 @@ impl InputHandler<'_> {
                 let result = elicitation.result(answer).map_err(|mismatch| {
                     let cause =
                         format!("the elicitation handler returned a wrong answer: {mismatch}");
-                    self.failed("its question was not answered").with_source(cause)
+                    self.failed("the answer to its question was invalid").with_source(cause)
                 })?;
                 serde_json::to_value(result)
             }
             Ok(InputRequest::CreateMessage(request)) => {
                 let Some(sampling) = &self.link.options.sampling else {
-                    return Err(self.failed("it needs a model, which it may not use"));
+                    return Err(self.failed("it requested sampling, which is off"));
                 };
                 let result = sampling.answer(request.params, state.samples, self.ctx).await;
                 state.samples += 1;
@@ -199,7 +199,7 @@ impl InputHandler<'_> {
                 serde_json::to_value(result)
             }
             Ok(InputRequest::ListRoots(_)) => serde_json::to_value(self.link.roots.list()),
-            _ => return Err(self.failed("it asked for unknown input")),
+            _ => return Err(self.failed("it requested input of an unknown kind")),
         };
         Ok(response.unwrap_or_default())
     }

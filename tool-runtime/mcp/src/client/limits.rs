@@ -57,12 +57,12 @@ impl ListLimits {
 #[non_exhaustive]
 #[must_use]
 pub struct ResultLimits {
-    /// The maximum size of all texts. The rest is replaced by a note. Default: 256 KiB.
+    /// The maximum size of all texts. A note replaces the rest. Default: 256 KiB.
     pub text_bytes: usize,
-    /// The maximum size of images, audio and other data as base64. Data beyond the limit is
-    /// replaced by a note. Default: 8 MiB.
+    /// The maximum size of images, audio and other data as base64. A note replaces data beyond the
+    /// limit. Default: 8 MiB.
     pub media_bytes: usize,
-    /// The maximum size of structured content as JSON. What exceeds it is left out, with a note.
+    /// The maximum size of structured content as JSON. A note replaces content that exceeds it.
     /// Default: 1 MiB.
     pub structured_bytes: usize,
     /// The maximum number of parts. Default: 100.

@@ -122,7 +122,8 @@ impl McpConnections {
         self
     }
 
-    /// Replaces the list of allowed servers, such as by one that the program uses elsewhere too.
+    /// Replaces the list of allowed servers, for instance by a list that the program also uses
+    /// elsewhere.
     pub fn allowed(mut self, servers: AllowedServers) -> Self {
         self.allowed = servers;
         self
@@ -169,7 +170,7 @@ fn http_client(url: &str) -> Result<McpClient, McpError> {
 
 #[cfg(not(feature = "client"))]
 fn http_client(_: &str) -> Result<McpClient, McpError> {
-    Err(McpError::InvalidOptions("HTTP is not supported".to_owned()))
+    Err(McpError::InvalidOptions("HTTP needs the feature `client` of tool-mcp".to_owned()))
 }
 
 impl fmt::Debug for McpConnections {
@@ -227,9 +228,9 @@ impl ConnectionTools {
         &self,
         /// Name of the connection: letters, digits, `-` and `_`.
         name: String,
-        /// Program and arguments of a server on standard input and output.
+        /// Program and arguments of a stdio server.
         command: Option<Vec<String>>,
-        /// Address of a server on HTTP.
+        /// URL of an HTTP server.
         url: Option<String>,
     ) -> Result<ConnectionState, ToolError> {
         let connections = &self.0;
@@ -243,7 +244,7 @@ impl ConnectionTools {
             return Err(ToolError::failed("Too many connections: disconnect one first."));
         };
         let Some(registry) = connections.registry.upgrade() else {
-            return Err(ToolError::new(ToolErrorKind::Unavailable, "The registry is gone."));
+            return Err(ToolError::new(ToolErrorKind::Unavailable, "The registry was dropped."));
         };
         let client = match &connections.configure {
             Some(configure) => configure(client),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::pins::{PinStore, PinnedDefinition, Pins};
 
-/// Names that a store must tell apart, of servers and of tools.
+/// Names of servers and of tools that a store must distinguish.
 const NAMES: [&str; 10] =
     ["docs", "Docs", "docs ", "", "döcs", "do\u{308}cs", "docs\0", "../docs", "%", "'; DROP --"];
 

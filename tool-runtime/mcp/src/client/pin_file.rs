@@ -11,8 +11,9 @@ use super::pins::{PinStore, Pins};
 
 /// Keeps pinned definitions in a JSON file. Clones share it.
 ///
-/// A change is written to a second file, which then replaces the first. When a save has returned,
-/// it is on the disk. Several processes should not write to one file at once: the last one wins.
+/// A change is written to a second file, which then replaces the first. When a save returns, the
+/// change is on disk. Do not let several processes write to one file: the last write replaces the
+/// others.
 ///
 /// ```
 /// use tool_mcp::{McpClient, PinFile};

@@ -1,4 +1,4 @@
-//! Pinned definitions: what a server offered when it was approved.
+//! Pinned definitions: the definitions of a server as they were approved.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -91,13 +91,13 @@ pub enum ChangeKind {
 
 /// Stores the pinned definitions of servers.
 ///
-/// The first definitions of a server are pinned without an approval. A store that fails keeps the
-/// tools of the server from being offered.
+/// The first definitions of a server are pinned without an approval. If the store fails, the tools
+/// of the server are not offered.
 ///
 /// # Contract
 /// - A save replaces all pins of its server and none of others. It is durable before
 ///   [`save`](Self::save) returns, and is visible to all handles of the store.
-/// - Names of servers and of tools are any texts, and differ in each byte.
+/// - Names of servers and of tools can be any text. Names that differ in a byte are different.
 /// - Pins of different servers that are saved at the same time are all stored.
 /// - If the future of `save` is dropped, the save is done completely or not at all.
 ///

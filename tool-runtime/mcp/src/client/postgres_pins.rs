@@ -17,11 +17,11 @@ const MIGRATIONS: &[&str] = &["
     );
 "];
 
-/// Keeps pinned definitions in the database of a [`Postgres`] store, beside sessions and other
+/// Keeps pinned definitions in the database of a [`Postgres`] store, next to sessions and other
 /// tables.
 ///
-/// Any number of processes and machines may use one database: what a person has approved on one is
-/// approved on all. Clones share the pool of the store.
+/// Any number of processes and machines may use one database: an approval on one machine applies to
+/// all. Clones share the pool of the store.
 ///
 /// ```no_run
 /// use tool_mcp::{McpClient, PostgresPins};

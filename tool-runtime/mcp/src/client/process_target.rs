@@ -14,18 +14,18 @@ use super::wire::BoxFuture;
 use super::wire::stdio::{BoxReader, BoxWriter};
 
 impl McpClient {
-    /// Prepares to start a program that is a server, by its name on `PATH` or its path.
+    /// Prepares to start a stdio server, by the name of its program on `PATH` or by its path.
     ///
     /// The program receives a few common environment variables, such as `PATH` and `HOME`, and
-    /// those that you [add](Self::env): the environment of this program may hold keys. It ends when
-    /// the connection or this program ends, with all processes that it started.
+    /// those that you [add](Self::env), because the environment of this program may hold keys. The
+    /// program and all processes that it started end when the connection or this program ends.
     pub fn stdio(program: impl Into<OsString>) -> Self {
         let target = ProcessTarget { program: program.into(), ..ProcessTarget::default() };
         Self::new(Ok(Target::Process(target)))
     }
 
-    /// Prepares to connect by streams that `open` returns, such as those of a container or a
-    /// socket. It is called for each attempt to connect and must return new streams.
+    /// Prepares to connect over the streams that `open` returns, such as those of a container or a
+    /// socket. The client calls `open` for each attempt to connect: it must return new streams.
     ///
     /// ```
     /// use tool_mcp::McpClient;

@@ -35,7 +35,7 @@ pub(super) enum HttpFailure {
     Busy(Option<Duration>),
     /// The server can't be reached.
     Unreachable,
-    /// The session is gone: the request was not processed.
+    /// The session has expired: the request was not processed.
     SessionExpired,
     /// Anything else: the request may have been processed.
     Other,

@@ -132,9 +132,9 @@ impl McpConnection {
         Ok(contents.iter().filter_map(part).collect())
     }
 
-    /// Subscribes to the changes of a resource, also after the connection was lost. The
-    /// [events](crate::McpClient::on_event) and the
-    /// [steering](crate::McpClient::steering) report them.
+    /// Subscribes to the changes of a resource. The subscription survives a lost connection. The
+    /// [events](crate::McpClient::on_event) and the [steering](crate::McpClient::steering) report
+    /// them.
     ///
     /// # Errors
     /// The connection is down, or the server refuses the subscription.

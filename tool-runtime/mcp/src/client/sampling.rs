@@ -15,10 +15,10 @@ use tool_runtime::{
 
 /// Lets a server use a model of the program, within limits.
 ///
-/// The tokens count towards the budget of the run whose call the server answers: a request for
-/// which it has no room is refused, and a reply is no longer than what is left. If the model
-/// reports no usage, four bytes count as one token. A request outside of a call is refused, and so
-/// are tools.
+/// The tokens count towards the token limit of the run whose call the server answers. A request
+/// that would exceed the limit is refused, and a reply is at most as long as the remaining tokens.
+/// If the model reports no usage, four bytes count as one token. A request outside of a call is
+/// refused, and so is a request with tools.
 ///
 /// ```
 /// use tool_mcp::{McpClient, Sampling};

@@ -245,7 +245,7 @@ impl Drop for PendingRequest {
         if self.is_done || self.ended.is_cancelled() {
             return;
         }
-        let reason = Some("the client gave the request up".to_owned());
+        let reason = Some("the client abandoned the request".to_owned());
         let params = CancelledNotificationParam::new(Some(self.handle.id.clone()), reason);
         let notification = CancelledNotification::new(params);
         let peer = self.handle.peer.clone();

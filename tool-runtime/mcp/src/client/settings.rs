@@ -22,22 +22,22 @@ impl McpClient {
         self
     }
 
-    /// Sets the time limit of a call. It ends the call whatever the server does. Default: 2
+    /// Sets the time limit of a call. The call ends even if the server does not answer. Default: 2
     /// minutes.
     pub fn call_timeout(mut self, limit: Duration) -> Self {
         self.options.call_timeout = limit;
         self
     }
 
-    /// Sets how long the server may take to read a message before the connection is ended. It
-    /// applies to programs and streams. Default: 10 seconds.
+    /// Sets the time that the server has to read a message; after that, the connection ends.
+    /// Applies to programs and streams. Default: 10 seconds.
     pub fn send_timeout(mut self, limit: Duration) -> Self {
         self.options.send_timeout = limit;
         self
     }
 
-    /// Sets the maximum size of a message from the server. A larger response is an error of its
-    /// call. Default: 16 MiB.
+    /// Sets the maximum size of a message from the server. If a response is larger, its call fails.
+    /// Default: 16 MiB.
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.options.max_message_bytes = bytes;
         #[cfg(feature = "client")]
@@ -80,35 +80,35 @@ impl McpClient {
         self
     }
 
-    /// Requires an approval for tools that the server adds after its first list, too.
+    /// Also requires an approval for tools that the server adds after its first list.
     pub fn approve_new_tools(mut self) -> Self {
         self.options.approves_new_tools = true;
         self
     }
 
-    /// Lets the server ask the user for input, by this handler. Without one, the client does not
-    /// declare the capability.
+    /// Lets the server ask the user for input through this handler (elicitation). Without a
+    /// handler, the client does not declare the capability.
     pub fn elicitation(mut self, handler: impl ElicitationHandler + 'static) -> Self {
         self.options.elicitation = Some(Arc::new(handler));
         self
     }
 
-    /// Lets the server use a model. Default: no model.
+    /// Lets the server use a model (sampling). Default: no model.
     pub fn sampling(mut self, sampling: Sampling) -> Self {
         self.options.sampling = Some(sampling);
         self
     }
 
-    /// Offers the server a folder that it may work in, by its `file://` URI.
+    /// Adds a root: a folder that the server may work in, by its `file://` URI.
     pub fn root(mut self, uri: impl Into<String>, name: impl Into<String>) -> Self {
         self.options.roots.get_or_insert_default().push(named_root(uri, name));
         self
     }
 
-    /// Sets the folders that the server may work in, by their `file://` URIs and names.
+    /// Sets the roots: the folders that the server may work in, by their `file://` URIs and names.
     ///
     /// [`McpConnection::set_roots`](crate::McpConnection::set_roots) changes them later. If there
-    /// are none yet, pass an empty list: without a list, the client does not declare the
+    /// are no folders yet, pass an empty list. Without a list, the client does not declare the
     /// capability.
     ///
     /// ```
@@ -126,8 +126,8 @@ impl McpClient {
         self
     }
 
-    /// Requests the log messages of the server from this level on. Default: the server decides what
-    /// it sends, and sends nothing if it speaks the revision 2026-07-28.
+    /// Requests the log messages of the server from this level on. Default: the server decides
+    /// which messages it sends; in the revision 2026-07-28, it sends none.
     ///
     /// The [events](Self::on_event) and the [steering](Self::steering) receive the messages.
     ///
@@ -155,23 +155,24 @@ impl McpClient {
         self
     }
 
-    /// Calls a function for each event of the connection, with its name. It must not block. If it
-    /// panics, the panic is caught.
+    /// Calls a function with the name of the connection and each of its events. The function must
+    /// not block. If it panics, the panic is caught.
     pub fn on_event(mut self, hook: impl Fn(&str, &McpEvent) + Send + Sync + 'static) -> Self {
         self.options.events = EventHook::new(hook);
         self
     }
 
-    /// Registers tools that list and read the resources of the server, beside its own tools:
-    /// `list_resources`, which also lists templates, `read_resource`, and `complete` if the server
-    /// suggests values. If the server has subscriptions and there is a [steering](Self::steering),
-    /// also `subscribe_resource` and `unsubscribe_resource`, for up to 50 resources.
+    /// Registers tools that list and read the resources of the server, in addition to its own
+    /// tools: `list_resources`, which also lists templates, `read_resource`, and `complete` if the
+    /// server suggests values. If the server has subscriptions and there is a
+    /// [steering](Self::steering), also `subscribe_resource` and `unsubscribe_resource`, for up to
+    /// 50 resources.
     pub fn resource_tools(mut self) -> Self {
         self.options.offers_resources = true;
         self
     }
 
-    /// Registers tools that list and get the prompts of the server, beside its own tools:
+    /// Registers tools that list and get the prompts of the server, in addition to its own tools:
     /// `list_prompts`, `get_prompt`, and `complete` if the server suggests values.
     ///
     /// The model receives the messages of a prompt as untrusted text, not as messages of the user.

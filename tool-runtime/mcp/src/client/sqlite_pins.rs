@@ -17,7 +17,7 @@ const MIGRATIONS: &[&str] = &["
     ) STRICT, WITHOUT ROWID;
 "];
 
-/// Keeps pinned definitions in the file of an [`Sqlite`] store, beside sessions and other tables.
+/// Keeps pinned definitions in the file of an [`Sqlite`] store, next to sessions and other tables.
 ///
 /// Several processes may use one file. Clones share one connection.
 ///

@@ -22,7 +22,7 @@ pub enum McpStatus {
         /// The error of the last attempt.
         reason: String,
     },
-    /// The connection has ended for good.
+    /// The connection has ended permanently.
     Disconnected,
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 const MAX_BYTES: usize = 512;
 
 /// Copies the trace context from the metadata of a run. Its `baggage` stays: it holds data of the
-/// program, which is none of the business of a server.
+/// program, which a server must not receive.
 pub(super) fn copy_trace_context(from: &Map<String, Value>, to: &mut RequestMetaObject) {
     let text = |name| from.get(name).and_then(Value::as_str).filter(|it| it.len() <= MAX_BYTES);
     if let Some(parent) = text("traceparent") {

@@ -11,7 +11,7 @@ use tool_runtime::{Effect, Permission, ToolDefinition};
 /// Without it, a tool has the effect [`External`](Effect::External) and is not idempotent, whatever
 /// the server declares: annotations come from the server, so they only make the client stricter.
 /// [`McpClient::trust`](crate::McpClient::trust) applies to all tools of a server,
-/// [`trust_tool`](crate::McpClient::trust_tool) to one. What is set for a tool takes precedence.
+/// [`trust_tool`](crate::McpClient::trust_tool) to one. A setting for a tool takes precedence.
 ///
 /// ```
 /// use tool_mcp::{McpClient, Trust};
@@ -78,7 +78,7 @@ impl Trust {
     }
 
     /// Passes the texts of results and descriptions to the model without the marks of
-    /// [untrusted](tool_runtime::Untrusted) text. Invisible characters are removed nevertheless.
+    /// [untrusted](tool_runtime::Untrusted) text. Invisible characters are still removed.
     pub fn unmarked_text(mut self) -> Self {
         self.unmarked = Some(true);
         self

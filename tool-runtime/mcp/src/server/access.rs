@@ -6,8 +6,8 @@ use tool_runtime::{Dispatcher, Registry};
 
 /// The caller of a request and what it may use.
 ///
-/// The authentication hook of a router returns it. Sessions, saved states and
-/// tasks belong to the principal: no other principal can use them.
+/// The authenticator of a router returns it. HTTP sessions, sealed states and tasks belong to the
+/// principal: no other principal can use them.
 ///
 /// ```
 /// use tool_mcp::server::Access;
@@ -47,7 +47,7 @@ impl Access {
         self
     }
 
-    /// Adds a member to the metadata of the runs that the calls belong to.
+    /// Adds a value to the metadata of the calls.
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());

@@ -33,11 +33,11 @@ pub struct CompletionRequest {
     pub of: Completed,
     /// The name of the argument or variable.
     pub argument: String,
-    /// The value as far as it is typed.
+    /// The part of the value that is typed so far.
     pub value: String,
-    /// The arguments that are complete already.
+    /// The arguments that the user has already completed.
     pub context: HashMap<String, String>,
-    /// The MCP request and the client behind it.
+    /// The MCP request and a handle to its client.
     pub request: McpRequest,
 }
 

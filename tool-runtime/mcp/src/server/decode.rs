@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// message each time.
 ///
 /// # Errors
-/// The line is no JSON, or no message of the protocol.
+/// The line is not JSON, or not a message of the protocol.
 pub(super) fn decode(line: &[u8]) -> serde_json::Result<ClientJsonRpcMessage> {
     match serde_json::from_slice::<Call>(line) {
         Ok(call) => Ok(call.into()),

@@ -3,7 +3,7 @@ use std::error::Error;
 use tokio::task::JoinError;
 use tool_runtime::RegistryError;
 
-/// An error that ends the serving of a client on a stream.
+/// An error that stops a server on a stream.
 ///
 /// ```
 /// use tool_mcp::McpServer;
@@ -30,8 +30,8 @@ pub enum ServeError {
     /// The client violated the handshake of the protocol.
     #[error("MCP initialization failed: {0}")]
     Initialize(#[source] Box<dyn Error + Send + Sync>),
-    /// The system provides no random numbers for the key that seals saved states.
-    #[error("key that seals saved states can't be generated: {0}")]
+    /// The system provides no random numbers for the key that seals request states.
+    #[error("key that seals request states can't be generated: {0}; set `McpServer::seal_key`")]
     SealKey(#[source] Box<dyn Error + Send + Sync>),
     /// A task of the server panicked.
     #[error("task of the MCP server panicked: {0}")]

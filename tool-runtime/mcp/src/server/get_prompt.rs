@@ -38,7 +38,7 @@ pub(crate) async fn get_prompt(
         responses = Some(InputResponses::new(answers, suspended.state));
     }
     let Value::Object(arguments) = arguments else {
-        return Err(ErrorData::internal_error("the arguments are no object", None));
+        return Err(ErrorData::internal_error("the arguments are not an object", None));
     };
     let first = PromptRequest::new(arguments, responses, request.clone());
     match delivering(&request, &request.link(), render(&prompt, first)).await? {
@@ -64,7 +64,8 @@ async fn render(
         let Some(suspended) = suspended(&error) else { return Err(failed(&error)) };
         let questions = &suspended.mcp_input_requests;
         if let Some(missing) = questions.missing_capability(&request.capabilities()) {
-            let message = format!("the prompt needs input, and the client has no {missing}");
+            let message =
+                format!("the prompt needs input, but the client does not support `{missing}`");
             return Err(ErrorData::invalid_request(message, None));
         }
         if !request.can_wait() {

@@ -2,8 +2,8 @@ use tool_runtime::dispatch::AskLater;
 use tool_runtime::registry::IntoRegistry;
 use tool_runtime::{Dispatcher, Policy, Registry, RegistryError, Tools};
 
-/// A set of tools that a server accepts: [`Tools`], a [`Registry`], a [`Dispatcher`], or a `Result`
-/// with tools.
+/// A set of tools that a server can serve: [`Tools`], a [`Registry`], a [`Dispatcher`], or a
+/// `Result` with tools.
 ///
 /// Tools and registries get a dispatcher with the default policy, which asks the client's user for
 /// approval where a tool needs it. A dispatcher keeps its policy: its approver decides, and

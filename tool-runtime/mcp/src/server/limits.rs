@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// The limits of the memory and the time that clients can make a server spend.
+/// Limits on the memory and the time that clients can take.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,8 +46,8 @@ impl Limits {
         self
     }
 
-    /// Sets the maximum number of requests that run at the same time: those of one connection on a
-    /// stream, all together over HTTP. Default: 256.
+    /// Sets the maximum number of requests that run at the same time: per connection on a stream,
+    /// and in total over HTTP. Default: 256.
     ///
     /// Further requests are answered with an error. Open event streams count as requests.
     #[must_use]

@@ -1,9 +1,9 @@
 //! The server: a dispatcher behind MCP.
 //!
-//! [`McpServer`] serves the tools of a dispatcher, and [`Resources`], [`Prompts`] and completions
-//! beside them, to clients of the revisions 2025-11-25 and 2026-07-28.
+//! [`McpServer`] serves the tools of a dispatcher, [`Resources`], [`Prompts`] and completions to
+//! clients of the revisions 2025-11-25 and 2026-07-28.
 //!
-//! Every call passes the whole dispatcher: its arguments are repaired and validated, the policy
+//! Every call passes through the dispatcher: its arguments are repaired and validated, the policy
 //! applies, and observers receive its events. A tool finds the client behind a call as
 //! [`McpRequest`] among its extensions.
 
@@ -174,7 +174,7 @@ impl McpServer {
         self
     }
 
-    /// Sets the limits of the memory and the time that clients can make the server spend.
+    /// Sets the limits on the memory and the time that clients can take.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -183,14 +183,14 @@ impl McpServer {
     /// Sets the key that seals the state of calls that wait for the client.
     ///
     /// By default the key is random, so a call can only continue in the process in which it
-    /// started. Processes behind one address need the same key, and it must be secret.
+    /// started. Processes behind one address need the same key. Keep it secret.
     pub fn seal_key(mut self, key: [u8; 32]) -> Self {
         self.seal_key = Some(key);
         self
     }
 
-    /// Sets the token that stops the server. Calls in flight get a moment to end; after that they
-    /// are cancelled.
+    /// Sets the token that stops the server. Calls in flight have a short time to end; after that,
+    /// they are cancelled.
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = token;
         self
@@ -199,10 +199,11 @@ impl McpServer {
     /// Serves one client on standard input and output, until it closes the input or the server is
     /// [cancelled](Self::cancellation).
     ///
-    /// Nothing but the protocol may be written to standard output meanwhile: log to standard error.
+    /// The program must not write anything else to standard output meanwhile: log to standard
+    /// error.
     ///
     /// # Errors
-    /// The tools are invalid, or the client does not start by the rules of the protocol.
+    /// The tools are invalid, or the client violates the handshake of the protocol.
     ///
     /// # Panics
     /// Panics outside a tokio runtime with I/O.
@@ -228,7 +229,7 @@ impl McpServer {
     /// [cancelled](Self::cancellation).
     ///
     /// # Errors
-    /// The tools are invalid, or the client does not start by the rules of the protocol.
+    /// The tools are invalid, or the client violates the handshake of the protocol.
     ///
     /// # Panics
     /// Panics outside a tokio runtime.

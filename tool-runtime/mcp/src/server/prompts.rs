@@ -87,7 +87,7 @@ pub struct PromptMessage {
 pub struct PromptRequest {
     /// The answers to the [questions](super::InputRequests) that the prompt asked before.
     pub responses: Option<InputResponses>,
-    /// The MCP request and the client behind it.
+    /// The MCP request and a handle to its client.
     pub request: McpRequest,
     arguments: Map<String, Value>,
 }
@@ -137,14 +137,14 @@ impl Prompt {
         self
     }
 
-    /// Sets the description of what the prompt is for.
+    /// Sets the description of the prompt's purpose.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Some(description.into());
         self
     }
 
-    /// Adds an argument without which the prompt is refused.
+    /// Adds an argument that a request for the prompt must have.
     #[must_use]
     pub fn required_argument(self, name: impl Into<String>, about: impl Into<String>) -> Self {
         self.argument(name.into(), about.into(), true)
@@ -187,9 +187,9 @@ impl Prompts {
         Self(Arc::new(Inner { entries: RwLock::default(), changes: watch::channel(()).0 }))
     }
 
-    /// Adds a prompt, or replaces that with the same name.
+    /// Adds a prompt, or replaces the prompt with the same name.
     ///
-    /// `render` returns its messages. To ask the client first, it returns the error of
+    /// `render` returns its messages. To ask the client first, return the error of
     /// [`InputRequests::suspend`](super::InputRequests::suspend).
     pub fn insert<F, R>(&self, prompt: Prompt, render: F)
     where

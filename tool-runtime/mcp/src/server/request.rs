@@ -18,7 +18,7 @@ use super::outbox::{Link, Outbox};
 use super::{Access, Limits};
 use crate::LogLevel;
 
-/// The MCP request that a call, a prompt or a resource answers, and the client behind it.
+/// The MCP request that a call, a prompt or a resource answers, and a handle to its client.
 ///
 /// A tool finds it among its extensions.
 ///
@@ -82,7 +82,7 @@ impl McpRequest {
         self.access().map(Access::principal)
     }
 
-    /// Returns the name and the version that the client states.
+    /// Returns the name and the version that the client reports.
     pub fn client(&self) -> Option<(String, String)> {
         self.0.context.client_info().map(|info| (info.name, info.version))
     }
@@ -102,12 +102,12 @@ impl McpRequest {
         self.capabilities().sampling.is_some()
     }
 
-    /// Returns `true` if the client states the folders that it works in.
+    /// Returns `true` if the client provides roots: the folders that it works in.
     pub fn supports_roots(&self) -> bool {
         self.capabilities().roots.is_some()
     }
 
-    /// Sends a log message to the client, if its level is one that the client wants.
+    /// Sends a log message to the client, if the client requested its level.
     ///
     /// The message is sent before the result of the call. A client of the revision 2026-07-28
     /// receives messages only if its request asks for them.
@@ -138,7 +138,8 @@ impl McpRequest {
     /// # Errors
     /// The client can't ask its user, or its revision is 2026-07-28, in which servers send no
     /// requests: suspend the call with [`InputRequests`](super::InputRequests) instead, which works
-    /// in all revisions. In a [task](crate::McpServer::tasks), this method works as well.
+    /// in all revisions. In a [task](crate::McpServer::tasks), clients of all revisions can be
+    /// asked.
     ///
     /// # Cancellation
     /// If the future is dropped, the reply is ignored.
@@ -181,10 +182,10 @@ impl McpRequest {
         SamplingReply::parse(&self.ask(Input::Sampling(prompt)).await?)
     }
 
-    /// Asks for the URIs of the folders that the client works in.
+    /// Requests the URIs of the roots: the folders that the client works in.
     ///
     /// # Errors
-    /// The client does not state them, or its revision is 2026-07-28: see
+    /// The client does not provide roots, or its revision is 2026-07-28: see
     /// [`elicit`](Self::elicit).
     ///
     /// ```
@@ -205,7 +206,7 @@ impl McpRequest {
         }
         if !self.can_wait() {
             return Err(ToolError::failed(
-                "Clients of MCP 2026-07-28 can't be asked during a call: suspend it instead.",
+                "Clients of MCP 2026-07-28 can't be asked during a call: suspend the call instead.",
             ));
         }
         let answer = self.0.outbox.ask(input.clone()).await?;
@@ -259,7 +260,8 @@ impl McpRequest {
 
 /// The error of a question that the client can't answer.
 pub(crate) fn cannot_ask(missing: &'static str) -> ToolError {
-    let text: Cow<'_, str> = format!("The client can't be asked: it has no `{missing}`.").into();
+    let text: Cow<'_, str> =
+        format!("The client can't be asked: it does not support `{missing}`.").into();
     ToolError::failed(text)
 }
 

@@ -24,8 +24,8 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The tools whose calls run as tasks, and the limits of these.
 ///
 /// A client that supports the extension `io.modelcontextprotocol/tasks` receives the id of the task
-/// at once and polls its state. A task belongs to the principal that started it, and ends with the
-/// process.
+/// at once and polls its state. A task belongs to the principal that started it, and does not
+/// survive the process.
 ///
 /// ```
 /// use std::time::Duration;
@@ -72,14 +72,14 @@ impl Tasks {
         }
     }
 
-    /// Adds tools whose calls run as tasks if the client supports it.
+    /// Adds tools whose calls run as tasks if the client supports tasks.
     #[must_use]
     pub fn tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.tools.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Adds tools whose calls run as tasks, and are refused if the client does not support it.
+    /// Adds tools whose calls run as tasks, and are refused if the client does not support tasks.
     #[must_use]
     pub fn required_tools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.required.extend(names.into_iter().map(Into::into));
@@ -97,7 +97,8 @@ impl Tasks {
         self
     }
 
-    /// Sets the time that a call has, and the time that its result is kept. Default: 5 minutes.
+    /// Sets the time limit of a call, and the time for which its result is kept. Default: 5
+    /// minutes.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;

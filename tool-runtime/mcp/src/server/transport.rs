@@ -27,8 +27,8 @@ use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending};
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// The number of requests beside the running ones that may await their response. They are answered
-/// at once, if only with the error that too many requests run.
+/// The number of requests, in addition to the running ones, that may await their response. They are
+/// answered at once, if only with the error that too many requests run.
 const MAX_WAITING: usize = 1024;
 
 /// Some programs begin their first line with it.
@@ -78,7 +78,7 @@ impl StreamTransport {
                     match decode(line) {
                         Ok(message) => message,
                         Err(error) => {
-                            // An answer to what is no JSON could be answered in the same way.
+                            // The peer could answer a response to invalid JSON in the same way.
                             if error.is_data() {
                                 self.refuse(Envelope::of_line(line), "Invalid request");
                             }

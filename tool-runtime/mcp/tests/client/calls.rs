@@ -105,8 +105,8 @@ async fn errors_have_the_kind_of_their_cause() {
         ("params", ToolErrorKind::Validation, "`city` is missing"),
         ("internal", ToolErrorKind::Failed, "oops"),
         ("isError", ToolErrorKind::Failed, "no such city"),
-        ("junk", ToolErrorKind::Failed, "can't be used"),
-        ("other", ToolErrorKind::Failed, "can't be used"),
+        ("junk", ToolErrorKind::Failed, "returned an invalid result"),
+        ("other", ToolErrorKind::Failed, "returned an invalid result"),
     ] {
         let execution = call(&registry, "s__go", &json!({ "case": case }).to_string()).await;
         assert_eq!(execution.result.error.as_deref(), Some(kind.code()), "{case}");

@@ -63,7 +63,7 @@ async fn unreadable_request_of_the_server_is_answered_with_an_error() {
     for (message, reason) in [
         (r#"{"jsonrpc":"2.0","id":77,"method":"ping","params":{"x":"BIG"}}"#, "size limit"),
         (r#"{"method":"ping","params":{"x":"BIG"},"jsonrpc":"2.0","id":77}"#, "size limit"),
-        (r#"{"jsonrpc":"2.0","id":77,"method":5}"#, "no valid message"),
+        (r#"{"jsonrpc":"2.0","id":77,"method":5}"#, "not a valid message"),
     ] {
         let (server, big) = (Server::default(), big.clone());
         let script = answered_after(false, move |_| message.replace("BIG", &big));

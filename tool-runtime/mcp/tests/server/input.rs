@@ -164,12 +164,13 @@ async fn running_tools_can_ask_sessions_only() {
 
     let mut client = Client::connect(McpServer::new(tools![live]), NEW).await;
     let result = client.call("live", json!({})).await;
-    let expected = "Clients of MCP 2026-07-28 can't be asked during a call: suspend it instead.";
+    let expected =
+        "Clients of MCP 2026-07-28 can't be asked during a call: suspend the call instead.";
     assert_eq!(text(&result), expected);
 
     let mut client = Client::with(McpServer::new(tools![live]), OLD, json!({})).await;
     let result = client.call("live", json!({})).await;
-    assert_eq!(text(&result), "The client can't be asked: it has no `elicitation`.");
+    assert_eq!(text(&result), "The client can't be asked: it does not support `elicitation`.");
 }
 
 #[tokio::test]

@@ -178,7 +178,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// Asks no more for a while.
+    /// Stops asking the user for a while.
     fn deny(&mut self, now: Instant) {
         self.0 = std::iter::repeat_n(now, MAX_AUTHORIZATIONS).collect();
     }

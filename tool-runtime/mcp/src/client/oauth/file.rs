@@ -12,7 +12,7 @@ use super::store::{StoredTokens, TokenStore};
 /// Keeps tokens in a JSON file that, on Unix, only its owner can read. Clones share it.
 ///
 /// The tokens are not encrypted. A change is written to a second file, which then replaces the
-/// first. Several processes should not write to one file at once: the last one wins.
+/// first. Do not let several processes write to one file: the last write replaces the others.
 ///
 /// ```
 /// use tool_mcp::{McpClient, OAuth, TokenFile};

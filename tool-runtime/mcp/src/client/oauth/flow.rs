@@ -118,7 +118,7 @@ pub(super) async fn authorize(
     challenge: &str,
 ) -> Result<(AuthorizationManager, Credentials), FlowError> {
     let mut grant = previous.grant();
-    // Of its own: the previous token may be refreshed meanwhile, or stay in use.
+    // Separate: the previous token may be refreshed meanwhile, or stay in use.
     let (store, server) = (Arc::clone(&previous.store), Arc::clone(&previous.server));
     let credentials = Credentials::new(store, server, grant.clone());
     let (mut manager, metadata) = discover(oauth, &credentials, Some(challenge)).await?;

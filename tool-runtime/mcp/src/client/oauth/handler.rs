@@ -4,8 +4,8 @@ use tool_runtime::async_trait;
 
 /// Lets the user authorize access in a browser.
 ///
-/// [`LoopbackRedirect`](super::LoopbackRedirect) is one for programs on the machine of the user. A
-/// web application implements the trait with one of its endpoints.
+/// [`LoopbackRedirect`](super::LoopbackRedirect) is a handler for programs on the machine of the
+/// user. A web application implements the trait with one of its endpoints.
 ///
 /// ```
 /// use tool_mcp::AuthorizationHandler;

@@ -1,4 +1,4 @@
-//! OAuth for servers on HTTP.
+//! OAuth for HTTP servers.
 //!
 //! 1. `options.rs`: [`OAuth`] collects the settings; `handler.rs` and `loopback.rs` let the user
 //!    authorize in a browser, and `signing_key.rs` holds the key of a program.

@@ -7,7 +7,7 @@ use super::handler::AuthorizationHandler;
 use super::signing_key::SigningKey;
 use super::store::{MemoryTokens, TokenStore};
 
-/// Settings by which the client gets access tokens for a server on HTTP.
+/// Settings for how the client gets access tokens for an HTTP server.
 ///
 /// The client asks for a token when the server demands one. It discovers the authorization server,
 /// requests the scopes that the server names, refreshes tokens before they expire, and requests
@@ -52,9 +52,9 @@ pub(super) enum Proof {
 impl OAuth {
     /// Lets the user authorize in a browser (authorization code with PKCE).
     ///
-    /// The client is the [preregistered](Self::client) one, or its
-    /// [metadata document](Self::client_metadata_url) if the authorization server supports those;
-    /// otherwise it registers itself.
+    /// The client identifies itself as the [preregistered](Self::client) client, or by its
+    /// [metadata document](Self::client_metadata_url) if the authorization server supports those.
+    /// Otherwise, it registers itself.
     pub fn authorization_code(handler: impl AuthorizationHandler + 'static) -> Self {
         Self::new(Flow::AuthorizationCode(Arc::new(handler)))
     }
@@ -123,13 +123,13 @@ impl OAuth {
     }
 
     /// Lets a server name an authorization server at a private address, such as `10.0.0.9`.
-    /// Default: refused, except for servers that are at such an address themselves.
+    /// Default: refused, unless the server itself is at such an address.
     pub fn allow_private_addresses(mut self) -> Self {
         self.allows_private_addresses = true;
         self
     }
 
-    /// Sets how long one authorization may take, with the time that the user needs. Default: 5
+    /// Sets the time limit of one authorization, including the time that the user needs. Default: 5
     /// minutes.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;

@@ -156,7 +156,9 @@ impl Invocation {
 
     fn unable(&self, missing: &'static str) -> String {
         let name = &self.definition.name;
-        format!("`{name}` needs an answer of the user, and the client has no `{missing}` to ask.")
+        format!(
+            "`{name}` needs an answer of the user, but the client does not support `{missing}`."
+        )
     }
 
     /// Converts the end of a call into its result, or into the error of a protocol that its tool

@@ -5,7 +5,7 @@ use tool_runtime::async_trait;
 
 use super::super::Access;
 
-/// Authenticates HTTP requests, and decides what their senders may use.
+/// Authenticates HTTP requests, and decides which tools their senders may use.
 ///
 /// Any `Fn(&Parts) -> Result<Access, Denied>` is an authenticator. Implement the trait under
 /// `#[async_trait]`, which `tool_runtime` re-exports, if the decision needs I/O.

@@ -48,8 +48,8 @@ pub(crate) struct HttpSettings {
 }
 
 impl McpServer {
-    /// Sets the hook that authenticates HTTP requests. Default: none, so every client on an
-    /// allowed host may do everything.
+    /// Sets the hook that authenticates HTTP requests. Default: none, so every client on an allowed
+    /// host has full access.
     pub fn authenticate(mut self, authenticator: impl Authenticator + 'static) -> Self {
         self.http.authenticator = Some(Arc::new(authenticator));
         self

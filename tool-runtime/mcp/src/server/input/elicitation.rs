@@ -27,7 +27,7 @@ pub struct ElicitationRequest {
 impl ElicitationRequest {
     /// Creates a form for the user to fill in.
     ///
-    /// The schema is an object whose properties are texts, numbers, booleans or choices.
+    /// The schema is an object whose properties are strings, numbers, booleans or choices.
     pub fn new(message: impl Into<String>, schema: impl Into<Value>) -> Self {
         Self { message: message.into(), schema: Some(schema.into()), url: None }
     }
@@ -107,7 +107,9 @@ impl ElicitationReply {
             }
             Some("decline") => Ok(Self::Declined),
             Some("cancel") => Ok(Self::Cancelled),
-            _ => Err(ToolError::failed("The client answered with something else than a reply.")),
+            _ => Err(ToolError::failed(
+                "The client sent an invalid reply to the elicitation request.",
+            )),
         }
     }
 }

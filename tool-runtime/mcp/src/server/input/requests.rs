@@ -9,12 +9,12 @@ use tool_runtime::ToolError;
 
 use super::{ElicitationRequest, Input, SamplingRequest};
 
-/// Questions to the client, under keys of the tool's choice. They suspend a call until all are
-/// answered.
+/// Questions to the client, each under a key that the tool chooses. A call is suspended until all
+/// are answered.
 ///
 /// The call is made again with the answers: [`InputResponses::of`](super::InputResponses::of)
-/// returns them. This works with clients of all revisions, because no connection has to stay open
-/// meanwhile. Prompts can ask, too.
+/// returns them. This is supported with clients of all revisions, because no connection has to stay
+/// open meanwhile. Prompts can ask questions, too.
 ///
 /// ```
 /// use serde_json::json;
@@ -57,7 +57,7 @@ impl InputRequests {
         self
     }
 
-    /// Adds a request for the folders that the client works in.
+    /// Adds a request for the roots: the folders that the client works in.
     #[must_use]
     pub fn roots(mut self, key: impl Into<String>) -> Self {
         self.0.insert(key.into(), Input::Roots);
@@ -72,7 +72,8 @@ impl InputRequests {
     /// Suspends the call until the questions are answered, with the state from which the tool
     /// continues.
     ///
-    /// The client may receive the state, sealed against changes but readable: put no secrets in it.
+    /// The client may receive the state, which is sealed against changes but readable: put no
+    /// secrets in it.
     pub fn suspend(self, state: impl Serialize) -> ToolError {
         let state = match serde_json::to_value(state) {
             Ok(state) => state,

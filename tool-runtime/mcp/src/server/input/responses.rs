@@ -29,7 +29,7 @@ pub struct InputResponses {
 }
 
 impl InputResponses {
-    /// Returns the answers with which a call continues; `None` when it starts.
+    /// Returns the answers with which a call continues, or `None` when the call starts.
     pub fn of(ctx: &ToolContext) -> Option<Self> {
         let resumed = ctx.resumed()?;
         let suspended: Suspended = resumed.state_as().ok()?;
@@ -57,7 +57,7 @@ impl InputResponses {
         SamplingReply::parse(self.answer(key)?)
     }
 
-    /// Returns the URIs of the folders that the client works in.
+    /// Returns the URIs of the roots: the folders that the client works in.
     ///
     /// # Errors
     /// There was no such question.
@@ -82,7 +82,7 @@ impl InputResponses {
 /// Returns the URIs in a list of roots.
 pub(crate) fn root_uris(answer: &Value) -> Result<Vec<String>, ToolError> {
     let Some(roots) = answer.get("roots").and_then(Value::as_array) else {
-        return Err(ToolError::failed("The client answered with something else than roots."));
+        return Err(ToolError::failed("The client sent an invalid list of roots."));
     };
     let uris = roots.iter().filter_map(|root| root.get("uri")?.as_str());
     Ok(uris.map(str::to_owned).collect())

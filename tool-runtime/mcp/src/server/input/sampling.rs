@@ -82,7 +82,9 @@ impl SamplingReply {
         let content = reply.get("content");
         let (Some(content), Some(model)) = (content, reply.get("model").and_then(Value::as_str))
         else {
-            return Err(ToolError::failed("The client answered with something else than a reply."));
+            return Err(ToolError::failed(
+                "The client sent an invalid reply to the sampling request.",
+            ));
         };
         let blocks =
             content.as_array().map_or_else(|| std::slice::from_ref(content), Vec::as_slice);

@@ -90,7 +90,7 @@ pub(crate) enum ResourceChange {
 pub struct ResourceRequest {
     /// The URI to read.
     pub uri: String,
-    /// The MCP request and the client behind it.
+    /// The MCP request and a handle to its client.
     pub request: McpRequest,
     variables: BTreeMap<String, String>,
 }
@@ -115,7 +115,7 @@ impl Resources {
         Self(Arc::new(Inner { entries, changes: broadcast::channel(CHANGES).0 }))
     }
 
-    /// Adds a resource, or replaces that with the same URI.
+    /// Adds a resource, or replaces the resource with the same URI.
     pub fn insert<F, R>(&self, resource: ResourceLink, read: F)
     where
         F: Fn(ResourceRequest) -> R + Send + Sync + 'static,
@@ -127,8 +127,8 @@ impl Resources {
         });
     }
 
-    /// Adds a template, or replaces that with the same URI. It reads the URIs that match it and
-    /// that are not those of a resource.
+    /// Adds a template, or replaces the template with the same URI. `read` serves the URIs that
+    /// match the template and are not those of a resource.
     pub fn insert_template<F, R>(&self, template: ResourceTemplate, read: F)
     where
         F: Fn(ResourceRequest) -> R + Send + Sync + 'static,

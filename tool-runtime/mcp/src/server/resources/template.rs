@@ -25,7 +25,7 @@ pub struct ResourceTemplate {
     pub uri_template: String,
     /// The name of the family.
     pub name: String,
-    /// The description of what the resources contain.
+    /// The description of the resources' content.
     pub description: Option<String>,
     /// The media type of the resources, such as `text/plain`.
     pub media_type: Option<String>,
@@ -42,7 +42,7 @@ impl ResourceTemplate {
         }
     }
 
-    /// Sets the description of what the resources contain.
+    /// Sets the description of the resources' content.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());

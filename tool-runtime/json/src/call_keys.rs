@@ -23,7 +23,7 @@ pub const NAMED_ARGUMENTS: &[&str] = &["payload", "data", "inputs"];
 pub const LISTS: &[&str] = &["tool_calls", "tool_uses", "function_calls", "calls"];
 /// Keys whose value may be the call.
 pub const LAYERS: &[&str] = &["function", "function_call", "tool_call", "tool_use", "call"];
-/// Keys that may accompany the arguments in a call, besides the name.
+/// Keys, other than the name, that may accompany the arguments in a call.
 pub const OTHERS: &[&str] =
     &["type", "id", "call_id", "tool_call_id", "tool_use_id", "index", "status", "jsonrpc"];
 /// The key and the value that make an object a request of the Model Context Protocol, whose `params`

@@ -1,4 +1,4 @@
-//! The errors of parsing, in words that a language model can act upon.
+//! The errors of parsing, with messages that a model can act on.
 
 use std::{error::Error, fmt, ops::Range};
 
@@ -30,7 +30,7 @@ pub enum ParseErrorKind {
     NoValue,
     /// The value is not valid JSON and cannot be repaired.
     Syntax,
-    /// The text ends before the value does.
+    /// The text ends inside the value.
     Incomplete,
     /// The value is nested too deep.
     TooDeep,
@@ -50,8 +50,8 @@ pub enum ParseErrorKind {
 
 /// The error returned for a text that cannot be parsed without guessing.
 ///
-/// [`Display`](fmt::Display) writes a message for the model: what is wrong, where, and what to send
-/// instead. It quotes only a few characters of the text.
+/// [`Display`](fmt::Display) writes a message for the model: the problem, its position, and an
+/// instruction. It quotes only a few characters of the text.
 ///
 /// ```
 /// use tool_json::parse;
@@ -117,7 +117,7 @@ impl ParseError {
         matches!(self.kind, ParseErrorKind::Ambiguous)
     }
 
-    /// Returns whether the text ends before the value does.
+    /// Returns whether the text ends inside the value.
     ///
     /// ```
     /// use tool_json::parse;
@@ -145,7 +145,7 @@ impl ParseError {
 
     pub(super) fn too_long(text: &str, limit: usize, expected: TypeSet) -> Self {
         let message = format!(
-            "the text is too long: it has {} bytes, where {limit} may be. {}",
+            "the text is too long: it has {} bytes; the limit is {limit}. {}",
             text.len(),
             instruction(expected)
         );
@@ -154,7 +154,7 @@ impl ParseError {
 
     pub(super) fn too_long_to_repair(text: &str, limit: usize, expected: TypeSet) -> Self {
         let message = format!(
-            "the text is too long to repair: it has {} bytes, where {limit} may be. {}",
+            "the text is too long to repair: it has {} bytes; the limit is {limit}. {}",
             text.len(),
             instruction(expected)
         );
@@ -274,7 +274,7 @@ impl Error for ParseError {}
 pub enum ParseValidError {
     /// The text cannot be parsed without guessing.
     Unreadable(ParseError),
-    /// The value does not satisfy the schema; these are all mismatches.
+    /// The value does not satisfy the schema. Contains all mismatches.
     Invalid(Vec<Mismatch>),
 }
 

@@ -48,18 +48,18 @@ pub enum FixKind {
     /// A string is valid JSON, so this fix has [`Level::Schema`]: below that level, valid JSON is
     /// never changed.
     EncodedTwice,
-    /// Read an empty text or `null` as an object without members, because the schema wants an
-    /// object and requires no member.
+    /// Read an empty text or `null` as an object without members, because the schema requires an
+    /// object and no member.
     Empty,
     /// Read a quoted number, boolean or null as such, because the schema allows no string: `"17"`
     /// for 17.
     Unquoted,
-    /// Read a number as the string that spells it, because the schema wants a string.
+    /// Read a number as the string that spells it, because the schema requires a string.
     Quoted,
-    /// Read a boolean as the string `true` or `false`, because the schema wants a string.
+    /// Read a boolean as the string `true` or `false`, because the schema requires a string.
     QuotedBoolean,
-    /// Wrote an integral number with a fraction or exponent as an integer, because the schema wants
-    /// one: 30.0 for 30.
+    /// Wrote an integral number with a fraction or exponent as an integer, because the schema
+    /// requires one: 30.0 becomes 30.
     ///
     /// JSON Schema accepts such a number as an integer, so every tool accepts this fix, whatever it
     /// declares about repairs.
@@ -71,10 +71,10 @@ pub enum FixKind {
     /// declares about repairs.
     #[serde(rename = "absent")]
     NullMember,
-    /// Wrapped one value in an array, because the schema wants an array.
+    /// Wrapped one value in an array, because the schema requires an array.
     #[serde(rename = "listed")]
     IntoArray,
-    /// Replaced an array of one item by the item, because the schema wants no array.
+    /// Replaced an array of one item by the item, because the schema allows no array.
     #[serde(rename = "unlisted")]
     OutOfArray,
     /// Replaced a key by the schema's spelling, which differs in case or separators: `maxResults`
@@ -90,8 +90,7 @@ pub enum FixKind {
     Control,
     /// Kept a backslash that is not a JSON escape.
     Escape,
-    /// Kept a backslash that is not a JSON escape, although the text may have been meant without
-    /// it: `"it costs \$5"`.
+    /// Kept a backslash that is not a JSON escape and may be unintended: `"it costs \$5"`.
     DoubtfulEscape,
     /// Removed a backslash before an apostrophe in a word, or before a curly quote: `"it\'s"`.
     EscapedQuote,
@@ -103,8 +102,8 @@ pub enum FixKind {
     Comment,
     /// Removed a comma after the last element or after the value.
     Comma,
-    /// Removed a comma before the first element or after another comma, where an element may be
-    /// missing.
+    /// Removed a comma before the first element or after another comma: an element may be missing
+    /// there.
     RepeatedComma,
     /// Removed a second colon between key and value.
     Colon,
@@ -112,9 +111,9 @@ pub enum FixKind {
     Semicolon,
     /// Read a string in single, curly, full-width, backtick or triple quotes.
     Quotes,
-    /// Removed the prefix of a string, as Python has them: `u'Oslo'`, `r'\d+'`.
+    /// Removed the prefix of a Python string: `u'Oslo'`, `r'\d+'`.
     StringPrefix,
-    /// Read a string in doubled quotes, which may have been meant as content: `""exact words""`.
+    /// Read a string in doubled quotes, which may be part of the content: `""exact words""`.
     DoubledQuotes,
     /// Read a key without quotes.
     #[serde(rename = "bare_key")]
@@ -122,7 +121,7 @@ pub enum FixKind {
     /// Read a string without quotes.
     #[serde(rename = "bare_text")]
     UnquotedText,
-    /// Read a number that JSON spells otherwise: `+1`, `.5`, `5.`, `1_000`.
+    /// Read a number in a spelling that JSON does not allow: `+1`, `.5`, `5.`, `1_000`.
     Number,
     /// Read a number with leading zeros; only a schema decides whether it is a number.
     LeadingZeros,
@@ -140,7 +139,7 @@ pub enum FixKind {
     MissingComma,
     /// Inserted a missing colon between key and value.
     MissingColon,
-    /// Read an object in doubled braces, as templates write them: `{{"a": 1}}`.
+    /// Read an object in doubled braces, which templates use as an escape: `{{"a": 1}}`.
     DoubledBraces,
     /// Inserted a missing brace before the first key.
     MissingOpener,
@@ -264,7 +263,7 @@ impl FixKind {
         self.row().1
     }
 
-    /// Returns an instruction for the model that avoids this repair.
+    /// Returns an instruction that tells the model how to avoid this repair.
     ///
     /// ```
     /// use tool_json::FixKind;
@@ -307,7 +306,7 @@ impl FixKind {
             Self::Comment => "leave out the comment",
             Self::Comma | Self::RepeatedComma => "leave out the stray comma",
             Self::Colon => "write one colon",
-            Self::Semicolon => "write a comma for the semicolon",
+            Self::Semicolon => "write a comma instead of the semicolon",
             Self::StringPrefix => "write this string without a prefix",
             Self::Quotes => "put this string into plain double quotes",
             Self::UnquotedKey => "put this key into quotes",
@@ -315,7 +314,7 @@ impl FixKind {
             Self::Number => "write this number as JSON does",
             Self::LeadingZeros => "leave out the zeros before this number",
             Self::Punctuation => "write plain punctuation",
-            Self::Equals => "write a colon for the equals sign",
+            Self::Equals => "write a colon instead of the equals sign",
             Self::Tuple => "write an array in square brackets",
             Self::Concatenation => "write one string",
             Self::RepeatedMember => "send this member once",
@@ -365,8 +364,8 @@ impl fmt::Display for FixKind {
 pub struct Fix {
     /// The kind of the repair.
     pub kind: FixKind,
-    /// The changed bytes, as a range of the original text. Fixes inside a string that had to be
-    /// decoded first have the span of that string.
+    /// The changed bytes, as a range of the original text. If a string was decoded first, the fixes
+    /// of its text have the span of that string.
     pub span: Range<usize>,
 }
 
@@ -397,7 +396,8 @@ impl Fix {
         self.kind.risk()
     }
 
-    /// Returns an instruction for the model that avoids this repair, with its position in `text`.
+    /// Returns an instruction that tells the model how to avoid this repair, with its position in
+    /// `text`.
     ///
     /// `text` is the text that was parsed.
     ///

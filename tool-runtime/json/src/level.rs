@@ -51,10 +51,10 @@ pub enum Level {
 pub enum Risk {
     /// The value is spelled in full and has one meaning.
     Lossless,
-    /// The value is complete, but was inferred.
+    /// The value is complete, but its reading was inferred.
     Inferred,
-    /// Part of the intended value may be missing, because the text was cut off, or the value may
-    /// have been meant otherwise.
+    /// Part of the intended value may be missing, because the text was cut off, or another value
+    /// may be intended.
     Lossy,
 }
 

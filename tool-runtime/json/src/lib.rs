@@ -31,28 +31,28 @@
 //! - The content of a string is not interpreted: code fences and JSON in it stay text, its line
 //!   breaks stay, and placeholders such as `"<your text>"` or `"TODO"` are not detected.
 //! - A backslash that begins no JSON escape stays, except before an apostrophe in a word of prose
-//!   and before a curly quote. If the text may have been meant without it, the fix is
-//!   [`Risk::Lossy`].
+//!   and before a curly quote. If the model may not have intended it, the fix is [`Risk::Lossy`].
 //! - The maximum depth is serde_json's, 127, unless [`Options`] sets another one.
 //!
 //! # Refused texts
 //!
 //! - **Prose alone; a bare word or a list without brackets at the root.** Every sentence would be a
 //!   value; a bare word is read only if the schema allows nothing but a string.
-//! - **Two values that differ, on one line or line by line.** Nothing decides between them, or says
-//!   that they form a list. Only `{}` is ignored beside another object, if a member is required.
-//! - **A value in a call with other arguments, in a nested or unclosed call, beside a key, among
+//! - **Two values that differ, on one line or line by line.** It is unknown which one is intended,
+//!   or whether they form a list. Only `{}` is ignored next to another object, if a member is
+//!   required.
+//! - **A value in a call with other arguments, in a nested or unclosed call, next to a key, among
 //!   labels, or next to an operator.** It may be a part of something larger.
-//! - **In damaged text, a key twice with two values.** Nothing decides between them; the same value
-//!   twice is read.
+//! - **In damaged text, a key twice with two values.** It is unknown which one is intended. The
+//!   same value twice is read.
 //! - **An ellipsis outside strings.** The omitted content is missing.
 //! - **Two quotes at one end of a string: `"24""`.** One of them may be superfluous, or part of the
 //!   text. The second one is removed only after a name, a date or a time.
 //! - **Strings that code joins: `"a" "b"`, `"a" . "b"`.** They are one text there, or a text with
 //!   quotes in it. Only plus signs and items of a list are read.
 //! - **A template, `f"{city}"` or `` `${city}` ``; code, `datetime.now()` or `names[0]`; escaped
-//!   bytes, `b'\xff'`.** The text that it stands for is not known here. Code without quotes is text
-//!   only if the key calls it an expression or a formula.
+//!   bytes, `b'\xff'`.** The text that it evaluates to is unknown. Code without quotes is read as
+//!   text only if the key contains a word such as `expression` or `formula`.
 //! - **A comment with one quote, `true // so", "b": 1`.** It may hold the end of a string.
 //! - **A placeholder without quotes: `<city>`, `[your city here]`, `${city}`, `string`, `TODO`.**
 //!   The value is missing.
@@ -60,7 +60,7 @@
 //!   octal.** It may be one number, another, or text.
 //! - **Letters in a number, `1/3`, `7 // 2`, `10-20`.** It may be text, or an unevaluated
 //!   calculation.
-//! - **`NaN`, infinity.** JSON has no such number, and null is not what was written.
+//! - **`NaN`, infinity.** JSON has no such number, and null would be another value.
 //! - **A number at the end of a truncated text.** 12 may have become 1234, unless whitespace
 //!   follows it.
 //! - **A literal cut off at the end of the text.** It is read only if the schema allows exactly one
@@ -206,15 +206,15 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 ///   [`FixKind::EnumCase`]).
 /// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`,
 ///   `{"toolName": …, "params": …}`, `{"tool_calls": [{"function": …}]}` or a `tools/call` request
-///   of the Model Context Protocol ([`FixKind::Envelope`]). If they are text there, it is repaired
-///   as if it came alone. Case and separators of the envelope's keys don't matter. `payload`, `data`
-///   and `inputs` hold arguments only beside the name of the tool.
+///   of the Model Context Protocol ([`FixKind::Envelope`]). If the arguments are a string there, its
+///   text is repaired like a separate text. Case and separators of the envelope's keys don't matter.
+///   `payload`, `data` and `inputs` hold arguments only next to the name of the tool.
 /// - An empty text becomes an object without members if no member is required
 ///   ([`FixKind::Empty`]). A null member is removed if the schema knows it, does not require it and
 ///   allows no null for it ([`FixKind::NullMember`]).
 ///
-/// A value that fits the schema is never changed, and nothing is filled in. A value that cannot be
-/// coerced is returned as it was written: it may not satisfy the schema.
+/// A value that fits the schema is never changed, and missing values are never filled in. A value
+/// that cannot be coerced is returned as it was written: it may not satisfy the schema.
 /// [`parse_valid`] also checks it.
 ///
 /// Coercion has 16,384 steps, and 16 more for each byte of the text, whatever the size of the
@@ -275,8 +275,7 @@ pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Pa
 
 /// Parses the one JSON value in `text` and coerces it to `schema`; the value satisfies the schema.
 ///
-/// This is [`parse_as`], followed by [`check`]. Prefer it wherever you have a
-/// schema.
+/// Runs [`parse_as`], and then [`check`]. Prefer it if you have a schema.
 ///
 /// # Errors
 /// Returns [`ParseValidError::Unreadable`] in the cases of [`parse_as`], and

@@ -32,14 +32,14 @@ pub struct Options {
     /// The highest level that a fix may have. Default: [`Level::Schema`], so all levels are
     /// allowed.
     pub max_level: Level,
-    /// The highest risk that a fix may have. Default: [`Risk::Lossy`], so all risks are allowed. A
-    /// lower maximum also refuses every text that was cut off, wherever the cut is.
+    /// The highest risk that a fix may have. Default: [`Risk::Lossy`], so all risks are allowed.
+    /// With a lower maximum, every text that was cut off is refused.
     pub max_risk: Risk,
     /// The maximum number of nested arrays and objects. Default: 127; maximum: 512.
     pub max_depth: usize,
     /// The maximum length of the text in bytes. Default: 32 MiB.
     pub max_len: usize,
-    /// The maximum length in bytes of a text that is no valid JSON, or does not fit the schema.
+    /// The maximum length in bytes of a text that is not valid JSON, or does not fit the schema.
     /// Default: 2 MiB, because a repair takes up to 128 times the memory of its text.
     pub max_repair_len: usize,
     /// The maximum number of fixes. Default: unlimited.
@@ -177,12 +177,12 @@ mod tests {
             (
                 options.with_max_len(3),
                 "[12]",
-                "the text is too long: it has 4 bytes, where 3 may be.",
+                "the text is too long: it has 4 bytes; the limit is 3.",
             ),
             (
                 options.with_max_repair_len(3),
                 "[1,]",
-                "the text is too long to repair: it has 4 bytes, where 3 may be.",
+                "the text is too long to repair: it has 4 bytes; the limit is 3.",
             ),
             (
                 options.with_max_depth(1),

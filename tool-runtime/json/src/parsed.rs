@@ -9,7 +9,7 @@ use super::{
     recover::{NodeBuilder, RecoveryMode, SchemaKeys, recover},
 };
 
-/// A parsed value with every repair that was made.
+/// A parsed value, with all fixes that were needed to read it.
 ///
 /// ```
 /// use tool_json::{FixKind, Level, parse};
@@ -27,7 +27,7 @@ pub struct Parsed {
     /// The repairs, in the order of the text; empty if the text was valid JSON that fits the
     /// schema.
     pub fixes: Vec<Fix>,
-    /// Whether the text ended before the value did, so that content may be missing.
+    /// Whether the text ended inside the value, so that content may be missing.
     pub truncated: bool,
     pub(super) callees: Vec<String>,
     pub(super) json: JsonText,
@@ -52,8 +52,8 @@ impl Parsed {
 
     /// Returns the tool names in the removed elements and envelopes, outermost first.
     ///
-    /// Compare them with the tool that is about to receive the arguments: the model may have meant
-    /// another one.
+    /// Compare them with the tool that is about to receive the arguments: the model may have
+    /// intended to call another one.
     ///
     /// ```
     /// use tool_json::parse_as;

@@ -152,7 +152,7 @@ fn doubled_braces(text: &str) -> Option<Respelling> {
                     spans.push(at..at + 1);
                 }
                 if let Some((outer, true)) = open.last() {
-                    // Another member or item follows, so the outer brace is no double.
+                    // Another member or item follows, so the outer brace is not doubled.
                     (next(rest) == Some('}')).then_some(())?;
                     spans.push(*outer..outer + 1);
                 }

@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 
 use crate::{FixKind, Options, Parsed, Risk, parse_as, parse_with};
 
-/// A text whose value may have been meant otherwise.
+/// A text for which another value may be intended.
 type Example = &'static str;
 
-/// Returns a text with this repair that may have been meant otherwise; `None` if there is no other
-/// reading.
+/// Returns a text with this repair that has a second reading; `None` if there is none.
 const fn second_reading(kind: FixKind) -> Option<Example> {
     use FixKind::*;
     Some(match kind {
-        // What is removed is no part of any value.
+        // The removed text is not part of any value.
         Bom | Whitespace | Fence | Tag | Reasoning | Comment | Comma | Colon => return None,
         // The same text, spelled in another way.
         Escaped | Control | Literal | Quotes | UnquotedKey | Punctuation | Equals

@@ -73,7 +73,7 @@ pub(super) fn name(name: &str) -> String {
     format!("`{}`", single_line(name, MAX_CHARS))
 }
 
-/// Writes a path such as `stops[2].city`. A name that is no identifier is quoted: `prices["odd
+/// Writes a path such as `stops[2].city`. A name that is not an identifier is quoted: `prices["odd
 /// key"]`.
 #[doc(hidden)]
 pub fn path(segments: &[PathSegment<'_>]) -> String {

@@ -47,7 +47,7 @@ pub(super) fn fits_count(rules: &Map<String, Value>, min: &str, max: &str, lengt
 
 /// Returns the inclusive and the exclusive bound of a number.
 ///
-/// Before draft 6, an exclusive bound was the inclusive keyword beside `exclusive…: true`. Schemas
+/// Before draft 6, an exclusive bound was the inclusive keyword next to `exclusive…: true`. Schemas
 /// of tool servers still use that form.
 pub(super) fn bounds<'s>(
     rules: &'s Map<String, Value>,

@@ -9,9 +9,10 @@
 //!           └─────▶ correction a value that a type can decode in place of the mismatch: sample
 //! ```
 //!
-//! **Limits.** Validation is bounded for every schema: the fuel depends on the size of the value
-//! alone, and the nesting is limited by [`limits::MAX_DEPTH`]. A value that can't be checked within
-//! the limits does not count as valid: it yields one mismatch of kind [`MismatchKind::Unchecked`].
+//! **Limits.** Validation is bounded for every schema: the fuel, the number of steps, depends on
+//! the size of the value alone, and the nesting is limited by [`limits::MAX_DEPTH`]. A value that
+//! can't be checked within the limits does not count as valid: it yields one mismatch of kind
+//! [`MismatchKind::Unchecked`].
 //!
 //! **Not validated.** `format` is an annotation, as in the specification, until a type refuses a
 //! string. References to other documents or anchors, `$dynamicRef`, and patterns that regex-lite
@@ -101,7 +102,7 @@ pub enum MismatchKind {
     Missing,
     /// The schema doesn't allow a member of this name.
     Unknown,
-    /// The value matches none of the allowed types and shapes.
+    /// The value matches none of the allowed types or branches.
     Type,
     /// The value is an array where no array is allowed.
     Array,
@@ -125,13 +126,13 @@ pub enum MismatchKind {
     Contains,
     /// The object has too few or too many members.
     Properties,
-    /// The name of a member violates the rule for names.
+    /// The name of a member violates `propertyNames`.
     Name,
     /// The schema excludes the value with `not`.
     Excluded,
-    /// No value is allowed here.
+    /// The schema allows no value here.
     Forbidden,
-    /// The value matches several shapes, but may match only one.
+    /// The value matches several branches of `oneOf`, but may match only one.
     Ambiguous,
     /// The value is too large or too deeply nested to be checked.
     Unchecked,

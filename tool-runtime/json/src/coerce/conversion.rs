@@ -135,7 +135,7 @@ fn scalar_conversions(
                 let number = integer.map(|json| Tree::Number { source: source.clone(), json });
                 conversions.extend(number.map(|number| (number, FixKind::IntegralNumber)));
             }
-            // 30.0 is the integer 30: where an integer is allowed, no text was meant.
+            // 30.0 is the integer 30: where an integer is allowed, no text is intended.
             if conversions.is_empty() && allows(TypeSet::STRING) {
                 let text = Tree::String { text: source.clone(), is_unquoted: false };
                 conversions.push((text, FixKind::Quoted));

@@ -138,7 +138,7 @@ fn named_callees(members: &[Member], names: &PropertyNames<'_>) -> Vec<String> {
     callees.map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Returns whether a member that is no argument names the tool.
+/// Returns whether a member that is not an argument names the tool.
 fn is_named(members: &[Member], names: &PropertyNames<'_>) -> bool {
     members.iter().any(|member| callee(member).is_some() && !names.has_similar(&member.key))
 }
@@ -229,7 +229,7 @@ fn arguments_member<'n>(members: &'n [Member], names: &PropertyNames<'_>) -> Opt
         (is_layer || is_named || holds_arguments_by_name(&member.key))
             && !names.has_similar(&member.key)
     };
-    // Positional arguments that are empty may stand beside the others: `"args": [], "kwargs": …`.
+    // Empty positional arguments may accompany the others: `"args": [], "kwargs": …`.
     let count = members.iter().filter(holds).count();
     let mut found =
         members.iter().filter(holds).filter(|member| count == 1 || !is_empty(&member.value));

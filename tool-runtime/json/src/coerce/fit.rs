@@ -1,8 +1,8 @@
 //! Checks whether a value fits its schema: types, enum values, required and known members,
 //! branches.
 //!
-//! Ranges, lengths, patterns and the like are ignored: they decide what is valid, not what was
-//! meant. Unsupported keywords are ignored as well.
+//! Ranges, lengths, patterns and the like are ignored: they decide what is valid, not what is
+//! intended. Unsupported keywords are ignored as well.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;

@@ -51,7 +51,7 @@ impl<'t> Scan<'t, '_> {
             Err(_) if bracketed.escaped && self.recover_escaped(bracketed.text) => {}
             Err(_) if bracketed.escaped && Bracketed::starts_escaped(bracketed.text) => {
                 self.record_damage(Damage::Inconsistent(
-                    "without its escapes this is no JSON either",
+                    "without its escapes, this is not JSON either",
                 ));
                 self.discard_bracketed(len);
             }

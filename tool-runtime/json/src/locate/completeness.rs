@@ -12,7 +12,7 @@
 //!   label anywhere. A label on the line above, `Here:`, allows words on the lines below. A label
 //!   that announces a complete value, `Answer: {…} is it`, allows words, and labels below the value
 //!   and of its kind. Several words and a colon are prose.
-//! - **Around it** no element beside elements that hold text: not `<a>x</a><b>{…}</b>`.
+//! - **Around it** no element next to elements that hold text: not `<a>x</a><b>{…}</b>`.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ use crate::recover::SchemaKeys;
 
 const SECOND: &str = "this value is not the only one";
 const ARGUMENT: &str = "this value is not the only argument of the call";
-const NESTED: &str = "this value stands in a call within another: send it without calls";
+const NESTED: &str = "this value is in a nested call: send it without calls";
 const SIBLING: &str = "this value is one element among others that hold text";
 
 /// Checks the text around the value at `value`, and returns the tools that its elements name.

@@ -142,7 +142,9 @@ impl<'t, 's> Scan<'t, 's> {
                 '}' | ']' => match self.trailing_signs_len("}])") {
                     Some(len) => self.discard(FixKind::ExtraCloser, len),
                     None => {
-                        self.record_damage(Damage::Inconsistent("this bracket closes nothing"));
+                        self.record_damage(Damage::Inconsistent(
+                            "this bracket closes nothing: leave it out",
+                        ));
                         self.discard(FixKind::Prose, 1);
                     }
                 },

@@ -10,8 +10,8 @@
 //!
 //! # Invariants
 //!
-//! - The incremental parser is strict, so nothing that it shows is retracted later, except by
-//!   [`Partial::finish`]. At the first byte that is not JSON it stops, and shows what it has. Only
+//! - The incremental parser is strict, so a value that it returned is never retracted, except by
+//!   [`Partial::finish`]. At the first byte that is not JSON, it stops, and keeps its value. Only
 //!   raw line breaks and other control characters in strings, which have one meaning, are accepted.
 //! - It skips the text before the value: prose, fences, tags, reasoning, and brackets that do not
 //!   begin JSON.
@@ -32,9 +32,9 @@ use super::{ParseError, Parsed, parse};
 /// has arrived, and [`finish`](Self::finish) parses the whole text like [`parse`].
 ///
 /// The parser is strict until `finish`: at the first byte that is not JSON, such as a single quote,
-/// a bare key or a comment, it stops, and [`value`](Self::value) keeps showing what came before,
-/// whatever follows. Only raw line breaks and other control characters in strings are accepted.
-/// The result of `finish` is repaired.
+/// a bare key or a comment, it stops, and [`value`](Self::value) keeps returning the value before
+/// that byte. Only raw line breaks and other control characters in strings are accepted. The result
+/// of `finish` is repaired.
 ///
 /// ```
 /// use serde_json::json;
@@ -94,9 +94,9 @@ impl Partial {
 
     /// Returns the value so far, or `None` until an object or array begins.
     ///
-    /// The value contains everything that can be read without knowing the text to come. A member
-    /// appears as soon as its value has begun. Numbers and strings appear as they grow; an escape
-    /// or a literal such as `true` appears only once it is complete.
+    /// The value contains everything that is independent of the text that is still missing. A
+    /// member appears as soon as its value has begun. Numbers and strings appear as they grow; an
+    /// escape or a literal such as `true` appears only once it is complete.
     ///
     /// ```
     /// use tool_json::Partial;

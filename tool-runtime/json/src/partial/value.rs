@@ -62,7 +62,7 @@ impl<'p> PartialValue<'p> {
         }
     }
 
-    /// Returns whether the whole part has arrived.
+    /// Returns whether the value has arrived completely.
     ///
     /// ```
     /// use tool_json::Partial;
@@ -78,7 +78,7 @@ impl<'p> PartialValue<'p> {
         matches!(self.0, Repr::Complete(_))
     }
 
-    /// Returns the value, if all of it has arrived.
+    /// Returns the value, if it has arrived completely.
     ///
     /// ```
     /// use tool_json::Partial;
@@ -96,7 +96,7 @@ impl<'p> PartialValue<'p> {
         }
     }
 
-    /// Returns the string as far as it has arrived, if the part is a string.
+    /// Returns the received part of the string, if the value is a string.
     ///
     /// ```
     /// use tool_json::Partial;

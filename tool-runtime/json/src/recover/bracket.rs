@@ -61,7 +61,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         }
         let twice = source.char_before(start).is_some_and(|before| before == char::from(sign));
         if twice && next == Some(b',') {
-            return Err(self.error("this bracket closes nothing"));
+            return Err(self.error("this bracket closes nothing: leave it out"));
         }
         self.bump_with_fix(FixKind::WrongCloser, len)?;
         self.close_top()

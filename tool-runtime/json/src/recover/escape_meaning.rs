@@ -1,8 +1,8 @@
 //! Decides whether a backslash that begins no JSON escape belongs to the text.
 //!
 //! The backslash stays where its removal could change code or a command, and is removed only in
-//! prose. Where the text may also have been meant without it, it stays and is *doubtful*: a fix
-//! that tools with side effects do not accept.
+//! prose. If the model may not have intended it, it stays and is *doubtful*: a fix that tools with
+//! side effects do not accept.
 //!
 //! | after the backslash | is it kept? |
 //! |---|---|
@@ -78,7 +78,7 @@ pub(super) fn words_of_key(key: &str) -> Vec<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EscapeMeaning {
     Kept,
-    /// Kept, although the text may have been meant without it.
+    /// Kept, although it may be unintended.
     Doubtful,
     Removed,
 }

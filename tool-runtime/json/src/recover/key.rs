@@ -40,7 +40,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 && source.quote(after).is_some()
                 && self.key_ahead(after).is_some() =>
             {
-                let reason = "a word stands before this key: leave it out, or give it a value";
+                let reason = "there is a word before this key: leave it out, or give it a value";
                 return Err(self.error(reason));
             }
             Some(b'"')
@@ -67,7 +67,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         }
         self.error(match self.source().sign(at) {
             Some((b'{' | b'[', _)) => {
-                "this value has no key: write one and `:` before it, or look whether a bracket before it closes too much"
+                "this value has no key: write one and `:` before it, or check whether an earlier bracket closes too much"
             }
             _ => "expected a key in quotes and `:`",
         })
@@ -107,7 +107,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 self.insert_colon()
             }
             _ if self.peek_quote().is_some() => self.insert_colon(),
-            _ => Err(self.error("expected `:` and a value behind this key")),
+            _ => Err(self.error("expected `:` and a value after this key")),
         }
     }
 

@@ -29,12 +29,12 @@ enum NumberForm<'t> {
 const LETTERS: &str = "there are letters in this number: put text into quotes";
 pub(super) const LOCAL_FORMAT: &str = "this number can be read in two ways: write it without separators of thousands, and with a point";
 const SUM: &str = "this is a calculation: write its result, or put text into quotes";
-const BROKEN: &str = "this number is not complete";
+const BROKEN: &str = "this number is not complete: write all of it, or put text into quotes";
 const INFINITE: &str = "JSON has no such number: leave it out, or put text into quotes";
 
 const OCTAL: &str =
     "this number may be octal: write it in decimal without leading zeros, or put text into quotes";
-const TEXT_BEHIND: &str = "there is text behind this number: put text into quotes";
+const TEXT_BEHIND: &str = "there is text after this number: put text into quotes";
 
 /// Returns whether what follows a number may divide it, as in `7 // 2`, rather than be a comment.
 fn is_division(after: &str) -> bool {
@@ -119,7 +119,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             }
             NumberForm::LeadingZeros(_) => {
                 return refuse(
-                    "this number has zeros before it: leave them out, or put text into quotes",
+                    "this number has leading zeros: leave them out, or put text into quotes",
                 );
             }
             NumberForm::Text => return self.read_id(start, end),
@@ -151,7 +151,7 @@ impl<B: Builder> Parser<'_, '_, B> {
     /// Reads a date, a time or an id, including the time after a date.
     fn read_id(&mut self, start: usize, mut end: usize) -> Result<B::Value, RecoveryError> {
         if self.containers().is_empty() {
-            let reason = "this is no JSON value: put text into quotes";
+            let reason = "this is not a JSON value: put text into quotes";
             return Err(RecoveryError::new(ParseErrorKind::NoValue, start, reason));
         }
         if self.source().byte(end) == Some(b' ') {

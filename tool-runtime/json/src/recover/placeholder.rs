@@ -93,7 +93,7 @@ pub(super) fn is_placeholder(words: &str) -> bool {
 /// Returns whether plain text stands for the value of the argument `key`, which the model left out:
 /// its name or a request in brackets (`<query>`, `[your query here]`), a request, or an ellipsis.
 ///
-/// Other text in brackets, such as `<b>`, may be meant.
+/// Other text in brackets, such as `<b>`, may be intended.
 ///
 /// ```
 /// use tool_json::__private::is_placeholder_for;

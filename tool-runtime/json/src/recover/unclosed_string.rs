@@ -86,7 +86,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             let Some((name, value)) = content.split_once(':') else {
                 // After a quote that may have closed it, or brackets, there was more than a key.
                 if inner.count > 0 {
-                    let reason = "expected `:` behind this quote, if it ends the key";
+                    let reason = "expected `:` after this quote, if it ends the key";
                     return Err(RecoveryError::syntax(inner.first, reason));
                 }
                 return if closers.is_none() {

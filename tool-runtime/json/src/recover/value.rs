@@ -118,7 +118,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 self.record_fix(FixKind::RepeatedMember, key.start..self.position())?;
             }
             Insertion::RepeatedKey(key, false) => {
-                let reason = "this key came before, with another value: send it once";
+                let reason = "this key occurs twice with different values: send it once";
                 return Err(RecoveryError::new(ParseErrorKind::Conflict, key.start, reason));
             }
         }

@@ -26,7 +26,7 @@ const REFUSALS: [(ParseErrorKind, &str, &str); 15] = [
         "several readings: a string may end at this quote or at that",
     ),
     (Syntax, "never ends", "several readings: a string without end may be one member or two"),
-    (Syntax, "word stands before", "several readings: a word between members is not dropped"),
+    (Syntax, "word before this key", "several readings: a word between members is not dropped"),
     (
         Syntax,
         "has no key",

@@ -189,8 +189,8 @@ async fn time_limit_stops_a_run() {
         .policy(Policy::new().batch_deadline(limit / 2));
     let answer = agent.run("Go").await.unwrap();
     for (transcript, words) in [
-        (&stopped_call.transcript, "the run had taken as long as it may."),
-        (&answer.transcript, "the calls of this reply took longer than they may"),
+        (&stopped_call.transcript, "the time limit of the run was exceeded."),
+        (&answer.transcript, "the time limit for the calls of this reply was exceeded"),
     ] {
         let result = &results(&transcript[2])[0];
         assert_eq!(result.error.as_deref(), Some("TOOL_TIMEOUT"));

@@ -76,7 +76,7 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
         definition
     });
     for (agent, reason) in [
-        (agent(Tools::new()), "not there any more"),
+        (agent(Tools::new()), "no longer available"),
         (Agent::new(model(), of_bank), "another tool"),
         (agent(tools_of(cashier(&paid))).policy(Policy::new().permissions(denied)), "not allowed"),
         (agent(tools_of(cashier(&paid))).policy(Policy::new().interceptor(BlockAll)), "closed"),
@@ -85,12 +85,12 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
         // There is no time left for the call, nor for the interceptors.
         (
             agent(tools_of(cashier(&paid))).policy(Policy::new().batch_deadline(Duration::ZERO)),
-            "longer than they may",
+            "the time limit for the calls of this reply",
         ),
         (
             agent(tools_of(cashier(&paid)))
                 .policy(Policy::new().interceptor(BlockAll).batch_deadline(Duration::ZERO)),
-            "longer than they may",
+            "the time limit for the calls of this reply",
         ),
     ] {
         let mut waiting = paused(caller_of(cashier(&paid), "cashier").run("Go").await.unwrap_err());

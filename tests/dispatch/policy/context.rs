@@ -143,7 +143,7 @@ async fn tool_can_call_tools() {
         (0, "nobody"),
         (1, "c"),
         (3, "c/1/1"),
-        (8, "Not run: tools may call each other at most 8 deep."),
+        (8, "Not run: calls of tools may be nested at most 7 levels deep."),
     ] {
         let call = ToolCall::new("c", "dive", json!({ "left": left }));
         events.lock().unwrap().clear();

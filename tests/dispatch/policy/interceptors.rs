@@ -56,7 +56,7 @@ async fn interceptors_can_change_answer_and_block_calls() {
         ("blocked", "The call was blocked: so it is", "TOOL_DENIED", "outer inner outer"),
         (
             "crash",
-            "The call was blocked: what looks after calls has crashed",
+            "The call was blocked: an interceptor panicked",
             "TOOL_DENIED",
             "outer inner inner outer",
         ),

@@ -77,7 +77,10 @@ async fn nested_call_of_a_pure_tool_does_not_wait_for_itself() {
     let dispatcher = dispatcher(tools![mirror]);
     let dispatch = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(vec![call]));
     let execution = dispatch.await.unwrap().remove(0);
-    assert_eq!(execution.result.text, "Not run: tools may call each other at most 8 deep.");
+    assert_eq!(
+        execution.result.text,
+        "Not run: calls of tools may be nested at most 7 levels deep."
+    );
     assert_eq!(DEEP_CALLS.load(Ordering::SeqCst), 8);
 }
 

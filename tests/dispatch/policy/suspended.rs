@@ -219,7 +219,7 @@ async fn started_call_of_a_changed_tool_does_not_wait_for_approval_and_start_aga
     assert_eq!(execution.result.error.as_deref(), Some("TOOL_INDETERMINATE"));
     assert_eq!(
         execution.result.text,
-        "The call had begun, may have had effects, and can't go on. `book` has changed since then, and needs \
+        "The call had started, may have had effects, and can't continue. `book` has changed since then, and needs \
          approval again."
     );
     assert_eq!(execution.blocked_by, Some(BlockReason::Approver));

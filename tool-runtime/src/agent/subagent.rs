@@ -162,7 +162,7 @@ impl Tool for SubAgent {
         if let Some((parent, observer)) = ctx.observed_origin() {
             if parent.depth >= self.max_depth {
                 let text = format!(
-                    "Not run: agents may call each other at most {} deep. Do it without.",
+                    "Not run: agents may be nested to a depth of at most {}. Do it without.",
                     self.max_depth
                 );
                 return Err(ToolError::new(ToolErrorKind::Denied, text));

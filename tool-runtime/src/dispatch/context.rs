@@ -50,7 +50,8 @@ impl BatchContext {
         if self.scope.origin.depth < MAX_DEPTH {
             return Ok(());
         }
-        let text = format!("Not run: tools may call each other at most {MAX_DEPTH} deep.");
+        let most = MAX_DEPTH - 1;
+        let text = format!("Not run: calls of tools may be nested at most {most} levels deep.");
         Err((BlockReason::Depth, ToolError::new(ToolErrorKind::Denied, text)))
     }
 

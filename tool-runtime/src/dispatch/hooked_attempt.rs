@@ -58,7 +58,7 @@ async fn invoke_under(
     let CallContext { entry, ctx, .. } = *call;
     let attempt = Attempt { open, ctx };
     for hook in &hooks.0 {
-        let panicked = |Panic(_)| AttemptAction::Refuse("what records attempts has crashed".into());
+        let panicked = |Panic(_)| AttemptAction::Refuse("an attempt hook panicked".into());
         match CatchPanic::new(|| hook.before_attempt(&attempt), panicked).await {
             AttemptAction::Run => open.entered.fetch_add(1, Ordering::Relaxed),
             AttemptAction::Return(result) => return result,

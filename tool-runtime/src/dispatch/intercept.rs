@@ -241,8 +241,7 @@ impl Interceptors {
     ) -> Option<CallResult> {
         let id = call.id.clone();
         for interceptor in &self.0 {
-            let panicked =
-                |Panic(_)| InterceptAction::Block("what looks after calls has crashed".into());
+            let panicked = |Panic(_)| InterceptAction::Block("an interceptor panicked".into());
             let mut ctx = InterceptContext { run, changes: std::mem::take(changes) };
             let action =
                 CatchPanic::new(|| interceptor.before_call(call, &mut ctx), panicked).await;

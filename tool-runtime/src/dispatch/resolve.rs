@@ -49,6 +49,6 @@ fn check_doubt(call: &ToolCall, tool: &ToolDefinition) -> Result<(), ToolError> 
 /// Returns the error of a call to a tool that was offered before and is no longer registered, where
 /// no other name would help.
 fn removed_tool(name: &str) -> ToolError {
-    let text = format!("`{name}` is not there any more. Go on without it.");
+    let text = format!("`{name}` is no longer available. Go on without it.");
     ToolError::new(ToolErrorKind::Unavailable, text)
 }

@@ -40,7 +40,8 @@ impl BatchContext {
     pub(super) fn check_suspended(&self, call: &ToolCall, entry: &Entry) -> Result<(), ToolError> {
         match self.suspended_call(call) {
             Some(suspended) if suspended.tool != entry.full_name() => {
-                let text = format!("`{}` is another tool by now than the one called.", call.name);
+                let text =
+                    format!("`{}` has been replaced by another tool since the call.", call.name);
                 Err(ToolError::new(ToolErrorKind::NotFound, text))
             }
             _ => Ok(()),
@@ -53,7 +54,8 @@ impl BatchContext {
         if self.suspended_call(call).is_none() || error.question().is_some() {
             return error;
         }
-        let text = format!("The call had begun, may have had effects, and can't go on. {error}");
+        let text =
+            format!("The call had started, may have had effects, and can't continue. {error}");
         ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error.to_string())
     }
 

@@ -38,9 +38,9 @@ pub(super) async fn until_stopped<T>(
 #[cold]
 fn timed_out(batch: &BatchContext) -> ToolError {
     let text = if batch.scope.is_run_deadline {
-        "The call was stopped: the run had taken as long as it may."
+        "The call was stopped: the time limit of the run was exceeded."
     } else {
-        "The call was stopped: the calls of this reply took longer than they may."
+        "The call was stopped: the time limit for the calls of this reply was exceeded."
     };
     ToolError::new(ToolErrorKind::Timeout, text)
 }

@@ -53,7 +53,7 @@ pub struct McpPromptArgument {
     /// The description of the argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the argument is required.
+    /// Whether a request for the prompt must have the argument.
     #[serde(default)]
     pub required: bool,
 }

@@ -45,13 +45,13 @@ impl McpClient {
         self
     }
 
-    /// Sets the limits of lists.
+    /// Sets the limits of the lists that the server returns, such as those of tools and resources.
     pub fn list_limits(mut self, limits: ListLimits) -> Self {
         self.options.lists = limits;
         self
     }
 
-    /// Sets the limits of results.
+    /// Sets the limits on the content of the result of a call.
     pub fn result_limits(mut self, limits: ResultLimits) -> Self {
         self.options.results = limits;
         self

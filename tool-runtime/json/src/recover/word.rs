@@ -239,7 +239,7 @@ fn is_expression(text: &str) -> bool {
             || brackets.starts_with('[') && brackets.ends_with(']'))
 }
 
-/// Returns whether the key says that its text is an expression: `expr: foo(1, 2)`.
+/// Returns whether a word of the key marks its text as an expression: `expr: foo(1, 2)`.
 fn holds_expression(key: &str) -> bool {
     words_of_key(key).iter().any(|word| EXPRESSION_WORDS.contains(&word.as_str()))
 }

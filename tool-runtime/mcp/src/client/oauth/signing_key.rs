@@ -8,16 +8,14 @@ use rmcp::transport::auth::JwtSigningAlgorithm;
 ///
 /// The program signs a short-lived assertion with it, so that no secret is sent.
 ///
-/// ```no_run
+/// ```
 /// use tool_mcp::{McpClient, OAuth, SigningAlgorithm, SigningKey};
 ///
-/// # fn main() -> std::io::Result<()> {
-/// let key = SigningKey::from_pem(std::fs::read("key.pem")?, SigningAlgorithm::Es256);
+/// let pem = "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----"; // from a file
+/// let key = SigningKey::from_pem(pem, SigningAlgorithm::Es256);
 /// let oauth = OAuth::client_credentials_jwt("reporter", key);
 /// let client = McpClient::http("https://example.com/mcp").oauth(oauth);
 /// # let _ = client;
-/// # Ok(())
-/// # }
 /// ```
 #[derive(Clone)]
 pub struct SigningKey {
@@ -26,33 +24,50 @@ pub struct SigningKey {
     pub(super) audience: Option<String>,
 }
 
-/// The algorithm of a signature.
+/// The algorithm of a signature, by its name in JSON Web Signature (RFC 7518).
+///
+/// ```
+/// use tool_mcp::{SigningAlgorithm, SigningKey};
+///
+/// let pem = "-----BEGIN RSA PRIVATE KEY-----\n…\n-----END RSA PRIVATE KEY-----";
+/// let key = SigningKey::from_pem(pem, SigningAlgorithm::Rs256);
+/// # let _ = key;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SigningAlgorithm {
-    /// RSA with SHA-256.
+    /// `RS256`: RSA with SHA-256.
     Rs256,
-    /// RSA with SHA-384.
+    /// `RS384`: RSA with SHA-384.
     Rs384,
-    /// RSA with SHA-512.
+    /// `RS512`: RSA with SHA-512.
     Rs512,
-    /// ECDSA on the curve P-256 with SHA-256.
+    /// `ES256`: ECDSA on the curve P-256 with SHA-256.
     Es256,
-    /// ECDSA on the curve P-384 with SHA-384.
+    /// `ES384`: ECDSA on the curve P-384 with SHA-384.
     Es384,
 }
 
 impl SigningKey {
     /// Creates a key from its PEM text: PKCS #8, or PKCS #1 of an RSA key.
     ///
-    /// The key is decoded when it signs. If it can't be, or does not fit the algorithm, the
+    /// The key is decoded when it signs. If it can't be decoded, or does not fit the algorithm, the
     /// authorization fails with [`McpError::AuthorizationFailed`](crate::McpError).
+    ///
+    /// ```
+    /// use tool_mcp::{SigningAlgorithm, SigningKey};
+    ///
+    /// fn read_key(path: &str) -> std::io::Result<SigningKey> {
+    ///     Ok(SigningKey::from_pem(std::fs::read(path)?, SigningAlgorithm::Es256))
+    /// }
+    /// assert!(read_key("missing.pem").is_err());
+    /// ```
     pub fn from_pem(pem: impl AsRef<[u8]>, algorithm: SigningAlgorithm) -> Self {
         Self { pem: pem.as_ref().into(), algorithm, audience: None }
     }
 
     /// Sets the audience of the assertions. Default: the issuer that the authorization server
-    /// states.
+    /// reports.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audience = Some(audience.into());

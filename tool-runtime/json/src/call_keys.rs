@@ -26,8 +26,8 @@ pub const LAYERS: &[&str] = &["function", "function_call", "tool_call", "tool_us
 /// Keys, other than the name, that may accompany the arguments in a call.
 pub const OTHERS: &[&str] =
     &["type", "id", "call_id", "tool_call_id", "tool_use_id", "index", "status", "jsonrpc"];
-/// The key and the value that make an object a request of the Model Context Protocol, whose `params`
-/// are the call.
+/// The key and the value that make an object a request of the Model Context Protocol, whose
+/// `params` are the call.
 pub const METHOD: (&str, &str) = ("method", "tools/call");
 
 /// Returns whether `key` is one of `keys`, up to case and separators: `toolName` is `tool_name`.

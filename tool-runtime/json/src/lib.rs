@@ -206,9 +206,9 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 ///   [`FixKind::EnumCase`]).
 /// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`,
 ///   `{"toolName": …, "params": …}`, `{"tool_calls": [{"function": …}]}` or a `tools/call` request
-///   of the Model Context Protocol ([`FixKind::Envelope`]). If the arguments are a string there, its
-///   text is repaired like a separate text. Case and separators of the envelope's keys don't matter.
-///   `payload`, `data` and `inputs` hold arguments only next to the name of the tool.
+///   of the Model Context Protocol ([`FixKind::Envelope`]). If the arguments are a string there,
+///   its text is repaired like a separate text. Case and separators of the envelope's keys don't
+///   matter. `payload`, `data` and `inputs` hold arguments only next to the name of the tool.
 /// - An empty text becomes an object without members if no member is required
 ///   ([`FixKind::Empty`]). A null member is removed if the schema knows it, does not require it and
 ///   allows no null for it ([`FixKind::NullMember`]).

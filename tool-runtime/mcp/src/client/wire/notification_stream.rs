@@ -92,7 +92,7 @@ async fn reopen_forever(
     }
 }
 
-/// Where a stream ended, and how long the server wants the client to wait.
+/// The position at which a stream ended, and the delay that the server demands.
 #[derive(Default)]
 struct Position {
     last_event_id: Option<String>,

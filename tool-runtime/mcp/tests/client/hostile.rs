@@ -1,10 +1,13 @@
 //! Servers that break the rules: nothing hangs, and memory stays bounded.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::DuplexStream;
 use tokio::time::Instant;
-use tool_mcp::{McpError, McpStatus};
+use tool_mcp::{McpClient, McpError, McpStatus};
 use tool_runtime::{Registry, ToolErrorKind};
 
 use crate::server::{
@@ -111,16 +114,13 @@ async fn no_behaviour_during_a_call_can_hang() {
 #[tokio::test(start_paused = true)]
 async fn server_that_stops_reading_is_given_up() {
     // The pipe takes 64 KiB; the rest is not read.
-    let client = tool_mcp::McpClient::streams({
-        let server = Server::default();
-        move || {
-            let server = server.clone();
-            async move {
-                let (client, peer) = tokio::io::duplex(64 << 10);
-                tokio::spawn(stop_reading_after_list(server, peer));
-                Ok(tokio::io::split(client))
-            }
-        }
+    let client = McpClient::streams(|| async {
+        let (client, peer) = tokio::io::duplex(64 << 10);
+        tokio::spawn(async move {
+            let _both_ends_stay_open = serve_until_listed(peer).await;
+            std::future::pending::<()>().await;
+        });
+        Ok(tokio::io::split(client))
     });
     let client = client.send_timeout(Duration::from_secs(3)).call_timeout(Duration::from_secs(30));
     let (registry, connection) = connect(client).await;
@@ -134,23 +134,56 @@ async fn server_that_stops_reading_is_given_up() {
     assert!(started.elapsed() < Duration::from_secs(20));
 }
 
-async fn stop_reading_after_list(_: Server, peer: tokio::io::DuplexStream) {
+/// Serves until the tools are listed, and returns the open end.
+async fn serve_until_listed(peer: DuplexStream) -> DuplexStream {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
-    let (reader, mut writer) = tokio::io::split(peer);
-    let mut lines = tokio::io::BufReader::with_capacity(64, reader).lines();
+    let mut lines = tokio::io::BufReader::with_capacity(64, peer);
     let mut script = with_go(false, |_| Vec::new());
     let mut has_listed = false;
     while !has_listed {
-        let line = lines.next_line().await.unwrap().unwrap();
+        let mut line = String::new();
+        lines.read_line(&mut line).await.unwrap();
         let message: Value = serde_json::from_str(&line).unwrap();
         has_listed = message["method"] == "tools/list";
         for action in script(&message) {
             let Action::Send(message) = action else { continue };
-            writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+            lines.write_all(format!("{message}\n").as_bytes()).await.unwrap();
         }
     }
-    // Keeps both ends open.
-    std::future::pending::<()>().await;
+    lines.into_inner()
+}
+
+#[tokio::test(start_paused = true)]
+async fn flood_of_requests_whose_answers_are_not_read_ends_the_connection() {
+    use tokio::io::AsyncWriteExt as _;
+
+    let requests = Arc::new(AtomicUsize::new(0));
+    let client = McpClient::streams({
+        let requests = Arc::clone(&requests);
+        move || {
+            let requests = Arc::clone(&requests);
+            async move {
+                let (client, peer) = tokio::io::duplex(64 << 10);
+                tokio::spawn(async move {
+                    let mut peer = serve_until_listed(peer).await;
+                    for id in 0_usize.. {
+                        let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+                        if peer.write_all(format!("{ping}\n").as_bytes()).await.is_err() {
+                            break;
+                        }
+                        requests.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+                Ok(tokio::io::split(client))
+            }
+        }
+    });
+    let (_registry, connection) = connect(client.send_timeout(Duration::from_secs(3))).await;
+    let mut status = connection.status_changes();
+    status.wait_for(|status| matches!(status, McpStatus::Down { .. })).await.unwrap();
+    let requests = requests.load(Ordering::Relaxed);
+    assert!(requests < 20_000, "{requests} requests were read");
+    connection.disconnect().await;
 }
 
 #[tokio::test(start_paused = true)]

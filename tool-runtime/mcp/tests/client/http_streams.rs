@@ -150,6 +150,49 @@ async fn stream_of_a_response_is_not_opened_in_a_loop() {
 }
 
 #[tokio::test]
+async fn endless_body_ends_its_call_and_is_not_read_on() {
+    static SENT: AtomicUsize = AtomicUsize::new(0);
+
+    /// Sends what the call asks for, without an end.
+    fn endless(message: &Value) -> Response<Body> {
+        let kind = message["params"]["arguments"]["kind"].as_str().unwrap();
+        let (content_type, start, chunk) = match kind {
+            "json" => ("application/json", "{\"result\": \"", "x".repeat(64 << 10)),
+            "event" => ("text/event-stream", "data: ", "x".repeat(64 << 10)),
+            _ => ("text/event-stream", "", "data: junk\n\n".repeat(5_000)),
+        };
+        let chunk = Bytes::from(chunk);
+        let chunks = stream::repeat_with(move || {
+            SENT.fetch_add(chunk.len(), Ordering::Relaxed);
+            chunk.clone()
+        });
+        let body = stream::once(async move { Bytes::from_static(start.as_bytes()) }).chain(chunks);
+        let mut response = Response::new(Body::from_stream(body.map(Ok::<_, std::io::Error>)));
+        response.headers_mut().insert("content-type", content_type.parse().unwrap());
+        response
+    }
+
+    let server = SessionServer::start(endless, |_, _| Stream::Refused(405)).await;
+    for (kind, timeout) in [("json", 60), ("event", 60), ("junk events", 1)] {
+        let client = McpClient::http(&server.url)
+            .max_message_bytes(100_000)
+            .call_timeout(Duration::from_secs(timeout));
+        let (registry, connection) = connect(client).await.unwrap();
+        let arguments = json!({ "kind": kind }).to_string();
+        let started = Instant::now();
+        let execution = call(&registry, "s__go", &arguments).await;
+        assert!(execution.result.error.is_some(), "{kind}: {execution:?}");
+        assert!(started.elapsed() < Duration::from_secs(30), "{kind}: {:?}", started.elapsed());
+        connection.disconnect().await;
+        if timeout == 60 {
+            // What the buffers of the sockets hold comes on top.
+            let sent = SENT.load(Ordering::Relaxed);
+            assert!(sent < 64 << 20, "{kind}: {sent} bytes");
+        }
+    }
+}
+
+#[tokio::test]
 async fn stream_that_can_not_be_opened_is_reported_and_opened_later() {
     let server = SessionServer::start(refuses_calls, |number, _| match number {
         0 | 1 => Stream::Refused(503),

@@ -76,6 +76,10 @@ impl Command {
         if words.first().is_none_or(|word| word.trim().is_empty()) {
             return Err(failed("The command is empty."));
         }
+        // The shell would take it for an option, and run something else than it shows.
+        if words.first().is_some_and(|word| word.starts_with('-')) {
+            return Err(failed("The command begins with `-`: begin it with a program."));
+        }
         if words.iter().any(|word| word.contains('\0')) {
             return Err(failed("The command contains a NUL character."));
         }

@@ -34,6 +34,22 @@ async fn result_has_exit_code_and_all_output() {
 }
 
 #[tokio::test]
+async fn command_has_no_options_for_the_shell() {
+    for sandbox in all() {
+        let fixture = Fixture::new(sandbox);
+        for arguments in [
+            json!({ "argv": ["-a", "ls", "touch", "created"] }),
+            json!({ "argv": ["-c", "touch", "created"] }),
+            json!({ "command": "-s", "input": "touch created" }),
+        ] {
+            let error = fixture.error("shell_exec", arguments).await;
+            assert_eq!(error, "The command begins with `-`: begin it with a program.");
+            assert!(!fixture.path("created").exists());
+        }
+    }
+}
+
+#[tokio::test]
 async fn labelled_output_starts_with_the_values() {
     let fixture = Fixture::new(Sandbox::workspace_write());
     let execution = fixture.call("shell_exec", json!({ "command": "echo one; exit 2" })).await;

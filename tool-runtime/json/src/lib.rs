@@ -48,8 +48,8 @@
 //! - **An ellipsis outside strings.** The omitted content is missing.
 //! - **Two quotes at one end of a string: `"24""`.** One of them may be superfluous, or part of the
 //!   text. The second one is removed only after a name, a date or a time.
-//! - **Strings that code joins: `"a" "b"`, `"a" . "b"`.** They are one text there, or a text with
-//!   quotes in it. Only plus signs and items of a list are read.
+//! - **Several strings as one value: `"a" "b"`, `"a" . "b"`, `"Tom" and "Jerry"`.** Code joins
+//!   them, or they are a text with quotes in it. Only plus signs and items of a list are read.
 //! - **A template, `f"{city}"` or `` `${city}` ``; code, `datetime.now()` or `names[0]`; escaped
 //!   bytes, `b'\xff'`.** The text that it evaluates to is unknown. Code without quotes is read as
 //!   text only if the key contains a word such as `expression` or `formula`.
@@ -66,7 +66,7 @@
 //! - **A literal cut off at the end of the text.** It is read only if the schema allows exactly one
 //!   literal.
 //! - **Quotes with two readings: `"a": "x, b: 1}`, `"a": "say "x", "b": 1`.** The string may end
-//!   here or there; a key that the schema knows decides.
+//!   here or there. A key that the schema knows decides, unless a quotation in the string is open.
 //! - **A member without a key or without a value, a word between members.** Nothing is dropped from
 //!   the middle, and nothing is filled in.
 //! - **A number or literal after a literal, `true false`; semicolons in a list.** It may be text,

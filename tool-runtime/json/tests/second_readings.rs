@@ -41,7 +41,14 @@ fn text_with_a_second_reading_is_refused() {
         r#"{"query": "a" . "b"}"#,
         r#"{"query": "a" || "b", "limit": 1}"#,
         r#"{"query": 'a' 'b'}"#,
-        // The same with a template among them.
+        "{\"query\": \"a\"\n  \"b\"\n  \"c\", \"limit\": 1}",
+        r#"{"query": "a" - "b", "limit": 1}"#,
+        // A quotation without its second quote, or a string without its last.
+        r#"{"query": "say "hi", "limit": 1}"#,
+        r#"{"query": ""Tom" and "Jerry", "limit": 1}"#,
+        // Text whose own quotes are at both ends.
+        r#"{"query": "Tom" and "Jerry", "limit": 1}"#,
+        // Strings that code joins, with a template among them.
         r#"{"query": "a" f"{b}", "limit": 1}"#,
         r#"{"query": "a" + f"{b}"}"#,
         r#"{"list": ["a" f"{b}", "c"]}"#,
@@ -51,6 +58,8 @@ fn text_with_a_second_reading_is_refused() {
         r#"{"query": datetime.date(2024,1,1)}"#,
         r#"{"query": int(5), "limit": 1}"#,
         r#"{"query": names[0]}"#,
+        r#"{"query": await f()}"#,
+        r#"{"query": new Date(), "limit": 1}"#,
         r#"{"query": REPLACE_ME, "limit": 1}"#,
         r#"{"query": CHANGEME}"#,
         r#"{"query": str, "limit": 1}"#,

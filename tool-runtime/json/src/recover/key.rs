@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{
     RecoveryError, builder::Builder, containers::ContainerKind, literals::LITERALS,
-    lookahead::Plausibility, number::LOCAL_FORMAT, parser::Parser, value::RecoveryState,
-    word::is_name,
+    lookahead::Plausibility, number::LOCAL_FORMAT, parser::Parser, string::TWO_READINGS,
+    value::RecoveryState, word::is_name,
 };
 use crate::{FixKind, ParseErrorKind};
 
@@ -106,6 +106,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             {
                 self.insert_colon()
             }
+            _ if self.is_among_strings() => Err(self.error(TWO_READINGS)),
             _ if self.peek_quote().is_some() => self.insert_colon(),
             _ => Err(self.error("expected `:` and a value after this key")),
         }
@@ -114,6 +115,15 @@ impl<B: Builder> Parser<'_, '_, B> {
     fn insert_colon(&mut self) -> Result<RecoveryState, RecoveryError> {
         self.record_missing(FixKind::MissingColon)?;
         Ok(RecoveryState::Value)
+    }
+
+    /// Returns whether strings alone surround the key, which code would join: `"a" "b" "c"`.
+    fn is_among_strings(&self) -> bool {
+        let Some(key) = self.containers().key_span() else { return false };
+        let before = self.source().slice(0..key.start).trim_end();
+        before.ends_with(['"', '\''])
+            && self.source().quote(key.start).is_some()
+            && self.peek_quote().is_some()
     }
 
     /// Returns whether the only key of the object is quoted, so that it may be an item in braces.

@@ -360,7 +360,8 @@ impl<B: Builder> Parser<'_, '_, B> {
             (true, _) if is_last => Err(unclear),
             (_, true) if is_last => Ok(true),
             (_, true) => Ok(false),
-            (true, false) if fit == Plausibility::KnownKey => Ok(true),
+            // The quote that closes the quotation is missing, or the one that ends the string.
+            (true, false) if fit == Plausibility::KnownKey => Err(unclear),
             (true, false) => {
                 // If the words after a comma in an array lack a quote too, the string does not end
                 // here.
@@ -452,6 +453,12 @@ impl<B: Builder> Parser<'_, '_, B> {
             && !opens
             && (matches!(next, Some(b',' | b'}' | b']' | b':'))
                 || self.is_semicolon_between_items(at + len));
+        // `"Tom" and "Jerry"`: the first quote closes and the second opens, as if the quotes around
+        // the text were missing. A quote after a digit is a sign for inches.
+        inner.is_doubtful |= opens
+            && !inner.is_open
+            && inner.count == 1
+            && self.source().char_before(inner.first).is_some_and(char::is_alphabetic);
         inner.is_open = !inner.is_open && opens;
         inner.count += 1;
         inner.last = at + len;

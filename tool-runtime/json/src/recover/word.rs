@@ -231,6 +231,7 @@ impl<B: Builder> Parser<'_, '_, B> {
 /// Returns whether `text` is a call or an element of a list, as in code: `datetime.now()`,
 /// `names[0]`.
 fn is_expression(text: &str) -> bool {
+    let text = ["await ", "new "].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text);
     let is_of_path = |c: char| is_name_char(c) || c == '.';
     let Some(open) = text.find(|c| !is_of_path(c)) else { return false };
     let (path, brackets) = text.split_at_checked(open).unwrap_or_default();

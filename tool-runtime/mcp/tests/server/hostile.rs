@@ -1,13 +1,15 @@
 //! Clients that break the rules: nothing hangs, and memory stays bounded.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
 use tool_mcp::McpServer;
 use tool_mcp::server::Limits;
 use tool_runtime::event::Progress;
-use tool_runtime::{ToolContext, tool, tools};
+use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 
 use crate::client::{Client, NEW, OLD, all_capabilities, text};
 
@@ -228,5 +230,42 @@ async fn closed_connections_end_the_server() {
         near_writer.shutdown().await.unwrap();
         serving.await.unwrap().unwrap();
         near_reader.read_to_end(&mut Vec::new()).await.unwrap();
+    }
+}
+
+/// Signals the start and the end of a call.
+#[derive(Clone, Default)]
+struct Signals {
+    started: Arc<Notify>,
+    ended: Arc<Notify>,
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.ended.notify_one();
+    }
+}
+
+/// Waits for ever.
+#[tool]
+async fn wait(ctx: &ToolContext) -> Result<(), ToolError> {
+    let signals = ctx.require::<Signals>()?.clone();
+    signals.started.notify_one();
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn client_that_dies_during_a_call_ends_it() {
+    paused();
+    for revision in [OLD, NEW] {
+        let signals = Signals::default();
+        let (started, ended) = (Arc::clone(&signals.started), Arc::clone(&signals.ended));
+        let registry = Registry::try_from(tools![wait]).unwrap();
+        let server = McpServer::new(Dispatcher::new(registry).extension(signals));
+        let mut client = Client::connect(server, revision).await;
+        client.start("tools/call", json!({ "name": "wait", "arguments": {} })).await;
+        started.notified().await;
+        client.close().await.unwrap();
+        ended.notified().await;
     }
 }

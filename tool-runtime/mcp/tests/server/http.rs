@@ -1,5 +1,7 @@
 //! HTTP: sessions, principals, limits and the validation of headers.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::request::Parts;
@@ -270,6 +272,22 @@ async fn floods_of_sessions_end_at_the_limit() {
     let first = &sessions[0];
     assert!(first.send(first.request(Method::DELETE, Body::empty())).await.status.is_success());
     assert_eq!(Http::new(&router, None, OLD).initialize().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn idle_session_ends_and_makes_room() {
+    tokio::time::pause();
+    let limits = Limits::default().sessions(1).idle(Duration::from_secs(60));
+    let router = McpServer::new(tools![whoami]).limits(limits).router();
+    let (mut first, mut second) = (Http::new(&router, None, OLD), Http::new(&router, None, OLD));
+    assert_eq!(first.initialize().await.status, StatusCode::OK);
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    assert_eq!(first.post("tools/list", json!({})).await.status, StatusCode::OK);
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    assert_eq!(second.initialize().await.status, StatusCode::SERVICE_UNAVAILABLE);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(first.post("tools/list", json!({})).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(second.initialize().await.status, StatusCode::OK);
 }
 
 #[tokio::test]

@@ -31,8 +31,10 @@ async fn child_saves_until_it_is_killed() {
     for number in from.. {
         let write = SessionWrite::update(revision);
         revision = store.save("s", write.messages(number, &[message(number)])).await.unwrap();
-        // On standard error, because the test harness uses standard output.
-        writeln!(std::io::stderr().lock(), "saved {}", number + 1).unwrap();
+        // On standard error, because the test harness uses standard output. Each line is one write,
+        // so that a kill leaves no part of a line.
+        let line = format!("saved {}\n", number + 1);
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
     }
 }
 

@@ -1,5 +1,12 @@
-//! The store for catalogs: its contract, and changes by other processes.
+//! The store for catalogs: its contract, changes by other processes, and processes that are killed.
 
+#[path = "../../tool-runtime/dynamic/tests/catalog/crashes.rs"]
+mod crashes;
+#[path = "../../tool-runtime/dynamic/tests/catalog/fixture.rs"]
+#[allow(dead_code, reason = "other tests of catalogs use the rest")]
+mod fixture;
+
+use std::path::Path;
 use std::time::Instant;
 
 use tool_dynamic::catalog::{
@@ -10,10 +17,16 @@ use tool_runtime::store::Postgres;
 use tool_runtime::store::deadpool_postgres::{Manager, Pool};
 use tool_runtime::store::tokio_postgres::NoTls;
 
-use super::{client, schema};
+use super::{client, schema, schema_of_process, wait_for_server};
 
 async fn open(config: &str) -> PostgresCatalog {
     PostgresCatalog::open(&Postgres::connect(config).await.unwrap()).await.unwrap()
+}
+
+/// Opens the store of the test that kills processes.
+async fn open_store(folder: &Path) -> Catalog {
+    let name = folder.file_name().unwrap().to_string_lossy().replace('-', "_");
+    Catalog::new(open(&schema_of_process(&name).await).await)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,7 @@
 //! A process that changes a catalog is killed again and again: after each kill, catalog and
 //! registry agree, and each change is in effect as a whole or not at all.
+//!
+//! The parent module opens the store: an SQLite file, or a schema of PostgreSQL.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -12,7 +14,8 @@ use std::time::{Duration, Instant};
 use tool_dynamic::{EntryContent, EntryId, Registrar};
 use tool_runtime::Registry;
 
-use super::fixture::{Folder, names, open, output, pieces, start};
+use super::fixture::{Folder, names, output, pieces, start};
+use super::{open_store, wait_for_server};
 
 const FOLDER: &str = "TOOL_DYNAMIC_CRASH_FOLDER";
 
@@ -118,7 +121,7 @@ async fn child_changes_the_catalog_until_it_is_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let folder = Path::new(&folder);
     let registry = Registry::new();
-    let registrar = start(open(&folder.join("store.db")).await, &registry).await;
+    let registrar = start(open_store(folder).await, &registry).await;
     registrar.wait_until_settled(Duration::from_secs(60)).await;
     let mut log = OpenOptions::new().append(true).open(folder.join("log")).unwrap();
     let text = std::fs::read_to_string(folder.join("log")).unwrap();
@@ -136,8 +139,10 @@ async fn child_changes_the_catalog_until_it_is_killed() {
 }
 
 fn spawn(folder: &Path) -> Child {
+    let module = module_path!().split_once("::").unwrap().1;
+    let child = format!("{module}::child_changes_the_catalog_until_it_is_killed");
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crashes::child_changes_the_catalog_until_it_is_killed", "--ignored"])
+        .args(["--exact", &child, "--ignored"])
         .env(FOLDER, folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -150,7 +155,7 @@ async fn kill_repeatedly(kills: usize) {
     let folder = Folder::new();
     let log = folder.path().join("log");
     std::fs::write(&log, "").unwrap();
-    open(&folder.file()).await;
+    open_store(folder.path()).await;
     let (mut before, mut read_lines) = (Model::new(), 0);
     let (mut finished, mut cut_off) = (0, 0);
     for kill in 0..kills {
@@ -165,6 +170,7 @@ async fn kill_repeatedly(kills: usize) {
         }
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success(), "the process ended before it was killed");
+        wait_for_server(child.id()).await;
 
         let text = std::fs::read_to_string(&log).unwrap();
         let lines: Vec<_> = text.lines().skip(read_lines).map(str::to_owned).collect();
@@ -182,7 +188,7 @@ async fn kill_repeatedly(kills: usize) {
         }
         // The next process starts as this one.
         let registry = Registry::new();
-        let registrar = start(open(&folder.file()).await, &registry).await;
+        let registrar = start(open_store(folder.path()).await, &registry).await;
         let statuses = registrar.wait_until_settled(Duration::from_secs(60)).await;
         assert!(statuses.iter().all(|it| it.state.is_registered()), "{statuses:?}");
         let after = model(&registrar).await;

@@ -25,3 +25,15 @@ mod processes;
 mod registrar;
 mod secrets;
 mod stores;
+
+use std::path::Path;
+
+use tool_dynamic::Catalog;
+
+/// Opens the store of the test that kills processes.
+async fn open_store(folder: &Path) -> Catalog {
+    fixture::open(&folder.join("store.db")).await
+}
+
+/// An SQLite file has no server that finishes the work of a killed process.
+async fn wait_for_server(_: u32) {}

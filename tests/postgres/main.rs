@@ -23,6 +23,7 @@ mod random_kills;
 mod restart;
 mod schedules;
 mod tables;
+mod vectors;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

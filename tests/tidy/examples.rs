@@ -95,6 +95,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("PostgresCatalog", "open", "needs a server"),
     ("PostgresChanges", "notify", "needs a server"),
     ("PostgresChanges", "wait", "needs a server"),
+    ("PostgresDocuments", "index_vectors", "needs a server"),
     ("PostgresDocuments", "open", "needs a server"),
     ("PostgresNotifications", "next", "needs a server"),
     ("PostgresPins", "open", "needs a server"),

@@ -4,17 +4,19 @@
 //!    of metadata.
 //! 2. `write.rs` locks the tenant, removes the earlier documents, inserts the new ones
 //!    (`insert.rs`, `columns.rs`), and counts the chunks of each stem.
-//! 3. `word_search.rs` and `vector_search.rs` find chunks, each by one statement. `read.rs` reads
-//!    them.
+//! 3. `word_search.rs` and `vector_search.rs` find chunks. `read.rs` reads them.
+//! 4. `index_creation.rs` creates the indexes of `vector_index.rs` if the server has `pgvector`.
 //!
 //! `schema.rs` has the tables.
 
 mod columns;
+mod index_creation;
 mod insert;
 mod read;
 mod rows;
 mod schema;
 mod terms;
+mod vector_index;
 mod vector_search;
 mod word_search;
 mod write;
@@ -41,8 +43,9 @@ use super::store::{
 /// other, and those of different tenants do not. Clones share the pool of the store.
 ///
 /// Words are ranked by BM25, which counts only the words of the tenant. The server compares codes
-/// of vectors, one bit for each dimension, and needs no extension. It requires PostgreSQL 14 or
-/// later.
+/// of vectors, one bit for each dimension, and needs no extension. If it has `pgvector`,
+/// [`index_vectors`](Self::index_vectors) makes searches in many vectors faster. It requires
+/// PostgreSQL 14 or later.
 ///
 /// If the connection is lost during a commit, the change may be stored although an error is
 /// returned. [`put`](DocumentStore::put) and [`remove`](DocumentStore::remove) can be repeated.
@@ -80,6 +83,52 @@ impl PostgresDocuments {
     /// ```
     pub async fn open(store: &Postgres) -> Result<Self, ConnectError> {
         Ok(Self(store.tables("tool_knowledge", schema::MIGRATIONS).await?))
+    }
+
+    /// Creates indexes for the vectors of a tenant and an embedder with the extension `pgvector`,
+    /// and returns whether all of these vectors have one. The embedder is named by its
+    /// [id](tool_runtime::models::Embedder::id).
+    ///
+    /// Searches use an index from the moment when it is finished, in every process, and writers
+    /// keep it current. Call the method when a tenant has tens of thousands of chunks, and again
+    /// when its embedder changes. Repeated calls change nothing.
+    ///
+    /// Without an index, a search compares the codes of all vectors. The method returns `false` and
+    /// changes nothing if the tenant has no vectors, or if the server has no `pgvector` of version
+    /// 0.8 or later. It also returns `false` if some of the vectors have more than 4,000
+    /// dimensions. It creates the extension if the user may; otherwise a superuser can with
+    /// `CREATE EXTENSION vector`.
+    ///
+    /// An index takes about 3 bytes for each dimension of a vector, is built faster if it fits into
+    /// `maintenance_work_mem`, and makes adding documents slower. Others read and write while it is
+    /// built. Concurrent calls wait for each other.
+    ///
+    /// # Errors
+    /// Returns [`DocumentStoreError::Unavailable`] if the server can't be reached, or if the user
+    /// does not own the tables.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the server may finish the index, or leave an unfinished one. The
+    /// next call replaces it.
+    ///
+    /// ```no_run
+    /// use tool_runtime::store::Postgres;
+    /// use tool_toolbox::knowledge::PostgresDocuments;
+    ///
+    /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
+    /// let documents = PostgresDocuments::open(&store).await?;
+    /// let has_index = documents.index_vectors("acme", "text-embedding-3-small").await?;
+    /// # drop(has_index);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn index_vectors(
+        &self,
+        tenant: &str,
+        embedder: &str,
+    ) -> Result<bool, DocumentStoreError> {
+        Ok(index_creation::create(self.0.client().await?, tenant, embedder).await?)
     }
 }
 
@@ -171,7 +220,7 @@ impl DocumentStore for PostgresDocuments {
         filter: &SearchFilter,
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError> {
-        Ok(by_vector(&self.0.client().await?, embedder, vector, filter, limit).await?)
+        Ok(by_vector(&mut self.0.client().await?, embedder, vector, filter, limit).await?)
     }
 
     async fn chunks(&self, ids: &[i64]) -> Result<Vec<StoredChunk>, DocumentStoreError> {

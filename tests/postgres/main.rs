@@ -22,6 +22,7 @@ mod proxy;
 mod random_kills;
 mod restart;
 mod schedules;
+mod setting_kills;
 mod tables;
 mod vectors;
 

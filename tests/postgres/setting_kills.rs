@@ -1,0 +1,126 @@
+//! Kills two processes that change descriptions of tools and pinned definitions in one database:
+//! what they have acknowledged is there, and every change has its own version.
+//!
+//! The database is a schema of PostgreSQL, and an SQLite file in the same way. `KILLS` is the
+//! number of rounds, 20 by default.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tool_mcp::{PinStore, PinnedDefinition, Pins, PostgresPins, SqlitePins};
+use tool_runtime::registry::overrides::OverrideStore;
+use tool_runtime::store::{Postgres, Sqlite};
+
+use super::{schema_of_process, wait_for_server};
+
+/// The name of a schema, or the path of a file.
+const DATABASE: &str = "TOOL_TESTS_DATABASE";
+/// The name that the process changes.
+const NAME: &str = "TOOL_TESTS_NAME";
+
+const NAMES: [&str; 2] = ["left", "right"];
+
+async fn open(database: &str) -> (Box<dyn OverrideStore>, Box<dyn PinStore>) {
+    if database.ends_with(".db") {
+        let file = Sqlite::open(database).await.unwrap();
+        let pins = SqlitePins::open(&file).await.unwrap();
+        return (Box::new(file.overrides().await.unwrap()), Box::new(pins));
+    }
+    let store = Postgres::connect(&schema_of_process(database).await).await.unwrap();
+    let pins = PostgresPins::open(&store).await.unwrap();
+    (Box::new(store.overrides().await.unwrap()), Box::new(pins))
+}
+
+fn pins(number: u64) -> Pins {
+    let definition = serde_json::json!({ "description": number });
+    Pins::from([("tool".to_owned(), PinnedDefinition::new("tool", definition))])
+}
+
+/// Returns the number of the description of a name.
+async fn described(overrides: &dyn OverrideStore, name: &str) -> u64 {
+    let descriptions = overrides.load().await.unwrap().descriptions;
+    descriptions.get(name).map_or(0, |text| text.parse().unwrap())
+}
+
+/// The child process.
+#[tokio::test]
+#[ignore = "a process that the tests below kill"]
+async fn child_changes_settings_until_it_is_killed() {
+    let (Ok(database), Ok(name)) = (env::var(DATABASE), env::var(NAME)) else { return };
+    let (overrides, pin_store) = open(&database).await;
+    for number in described(&*overrides, &name).await + 1.. {
+        overrides.set_description(&name, Some(&number.to_string())).await.unwrap();
+        pin_store.save(&name, &pins(number)).await.unwrap();
+        // As one write, so that a kill leaves no part of a line.
+        std::io::stderr().lock().write_all(format!("saved {number}\n").as_bytes()).unwrap();
+    }
+}
+
+fn spawn(database: &str, name: &str) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", "setting_kills::child_changes_settings_until_it_is_killed", "--ignored"])
+        .arg("--nocapture")
+        .env(DATABASE, database)
+        .env(NAME, name)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+async fn kill_repeatedly(database: &str) {
+    let kills = env::var("KILLS").map_or(20, |kills| kills.parse().unwrap());
+    let (overrides, pin_store) = open(database).await;
+    let mut random = fastrand::Rng::with_seed(7);
+    let (mut saved, mut pinned) = ([0; 2], [0; 2]);
+    for kill in 0..kills {
+        let mut children = NAMES.map(|name| spawn(database, name));
+        let outputs = children.each_mut().map(|child| child.stderr.take().unwrap());
+        let mut lines = outputs.map(|output| BufReader::new(output).lines());
+        let mut acknowledged = [None; 2];
+        let number = |line: String| line.strip_prefix("saved ").and_then(|it| it.parse().ok());
+        for _ in 0..random.usize(0..20) {
+            let line = lines[0].next().expect("the child ended by itself").unwrap();
+            acknowledged[0] = number(line).or(acknowledged[0]);
+        }
+        for child in &mut children {
+            child.kill().unwrap();
+            assert!(!child.wait().unwrap().success(), "the child ended by itself");
+            wait_for_server(child.id()).await;
+        }
+        for (place, name) in NAMES.into_iter().enumerate() {
+            for line in &mut lines[place] {
+                acknowledged[place] = number(line.unwrap()).or(acknowledged[place]);
+            }
+            let description = described(&*overrides, name).await;
+            let first = acknowledged[place].unwrap_or(saved[place]);
+            assert!((first..=first + 1).contains(&description), "{kill} {name} {first}");
+            let stored = pin_store.load(name).await.unwrap().unwrap_or_default();
+            let first = acknowledged[place].unwrap_or(pinned[place]);
+            let is_stored =
+                |number: &u64| stored == pins(*number) || (*number, stored.len()) == (0, 0);
+            let last = (first..=description).find(is_stored);
+            pinned[place] = last.unwrap_or_else(|| panic!("{kill} {name} {first} {stored:?}"));
+            saved[place] = description;
+        }
+        let version = overrides.load().await.unwrap().version;
+        assert_eq!(version, saved.iter().sum::<u64>(), "{kill}");
+    }
+    println!("{kills} kills of two processes, {saved:?} changes");
+    assert!(saved[0] > kills, "the processes were killed before they changed anything");
+}
+
+#[tokio::test]
+async fn settings_in_postgres_survive_kills() {
+    kill_repeatedly(&format!("setting_kills_{}", std::process::id())).await;
+}
+
+#[tokio::test]
+async fn settings_in_a_file_survive_kills() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("setting-kills-{}.db", std::process::id()));
+    kill_repeatedly(file.to_str().unwrap()).await;
+    std::fs::remove_file(file).unwrap();
+}

@@ -31,8 +31,12 @@ pub const OTHERS: &[&str] =
 pub const METHOD: (&str, &str) = ("method", "tools/call");
 
 /// Returns whether `key` is one of `keys`, up to case and separators: `toolName` is `tool_name`.
+///
+/// ```
+/// assert!(tool_json::__private::is_one_of("toolName", &["id", "tool_name"]));
+/// ```
 pub fn is_one_of(key: &str, keys: &[&str]) -> bool {
-    keys.contains(&key) || keys.iter().any(|it| is_similar(it, key))
+    keys.contains(&key) || keys.iter().any(|known| is_similar(known, key))
 }
 
 /// Returns whether two keys differ in case and separators alone.

@@ -170,7 +170,8 @@ impl Search<'_> {
         builder
             .case_insensitive(self.ignores_case)
             .fixed_strings(self.is_literal)
-            // `^` and `$` are those of lines. Otherwise, each line is searched separately, and slowly.
+            // `^` and `$` are those of lines. Otherwise, each line is searched separately, which is
+            // slow.
             .multi_line(true)
             .size_limit(MAX_REGEX)
             .dfa_size_limit(MAX_REGEX)

@@ -10,7 +10,8 @@ use super::error::failed;
 /// The most bytes of a command. The system has a limit too, with a less helpful error.
 const MAX_LEN: usize = 100_000;
 
-/// The line on the standard error after which no error of the sandbox follows. `entry.sh` writes it.
+/// The line on the standard error after which no error of the sandbox follows. `entry.sh` writes
+/// it.
 const STARTED: &str = "sandbox: started\n";
 
 /// The longest error of a sandbox, in bytes. A longer text was written by a command.

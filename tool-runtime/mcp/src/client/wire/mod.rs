@@ -11,6 +11,8 @@ pub(super) mod http;
 mod notification_stream;
 #[cfg(feature = "client")]
 mod paced_stream;
+#[cfg(feature = "client")]
+mod sse;
 pub(super) mod stdio;
 #[cfg(feature = "client")]
 mod watched_client;

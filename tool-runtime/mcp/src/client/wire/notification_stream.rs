@@ -10,14 +10,8 @@ use sse_stream::{Error as SseError, Sse};
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep};
 
-use super::watched_client::SseStream;
+use super::sse::{MAX_DELAY, MIN_DELAY, SseStream};
 use super::{BoxFuture, StreamChange};
-
-/// The shortest delay before a stream is opened again. A server can lengthen it only.
-pub(super) const MIN_DELAY: Duration = Duration::from_millis(500);
-
-/// The longest delay before a stream is opened again.
-pub(super) const MAX_DELAY: Duration = Duration::from_secs(60);
 
 /// How long a stream without events must live for the next delay to be short.
 const STABLE_AFTER: Duration = Duration::from_secs(5);
@@ -168,14 +162,14 @@ mod tests {
     }
 
     /// A stream that is kept open, what arrives on it, and the attempts to open it.
-    struct Kept {
+    struct Trial {
         events: Receiver<Result<Sse, SseError>>,
         changes: Receiver<StreamChange>,
         attempts: Arc<Mutex<Vec<Option<String>>>>,
     }
 
     /// Keeps a stream open that opens as `open` says for the number of the attempt.
-    fn keep(open: impl Fn(usize) -> Opened + Send + Sync + 'static) -> Kept {
+    fn keep(open: impl Fn(usize) -> Opened + Send + Sync + 'static) -> Trial {
         let ((sender, events), (notify, changes)) = (channel(64), channel(64));
         let (attempts, count) = (Arc::new(Mutex::new(Vec::new())), AtomicUsize::new(1));
         let recorded = Arc::clone(&attempts);
@@ -186,10 +180,10 @@ mod tests {
             Box::pin(async { opened })
         });
         tokio::spawn(keep_open(opened, reopen, sender, notify));
-        Kept { events, changes, attempts }
+        Trial { events, changes, attempts }
     }
 
-    impl Kept {
+    impl Trial {
         async fn attempts_within(&self, seconds: u64) -> usize {
             sleep(Duration::from_secs(seconds)).await;
             self.attempts.lock().unwrap().len()
@@ -219,19 +213,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn stream_is_opened_after_any_number_of_failures() {
-        let mut kept = keep(|number| match number {
+        let mut trial = keep(|number| match number {
             0 => ends_after([Sse::default().data("{}").id("7")]),
             1..=20 => fails(false),
             21 => Ok(Box::pin(Events(vec![Sse::default().data("back")], true))),
             _ => unreachable!(),
         });
-        assert_eq!(kept.events.recv().await.unwrap().unwrap().id.as_deref(), Some("7"));
-        assert_eq!(kept.changes.recv().await, Some(StreamChange::Lost("no".to_owned())));
-        assert_eq!(kept.changes.recv().await, Some(StreamChange::Reopened));
-        let event = kept.events.recv().await.unwrap().unwrap();
+        assert_eq!(trial.events.recv().await.unwrap().unwrap().id.as_deref(), Some("7"));
+        assert_eq!(trial.changes.recv().await, Some(StreamChange::Lost("no".to_owned())));
+        assert_eq!(trial.changes.recv().await, Some(StreamChange::Reopened));
+        let event = trial.events.recv().await.unwrap().unwrap();
         assert_eq!(event.data.as_deref(), Some("back"));
         // The id that the server may have refused is not named for ever.
-        let attempts = kept.attempts.lock().unwrap().clone();
+        let attempts = trial.attempts.lock().unwrap().clone();
         let id = Some("7".to_owned());
         assert_eq!(attempts[..4], [id.clone(), id.clone(), id, None]);
     }
@@ -250,9 +244,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn attempts_end_with_the_connection() {
         for opened in [fails as fn(bool) -> Opened, |_| stays_open()] {
-            let kept = keep(move |_| opened(false));
-            let attempts = Arc::clone(&kept.attempts);
-            drop(kept);
+            let trial = keep(move |_| opened(false));
+            let attempts = Arc::clone(&trial.attempts);
+            drop(trial);
             sleep(Duration::from_secs(600)).await;
             assert!(attempts.lock().unwrap().is_empty());
             assert_eq!(Arc::strong_count(&attempts), 1, "the task has ended");

@@ -7,8 +7,7 @@ use futures_core::Stream;
 use sse_stream::{Error as SseError, Sse};
 use tokio::time::{Sleep, sleep};
 
-use super::notification_stream::{MAX_DELAY, MIN_DELAY};
-use super::watched_client::SseStream;
+use super::sse::{MAX_DELAY, MIN_DELAY, SseStream};
 
 /// Bounds the delay that a server demands before its stream is opened again.
 ///

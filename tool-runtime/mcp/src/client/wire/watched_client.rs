@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use futures_core::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
@@ -22,13 +21,13 @@ use tokio_util::sync::CancellationToken;
 use super::StreamChange;
 use super::notification_stream::{Open, OpenError, keep_open};
 use super::paced_stream::PacedStream;
+use super::sse::SseStream;
 use crate::client::text::reason;
 
 /// The number of events, and of changes, that wait for the connection.
 const CAPACITY: usize = 16;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
-pub(super) type SseStream = BoxStream<'static, Result<Sse, SseError>>;
 type PostResult<E> = Result<StreamableHttpPostResponse, StreamableHttpError<E>>;
 
 /// The state of the stream on which a server sends notifications and requests.

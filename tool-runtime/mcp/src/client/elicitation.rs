@@ -24,18 +24,23 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 /// server, and never ask for passwords in a form.
 ///
 /// ```
-/// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler};
+/// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind};
 /// use tool_runtime::async_trait;
 ///
-/// /// Answers each question with the defaults of its form.
+/// /// Answers a question with the defaults of its form, if they are a complete answer.
 /// struct Defaults;
 ///
 /// #[async_trait]
 /// impl ElicitationHandler for Defaults {
 ///     async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
-///         match request.defaults() {
-///             Some(content) => ElicitationAnswer::Accept(content),
-///             None => ElicitationAnswer::Decline,
+///         match (&request.kind, request.defaults()) {
+///             // A form can require fields that have no default.
+///             (ElicitationKind::Form { schema }, Some(content))
+///                 if schema.check(&content).is_empty() =>
+///             {
+///                 ElicitationAnswer::Accept(content)
+///             }
+///             _ => ElicitationAnswer::Decline,
 ///         }
 ///     }
 /// }
@@ -94,7 +99,8 @@ pub enum ElicitationKind {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitationAnswer {
-    /// The user agrees, with the content of the form. The content of a URL is ignored.
+    /// The user agrees, with the content of the form. If the content does not match the form, the
+    /// call fails. The content of a URL is ignored.
     Accept(Value),
     /// The user declines the request.
     Decline,
@@ -184,8 +190,8 @@ impl Elicitation {
         Ok(Self { server: server.to_owned(), tool: tool.map(str::to_owned), message, kind })
     }
 
-    /// Returns an object with the default values of the form. Members without a default are
-    /// missing. A URL has none.
+    /// Returns an object with the default values of the form. Fields without a default are missing,
+    /// so the object can lack a required field. A URL has none.
     pub fn defaults(&self) -> Option<Value> {
         let ElicitationKind::Form { schema } = &self.kind else { return None };
         let properties = schema.as_value().get("properties")?.as_object()?;

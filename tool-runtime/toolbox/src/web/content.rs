@@ -77,7 +77,7 @@ pub(super) fn convert(response: Response, max_bytes: usize) -> Result<Document, 
                 "The content is {media_type} of more than {MAX_FILE_LEN} bytes, which is not sent."
             )));
         }
-        Some(media_type) => file(media_type, &bytes, &url),
+        Some(media_type) => file(media_type, &bytes),
         None if is_binary(&bytes, &content_type) => {
             let len = bytes.len();
             let text = format!("The content is binary data of {len} bytes, not text.");
@@ -106,12 +106,12 @@ fn is_binary(bytes: &[u8], content_type: &ContentType) -> bool {
     memchr::memchr(0, bytes).is_some() && !declares_utf16 && !has_mark
 }
 
-fn file(media_type: &'static str, bytes: &[u8], url: &Url) -> Document {
+fn file(media_type: &'static str, bytes: &[u8]) -> Document {
     let base64 = STANDARD.encode(bytes);
     let part = if media_type == "application/pdf" {
-        let name = url.path_segments().and_then(|mut segments| segments.next_back());
-        let name = name.filter(|name| !name.is_empty()).unwrap_or("document.pdf");
-        FileData::new(media_type, base64).name(name.chars().take(100).collect::<String>()).into()
+        // Not the name in the URL: after a redirect, a server chose it, and it is passed to the model
+        // outside the tags of untrusted text.
+        FileData::new(media_type, base64).name("document.pdf").into()
     } else {
         Image { media_type: media_type.into(), base64 }.into()
     };

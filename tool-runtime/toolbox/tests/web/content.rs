@@ -168,6 +168,8 @@ async fn kind_is_decided_by_the_bytes() {
         assert_eq!(media.is_some(), kind.contains('/'), "{declared}: {text}");
         if let Some(media) = media {
             assert_eq!((media.media_type, media.byte_len()), (kind, body.len()));
+            let name = (kind == "application/pdf").then_some("document.pdf");
+            assert_eq!(media.name, name, "the server does not choose it");
         }
     }
 }

@@ -176,15 +176,23 @@ impl Search<'_> {
             .size_limit(MAX_REGEX)
             .dfa_size_limit(MAX_REGEX)
             .build(self.pattern)
-            .map_err(|error| {
-                // The lines before the last one repeat the pattern, which may be long.
-                let text = error.to_string();
-                let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                ToolError::validation(format!(
-                    "`pattern` is not a valid regular expression: {reason}. Set `literal` to \
-                     search for the text itself."
-                ))
-            })
+            .map_err(|error| self.pattern_error(&error))
+    }
+
+    fn pattern_error(&self, error: &grep_regex::Error) -> ToolError {
+        if matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(_)) {
+            let advice = "send the part of the pattern that is in one line, with `context`";
+            let text =
+                format!("`pattern` can't contain a line break, which no line has: {advice}.");
+            return ToolError::validation(text);
+        }
+        // The lines before the last one repeat the pattern, which may be long.
+        let text = error.to_string();
+        let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let advice =
+            if self.is_literal { "" } else { " Set `literal` to search for the text itself." };
+        let text = format!("`pattern` is not a valid regular expression: {reason}.{advice}");
+        ToolError::validation(text)
     }
 
     /// Whether `$` also matches before `\r\n`. Then, the pattern can't match `\r` itself.

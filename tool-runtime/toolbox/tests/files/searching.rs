@@ -125,6 +125,14 @@ async fn matches_are_listed_with_context_and_filters() {
             json!({ "pattern": "(" }),
             "`pattern` is not a valid regular expression: unclosed group. Set `literal` ",
         ),
+        (
+            json!({ "pattern": r"a\nb" }),
+            "`pattern` can't contain a line break, which no line has: ",
+        ),
+        (
+            json!({ "pattern": "a\nb", "literal": true }),
+            "`pattern` can't contain a line break, which no line has: ",
+        ),
         (json!({ "pattern": "a", "type": "no" }), "`type` no is unknown: "),
     ] {
         let error = fixture.error("grep", arguments).await;

@@ -97,7 +97,7 @@ async fn approver_sees_the_source_that_a_call_returns_to_or_removes() {
     arguments["version"] = 2.into();
     assert!(fixture.call("tool_rollback", arguments).await.is_failure());
     let preview = recording.last();
-    let expected = "tool_rollback: There is nothing to show: `fingerprint` is not that of";
+    let expected = "tool_rollback: There is nothing to show: `fingerprint` is not the one of";
     assert!(preview.starts_with(expected), "{preview}");
 
     fixture.text("unregister_tool", json!({ "name": "n" })).await;

@@ -151,7 +151,7 @@ async fn stream_of_a_response_is_not_opened_in_a_loop() {
 
 #[tokio::test]
 async fn endless_body_ends_its_call_and_is_not_read_on() {
-    static SENT: AtomicUsize = AtomicUsize::new(0);
+    static BYTES: AtomicUsize = AtomicUsize::new(0);
 
     /// Sends what the call asks for, without an end.
     fn endless(message: &Value) -> Response<Body> {
@@ -163,7 +163,7 @@ async fn endless_body_ends_its_call_and_is_not_read_on() {
         };
         let chunk = Bytes::from(chunk);
         let chunks = stream::repeat_with(move || {
-            SENT.fetch_add(chunk.len(), Ordering::Relaxed);
+            BYTES.fetch_add(chunk.len(), Ordering::Relaxed);
             chunk.clone()
         });
         let body = stream::once(async move { Bytes::from_static(start.as_bytes()) }).chain(chunks);
@@ -186,8 +186,8 @@ async fn endless_body_ends_its_call_and_is_not_read_on() {
         connection.disconnect().await;
         if timeout == 60 {
             // What the buffers of the sockets hold comes on top.
-            let sent = SENT.load(Ordering::Relaxed);
-            assert!(sent < 64 << 20, "{kind}: {sent} bytes");
+            let bytes = BYTES.load(Ordering::Relaxed);
+            assert!(bytes < 64 << 20, "{kind}: {bytes} bytes");
         }
     }
 }

@@ -109,8 +109,8 @@ fn is_binary(bytes: &[u8], content_type: &ContentType) -> bool {
 fn file(media_type: &'static str, bytes: &[u8]) -> Document {
     let base64 = STANDARD.encode(bytes);
     let part = if media_type == "application/pdf" {
-        // Not the name in the URL: after a redirect, a server chose it, and it is passed to the model
-        // outside the tags of untrusted text.
+        // Not the name in the URL: after a redirect, a server chose it, and it is passed to the
+        // model outside the tags of untrusted text.
         FileData::new(media_type, base64).name("document.pdf").into()
     } else {
         Image { media_type: media_type.into(), base64 }.into()

@@ -120,7 +120,7 @@ impl VectorIndex {
 
     /// The statement that creates the index while others write.
     pub(super) fn creation(&self) -> String {
-        let VectorIndex { space, schema, .. } = self;
+        let Self { space, schema, .. } = self;
         let (name, expression) = (self.name(), self.expression());
         format!(
             "CREATE INDEX CONCURRENTLY {name} ON tool_knowledge_vectors \

@@ -27,7 +27,7 @@ fn main() {
     if !folder.join("complete").exists() {
         create_tree(&folder);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
     let files = Files::open(&folder).unwrap();
     println!("{:32} {:>10} {:>10} {:>7}", "search", "ripgrep", "tool", "ratio");
     for (name, tool, arguments, ripgrep) in [

@@ -16,9 +16,9 @@ use async_trait::async_trait;
 
 /// Decides whether a call may run.
 ///
-/// The dispatcher asks the approver about calls of tools with `permission = "ask"`, once their
-/// arguments are validated: what is approved is exactly what runs. Approval fails closed. Without
-/// an approver such calls are refused, and so is a call whose approver panics.
+/// The dispatcher asks the approver about each call of a tool with `permission = "ask"`. It asks
+/// after the arguments are validated, so an approval applies to the arguments that the tool
+/// receives. If there is no approver, or if it panics, the call is refused.
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///

@@ -164,7 +164,7 @@ fn untrusted_source_can_not_close_its_mark() {
     {
         let text = Untrusted::new(source, "Hi").to_string();
         let (sentence, rest) = text.split_once("<untrusted source=\"").unwrap();
-        assert!(MARKS.0.starts_with(sentence) && sentence.ends_with("nothing.\n"), "{text}");
+        assert!(MARKS.0.starts_with(sentence) && sentence.ends_with("permission.\n"), "{text}");
         let (source, _) = rest.split_once("\">\nHi\n</untrusted>").unwrap();
         assert!(source.chars().count() <= Untrusted::MAX_SOURCE_CHARS, "{text}");
         assert!(!glyphs(source, 0).any(|glyph| "<>\"\n".contains(glyph.c)), "{source}");

@@ -67,7 +67,7 @@ async fn content_is_marked_as_untrusted_with_its_source() {
         let text = fixture.text(path).await;
         let (header, content) = text.split_once('\n').unwrap();
         assert!(header.starts_with("Status 200, "), "{header}");
-        assert!(content.starts_with("What follows comes from elsewhere"), "{content}");
+        assert!(content.starts_with("The text below is from an untrusted source"), "{content}");
         assert!(content.ends_with("\n</untrusted>"), "{content}");
         assert_eq!(content.matches("</untrusted>").count(), 1, "{content}");
         assert!(content.contains("source=\"http://public.test:"), "{content}");

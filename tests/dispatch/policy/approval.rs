@@ -135,7 +135,7 @@ async fn permissions_of_the_policy_override_those_of_tools() {
         texts(&executions),
         [
             "Ada has 5 more",
-            "`pay` needs approval, and there is nobody to ask.",
+            "`pay` needs approval, but no approver is configured.",
             "`pay` is not allowed here.",
         ]
     );

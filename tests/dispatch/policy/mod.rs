@@ -85,7 +85,7 @@ async fn denied_tool_is_neither_offered_nor_run() {
     for (execution, (code_, attempts, text)) in executions.iter().zip([
         ("-", 1, "ok"),
         ("TOOL_DENIED", 0, "`denied` is not allowed here."),
-        ("TOOL_DENIED", 0, "`needs_approval` needs approval, and there is nobody to ask."),
+        ("TOOL_DENIED", 0, "`needs_approval` needs approval, but no approver is configured."),
     ]) {
         assert_eq!(
             (code(execution), execution.attempts, execution.result.text.as_str()),

@@ -179,7 +179,7 @@ impl Approvals {
         let (approval, decided_by) = match (decision, &self.approver) {
             (Some(decision), _) => (decision.approval.clone(), decision.decided_by.clone()),
             (None, None) => {
-                let text = format!("`{name}` needs approval, and there is nobody to ask.");
+                let text = format!("`{name}` needs approval, but no approver is configured.");
                 let denied = ToolError::new(ToolErrorKind::Denied, text);
                 return (None, Err((BlockReason::Approver, denied)));
             }
@@ -207,8 +207,8 @@ impl Approvals {
             }
             Approval::Defer if !can_be_pending(&request.arguments) => {
                 let text = format!(
-                    "`{name}` was not run: somebody has to decide on it later, and its arguments lie too deep to be \
-                     kept until then. Send them with fewer levels: at most {MAX_PENDING_LEVELS}."
+                    "`{name}` was not run: it awaits approval, and its arguments have too many levels to be saved \
+                     until then. Send them with fewer levels: at most {MAX_PENDING_LEVELS}."
                 );
                 (Some(decided_by), denied(text))
             }

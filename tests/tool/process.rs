@@ -134,7 +134,7 @@ async fn command_returns_status_and_output() {
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("out\n", "err\n"));
     assert_eq!(output.status.code(), Some(3));
     let error = output.into_text().unwrap_err();
-    let text = "It ended with exit status: 3.\nerr";
+    let text = "The program ended with exit status: 3.\nerr";
     assert_eq!((error.kind(), error.text()), (ToolErrorKind::Failed, text));
 
     // Standard input holds the given text and nothing else.

@@ -29,7 +29,7 @@ async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
     assert_eq!(stopped.reason.to_string(), words);
     let output = &results(&stopped.transcript[2])[0];
     assert_eq!(output.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
-    assert_eq!(output.text, "It has not ended: its own calls await approval.");
+    assert_eq!(output.text, "The agent has paused: its own calls await approval.");
     let mut waiting = paused(stopped);
 
     let call = waiting.pending()[0].call.id.clone();

@@ -74,7 +74,10 @@ async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
         (helper([call(&["note", "stop"])]), "REQUESTED", "note"),
     ] {
         let output = result_for_caller(agent).await;
-        assert!(output.starts_with(&format!("It stopped without an answer ({code})")), "{output}");
+        assert!(
+            output.starts_with(&format!("The agent stopped without an answer ({code})")),
+            "{output}"
+        );
         assert!(output.ends_with(&format!(". It may have had effects: it ran {ran}.")), "{output}");
     }
 }

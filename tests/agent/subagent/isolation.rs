@@ -39,15 +39,15 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
     for (agent, output) in [
         (
             inner(endless()).limits(Limits::default().tokens(22)),
-            "(TOKENS_SPENT): the run took 22 tokens, of 22 that it may.",
+            "(TOKENS_SPENT): it used 22 of 22 tokens.",
         ),
         (
             inner(endless()).max_iterations(3),
-            "(MAX_ITERATIONS): the model was asked 3 times, as often as it may be, and has not answered.",
+            "(MAX_ITERATIONS): it reached its limit of 3 model requests.",
         ),
         (
             Agent::new(Slow, Tools::new()).time_limit(Duration::from_secs(2)),
-            "(TIME_LIMIT): the run took 2s, as long as it may.",
+            "(TIME_LIMIT): it reached its time limit of 2s.",
         ),
         (inner(story([])), "(MODEL_FAILED)."),
     ] {
@@ -55,7 +55,7 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
         let answer = outer.limits(Limits::default().tokens(1_000)).run("Go").await.unwrap();
         assert_eq!(answer.text, "Done.");
         let result = &results(&answer.transcript[2])[0];
-        assert_eq!(result.text, format!("It stopped without an answer {output}"));
+        assert_eq!(result.text, format!("The agent stopped without an answer {output}"));
         assert_eq!(result.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
     }
 }

@@ -177,7 +177,7 @@ impl RunState {
             };
             let text = "Not run yet: it awaits approval.";
             turn.fail_calls(ToolErrorKind::Pending, text, |call| is_pending(call, false));
-            let text = "It has not ended: it awaits an answer.";
+            let text = "The call has not ended: it awaits an answer.";
             turn.fail_calls(ToolErrorKind::Pending, text, |call| is_pending(call, true));
         }
         turn.into_messages()

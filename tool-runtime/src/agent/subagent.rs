@@ -188,7 +188,7 @@ impl Tool for SubAgent {
                 text.into_tool_output()
             }
             Err(Stopped { reason: StopReason::AwaitingApproval(paused), .. }) => {
-                let text = "It has not ended: its own calls await approval.";
+                let text = "The agent has paused: its own calls await approval.";
                 Err(ToolError::waiting(text, serde_json::to_value(paused)?, false))
             }
             // The cause, such as the error of a provider, is for operators only.
@@ -196,11 +196,13 @@ impl Tool for SubAgent {
                 let text = match limit_text(&stopped.reason) {
                     Some(limit) => {
                         format!(
-                            "It stopped without an answer ({}): {limit}.",
+                            "The agent stopped without an answer ({}): {limit}.",
                             stopped.reason.code()
                         )
                     }
-                    None => format!("It stopped without an answer ({}).", stopped.reason.code()),
+                    None => {
+                        format!("The agent stopped without an answer ({}).", stopped.reason.code())
+                    }
                 };
                 let mut cause = error_chain(&stopped);
                 secrets.redact(&mut cause);
@@ -258,26 +260,20 @@ fn effects_notice(acted: BTreeSet<String>) -> String {
 fn limit_text(reason: &StopReason) -> Option<String> {
     let text = match reason {
         StopReason::IterationLimit(0) => {
-            "the model may not be asked: `max_iterations` is 0".to_owned()
+            "it may send no model request: `max_iterations` is 0".to_owned()
         }
-        StopReason::IterationLimit(1) => {
-            "the model was asked once, as often as it may be, and has not answered".to_owned()
+        StopReason::IterationLimit(1) => "it reached its limit of 1 model request".to_owned(),
+        StopReason::IterationLimit(times) => {
+            format!("it reached its limit of {times} model requests")
         }
-        StopReason::IterationLimit(times) => format!(
-            "the model was asked {times} times, as often as it may be, and has not answered"
-        ),
         StopReason::TokenLimit { usage, limit } => {
             let tokens = usage.input.saturating_add(usage.output);
-            format!("the run took {tokens} tokens, of {limit} that it may")
+            format!("it used {tokens} of {limit} tokens")
         }
         StopReason::CostLimit { cost, limit } => {
-            format!(
-                "the run cost {}, of {} that it may",
-                format_amount(*cost),
-                format_amount(*limit)
-            )
+            format!("it cost {} of {}", format_amount(*cost), format_amount(*limit))
         }
-        StopReason::TimeLimit(limit) => format!("the run took {limit:?}, as long as it may"),
+        StopReason::TimeLimit(limit) => format!("it reached its time limit of {limit:?}"),
         StopReason::TruncatedReply(FinishReason::Length) => {
             "the model's answer is incomplete: it ran out of tokens".to_owned()
         }

@@ -166,7 +166,7 @@ impl Command<'_> {
         let Ended { status, output } = run.await.map_err(|_| stopped())?;
         let [stdout, stderr] = output.ok_or_else(stopped)?;
         let status = status.map_err(|error| {
-            ToolError::failed(format!("`{program}` was lost sight of.")).with_source(error)
+            ToolError::failed(format!("Waiting for `{program}` failed.")).with_source(error)
         })?;
         let [stdout, stderr] =
             [stdout, stderr].map(|it| it.into_text(|text| ctx.secret_ranges(text)));
@@ -184,7 +184,7 @@ fn not_started(program: &str, error: io::Error) -> ToolError {
 
 #[cold]
 fn stopped() -> ToolError {
-    ToolError::new(ToolErrorKind::Cancelled, "The call is over, and the program with it.")
+    ToolError::new(ToolErrorKind::Cancelled, "The program was stopped, because its call ended.")
 }
 
 impl fmt::Debug for Command<'_> {
@@ -228,7 +228,11 @@ impl CommandOutput {
             return Ok(self.stdout);
         }
         let output = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
-        Err(ToolError::failed(format!("It ended with {}.\n{}", self.status, output.trim())))
+        Err(ToolError::failed(format!(
+            "The program ended with {}.\n{}",
+            self.status,
+            output.trim()
+        )))
     }
 }
 

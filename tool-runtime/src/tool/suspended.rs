@@ -207,7 +207,7 @@ impl<'c> Resumption<'c> {
     /// the program.
     pub fn state_as<T: DeserializeOwned>(&self) -> Result<T, ToolError> {
         T::deserialize(&self.0.state).map_err(|error| {
-            let text = "It started, may have had effects, and can't be resumed: its saved state is unreadable.";
+            let text = "The call started and may have had effects. It can't be resumed: its saved state is unreadable.";
             ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
         })
     }

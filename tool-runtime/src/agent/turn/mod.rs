@@ -407,7 +407,10 @@ impl Turn {
             if self.iterations >= self.limits.iterations {
                 self.cancel_open_calls("Not run: no more tools can be called in this run.");
             } else if self.limits.is_exhausted(&self.metered) {
-                self.halt_with(Halt::BudgetExhausted, "Not run: what this run may take is spent.");
+                self.halt_with(
+                    Halt::BudgetExhausted,
+                    "Not run: this run has reached its limit of tokens or cost.",
+                );
             } else if self.limits.repeats.is_some_and(|limit| self.repeated_calls.exceed(limit)) {
                 let text = "Not run: this was called with these arguments too often in a row.";
                 self.halt_with(Halt::RepeatedCall, text);

@@ -271,7 +271,11 @@ fn limit_text(reason: &StopReason) -> Option<String> {
             format!("it used {tokens} of {limit} tokens")
         }
         StopReason::CostLimit { cost, limit } => {
-            format!("it cost {} of {}", format_amount(*cost), format_amount(*limit))
+            format!(
+                "it reached its cost limit: {} of {}",
+                format_amount(*cost),
+                format_amount(*limit)
+            )
         }
         StopReason::TimeLimit(limit) => format!("it reached its time limit of {limit:?}"),
         StopReason::TruncatedReply(FinishReason::Length) => {

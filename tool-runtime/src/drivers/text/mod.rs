@@ -106,9 +106,9 @@
 //! # Limits
 //!
 //! The words that announce an example are known in about twenty languages. After a sentence that
-//! ends with a colon and has none of them, a call with a marker is run, also if it changes
-//! something: models lead to calls that they mean by sentences such as "Now the configuration:".
-//! Where an example must never run, ask for an approval of the tools that change something.
+//! ends with a colon and has none of them, a call with a marker runs, even if its tool changes
+//! something: models also write sentences such as "Now the configuration:" before calls that they
+//! mean. If an example must never run, require approval for the tools that change something.
 //!
 //! The time is linear in the length of the text. A text without markers costs little more than a
 //! copy. To keep this bound, the scanner counts failed attempts: after one megabyte that was read

@@ -51,9 +51,12 @@ impl McpClient {
     /// Connects to the server and registers its tools under the name of the connection.
     ///
     /// # Errors
-    /// The name is invalid or taken, the server can't be reached, or it does not complete the
-    /// handshake and return its tools in time. Then nothing is registered, and nothing keeps
-    /// running in the background.
+    /// - The name is invalid or taken, or the options are invalid.
+    /// - The server can't be reached, refuses authorization, or does not complete the handshake and
+    ///   return its tools in time.
+    /// - The [pin store](Self::pins) fails.
+    ///
+    /// After an error, nothing is registered and nothing runs in the background.
     ///
     /// # Cancellation
     /// Dropping the future ends the connection.

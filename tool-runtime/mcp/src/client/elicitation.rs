@@ -99,15 +99,17 @@ pub enum ElicitationKind {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitationAnswer {
-    /// The user agrees, with the content of the form. If the content does not match the form, the
-    /// call fails. The content of a URL is ignored.
+    /// The user agrees, with the content of the form. For a URL, the content is ignored. If the
+    /// content does not match the form, the call fails; a server of a revision before 2026-07-28
+    /// receives `cancel` instead.
     Accept(Value),
     /// The user declines the request.
     Decline,
     /// The user made no choice.
     Cancel,
-    /// The answer comes later: the call is suspended, and a run pauses until
-    /// [`Paused::answer`](tool_runtime::agent::Paused::answer), also in another process. A server
+    /// The answer comes later: the call is suspended, and a run pauses until it is resumed with the
+    /// answer of [`Paused::answer`](tool_runtime::agent::Paused::answer), also in another process.
+    /// The answer is the content of the form; `true` accepts a URL, and `false` declines. A server
     /// of a revision before 2026-07-28 can't wait: it receives `cancel`.
     Later,
 }

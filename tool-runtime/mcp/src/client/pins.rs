@@ -85,14 +85,14 @@ pub enum ChangeKind {
         from: String,
     },
     /// The tool is new, and the client [requires approvals](crate::McpClient::approve_new_tools) of
-    /// new tools.
+    /// new tools, or 10,000 definitions or 64 MiB of this server are pinned already.
     New,
 }
 
 /// Stores the pinned definitions of servers.
 ///
-/// The first definitions of a server are pinned without an approval. If the store fails, the tools
-/// of the server are not offered.
+/// The first definitions of a server are pinned without an approval. If the store fails, a new
+/// connection fails, and an established one keeps its previous tools.
 ///
 /// # Contract
 /// - A save replaces all pins of its server and none of others. It is durable before

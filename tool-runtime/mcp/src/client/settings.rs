@@ -22,8 +22,8 @@ impl McpClient {
         self
     }
 
-    /// Sets the time limit of a call. The call ends even if the server does not answer. Default: 2
-    /// minutes.
+    /// Sets the time limit of a call, and of each request for resources, prompts or completions. A
+    /// call ends even if the server does not answer. Default: 2 minutes.
     pub fn call_timeout(mut self, limit: Duration) -> Self {
         self.options.call_timeout = limit;
         self

@@ -17,7 +17,8 @@ pub enum McpStatus {
         /// The negotiated revision of the protocol, such as `2025-11-25`.
         revision: String,
     },
-    /// The connection was lost. It is established again in the background.
+    /// The connection was lost or could not be established. The client tries again in the
+    /// background.
     Down {
         /// The error of the last attempt.
         reason: String,

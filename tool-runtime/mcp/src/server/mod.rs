@@ -133,7 +133,7 @@ impl McpServer {
         self
     }
 
-    /// Sets the version of the server.
+    /// Sets the version of the server. Default: that of the crate `tool-mcp`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.info.version = version.into();
         self

@@ -37,6 +37,7 @@ pub trait AuthorizationHandler: Send + Sync {
     /// the browser is redirected to. The client validates it.
     ///
     /// # Errors
-    /// The user can't be asked or does not agree.
+    /// The user can't be asked or does not agree. After an error, the client does not ask again for
+    /// 10 minutes.
     async fn authorize(&self, url: &str) -> io::Result<String>;
 }

@@ -79,7 +79,11 @@ impl ConnectionTools {
         let contents = contents.map_err(|error| model_error(&error.into()))?;
         let is_connection = |entry: &&CatalogEntry| entry.id().kind() == EntryKind::Connection;
         if contents.entries.iter().filter(is_connection).count() >= MAX_CONNECTIONS {
-            return Err(ToolError::failed("Too many connections: disconnect one first."));
+            let text = format!(
+                "Too many connections: the limit is {MAX_CONNECTIONS}. Call `mcp_disconnect` for \
+                 one first."
+            );
+            return Err(ToolError::failed(text));
         }
         let stored = self.registrar.store(name, connection).await;
         stored.map_err(|error| model_error(&error))

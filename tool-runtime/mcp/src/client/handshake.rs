@@ -159,7 +159,7 @@ async fn attempt(
         Err(_) => return Err(Failure::Attempt("timed out".to_owned())),
     };
     let Some(info) = service.peer().peer_info() else {
-        return Err(Failure::Attempt("the server did not introduce itself".to_owned()));
+        return Err(Failure::Attempt("the server sent no information about itself".to_owned()));
     };
     let version = info.protocol_version.clone();
     if !ProtocolVersion::KNOWN_VERSIONS.contains(&version) {

@@ -115,7 +115,8 @@ impl InputHandler<'_> {
         }
         let requests = required.input_requests.unwrap_or_default();
         if requests.len() > MAX_REQUESTS {
-            return Err(self.failed("it asked for too much input"));
+            return Err(self
+                .failed(&format!("it sent more than {MAX_REQUESTS} requests for input at once")));
         }
         if required.request_state.as_ref().is_some_and(|state| state.len() > MAX_STATE_BYTES) {
             return Err(self.failed("its state is too large"));

@@ -241,7 +241,11 @@ impl ConnectionTools {
         };
         let client = client.map_err(|refused| error(&name, &refused))?;
         let Some(reserved) = Reserved::new(connections) else {
-            return Err(ToolError::failed("Too many connections: disconnect one first."));
+            let text = format!(
+                "Too many connections: the limit is {MAX_CONNECTIONS}. Call `mcp_disconnect` for \
+                 one first."
+            );
+            return Err(ToolError::failed(text));
         };
         let Some(registry) = connections.registry.upgrade() else {
             return Err(ToolError::new(ToolErrorKind::Unavailable, "The registry was dropped."));
@@ -265,7 +269,9 @@ impl ConnectionTools {
     ) -> Result<String, ToolError> {
         let removed = self.0.lock().established.remove(&name);
         let Some(connection) = removed else {
-            return Err(ToolError::validation("`name` is no connection: call `mcp_list`."));
+            return Err(ToolError::validation(
+                "`name` is not a connection: call `mcp_list` for the names.",
+            ));
         };
         connection.disconnect().await;
         Ok(format!("{name} is disconnected."))

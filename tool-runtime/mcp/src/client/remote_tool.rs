@@ -102,7 +102,9 @@ impl RemoteTool {
             Arguments::Text(text) => {
                 // The user may have approved other digits than the server would receive.
                 if let Some(number) = rounded_number(text) {
-                    let text = format!("The number {number} has too many digits to be sent.");
+                    let text = format!(
+                        "The number {number} has too many digits: send one that fits 64 bits."
+                    );
                     return Err(ToolError::validation(text));
                 }
                 serde_json::from_str(text).ok()

@@ -73,7 +73,7 @@ async fn render(
         }
         next.responses = Some(answers(suspended, &request).await?);
     }
-    Err(ErrorData::internal_error("the prompt asked too often", None))
+    Err(ErrorData::internal_error("the prompt asked the client too often", None))
 }
 
 async fn answers(suspended: Suspended, request: &McpRequest) -> Result<InputResponses, ErrorData> {

@@ -131,7 +131,7 @@ async fn clients_that_cannot_ask_are_denied() {
         let mut client = Client::with(server(&paid), revision, json!({})).await;
         let result = client.request("tools/call", order(5)).await["result"].clone();
         let expected =
-            "`pay` needs an answer of the user, but the client does not support `elicitation`.";
+            "`pay` needs input from the client, but the client does not support `elicitation`.";
         assert_eq!((text(&result), &result["isError"]), (expected, &json!(true)));
         assert_eq!(paid.load(Ordering::Relaxed), 0);
     }

@@ -130,7 +130,10 @@ impl Invocation {
                 return Ended::Finished(Box::new(execution));
             }
         }
-        Ended::Failed(format!("`{}` asked too often.", self.definition.name))
+        Ended::Failed(format!(
+            "`{}` asked the client for input more than {MAX_ROUNDS} times.",
+            self.definition.name
+        ))
     }
 
     /// Dispatches the call, and returns the arguments that an approval would be for.
@@ -157,7 +160,7 @@ impl Invocation {
     fn unable(&self, missing: &'static str) -> String {
         let name = &self.definition.name;
         format!(
-            "`{name}` needs an answer of the user, but the client does not support `{missing}`."
+            "`{name}` needs input from the client, but the client does not support `{missing}`."
         )
     }
 

@@ -63,7 +63,7 @@ impl ScriptError {
                 format!("It needs more than {} MiB of memory.", MAX_MEMORY_BYTES >> 20)
             }
             Self::NeverResolves => "It waits for a promise that never resolves. Only `call_tool` \
-                                    returns promises that are resolved later."
+                                    and `fetch` return promises that are resolved later."
                 .into(),
             Self::LargeOutput(bytes) => format!(
                 "Its output has {bytes} bytes, and at most {MAX_OUTPUT_BYTES} are allowed: return \

@@ -78,7 +78,7 @@ fn http_request(request: FetchRequest, effect: Effect) -> Result<HttpRequest, St
         ));
     }
     if is_read && body.is_some() {
-        return Err(format!("a {method} request has no body"));
+        return Err(format!("remove `body`: a {method} request has none"));
     }
     let request = HttpRequest::new(method, url).body(body.unwrap_or_default());
     Ok(headers.into_iter().fold(request, |request, (name, value)| request.header(name, value)))

@@ -1,8 +1,8 @@
 //! Dynamic tools: tools and connections to MCP servers that are added at run time, and stored in a
 //! file.
 //!
-//! Run it with `cargo run --example dynamic --features dynamic -- --catalog FILE --call NAME JSON
-//! --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`, `tool_source`,
+//! Run it on Linux with `cargo run --example dynamic --features dynamic -- --catalog FILE --call
+//! NAME JSON --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`, `tool_source`,
 //! `tool_test`, `mcp_connect`, `mcp_disconnect`, `mcp_list`, a tool that was made before, or a tool
 //! of a server. It needs no key, and prints the execution of the call as one JSON object. These
 //! calls make a tool, and call it:
@@ -143,7 +143,7 @@ impl Approver for Terminal {
         let answer = spawn_blocking(|| io::stdin().lines().next()).await;
         match answer {
             Ok(Some(Ok(answer))) if answer.trim() == "y" => Approval::Once,
-            _ => Approval::Deny("the person at the terminal said no".into()),
+            _ => Approval::Deny("the person at the terminal denied the call".into()),
         }
     }
 

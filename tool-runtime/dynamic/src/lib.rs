@@ -13,7 +13,7 @@
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
 //! | `fetch` | `JavaScript::web` | lets scripts send requests through the client of `tool_toolbox::Web` |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
-//! | `postgres` | `PostgresCatalog` | stores a catalog in a PostgreSQL database |
+//! | `catalog` and `postgres` | `PostgresCatalog` | stores a catalog in a PostgreSQL database |
 //! | `keyring` | `KeyringSecrets` | keeps secrets of connections in the keyring of the system |
 //!
 //! The [guide] has a page for each task.

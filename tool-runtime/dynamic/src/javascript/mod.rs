@@ -54,7 +54,7 @@ const MAX_RUNNING: usize = 64;
 /// access to files, processes or timers, and to the network only through a client that the program
 /// gives it (feature `fetch`). Each call runs in a fresh context of
 /// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory, on a separate
-/// thread. Clones share the limit of threads.
+/// thread. Clones share the [limit of running scripts](Self::max_running).
 ///
 /// ```
 /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, JavaScript, Pieces, ToolBackend};

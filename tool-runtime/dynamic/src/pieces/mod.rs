@@ -206,7 +206,7 @@ impl Pieces {
         self
     }
 
-    /// Sets the time limit of a call in seconds.
+    /// Sets the time limit of a call in seconds, at most 300. Default: 30.
     #[must_use]
     pub fn timeout_seconds(mut self, seconds: u32) -> Self {
         self.timeout_seconds = Some(seconds);

@@ -16,8 +16,8 @@ use super::store::{Secret, SecretError, SecretStore, check_name};
 ///
 /// The file is created with the mode 600, and a file that other users can access is refused. The
 /// secrets are not encrypted. A change is written to a second file, which then replaces the first:
-/// a crash leaves the old or the new secrets. Several processes should not write to one file at
-/// once: the last one wins.
+/// a crash leaves the old or the new secrets. Do not let several processes write to one file: the
+/// last write replaces the others.
 ///
 /// ```
 /// use tool_dynamic::{FileSecrets, Secret, SecretStore};

@@ -2,10 +2,10 @@
 //! file.
 //!
 //! Run it on Linux with `cargo run --example dynamic --features dynamic -- --catalog FILE --call
-//! NAME JSON --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`, `tool_source`,
-//! `tool_test`, `mcp_connect`, `mcp_disconnect`, `mcp_list`, a tool that was made before, or a tool
-//! of a server. It needs no key, and prints the execution of the call as one JSON object. These
-//! calls make a tool, and call it:
+//! NAME JSON --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`,
+//! `tool_source`, `tool_test`, `mcp_connect`, `mcp_disconnect`, `mcp_list`, a tool that was made
+//! before, or a tool of a server. It needs no key, and prints the execution of the call as one JSON
+//! object. These calls make a tool, and call it:
 //!
 //! ```sh
 //! --call new_tool '{"name": "one", "description": "Returns one.", "kind": "javascript",

@@ -211,7 +211,8 @@ impl Search<'_> {
         }
         types.build().map_err(|_| {
             let name = self.file_type.as_deref().unwrap_or_default();
-            let text = format!("`type` {name} is unknown: send a type of ripgrep, such as `rust`.");
+            let text =
+                format!("`type`: `{name}` is unknown; send a type of ripgrep, such as `rust`.");
             ToolError::validation(text)
         })
     }

@@ -58,7 +58,8 @@ impl Files {
     #[tool(blocking, effect = "read", pure, timeout = "60s")]
     fn glob(
         &self,
-        /// Pattern such as `src/**/*.rs`. Without a `/`, it matches names in all folders.
+        /// Pattern such as `src/**/*.rs`, relative to `path`. Without a `/`, it matches names in
+        /// all folders.
         pattern: &str,
         /// Folder to search.
         #[arg(default = ".")]
@@ -84,7 +85,7 @@ impl Files {
         /// File or folder to search.
         #[arg(default = ".")]
         path: &str,
-        /// Pattern of paths, such as `*.rs` or `src/**`.
+        /// Pattern of paths relative to `path`, such as `*.rs` or `src/**`.
         glob: Option<String>,
         /// File type of ripgrep, such as `rust` or `py`.
         #[arg(rename = "type")]

@@ -133,7 +133,7 @@ async fn matches_are_listed_with_context_and_filters() {
             json!({ "pattern": "a\nb", "literal": true }),
             "`pattern` can't contain a line break, which no line has: ",
         ),
-        (json!({ "pattern": "a", "type": "no" }), "`type` no is unknown: "),
+        (json!({ "pattern": "a", "type": "no" }), "`type`: `no` is unknown; "),
     ] {
         let error = fixture.error("grep", arguments).await;
         assert!(error.starts_with(expected), "{error}");

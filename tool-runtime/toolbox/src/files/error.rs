@@ -24,7 +24,8 @@ pub struct OpenError {
     /// The folder that was to be opened.
     pub folder: PathBuf,
     /// The error of the operating system. `Unsupported` means that the kernel is older than Linux
-    /// 5.6, or that a sandbox forbids the system call `openat2`.
+    /// 5.6, or that a sandbox forbids the system call `openat2`. Some sandboxes forbid it with
+    /// `PermissionDenied`.
     pub source: io::Error,
 }
 

@@ -14,8 +14,8 @@
 //! # Invariants
 //! - Nothing outside of the folder is read, listed or changed, whatever the arguments are and
 //!   whatever is exchanged for a link meanwhile.
-//! - A file is replaced as a whole or not at all, and never in a version that the run does not
-//!   know.
+//! - A file is replaced as a whole or not at all. If the run has read or written it, it is replaced
+//!   only in the version that the run knows.
 //! - Each change is recorded as an effect of its call.
 
 mod atomic;

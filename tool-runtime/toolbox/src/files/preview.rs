@@ -34,7 +34,8 @@ struct ChangeArguments {
 }
 
 impl Files {
-    /// Returns the diff of a call that has not run; `None` if the tool does not change files.
+    /// Returns the diff of a call that has not run; `None` if the tool does not change files, or if
+    /// the arguments can't be decoded.
     ///
     /// If the call would fail, the text is the error. Blocks the thread while the file is read. As
     /// a [`Previewer`] of a policy, `Files` shows it to the approver.
@@ -56,7 +57,9 @@ impl Files {
             _ => return None,
         };
         let text = match change {
-            Ok(change) => preview(&change).unwrap_or_else(|| "The content is not text.".to_owned()),
+            Ok(change) => {
+                preview(&change).unwrap_or_else(|| "The content is binary or too large.".to_owned())
+            }
             Err(error) => error.text().to_owned(),
         };
         Some(first_lines(text, MAX_LEN))

@@ -25,7 +25,7 @@ use super::state::FileState;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UndoError {
-    /// The turn changed no file.
+    /// The turn changed no file, or was undone already.
     NoChanges {
         /// The id of the run.
         run: RunId,
@@ -89,8 +89,9 @@ impl Files {
     /// The model is not notified. If it edits a restored file, the call is refused.
     ///
     /// # Errors
-    /// Returns an error, and changes nothing, if the turn changed nothing, if contents are no
-    /// longer kept (64 MiB are, over all turns), or if a file has changed since. Returns
+    /// Returns an error, and changes nothing, if the turn changed nothing or was undone already, if
+    /// contents are not kept, or if a file has changed since. Over all turns, 64 MiB of contents
+    /// and 100,000 changes are kept; contents of more than 8 MiB are not. Returns
     /// [`UndoError::Failed`] if a file can't be restored: later changes of the turn are then
     /// undone, and earlier ones are not.
     pub fn undo(&self, run: RunId, turn: u32) -> Result<Vec<String>, UndoError> {

@@ -2,8 +2,8 @@
 
 use tool_runtime::{ToolError, ToolErrorKind};
 
-/// The reason why commands can't run: the machine can't enforce the sandbox, or the folder does not
-/// exist.
+/// The reason why commands can't run: the machine can't enforce the sandbox, or a folder does not
+/// exist or is refused.
 ///
 /// ```
 /// use tool_toolbox::{Sandbox, Shell};

@@ -1,5 +1,6 @@
-//! Background processes. They belong to the run or session that started them, and end with it, with
-//! the [`Shell`](super::Shell), or with the program.
+//! Background processes. They belong to the session of the run that started them, or else to the
+//! run, and end with the [`Shell`](super::Shell) or the program. If the `Shell` observes the run,
+//! processes that belong to the run end with it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ use super::error::failed;
 use super::exec::read;
 use super::lines::{End, Output};
 
-/// The most processes of a run or session that have not been stopped.
+/// The most processes of a run or session that are active at the same time.
 const MAX_PROCESSES: usize = 16;
 
 /// The most processes that have ended and not been stopped, of all runs and sessions. Their output

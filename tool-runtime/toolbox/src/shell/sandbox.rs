@@ -100,7 +100,8 @@ impl Sandbox {
 
     /// Runs commands without a sandbox, with all rights and the environment of the program.
     ///
-    /// Previews for approvers, the results and effects of calls, and
+    /// Of the other settings, only [`env`](Self::env) applies: memory, processes and files are not
+    /// limited. Previews for approvers, the results and effects of calls, and
     /// [`Shell::check`](crate::Shell::check) show that there is no sandbox.
     ///
     /// ```

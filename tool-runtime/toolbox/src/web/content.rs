@@ -59,7 +59,7 @@ impl ContentType {
         self.essence.ends_with("/json") || self.essence.ends_with("+json")
     }
 
-    /// Whether the type states that the body is text, without saying which.
+    /// Whether the type does not state what the body is.
     fn is_vague(&self) -> bool {
         matches!(self.essence.as_str(), "" | "application/octet-stream")
     }

@@ -68,6 +68,9 @@ impl Web {
     /// Redirects of GET and HEAD are followed; for another origin, without the headers and the body
     /// of the request. For other methods, the redirect is the response.
     ///
+    /// The headers `accept-encoding`, `cookie` and `host`, those of proxies, and those of the
+    /// connection, such as `content-length`, are refused.
+    ///
     /// # Errors
     /// - The URL or a header is refused, or the URL leads to an address that is not allowed.
     /// - The server can't be reached, or takes too long. The kind is

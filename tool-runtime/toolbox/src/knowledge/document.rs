@@ -90,8 +90,8 @@ impl Document {
 
     /// Creates a document from a page in HTML.
     ///
-    /// The title of the page is the first heading, unless the page begins with one. If the source
-    /// is a URL, relative links are resolved.
+    /// The title of the page is the first heading, unless the page begins with an `h1`. If the
+    /// source is a URL, relative links are resolved.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;

@@ -41,7 +41,7 @@ pub enum KnowledgeError {
     /// The embedder returned a vector that can't be compared with others.
     #[error("embedder returned an invalid vector for text {text}: {reason}")]
     InvalidVector {
-        /// The number of the text in the request.
+        /// The index of the text in the request, from 0.
         text: usize,
         /// The reason why it can't be compared.
         reason: String,

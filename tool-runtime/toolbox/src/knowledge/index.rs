@@ -43,7 +43,7 @@ pub enum Added {
     Unchanged,
 }
 
-/// The result of [`Knowledge::add_all`], in numbers of documents.
+/// The result of [`Knowledge::add_all`]: numbers of documents, and of chunks that were embedded.
 ///
 /// ```
 /// use tool_toolbox::knowledge::AddReport;

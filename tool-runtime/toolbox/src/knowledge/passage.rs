@@ -35,7 +35,8 @@ pub struct Passage {
     pub start: usize,
     /// The text of the passage, of at most 1,500 bytes.
     pub text: String,
-    /// The lines of the text with most words of the query, of at most 300 bytes.
+    /// The part of the text with most words of the query: at most 300 bytes, and `…` where the text
+    /// is cut.
     pub snippet: String,
     /// The [fused](super::Fusion) score: it orders the passages of one search, and means nothing
     /// across searches.

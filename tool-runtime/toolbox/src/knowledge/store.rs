@@ -123,7 +123,8 @@ impl IndexedChunk {
 pub struct SearchFilter {
     /// The tenant of the documents.
     pub tenant: String,
-    /// The values that the metadata of a document must have, by name.
+    /// The values that the metadata of a document must have, by name. Values are compared as JSON:
+    /// `1` and `"1"` differ.
     pub metadata: Map<String, Value>,
 }
 
@@ -191,7 +192,8 @@ impl StoredChunk {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentStoreError {
-    /// The store can't be reached, or refused the operation. Nothing has changed.
+    /// The store can't be reached, or refused the operation. Nothing has changed, unless the
+    /// connection was lost during a commit: then the change may have been made.
     #[error("document store unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// The stored record can't be decoded: another program has changed it, or the disk is failing.
@@ -255,8 +257,8 @@ pub trait DocumentStore: Send + Sync + Debug {
         sources: &[&str],
     ) -> Result<HashMap<String, DocumentRecord>, DocumentStoreError>;
 
-    /// Lists documents of a tenant whose source begins with `prefix`, sorted by source, from the
-    /// first one after `after`.
+    /// Lists documents of a tenant whose source begins with `prefix`, sorted by the bytes of their
+    /// sources, from the first one after `after`.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.
@@ -268,7 +270,9 @@ pub trait DocumentStore: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<DocumentRecord>, DocumentStoreError>;
 
-    /// Stores documents, and replaces those of the same tenant and source: all of them or none.
+    /// Stores documents, and replaces those of the same tenant and source: all of them or none,
+    /// also if the future is dropped. [`Knowledge`](super::Knowledge) passes each tenant and source
+    /// at most once in a call.
     ///
     /// # Errors
     /// Returns an error if the store can't be written.
@@ -285,7 +289,7 @@ pub trait DocumentStore: Send + Sync + Debug {
     /// - [`DocumentStoreError::TenantFull`] if the tenant has `max_documents` others.
     /// - Another error if the store can't be written.
     ///
-    /// Nothing has changed after an error.
+    /// Nothing has changed after the first two errors.
     async fn put_if(
         &self,
         document: IndexedDocument,
@@ -310,7 +314,10 @@ pub trait DocumentStore: Send + Sync + Debug {
         digests: &[Digest],
     ) -> Result<HashMap<Digest, Vec<f32>>, DocumentStoreError>;
 
-    /// Returns the chunks that contain words of a query, best first, ranked by BM25.
+    /// Returns the numbers of the chunks that contain words of a query, best first, ranked by BM25.
+    ///
+    /// Words are compared by their English stems, so `houses` finds `house`. The query is plain
+    /// text: operators of a query language are words or punctuation.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.
@@ -321,9 +328,11 @@ pub trait DocumentStore: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError>;
 
-    /// Returns the chunks whose vectors of this embedder are closest to a vector, best first. A
-    /// stored vector with components that are infinite or NaN is never found, and a search for such
-    /// a vector returns nothing.
+    /// Returns the numbers of the chunks whose vectors of this embedder are closest to a vector,
+    /// best first, ranked by the dot product.
+    ///
+    /// Vectors of another length are not compared. A stored vector with components that are
+    /// infinite or NaN is never found, and a search for such a vector returns nothing.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.
@@ -335,8 +344,8 @@ pub trait DocumentStore: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<i64>, DocumentStoreError>;
 
-    /// Returns the chunks with these numbers. Chunks that were removed in the meantime are left
-    /// out.
+    /// Returns the chunks with these numbers, in this order. Chunks that were removed in the
+    /// meantime are left out.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.

@@ -40,7 +40,8 @@ const CACHE_KIB: i64 = 32 << 10;
 
 /// Store for documents in the file of an [`Sqlite`] store. Clones share one connection.
 ///
-/// Searching takes memory for the codes of one block at a time, however many documents there are.
+/// A search by vectors takes memory for the codes of 1,024 chunks at a time, however many documents
+/// there are. A filter of metadata also takes memory for the numbers of the chunks that pass it.
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;

@@ -79,7 +79,7 @@ pub enum Remembered {
     New,
     /// The fact replaced another one about the same subject.
     Replaced,
-    /// A fact with the same words was known already.
+    /// A fact with the same words was known already, about the same subject or also about none.
     Known,
 }
 

@@ -97,6 +97,7 @@ impl Memory {
     /// # Errors
     /// - [`MemoryError::Length`] if the fact is empty or has more than 1,000 bytes.
     /// - [`MemoryError::Full`] if the scope has 1,000 facts.
+    /// - [`MemoryError::CorruptRecord`] if the fact that it would replace can't be decoded.
     /// - [`MemoryError::Knowledge`] if the store or the embedder fails.
     ///
     /// ```
@@ -173,7 +174,8 @@ impl Memory {
     /// Returns the facts of several scopes that match a query best, best first.
     ///
     /// # Errors
-    /// [`MemoryError::Knowledge`] if the store or the embedder fails.
+    /// - [`MemoryError::CorruptRecord`] if one of these facts can't be decoded.
+    /// - [`MemoryError::Knowledge`] if the store or the embedder fails.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;
@@ -214,7 +216,8 @@ impl Memory {
     /// Returns all facts of a scope, the newest first.
     ///
     /// # Errors
-    /// [`MemoryError::Knowledge`] if the store fails.
+    /// - [`MemoryError::CorruptRecord`] if a fact of the scope can't be decoded.
+    /// - [`MemoryError::Knowledge`] if the store fails.
     ///
     /// ```
     /// use tool_runtime::store::Sqlite;

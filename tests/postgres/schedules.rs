@@ -74,7 +74,7 @@ async fn altered_schedule_is_left_out_and_reported() {
     }
     let corrupt = store.list_corrupt(ScheduleQuery::all()).await.unwrap();
     let corrupt: Vec<_> = corrupt.iter().map(|it| (&*it.name, &*it.reason)).collect();
-    let moved = "it is of the schedule `b` of `ada`";
+    let moved = "it contains the schedule `b` of `ada`";
     assert_eq!(corrupt[1], ("\u{fffd}", moved));
     assert_eq!((corrupt.len(), corrupt[0].0), (2, "a"));
 }

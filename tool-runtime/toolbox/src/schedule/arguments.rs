@@ -173,8 +173,11 @@ fn interval(text: &str) -> Result<Duration, (&'static str, String)> {
         .ok()
         .and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok())
         .and_then(|duration| Duration::try_from(duration).ok());
-    let unreadable =
-        || format!("`{text}` is not an interval of days or less, such as `15m`, `2h 30m` or `1d`");
+    let unreadable = || {
+        format!(
+            "`{text}` is not an interval in days or shorter units, such as `15m`, `2h 30m` or `1d`"
+        )
+    };
     duration.ok_or_else(|| ("every", unreadable()))
 }
 

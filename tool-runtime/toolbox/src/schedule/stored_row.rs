@@ -22,7 +22,7 @@ impl StoredRow {
             serde_json::from_slice(&self.record).map_err(|error| error.to_string())?;
         let key = (&record.schedule.principal, &record.schedule.name);
         if (key.0.as_bytes(), key.1.as_bytes()) != (&self.principal, &self.name) {
-            return Err(format!("it is of the schedule `{}` of `{}`", key.1, key.0));
+            return Err(format!("it contains the schedule `{}` of `{}`", key.1, key.0));
         }
         record.revision = self.unsigned_revision();
         Ok(record)

@@ -242,7 +242,7 @@ async fn altered_record_is_listed_and_deleted_by_the_tools() {
         rows[0].starts_with("name: a | state: unreadable: unknown variant `solar`"),
         "{listed}"
     );
-    assert!(rows[1].starts_with("name: b2 | state: unreadable: it is of the schedule `b`"));
+    assert!(rows[1].starts_with("name: b2 | state: unreadable: it contains the schedule `b`"));
     assert_eq!(rows[2..], ["name: c | state: active", "name: d | state: active"]);
     let create = json!({ "name": "a", "every": "1h", "message": "Hi" });
     let refused = call("schedule_create", create).await;

@@ -144,7 +144,7 @@ async fn all_wrong_arguments_are_reported_at_once() {
         ),
         (
             json!({ "name": "a", "every": "soon", "prompt": "Hi" }),
-            &["`every`: `soon` is not an interval of days or less, such as `15m`"],
+            &["`every`: `soon` is not an interval in days or shorter units, such as `15m`"],
         ),
         (
             json!({ "name": "a", "every": "1h", "cron": "0 9 * * *", "prompt": "Hi" }),

@@ -66,7 +66,9 @@ impl Schedule {
     ///
     /// The scheduler retries only what is safe to repeat: calls of tools that are idempotent or
     /// only read, calls that did not start, runs that stopped because the model was unavailable
-    /// (they are resumed), and messages that were refused because the queue was full.
+    /// (they are resumed), prompts to a session whose run awaits an approval or is unfinished, and
+    /// messages that were refused because the queue was full. It waits for 30 seconds before the
+    /// first retry, and twice as long before each further one, at most for an hour.
     #[must_use]
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = retries;
@@ -151,8 +153,8 @@ impl fmt::Display for Action {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MissedPolicy {
-    /// Fires only occurrences that are late by at most the [grace period](super::Scheduler::grace).
-    /// Earlier ones are reported as missed.
+    /// Fires only the latest occurrence, and only if it is late by at most the [grace
+    /// period](super::Scheduler::grace). Earlier ones are reported as missed.
     Skip,
     /// Fires the latest of the missed occurrences, however late. Earlier ones are reported as
     /// missed. This is the default.

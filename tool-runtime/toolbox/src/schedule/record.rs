@@ -26,7 +26,8 @@ pub enum ScheduleState {
     Active,
     /// The schedule does not fire until it is resumed.
     Paused,
-    /// The schedule has failed and does not fire until it is resumed or changed.
+    /// The schedule has failed and does not fire until [`resume`](ScheduleRecord::resume) or
+    /// [`set_schedule`](ScheduleRecord::set_schedule) succeeds.
     Failed {
         /// The reason why the schedule stopped.
         reason: String,

@@ -249,7 +249,7 @@ pub enum ScheduleError {
         /// The reason why the record can't be decoded.
         reason: String,
     },
-    /// The store can't be reached, or has failed.
+    /// The store can't be reached, or has failed. A write may have been done.
     #[error("schedule store unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
 }

@@ -46,7 +46,8 @@ pub enum SessionError {
         /// The reason for which it can't be decoded.
         reason: String,
     },
-    /// The write can't be stored, now or later, which is a mistake in the program.
+    /// The write can't be stored, now or later: it is a mistake in the program, or the store is
+    /// read-only or can't hold values of this size.
     #[error("invalid write to session `{session}`: {reason}")]
     InvalidWrite {
         /// The name of the session.
@@ -82,7 +83,7 @@ pub enum SessionError {
         /// The name of the existing session.
         session: String,
     },
-    /// The store is busy or can't be reached.
+    /// The store is busy or can't be reached. A write may have been done.
     #[error("session store unavailable: {source}")]
     Unavailable {
         /// The error of the store.

@@ -16,9 +16,10 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Descriptions and preferences of a store, applied to registries of this process. Clones share
 /// them.
 ///
-/// A task follows the store: a change in any process reaches the next
-/// [`snapshot`](Registry::snapshot) of each registry. While the store can't be reached, the last
-/// overrides stay. The task ends when the last clone is dropped.
+/// A task follows the store: a change in any process reaches the
+/// [snapshots](Registry::snapshot) of each registry, in the process of the change at once, and in
+/// others as soon as the store reports it. While the store can't be reached, the last overrides
+/// stay. The task ends when the last clone is dropped.
 ///
 /// Stores: [`MemoryOverrides`](super::MemoryOverrides), `store::SqliteOverrides` and
 /// `store::PostgresOverrides`.
@@ -103,7 +104,8 @@ impl SharedOverrides {
     /// processes, or removes it.
     ///
     /// # Errors
-    /// Returns [`OverrideError::Unavailable`] if the store can't be reached.
+    /// Returns [`OverrideError::Unavailable`] if the store can't be reached, and the errors of
+    /// [`OverrideStore::load`], which reads the new overrides: then, the change was made.
     ///
     /// ```
     /// use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
@@ -129,7 +131,8 @@ impl SharedOverrides {
     /// processes, or removes it.
     ///
     /// # Errors
-    /// Returns [`OverrideError::Unavailable`] if the store can't be reached.
+    /// Returns [`OverrideError::Unavailable`] if the store can't be reached, and the errors of
+    /// [`OverrideStore::load`], which reads the new overrides: then, the change was made.
     ///
     /// ```
     /// use tool_runtime::ToolPreference;

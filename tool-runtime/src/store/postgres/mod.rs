@@ -197,7 +197,7 @@ impl Postgres {
     /// `part` names the part, and `migrations` are the statements that lead from each version of
     /// its tables to the next. Those that the database does not have yet are run, in one
     /// transaction; other processes wait for it. Never change or remove a migration that a program
-    /// in use has run: append another. The names of tables begin with the name of the part, so that
+    /// in use has run: append another. Begin the names of tables with the name of the part, so that
     /// they never collide with those of others.
     ///
     /// # Errors

@@ -160,8 +160,8 @@ impl Sqlite {
     ///
     /// `part` names the part, and `migrations` are the statements that lead from each version of
     /// its tables to the next. Those that the file does not have yet are run, in one transaction.
-    /// Never change or remove a migration that a program in use has run: append another. The names
-    /// of tables begin with the name of the part, so that they never collide with those of others.
+    /// Never change or remove a migration that a program in use has run: append another. Begin the
+    /// names of tables with the name of the part, so that they never collide with those of others.
     ///
     /// # Errors
     /// - [`OpenError::UnsupportedVersion`] if the file has more migrations of this part.

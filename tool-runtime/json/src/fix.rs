@@ -263,7 +263,7 @@ impl FixKind {
         self.row().1
     }
 
-    /// Returns an instruction that tells the model how to avoid this repair.
+    /// Returns an instruction for the model that avoids this repair.
     ///
     /// ```
     /// use tool_json::FixKind;
@@ -396,8 +396,7 @@ impl Fix {
         self.kind.risk()
     }
 
-    /// Returns an instruction that tells the model how to avoid this repair, with its position in
-    /// `text`.
+    /// Returns an instruction for the model that avoids this repair, with its position in `text`.
     ///
     /// `text` is the text that was parsed.
     ///

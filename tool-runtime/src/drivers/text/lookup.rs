@@ -122,7 +122,7 @@ impl<'d> ToolLookup<'d> {
     ///
     /// Returns `None` if no such tool is offered, if the arguments are a placeholder such as
     /// `{...}`, or if they are the tool's own definition. Other arguments that can't be parsed are
-    /// kept: the error of the tool tells the model what to correct.
+    /// kept: the error of the tool names what the model has to correct.
     ///
     /// # Examples
     ///

@@ -1,9 +1,9 @@
-//! The remark after a call, which may tell that the call was an example, or ask whether to run it.
+//! The remark after a call, which may declare it an example, or ask whether to run it.
 
 /// The longest remark that is examined, in bytes.
 const MAX_LEN: usize = 480;
 
-/// Words that tell that a call is an example or has not been run, in lower case.
+/// Words of remarks that a call is an example or has not been run, in lower case.
 const EXAMPLES: [&str; 65] = [
     "is an example",
     "was an example",
@@ -206,8 +206,8 @@ const CONDITIONS: [&str; 29] = [
     "review the call",
 ];
 
-/// Returns true if `text`, which follows calls, tells that they were an example, or asks whether to
-/// run them.
+/// Returns true if `text`, which follows calls, declares them an example, or asks whether to run
+/// them.
 pub(super) fn doubts_call_before(text: &str) -> bool {
     let text = text.trim_start();
     let mut end = text.len().min(MAX_LEN);

@@ -215,7 +215,7 @@ fn parse_lines(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCa
         _ if ["argument", "input", "JSON"].iter().any(|word| input.contains(word)) => {
             return Err(NoMatch::Text);
         }
-        // The error of the tool tells the model what it takes.
+        // The error of the tool describes its arguments to the model.
         _ => input.to_owned(),
     };
     tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)

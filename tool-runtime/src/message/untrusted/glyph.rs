@@ -4,7 +4,7 @@
 use super::reference::{ANY_LETTER, ANY_SYMBOL, reference};
 use crate::message::visible::{is_look_alike_letter, is_unseen};
 
-/// The characters that look like one of ASCII, by that one.
+/// The characters that look like an ASCII character, by that character.
 const PUNCTUATION: [(char, &str); 8] = [
     ('<', "‹〈⟨❮«˂ᐸ﹤≺⧼《⟪❬❰⦑⦉⪡≪≤⩽⋖ᚲ𝈶"),
     ('>', "›〉⟩❯»˃ᐳ﹥≻⧽》⟫❭❱⦒⦊⪢≫≥⩾⋗𝈷"),
@@ -19,7 +19,7 @@ const PUNCTUATION: [(char, &str); 8] = [
 /// One visible character of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glyph {
-    /// The character of ASCII that it is or looks like, in its case.
+    /// The ASCII character that it is or looks like, in the same case.
     pub(super) c: char,
     /// The offset of its first byte.
     pub(super) start: usize,
@@ -45,7 +45,7 @@ pub(super) fn glyphs(text: &str, mut at: usize) -> impl Iterator<Item = Glyph> +
     })
 }
 
-/// Returns the character of ASCII that a character is or looks like.
+/// Returns the ASCII character that a character is or looks like.
 fn folded(c: char) -> char {
     let code = u32::from(c);
     let letter = |offset: u32, base: u8| {

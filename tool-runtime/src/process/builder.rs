@@ -118,8 +118,9 @@ impl ProcessBuilder {
         self
     }
 
-    /// Leaves out the cgroup in which, on Linux, [all processes of this program](super) end with
-    /// it, for a program that moves to another cgroup. Otherwise the two moves would compete.
+    /// Starts the program outside of the cgroup that, on Linux, [ends with this program](super).
+    ///
+    /// Use it for a program that moves itself to another cgroup: otherwise the two moves compete.
     pub fn own_cgroup(mut self) -> Self {
         self.has_own_cgroup = true;
         self

@@ -6,6 +6,9 @@
 //! cargo run --example mcp_client --features mcp -- --call NAME JSON --http URL
 //! ```
 //!
+//! NAME is the name of a tool on the server, or its full name such as `server__echo`. JSON is an
+//! object with the arguments of the call.
+//!
 //! `--conformance` plays the client of the official conformance suite: see `conformance.rs`.
 
 mod conformance;

@@ -7,7 +7,8 @@ use tool_runtime::{Dispatcher, Registry};
 /// The caller of a request and what it may use.
 ///
 /// The authenticator of a router returns it. HTTP sessions, sealed states and tasks belong to the
-/// principal: no other principal can use them.
+/// principal: no other principal can use them. The metadata of each call has the name of the
+/// principal under the key `principal`.
 ///
 /// ```
 /// use tool_mcp::server::Access;

@@ -326,7 +326,7 @@ impl Registrar {
     }
 
     /// Ends the background work and all connections, and removes the tools of the catalog from the
-    /// registry. The catalog is not changed.
+    /// registry. Preferences and descriptions stay in effect, and the catalog is not changed.
     ///
     /// ```
     /// use tool_dynamic::catalog::MemoryCatalog;

@@ -162,9 +162,11 @@ impl McpError {
             | Self::NameTaken { .. }
             | Self::Spawn { .. }
             | Self::Timeout { .. }
-            | Self::NotConnected { .. }
             | Self::ConnectionLost { .. }
             | Self::NotAllowed(_) => text,
+            Self::NotConnected { server } => {
+                format!("MCP server `{server}`: not connected; try again later")
+            }
             Self::AuthorizationRequired { server, .. } => {
                 format!("MCP server `{server}`: authorization required")
             }

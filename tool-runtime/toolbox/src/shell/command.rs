@@ -75,14 +75,14 @@ impl Command {
         };
         let words = command.words();
         if words.first().is_none_or(|word| word.trim().is_empty()) {
-            return Err(failed("The command is empty."));
+            return Err(failed("The command is empty: send a program or a command line."));
         }
         // The shell would take it for an option, and run something else than it shows.
         if words.first().is_some_and(|word| word.starts_with('-')) {
             return Err(failed("The command begins with `-`: begin it with a program."));
         }
         if words.iter().any(|word| word.contains('\0')) {
-            return Err(failed("The command contains a NUL character."));
+            return Err(failed("The command contains a NUL character: send it without."));
         }
         if words.iter().map(|word| word.len()).sum::<usize>() > MAX_LEN {
             let text = format!("The command has more than {MAX_LEN} bytes: write it to a file.");

@@ -42,7 +42,7 @@ const NOT_ENFORCED: [&str; 8] = [
     "commands change the priority and the limits of the user's other processes",
     "commands share System V memory with other processes",
     "the memory of all processes together",
-    "the number of processes as root, and else that of the user as a whole",
+    "the number of processes (root has no limit, and for others all processes of the user count)",
     ".git/hooks and .git/config are writable",
 ];
 

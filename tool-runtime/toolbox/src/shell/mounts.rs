@@ -111,10 +111,12 @@ pub(super) fn refusal(folder: &Path, is_written: bool) -> Option<String> {
     }
     let mut programs = PROGRAMS.iter().chain(&USR_LINKS).chain(&FILES);
     if is_written && programs.any(|path| folder.starts_with(path)) {
-        return Some(format!("the folder {folder_text} is a part of the system's programs"));
+        return Some(format!(
+            "the folder {folder_text} belongs to installed programs, which commands may not write"
+        ));
     }
     let is_virtual = ["/proc", "/dev", "/sys"].iter().any(|path| folder.starts_with(path));
-    is_virtual.then(|| format!("the folder {folder_text} is not in a file system for data"))
+    is_virtual.then(|| format!("the folder {folder_text} is in a virtual file system"))
 }
 
 #[cfg(test)]

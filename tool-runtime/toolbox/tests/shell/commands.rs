@@ -164,7 +164,7 @@ async fn sandbox_that_can_not_be_enforced_runs_nothing() {
     for (folder, sandbox, reason) in [
         ("no/such/folder", Sandbox::none(), "no/such/folder can't be opened: "),
         ("/", Sandbox::read_only(), "the folder / contains folders of the system"),
-        ("/proc/self", Sandbox::workspace_write(), "is not in a file system for data"),
+        ("/proc/self", Sandbox::workspace_write(), "is in a virtual file system"),
         (
             folder.to_str().unwrap(),
             Sandbox::workspace_write(),

@@ -146,9 +146,9 @@ async fn folders_of_programs_are_not_writable() {
     let folders = Folders::new("programs");
     let sandbox = Sandbox::read_only().writable("/usr/local/bin");
     let error = SandboxLauncher::new(folders.path("work"), sandbox).unwrap_err();
-    assert!(error.to_string().contains("is a part of the system's programs"), "{error}");
+    assert!(error.to_string().contains("belongs to installed programs"), "{error}");
     let error = SandboxLauncher::new("/usr/lib", Sandbox::workspace_write()).unwrap_err();
-    assert!(error.to_string().contains("is a part of the system's programs"), "{error}");
+    assert!(error.to_string().contains("belongs to installed programs"), "{error}");
     assert!(SandboxLauncher::new("/usr/lib", Sandbox::read_only()).is_ok());
 }
 

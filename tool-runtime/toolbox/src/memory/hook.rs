@@ -17,9 +17,10 @@ const MAX_RUNS: usize = 1_000;
 
 /// Hook that offers the newest facts to the model, created by [`Memory::hook`].
 ///
-/// Each request of a run begins with the facts that were stored when the run began, so that model
-/// providers can cache the prefix of the prompt. The facts are sent as untrusted text, and are not
-/// part of the transcript. If the facts can't be read, the run continues without them.
+/// Each request of a run contains, after its system messages, the facts that were stored when the
+/// run began, so that model providers can cache the prefix of the prompt. The facts are sent as
+/// untrusted text, and are not part of the transcript. If the facts can't be read, the run
+/// continues without them.
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;

@@ -65,7 +65,8 @@ impl Memory {
     ) -> Result<ToolOutput, ToolError> {
         let scopes = MemoryScope::of_run(&ctx.run_context());
         if scopes.is_empty() {
-            return Err(no_scope("user, session or agent"));
+            let text = "This conversation has no user, session or agent, so it has no facts.";
+            return Err(no_scope(text));
         }
         let facts = self.recall(&scopes, query, limit.into()).await.map_err(tool_error)?;
         Ok(output.render(facts.iter().map(row)))
@@ -113,11 +114,12 @@ fn scope_of(ctx: &ToolContext, owner: Owner) -> Result<MemoryScope, ToolError> {
         Owner::Agent => "agent",
     };
     let mut scopes = MemoryScope::of_run(&ctx.run_context()).into_iter();
-    scopes.find(is_owner).ok_or_else(|| no_scope(name))
+    scopes
+        .find(is_owner)
+        .ok_or_else(|| no_scope(&format!("This conversation has no {name}: send another `scope`.")))
 }
 
-fn no_scope(name: &str) -> ToolError {
-    let text = format!("This conversation has no {name}, so it has no facts of that scope.");
+fn no_scope(text: &str) -> ToolError {
     ToolError::new(ToolErrorKind::Failed, text)
 }
 

@@ -93,11 +93,11 @@ impl PostgresDocuments {
     /// keep it current. Call the method when a tenant has tens of thousands of chunks, and again
     /// when its embedder changes. Repeated calls change nothing.
     ///
-    /// Without an index, a search compares the codes of all vectors. The method returns `false` and
-    /// changes nothing if the tenant has no vectors, or if the server has no `pgvector` of version
-    /// 0.8 or later. It also returns `false` if some of the vectors have more than 4,000
-    /// dimensions. It creates the extension if the user may; otherwise a superuser can with
-    /// `CREATE EXTENSION vector`.
+    /// Without an index, a search compares the codes of all vectors. The method first creates the
+    /// extension if the server has it and the user may; otherwise a superuser can with
+    /// `CREATE EXTENSION vector`. It returns `false` and creates no index if the tenant has no
+    /// vectors, or if the extension is missing or older than 0.8. It also returns `false` if some
+    /// of the vectors have more than 4,000 dimensions.
     ///
     /// An index takes about 3 bytes for each dimension of a vector, is built faster if it fits into
     /// `maintenance_work_mem`, and makes adding documents slower. Others read and write while it is

@@ -94,8 +94,9 @@ pub enum Permission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repair {
-    /// No repairs: the arguments must be valid JSON that matches the schema. 30.0 is accepted for
-    /// an integer, because JSON Schema defines it as one.
+    /// No repairs: the arguments must be valid JSON that matches the schema. Two exceptions are
+    /// accepted at every level: 30.0 for an integer, because JSON Schema defines it as one, and
+    /// `null` for an absent member.
     None,
     /// Repairs that do not change the meaning, such as removing a code fence.
     Lossless,

@@ -41,10 +41,10 @@
 //!   comments and strings of programming languages (`#`, `//`, `--`, `/*`, `"""`), HTML elements
 //!   such as `<blockquote>` or `<td>`, and `<code>`, `<pre>` and `<example>`. So does a backslash
 //!   directly before the call.
-//! - **A call that may be quoted is [doubtful](crate::ToolCall::is_doubtful)**, so that only tools
-//!   with effect `none` or `read` run: after a comment or a string that has no end, after a
-//!   quotation mark that was opened on a line before, and in an element that is not known to hold
-//!   calls.
+//! - **A call that may be quoted is [doubtful](crate::ToolCall::is_doubtful)**: after a comment or a
+//!   string that has no end, after a quotation mark that was opened on a line before, and in an
+//!   element that is not known to hold calls. A doubtful call runs only if its tool [accepts every
+//!   repair](crate::Repair::Lossy), as tools with the effect `none` or `read` do by default.
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
 //!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
 //!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
@@ -73,9 +73,10 @@
 //! - **A missing end tag is tolerated**, and so are missing closing brackets, if the object is
 //!   complete.
 //! - **A truncated call is returned unchanged**: its arguments have no closing bracket, and
-//!   [the repair settings of the tool](crate::Repair) decide. A tool with effect `write` or
-//!   `external` never runs on truncated arguments. If a format writes arguments one by one, only
-//!   the end tag of the call proves that they are complete. Calls before a truncated one are kept.
+//!   [the repair settings of the tool](crate::Repair) decide. By default, a tool with the effect
+//!   `write` or `external` does not run on truncated arguments. If a format writes arguments one by
+//!   one, only the end tag of the call proves that they are complete. Calls before a truncated one
+//!   are kept.
 //! - **An argument ends at the start tag of the next argument** if its own end tag is missing or
 //!   has another name, which is removed. If the tool has no such argument, and too few end tags
 //!   follow, the arguments count as truncated. So they do if an end tag that was not opened in the

@@ -130,7 +130,7 @@ async fn arguments_of_another_tool_are_refused() {
     ]) {
         let error = refusal(&look {}, text.as_str()).await;
         let advice =
-            "they are those of a call of `write`: call that, or send the arguments of `look`";
+            "the arguments are those of a call of `write`: call that tool, or send the arguments of `look`";
         assert!(error.contains(advice), "{text}: {error}");
     }
     // The name belongs to another tool of the same provider, or of another provider.

@@ -16,7 +16,7 @@ const TRUNCATED: &str =
     "the text of its arguments was cut off: it ends before they do. Send it whole";
 
 /// The description of an error in secret arguments, which can't be quoted.
-const SECRET: &str = "they can't be read: send one JSON object";
+const SECRET: &str = "the arguments can't be read: send one JSON object";
 
 /// Returns the arguments as a value and as valid JSON, with all repairs that the tool allows.
 #[cold]
@@ -66,7 +66,7 @@ fn problems(
             other.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
         let tool_name = &definition.name;
         return vec![format!(
-            "they are those of a call of `{other}`: call that, or send the arguments of `{tool_name}` alone"
+            "the arguments are those of a call of `{other}`: call that tool, or send the arguments of `{tool_name}` alone"
         )];
     }
     let level = definition.repair;

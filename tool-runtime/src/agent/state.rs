@@ -191,7 +191,7 @@ impl RunState {
         is_retry_safe: impl Fn(&ToolCall) -> bool,
     ) -> Vec<(ToolCall, ToolResult)> {
         self.withdraw_output_request();
-        let text = "The run was given up before this call had ended; it may have had effects.";
+        let text = "The run was abandoned before this call ended; it may have had effects.";
         let mut answered = self.turn.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
             self.pending.iter().any(|pending| pending.call.id == call.id && pending.is_suspended())
         });

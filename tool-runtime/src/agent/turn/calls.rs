@@ -80,7 +80,7 @@ impl Turn {
         failed.extend(
             self.fail_calls(ToolErrorKind::Indeterminate, &text, |call| started.contains(&call.id)),
         );
-        let text = "Not run: the run was given up.";
+        let text = "Not run: the run was abandoned.";
         failed.extend(self.fail_calls(ToolErrorKind::Cancelled, text, |_| true));
         failed
     }

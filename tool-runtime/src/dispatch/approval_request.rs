@@ -30,7 +30,7 @@ use crate::tool::ToolDefinition;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The call as the model sent it.
+    /// The call as the model sent it, or as an interceptor changed it.
     pub call: ToolCall,
     /// The arguments that the tool will receive, including secrets.
     ///

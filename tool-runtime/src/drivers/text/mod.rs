@@ -41,8 +41,8 @@
 //!   comments and strings of programming languages (`#`, `//`, `--`, `/*`, `"""`), HTML elements
 //!   such as `<blockquote>` or `<td>`, and `<code>`, `<pre>` and `<example>`. So does a backslash
 //!   directly before the call.
-//! - **A call that may be quoted is [doubtful](crate::ToolCall::is_doubtful)**: after a comment or a
-//!   string that has no end, after a quotation mark that was opened on a line before, and in an
+//! - **A call that may be quoted is [doubtful](crate::ToolCall::is_doubtful)**: after a comment or
+//!   a string that has no end, after a quotation mark that was opened on a line before, and in an
 //!   element that is not known to hold calls. A doubtful call runs only if its tool [accepts every
 //!   repair](crate::Repair::Lossy), as tools with the effect `none` or `read` do by default.
 //! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,

@@ -4,6 +4,7 @@
 //! The rules examine punctuation and letter case alone, so they hold in all languages.
 
 use super::NoMatch;
+use super::grammar::first_line;
 use super::lead_in_words::LEAD_IN_WORDS;
 
 /// Signs that end a sentence.
@@ -71,11 +72,7 @@ fn is_pictograph(c: char) -> bool {
 /// Returns true if the line of a call continues after it, in `text`, as the same sentence or with a
 /// note about the call.
 pub(super) fn continues(text: &str, is_complete: bool) -> Result<bool, NoMatch> {
-    let mut end = text.len().min(MAX_AFTER_LEN);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let line = text.get(..end).unwrap_or_default().split('\n').next().unwrap_or_default();
+    let (line, _) = first_line(text, MAX_AFTER_LEN);
     let is_whole = is_complete || line.len() < text.len();
     let rest = line.trim_start_matches([' ', '\t', '\r', '\u{a0}', '\u{3000}']);
     // Calls may be in a list.
@@ -124,11 +121,12 @@ pub(super) fn is_between_rules(line: &str, text: &str, is_complete: bool) -> Res
         return Ok(false);
     }
     let rest = text.trim_start();
-    let next = rest.split('\n').next().unwrap_or_default();
-    if !is_complete && next.len() == rest.len() {
+    let max_len = line.len() + MAX_AFTER_LEN;
+    let (next, is_ended) = first_line(rest, max_len);
+    if !is_complete && !is_ended && rest.len() < max_len {
         return Err(NoMatch::Incomplete);
     }
-    Ok(next.trim() == line)
+    Ok((is_ended || next.len() == rest.len()) && next.trim() == line)
 }
 
 /// Returns true for a mark that closes what was opened before the call.

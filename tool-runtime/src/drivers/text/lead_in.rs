@@ -3,6 +3,7 @@
 
 use super::NoMatch;
 use super::call_line;
+use super::grammar::first_line;
 use super::lead_in_words::{
     ANNOUNCEMENT, CALL_HEADING, CONDITIONS, DESCRIPTION, EXAMPLE, EXPLANATION, FORBIDDEN, HEADING,
     HYPOTHETICAL, LEAD_IN_WORDS, NEGATION, QUOTED, REMARKS, SOURCE_LABELS, SPEAKER_LABELS,
@@ -112,15 +113,11 @@ pub(super) fn describes_call_before(text: &str, is_complete: bool) -> Result<boo
     if !rest.starts_with(char::is_alphabetic) {
         return Ok(false);
     }
-    let mut end = rest.find('\n').unwrap_or(rest.len());
-    if !is_complete && end == rest.len() && end < MAX_REMARK_LEN {
+    let (line, is_ended) = first_line(rest, MAX_REMARK_LEN);
+    if !is_complete && !is_ended && rest.len() < MAX_REMARK_LEN {
         return Err(NoMatch::Incomplete);
     }
-    end = end.min(MAX_REMARK_LEN);
-    while !rest.is_char_boundary(end) {
-        end -= 1;
-    }
-    let line = rest.get(..end).unwrap_or_default().to_lowercase();
+    let line = line.to_lowercase();
     Ok(REMARKS.iter().any(|words| line.starts_with(words)))
 }
 

@@ -11,7 +11,7 @@ use super::channel::ReplyChannel;
 use super::fence::{self, Fence};
 use super::format::checked_parse;
 use super::formats::invented_message;
-use super::grammar::MESSAGE_ENDS;
+use super::grammar::{MESSAGE_ENDS, first_line};
 use super::lead_in::{LeadIn, describes_call_before};
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
@@ -27,6 +27,8 @@ const MAX_MALFORMED: usize = 32;
 /// The number of bytes that may be read to the end of the text without being consumed. It bounds
 /// the time of a text that begins many calls and ends none.
 const MAX_RESCANNED_BYTES: usize = 1 << 20;
+/// The largest distance from a quoted call to the mark that closes the quotation, in bytes.
+const MAX_QUOTED_LEN: usize = 1024;
 /// An incomplete call is parsed again when the text after it has grown by 1/16.
 const RETRY_GROWTH: usize = 16;
 
@@ -372,10 +374,10 @@ impl Scanner {
             };
             if let Quotation::Until(marks) | Quotation::Continued(marks) = quotation {
                 let after = input.text.get(length..).unwrap_or_default();
-                match after.find(|c| c == '\n' || marks.contains(c)) {
-                    Some(at) if after.get(at..).is_some_and(|rest| !rest.starts_with('\n')) => {}
-                    None if !input.is_complete => return Err(NoMatch::Incomplete),
-                    _ => return Err(NoMatch::Text),
+                let (line, is_ended) = first_line(after, MAX_QUOTED_LEN);
+                if !line.contains(|c| marks.contains(c)) {
+                    let is_open = !input.is_complete && !is_ended && after.len() < MAX_QUOTED_LEN;
+                    return Err(if is_open { NoMatch::Incomplete } else { NoMatch::Text });
                 }
             }
             let end = self.at + length;

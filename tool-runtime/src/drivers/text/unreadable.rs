@@ -24,10 +24,12 @@ const OTHER_FORMATS: [&str; 8] = [
 ];
 /// The longest text after a marker that is examined, in bytes.
 const MAX_WORD_LEN: usize = 512;
-/// The number of lines with tags in which an unknown format, or the end of a line, is searched.
+/// The number of lines with tags in which an unknown format is searched.
 const MAX_TAGS: usize = 1024;
 /// The longest element whose end is searched, in bytes.
 const MAX_ELEMENT_LEN: usize = 1 << 16;
+/// The number of bytes in which the ends of elements are searched.
+const MAX_SEARCHED_BYTES: usize = 1 << 23;
 /// The longest markup that feedback quotes, in characters.
 const MAX_QUOTED_LEN: usize = 200;
 
@@ -81,12 +83,13 @@ pub(in crate::drivers) fn unreadable_call<'t>(
     while let Some(rest) = END_TOKENS.iter().find_map(|token| text.strip_suffix(token)) {
         text = rest.trim_end();
     }
-    let end = Ending {
+    let mut end = Ending {
         is_markup: text.ends_with(['>', '}', ']', ')', '|', '`']),
         answer_start: react::answer_start(text),
+        searched_bytes: 0,
     };
     let (mut quotes, mut fence) = (QuoteTracker::default(), None);
-    let (mut at, mut from, mut count) = (0, 0, 0);
+    let (mut at, mut from) = (0, 0);
     while let Some(candidate) = formats.markers.next_candidate(text, at, is_line_start(text, at)) {
         at = candidate.at;
         fence = Fence::open_after(fence, text.get(from..at).unwrap_or_default());
@@ -96,23 +99,21 @@ pub(in crate::drivers) fn unreadable_call<'t>(
             && quotes.quotation(text, candidate, true) == Ok(Quotation::None)
             && let lead_in @ (LeadIn::Call | LeadIn::Doubtful) = lead_in(text, at)
         {
-            let markup = text.get(at..).unwrap_or_default();
-            count += 1;
-            let end = if count > MAX_TAGS { end } else { end.of(markup, lead_in) };
-            let names = marked_formats(formats, text, candidate, end, tools);
+            let names = marked_formats(formats, text, candidate, lead_in, &mut end, tools);
             if !names.is_empty() {
+                let markup = text.get(at..).unwrap_or_default();
                 return Some(UnreadableCall { formats: names, markup });
             }
         }
         at += text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
     }
-    unknown_call(text, end, tools)
+    unknown_call(text, &mut end, tools)
 }
 
 /// Returns the markup from a line on that is not quoted and begins a call in an unknown format.
 fn unknown_call<'t>(
     text: &'t str,
-    end: Ending,
+    end: &mut Ending,
     tools: &ToolLookup<'_>,
 ) -> Option<UnreadableCall<'t>> {
     // A document, which may have elements of any name.
@@ -134,7 +135,7 @@ fn unknown_call<'t>(
             && begins_unknown_call(markup, tools)
             && quotes.quotation(text, candidate, true) == Ok(Quotation::None)
             && let lead_in @ (LeadIn::Call | LeadIn::Doubtful) = lead_in(text, at)
-            && end.of(markup, lead_in).is_markup
+            && end.ends_call(markup, lead_in)
         {
             return Some(UnreadableCall { formats: Vec::new(), markup });
         }
@@ -145,24 +146,31 @@ fn unknown_call<'t>(
 }
 
 /// The end of a text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Ending {
     /// True if the text ends with a bracket or a tag.
     is_markup: bool,
     /// The start of the answer that follows the actions of the text.
     answer_start: Option<usize>,
+    /// The number of bytes in which the ends of elements were searched.
+    searched_bytes: usize,
 }
 
 impl Ending {
-    /// Returns the end of the text for `markup`: it may also end its line, before text that takes
-    /// nothing back, unless a sentence that may announce an example precedes it.
-    fn of(self, markup: &str, lead_in: LeadIn) -> Self {
-        let ends_line = || {
-            let markup = beginning(markup, MAX_ELEMENT_LEN);
-            let after = element_end(markup).and_then(|end| markup.get(end..));
-            after.is_some_and(|after| !doubts_call_before(after))
-        };
-        Self { is_markup: self.is_markup || lead_in == LeadIn::Call && ends_line(), ..self }
+    /// Returns true if `markup` ends the text, or its line before text that takes nothing back and
+    /// not after a sentence that may announce an example.
+    fn ends_call(&mut self, markup: &str, lead_in: LeadIn) -> bool {
+        self.is_markup || lead_in == LeadIn::Call && self.ends_line(markup)
+    }
+
+    fn ends_line(&mut self, markup: &str) -> bool {
+        let markup = beginning(markup, MAX_ELEMENT_LEN);
+        self.searched_bytes += markup.len();
+        if self.searched_bytes > MAX_SEARCHED_BYTES {
+            return false;
+        }
+        let after = element_end(markup).and_then(|end| markup.get(end..));
+        after.is_some_and(|after| !doubts_call_before(after))
     }
 }
 
@@ -180,12 +188,13 @@ fn marked_formats(
     formats: &Formats,
     text: &str,
     candidate: MarkerCandidate,
-    end: Ending,
+    lead_in: LeadIn,
+    end: &mut Ending,
     tools: &ToolLookup<'_>,
 ) -> Vec<String> {
     let rest = text.get(candidate.at..).unwrap_or_default();
     let is_action = end.answer_start.is_none_or(|answer| answer < candidate.at);
-    let mut names = Vec::new();
+    let (mut names, mut ends_call) = (Vec::new(), None);
     for format in formats.markers.formats_at(text, candidate).filter_map(|it| formats.get(it)) {
         let is_react = format.name() == react::NAME;
         let markers = format.start_markers().iter();
@@ -196,10 +205,10 @@ fn marked_formats(
         let is_call = if is_react {
             is_action && react::is_action(after, tools)
         } else {
-            end.is_markup
-                && !OTHER_FORMATS.contains(&format.name())
+            !OTHER_FORMATS.contains(&format.name())
                 && !format.only_at_end()
                 && is_body(after)
+                && *ends_call.get_or_insert_with(|| end.ends_call(rest, lead_in))
         };
         if is_call && !names.iter().any(|name| name == format.name()) {
             names.push(format.name().to_owned());

@@ -24,7 +24,9 @@ pub(super) use self::{
     json::{JsonFormat, parse_json_calls},
     named::NamedFormat,
     python::{PythonFormat, parse_python_arguments, parse_python_call, parse_python_calls},
-    search::{beginning, find_first, text_before, text_before_any, without_partial_marker},
+    search::{
+        beginning, find_first, first_line, text_before, text_before_any, without_partial_marker,
+    },
     stray_tag::{ends_with_stray_tag, is_of_markup, may_hold_tag},
     tagged::{Style, TaggedFormat},
     tags::{ArgumentStart, TagSet, TagState, without_other_end_tag},

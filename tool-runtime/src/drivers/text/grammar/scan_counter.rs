@@ -18,7 +18,10 @@ pub(super) fn count(bytes: usize) {
 
 /// Calls that are repeated: complete, truncated, and with brackets, quotes or tags that nothing
 /// closes.
-const PATTERNS: [&str; 25] = [
+const PATTERNS: [&str; 28] = [
+    "<|tool_call_begin|>functions.find:0<|tool_call_argument_begin|>{}<|tool_call_end|>so ",
+    "\n---\n<invoke name=\"find\"></invoke><invoke name=\"find\"></invoke>.",
+    "\"find: <tool_call>{\"name\": \"find\", \"arguments\": {}}</tool_call> ",
     "call:find{query:\"a\",limit:3}",
     "call:find{query:<|\"|>a<|\"|>}\n",
     "call:find{query:\"a",

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr_iter, memchr3_iter, memmem};
+use memchr::{memchr, memchr_iter, memchr3_iter, memmem};
 
 /// Returns the beginning of a text, of at most this many bytes.
 pub(in crate::drivers::text) fn beginning(text: &str, max_len: usize) -> &str {
@@ -11,6 +11,16 @@ pub(in crate::drivers::text) fn beginning(text: &str, max_len: usize) -> &str {
         end -= 1;
     }
     text.get(..end).unwrap_or_default()
+}
+
+/// Returns the first line of a text, or its beginning of at most `max_len` bytes, and true if a
+/// line break follows it. A line may be as long as the text, and each call on it examines the rest.
+pub(in crate::drivers::text) fn first_line(text: &str, max_len: usize) -> (&str, bool) {
+    let window = beginning(text, max_len);
+    let line = memchr(b'\n', window.as_bytes()).and_then(|end| window.get(..end));
+    #[cfg(test)]
+    super::scan_counter::count(line.unwrap_or(window).len());
+    (line.unwrap_or(window), line.is_some())
 }
 
 /// Returns the position of the first of `words`, found in one pass.

@@ -49,7 +49,7 @@ impl ScheduleRow {
         let last = record.history.last();
         Self {
             name: schedule.name.clone(),
-            state: record.state.to_string(),
+            state: state(&record.state),
             times: Some(schedule.timing.to_string()),
             action: Some(schedule.action.to_string()),
             next,
@@ -93,6 +93,16 @@ impl From<&ScheduleRow> for Row {
             .with("failed", row.failed)
             .with("missed", row.missed)
             .with("last", row.last.clone())
+    }
+}
+
+/// Describes a state, and says how a failed schedule is resumed.
+fn state(state: &ScheduleState) -> String {
+    match state {
+        ScheduleState::Failed { .. } => {
+            format!("{state}; to resume it, call `schedule_update` with `paused`: false")
+        }
+        _ => state.to_string(),
     }
 }
 

@@ -238,10 +238,11 @@ pub enum ScheduleError {
         /// The revision that the write was based on.
         revision: u64,
     },
-    /// The stored record can't be decoded.
+    /// The stored record can't be decoded: a newer version of the program has written it, or it was
+    /// damaged.
     #[error(
-        "record of schedule `{name}` can't be decoded: {reason}; delete the schedule, and create it \
-         again"
+        "record of schedule `{name}` can't be decoded: {reason}; if a newer version of the program \
+         wrote it, use that version, otherwise delete the schedule and create it again"
     )]
     CorruptRecord {
         /// The name of the schedule.

@@ -10,7 +10,7 @@ use tool_runtime::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKi
 use super::arguments::{ActionArguments, Missed, Problems, Sessions, TimingArguments};
 use super::definition::Schedule;
 use super::executor::PRINCIPAL;
-use super::record::ScheduleRecord;
+use super::record::{ScheduleRecord, ScheduleState};
 use super::rows::ScheduleRow;
 use super::store::{ScheduleError, ScheduleQuery, ScheduleStore};
 use crate::rows::Rows;
@@ -207,7 +207,10 @@ impl Schedules {
             Ok(Some(record)) => return Ok(record),
             Ok(None) => {}
             Err(ScheduleError::CorruptRecord { .. }) => {
-                let text = format!("The schedule `{name}` can't be read: delete it.");
+                let text = format!(
+                    "The schedule `{name}` can't be read: it is damaged, or a newer version of the \
+                     program wrote it. Ask before you delete it."
+                );
                 return Err(ToolError::new(ToolErrorKind::Failed, text));
             }
             Err(error) => return Err(unavailable(error)),
@@ -322,7 +325,7 @@ impl Schedules {
     }
 
     /// Changes, pauses or resumes a schedule. What is left out stays; a new time replaces the time,
-    /// and a new action the action.
+    /// and a new action the action. Both resume a failed schedule.
     #[expect(clippy::too_many_arguments, reason = "arguments of the model")]
     #[tool(effect = "write", permission = "ask", timeout = "30s")]
     async fn schedule_update(
@@ -377,13 +380,13 @@ impl Schedules {
             schedule.missed = missed.map_or(schedule.missed, Into::into);
             schedule.max_retries = retries.unwrap_or(schedule.max_retries);
             schedule.action = action.clone().unwrap_or(schedule.action);
-            match &timing {
-                Some(timing) => {
-                    schedule.timing = timing.clone();
-                    record.set_schedule(schedule, now).map_err(|error| invalid(&error))?;
-                }
+            schedule.timing = timing.clone().unwrap_or(schedule.timing);
+            let has_failed = matches!(record.state, ScheduleState::Failed { .. });
+            if timing.is_some() || (has_failed && action.is_some()) {
+                record.set_schedule(schedule, now).map_err(|error| invalid(&error))?;
+            } else {
                 // A change of the action does not skip what is due.
-                None => record.schedule = schedule,
+                record.schedule = schedule;
             }
             match paused {
                 Some(true) => record.pause(),

@@ -7,7 +7,7 @@ use tool_runtime::dispatch::{Batch, Permissions, RunInfo};
 use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, ToolExecution, tools};
 use tool_toolbox::Schedules;
 use tool_toolbox::schedule::{
-    Action, MemorySchedules, MissedPolicy, PRINCIPAL, ScheduleQuery, ScheduleStore,
+    Action, MemorySchedules, MissedPolicy, PRINCIPAL, ScheduleQuery, ScheduleState, ScheduleStore,
 };
 
 use super::fixture::Clock;
@@ -256,6 +256,35 @@ async fn update_changes_what_is_sent_and_keeps_the_rest() {
     let deleted = desk.call("schedule_delete", json!({ "name": "a" })).await;
     assert_eq!(deleted.result.text, "Deleted the schedule `a`.");
     assert_eq!(desk.store.load("ada", "a").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn new_action_resumes_a_failed_schedule() {
+    for (arguments, expected) in [
+        (json!({ "name": "a", "prompt": "Ho" }), "active"),
+        (json!({ "name": "a", "every": "2h" }), "active"),
+        (json!({ "name": "a", "paused": false }), "active"),
+        (json!({ "name": "a", "prompt": "Ho", "paused": true }), "paused"),
+        (
+            json!({ "name": "a", "retries": 2 }),
+            "failed: no mail server; to resume it, call `schedule_update` with `paused`: false",
+        ),
+    ] {
+        let desk = Desk::new();
+        desk.create(json!({ "name": "a", "every": "1h", "prompt": "Hi" })).await;
+        let mut record = desk.store.load("ada", "a").await.unwrap().unwrap();
+        record.state = ScheduleState::Failed { reason: "no mail server".into() };
+        record.failures = 10;
+        desk.store.save(&record).await.unwrap();
+        desk.clock.set("2027-05-01T12:00:00Z");
+        let updated = desk.call("schedule_update", arguments.clone()).await.result.text;
+        assert!(updated.contains(&format!(" | state: {expected} | ")), "{arguments}: {updated}");
+        let record = desk.store.load("ada", "a").await.unwrap().unwrap();
+        let is_resumed = !expected.starts_with("failed");
+        // Occurrences of the meantime are not fired late.
+        assert_eq!(record.handled_until == desk.clock.now(), is_resumed, "{arguments}");
+        assert_eq!(record.failures == 0, is_resumed, "{arguments}");
+    }
 }
 
 #[tokio::test]

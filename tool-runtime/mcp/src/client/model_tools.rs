@@ -81,7 +81,8 @@ impl Drop for Reserved<'_> {
 
 /// Returns the tools `mcp_connect`, `mcp_disconnect` and `mcp_list`.
 ///
-/// `mcp_connect` needs an approval, and is limited to the allowed commands and hosts.
+/// `mcp_connect` and `mcp_disconnect` need an approval. `mcp_connect` is limited to the allowed
+/// commands and hosts, and `mcp_disconnect` to the connections that `mcp_connect` established.
 ///
 /// ```
 /// use tool_mcp::McpConnections;
@@ -91,6 +92,7 @@ impl Drop for Reserved<'_> {
 /// registry.register_all(tool_mcp::tools(&McpConnections::new(&registry)))?;
 /// let tools = registry.snapshot();
 /// assert_eq!(tools.definition("mcp_connect").unwrap().permission, Permission::Ask);
+/// assert_eq!(tools.definition("mcp_disconnect").unwrap().permission, Permission::Ask);
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[must_use]
@@ -248,7 +250,8 @@ impl ConnectionTools {
             return Err(ToolError::failed(text));
         };
         let Some(registry) = connections.registry.upgrade() else {
-            return Err(ToolError::new(ToolErrorKind::Unavailable, "The registry was dropped."));
+            let text = "No server can be connected any more: continue with the tools you have.";
+            return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         };
         let client = match &connections.configure {
             Some(configure) => configure(client),
@@ -261,7 +264,7 @@ impl ConnectionTools {
     }
 
     /// Ends a connection to an MCP server and removes its tools.
-    #[tool(effect = "write")]
+    #[tool(effect = "write", permission = "ask")]
     async fn mcp_disconnect(
         &self,
         /// Name of the connection.

@@ -40,18 +40,22 @@ async fn model_connects_lists_and_disconnects_within_the_allow_list() {
         .allow_command(["sh", "-c", SERVER])
         .configure(|client| client.connect_timeout(std::time::Duration::from_secs(2)));
     registry.register_all(tool_mcp::tools(&connections)).unwrap();
-    let dispatcher = Dispatcher::new(registry.clone());
+    let without_approver = Dispatcher::new(registry.clone());
     let connect = json!({ "name": "shell", "command": ["sh", "-c", SERVER] });
-    let denied = use_tool(&dispatcher, "mcp_connect", connect.clone()).await;
+    let denied = use_tool(&without_approver, "mcp_connect", connect.clone()).await;
     assert_eq!(denied.result.error.as_deref(), Some(ToolErrorKind::Denied.code()), "no approver");
 
-    let dispatcher = dispatcher.policy(Policy::default().approver(Yes));
+    let dispatcher = without_approver.clone().policy(Policy::default().approver(Yes));
     let connected = use_tool(&dispatcher, "mcp_connect", connect).await;
     assert!(connected.result.text.contains("shell__go"), "{}", connected.result.text);
     assert!(names(&registry).contains(&"shell__go".to_owned()));
     let listed = use_tool(&dispatcher, "mcp_list", json!({})).await.result.text;
     assert!(listed.contains("connected (2025-11-25)"), "{listed}");
-    use_tool(&dispatcher, "mcp_disconnect", json!({ "name": "shell" })).await;
+    let disconnect = json!({ "name": "shell" });
+    let denied = use_tool(&without_approver, "mcp_disconnect", disconnect.clone()).await;
+    assert_eq!(denied.result.error.as_deref(), Some(ToolErrorKind::Denied.code()), "no approver");
+    assert!(names(&registry).contains(&"shell__go".to_owned()));
+    use_tool(&dispatcher, "mcp_disconnect", disconnect).await;
     assert!(!names(&registry).contains(&"shell__go".to_owned()));
     assert_eq!(use_tool(&dispatcher, "mcp_list", json!({})).await.result.text, "[]");
 }
@@ -127,4 +131,19 @@ async fn connections_that_are_being_made_count_towards_the_limit() {
     let execution = connecting.join_next().await.unwrap().unwrap();
     assert!(execution.result.text.contains("Too many"), "{}", execution.result.text);
     assert_eq!(connecting.len(), 20);
+}
+
+#[tokio::test]
+async fn connect_after_the_registry_is_dropped_tells_the_model_to_continue() {
+    let dropped = Registry::new();
+    let connections = McpConnections::new(&dropped).allow_command(["sh"]);
+    drop(dropped);
+    let registry = Registry::new();
+    registry.register_all(tool_mcp::tools(&connections)).unwrap();
+    let dispatcher = Dispatcher::new(registry).policy(Policy::default().approver(Yes));
+    let connect = json!({ "name": "shell", "command": ["sh"] });
+    let result = use_tool(&dispatcher, "mcp_connect", connect).await.result;
+    assert_eq!(result.error.as_deref(), Some(ToolErrorKind::Unavailable.code()));
+    let text = "No server can be connected any more: continue with the tools you have.";
+    assert_eq!(result.text, text);
 }

@@ -28,7 +28,7 @@ use tool_runtime::{
 };
 use tool_toolbox::schedule::jiff::{SignedDuration, Timestamp};
 use tool_toolbox::schedule::{Executor, ScheduleStore, SqliteSchedules};
-use tool_toolbox::{Scheduler, Schedules};
+use tool_toolbox::{ScheduleTools, Scheduler};
 
 const USAGE: &str = "\
 usage: schedule --store FILE create NAME [--OPTION VALUE]
@@ -105,7 +105,7 @@ fn tool_arguments(words: &[String]) -> Result<Map<String, Value>, Box<dyn Error>
 /// Calls a tool of the schedules, as a model would.
 async fn call_tool(store: SqliteSchedules, mut call: ToolCall) -> Result<(), Box<dyn Error>> {
     // All sessions of the file belong to the person at the terminal.
-    let schedules = Schedules::new(store, PRINCIPAL).callable(["note"]).sessions(|_, _| true);
+    let schedules = ScheduleTools::new(store, PRINCIPAL).callable(["note"]).sessions(|_, _| true);
     if call.name == "schedule_create"
         && let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments.to_text())
     {

@@ -47,15 +47,15 @@ fn each_change_of_the_contents_is_signalled_once() {
         ("remove provider", &|it| drop(it.unregister_provider("p")), &["a"]),
         (
             "add label",
-            &|it| drop(it.register_all(list_of("b").labelled(["l"])).unwrap()),
+            &|it| drop(it.register_all(list_of("b").labeled(["l"])).unwrap()),
             &["a", "b"],
         ),
         (
             "change label",
-            &|it| drop(it.register_all(list_of("b").labelled(["m"])).unwrap()),
+            &|it| drop(it.register_all(list_of("b").labeled(["m"])).unwrap()),
             &["a", "b"],
         ),
-        ("remove label", &|it| drop(it.unregister_labelled("m")), &["a"]),
+        ("remove label", &|it| drop(it.unregister_labeled("m")), &["a"]),
         ("prefer", &|it| assert!(it.prefer("a", heavy()).unwrap()), &["a"]),
         ("set preferences", &|it| it.set_preferences([].into()).unwrap(), &["a"]),
     ];

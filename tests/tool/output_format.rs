@@ -20,9 +20,9 @@ async fn model_chooses_the_format() {
     assert_eq!(schema["properties"]["output"]["enum"], json!(["labeled", "json"]));
     assert_eq!(schema["properties"]["output"]["default"], json!("labeled"));
     assert!(schema.get("required").is_none());
-    let labelled = "path: a.rs | lines: 3\npath: b | tags: [\"x\",\"y\"]";
-    assert_eq!(call(&list_files {}, "{}").await.unwrap(), labelled);
-    assert_eq!(call(&list_files {}, r#"{"output": "labeled"}"#).await.unwrap(), labelled);
+    let labeled = "path: a.rs | lines: 3\npath: b | tags: [\"x\",\"y\"]";
+    assert_eq!(call(&list_files {}, "{}").await.unwrap(), labeled);
+    assert_eq!(call(&list_files {}, r#"{"output": "labeled"}"#).await.unwrap(), labeled);
     let json = r#"[{"path":"a.rs","lines":3,"owner":null},{"path":"b","tags":["x","y"]}]"#;
     assert_eq!(call(&list_files {}, r#"{"output": "json"}"#).await.unwrap(), json);
     assert!(refusal(&list_files {}, r#"{"output": "xml"}"#).await.contains("`output`"));
@@ -52,7 +52,7 @@ fn ambiguous_texts_are_quoted() {
 proptest! {
     /// Each row is one line, and each value can be read back.
     #[test]
-    fn labelled_rows_can_be_read_back(rows in prop::collection::vec(("[ -~|\n]{0,8}", any::<i32>()), 1..5)) {
+    fn labeled_rows_can_be_read_back(rows in prop::collection::vec(("[ -~|\n]{0,8}", any::<i32>()), 1..5)) {
         let row = |(text, number): &(String, i32)| {
             Row::new().with("text", text.as_str()).with("number", *number)
         };

@@ -1,8 +1,8 @@
 //! Resources, prompts and completion.
 
 use tool_mcp::server::{
-    Completed, CompletionRequest, InputRequests, Prompt, PromptMessage, PromptRequest, Prompts,
-    ResourceRequest, ResourceTemplate, Resources,
+    CompletionRequest, CompletionTarget, InputRequests, Prompt, PromptMessage, PromptRequest,
+    Prompts, ResourceRequest, ResourceTemplate, Resources,
 };
 use tool_runtime::message::{EmbeddedResource, ResourceData, ResourceLink};
 
@@ -83,8 +83,8 @@ pub fn prompts() -> Prompts {
 
 /// Completes the arguments of the prompts above.
 pub async fn complete(request: CompletionRequest) -> Vec<String> {
-    let values: &[&str] = match &request.of {
-        Completed::Prompt(_) => &["paris", "park", "party"],
+    let values: &[&str] = match &request.target {
+        CompletionTarget::Prompt(_) => &["paris", "park", "party"],
         _ => &["1", "2", "3"],
     };
     let fits = |value: &&&str| value.starts_with(&request.value);

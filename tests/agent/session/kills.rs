@@ -34,7 +34,7 @@ fn functions() -> Registry {
 fn replaced_tools_by_hand() -> Registry {
     let by_hand = || {
         let functions = tools![write, fall].into_iter();
-        functions.fold(tools![], |tools, tool| tools.with(ByHand(tool))).labelled(["office"])
+        functions.fold(tools![], |tools, tool| tools.with(ByHand(tool))).labeled(["office"])
     };
     let registry = Registry::new();
     registry.register_all_from("desk", by_hand()).unwrap();

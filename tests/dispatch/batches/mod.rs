@@ -250,7 +250,7 @@ fn all_tools(trial: &Trial) -> Tools {
     } else {
         functions
     };
-    tools.labelled(["office"])
+    tools.labeled(["office"])
 }
 
 async fn run(trial: &Trial) -> TrialResult {

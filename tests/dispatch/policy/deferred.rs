@@ -64,7 +64,7 @@ async fn run_pauses_until_decisions_arrive() {
     let saved = serde_json::to_string(&paused(stopped)).unwrap();
     let mut paused: Paused = serde_json::from_str(&saved).unwrap();
     assert_eq!(serde_json::to_string(&paused).unwrap(), saved);
-    let run = paused.run();
+    let run = paused.run_id();
     let pending: Vec<_> = paused.pending().iter().map(|call| call.arguments.to_string()).collect();
     assert_eq!(pending, [r#"{"to":"Ada"}"#, r#"{"to":"Bob"}"#]);
     let [ada, bob] = [0, 1].map(|n| paused.pending()[n].call.id.clone());

@@ -37,11 +37,11 @@ pub enum ParseErrorKind {
     /// The text holds several values that differ.
     Ambiguous,
     /// An ellipsis stands for omitted content.
-    Elided,
+    Ellipsis,
     /// A number has two readings, or is not a number.
     Number,
     /// A key occurs twice, with two values.
-    Conflict,
+    DuplicateKey,
     /// The arguments seem to be inside another object, none of whose members the schema declares.
     Envelope,
     /// The text or its repairs exceed the [`Options`](super::Options).

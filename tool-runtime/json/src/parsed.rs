@@ -61,12 +61,12 @@ impl Parsed {
     /// let schema = serde_json::json!({"type": "object", "properties": {"path": {}}});
     /// let parsed = parse_as(r#"{"name": "read", "arguments": {"path": "a"}}"#, &schema).unwrap();
     /// assert_eq!(parsed.json(), r#"{"path":"a"}"#);
-    /// assert_eq!(parsed.callees(), ["read"]);
+    /// assert_eq!(parsed.tool_names(), ["read"]);
     ///
     /// let parsed = parse_as(r#"<function=read>{"path": "a"}</function>"#, &schema).unwrap();
-    /// assert_eq!(parsed.callees(), ["read"]);
+    /// assert_eq!(parsed.tool_names(), ["read"]);
     /// ```
-    pub fn callees(&self) -> &[String] {
+    pub fn tool_names(&self) -> &[String] {
         &self.callees
     }
 

@@ -121,7 +121,7 @@ pub struct Paused {
 
 impl Paused {
     /// Returns the id of the run.
-    pub fn run(&self) -> RunId {
+    pub fn run_id(&self) -> RunId {
         self.run
     }
 

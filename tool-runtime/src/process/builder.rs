@@ -41,7 +41,7 @@ pub struct ProcessBuilder {
     max_line_bytes: usize,
     stderr_tail_bytes: usize,
     on_stderr_line: Option<OnLine>,
-    has_own_cgroup: bool,
+    is_outside_cgroup: bool,
 }
 
 impl ChildProcess {
@@ -58,7 +58,7 @@ impl ProcessBuilder {
             max_line_bytes: MAX_LINE_BYTES,
             stderr_tail_bytes: STDERR_TAIL_BYTES,
             on_stderr_line: None,
-            has_own_cgroup: false,
+            is_outside_cgroup: false,
         }
     }
 
@@ -121,8 +121,8 @@ impl ProcessBuilder {
     /// Starts the program outside of the cgroup that, on Linux, [ends with this program](super).
     ///
     /// Use it for a program that moves itself to another cgroup: otherwise the two moves compete.
-    pub fn own_cgroup(mut self) -> Self {
-        self.has_own_cgroup = true;
+    pub fn outside_cgroup(mut self) -> Self {
+        self.is_outside_cgroup = true;
         self
     }
 
@@ -132,11 +132,16 @@ impl ProcessBuilder {
     /// [`NotFound`](io::ErrorKind::NotFound) if the program does not exist; other errors of the
     /// system, such as a missing permission; an error outside of a tokio runtime.
     pub fn spawn(self) -> io::Result<ChildProcess> {
-        let Self { mut command, max_line_bytes, stderr_tail_bytes, on_stderr_line, has_own_cgroup } =
-            self;
+        let Self {
+            mut command,
+            max_line_bytes,
+            stderr_tail_bytes,
+            on_stderr_line,
+            is_outside_cgroup,
+        } = self;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let command_line = command_line(command.as_std());
-        let mut group = if has_own_cgroup {
+        let mut group = if is_outside_cgroup {
             Group::spawn_in_other_cgroup(command)?
         } else {
             Group::spawn(command)?

@@ -30,7 +30,7 @@ pub(super) fn check(full_name: &str, labels: &BTreeSet<Arc<str>>) -> Result<(), 
 
 /// Tools that have a label, which groups them independently of their providers.
 ///
-/// A tool can have several labels: [`Tools::labelled`] gives them to the tools of a list.
+/// A tool can have several labels: [`Tools::labeled`] gives them to the tools of a list.
 impl Registry {
     /// Creates a view that contains only the tools that have at least one of these labels, now or
     /// later.
@@ -51,21 +51,21 @@ impl Registry {
     /// }
     ///
     /// let registry = Registry::try_from(tools![now])?;
-    /// registry.register_all_from("jira", tools![find].labelled(["remote"]))?;
-    /// let remote = registry.only_labelled(["remote"]);
+    /// registry.register_all_from("jira", tools![find].labeled(["remote"]))?;
+    /// let remote = registry.only_labeled(["remote"]);
     /// assert!(remote.snapshot().get("find").is_some());
     /// assert!(remote.snapshot().get("now").is_none());
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
     #[must_use]
-    pub fn only_labelled<L: Into<String>>(&self, labels: impl IntoIterator<Item = L>) -> Self {
+    pub fn only_labeled<L: Into<String>>(&self, labels: impl IntoIterator<Item = L>) -> Self {
         let labels: HashSet<String> = labels.into_iter().map(Into::into).collect();
         self.filter(move |entry| entry.labels().any(|label| labels.contains(label)))
     }
 
     /// Removes all tools of this view that have the label, and returns them.
     #[must_use = "if this is dropped, the tools can't be restored"]
-    pub fn unregister_labelled(&self, label: &str) -> RemovedTools {
+    pub fn unregister_labeled(&self, label: &str) -> RemovedTools {
         let entries = self.entries_where(|entry| entry.has_label(label));
         RemovedTools(self.remove(&entries))
     }
@@ -78,11 +78,11 @@ impl Registry {
     ///
     /// # Errors
     /// The errors of [`register_all`](Self::register_all). Then nothing is changed.
-    pub fn replace_all_labelled(
+    pub fn replace_all_labeled(
         &self,
         label: &str,
         tools: Tools,
     ) -> Result<RemovedTools, RegistryError> {
-        self.replace_group(&Group::Label(label), tools.labelled([label]), None)
+        self.replace_group(&Group::Label(label), tools.labeled([label]), None)
     }
 }

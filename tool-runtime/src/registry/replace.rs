@@ -35,7 +35,7 @@ impl Registry {
     ///
     /// A snapshot contains either all old tools or all new ones. The call affects all views, like a
     /// registration. The old tools' labels are not carried over: give the list its labels with
-    /// [`Tools::labelled`]. For a list from outside, use
+    /// [`Tools::labeled`]. For a list from outside, use
     /// [`replace_valid_from`](Self::replace_valid_from), which skips invalid tools.
     ///
     /// # Errors

@@ -87,7 +87,7 @@ impl Tools {
     /// Adds labels to all tools that the list contains now.
     ///
     /// A label groups tools independently of their provider, such as `remote` or `beta`. A tool can
-    /// have several. See [`Registry::only_labelled`] and [`Registry::unregister_labelled`].
+    /// have several. See [`Registry::only_labeled`] and [`Registry::unregister_labeled`].
     ///
     /// ```
     /// use tool_runtime::{Registry, tool, tools};
@@ -98,13 +98,13 @@ impl Tools {
     ///     "noon"
     /// }
     ///
-    /// let registry = Registry::try_from(tools![now].labelled(["clock", "beta"]))?;
+    /// let registry = Registry::try_from(tools![now].labeled(["clock", "beta"]))?;
     /// let tools = registry.snapshot();
     /// assert!(tools.entry("now").unwrap().labels().eq(["beta", "clock"]));
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
     #[must_use]
-    pub fn labelled<L: Into<String>>(mut self, labels: impl IntoIterator<Item = L>) -> Self {
+    pub fn labeled<L: Into<String>>(mut self, labels: impl IntoIterator<Item = L>) -> Self {
         let labels: Vec<Arc<str>> = labels.into_iter().map(|it| it.into().into()).collect();
         for (_, options) in &mut self.0 {
             options.labels.extend(labels.iter().cloned());

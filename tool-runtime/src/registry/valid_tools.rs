@@ -82,7 +82,7 @@ impl Registry {
     ///
     /// If a tool of the list is skipped, the provider's old tool of the same name is removed
     /// nevertheless. The call affects all views. The old tools' labels are not carried over: give
-    /// the list its labels with [`Tools::labelled`].
+    /// the list its labels with [`Tools::labeled`].
     ///
     /// # Errors
     /// The name of the provider is invalid. Then nothing is changed.
@@ -98,7 +98,7 @@ impl Registry {
     ///
     /// let registry = Registry::new();
     /// registry.register_all_from("jira", tools![find])?;
-    /// let report = registry.replace_valid_from("jira", tools![find].labelled([""]))?;
+    /// let report = registry.replace_valid_from("jira", tools![find].labeled([""]))?;
     /// assert_eq!((report.removed.len(), report.skipped.len()), (1, 1));
     /// assert!(registry.snapshot().get("find").is_none());
     /// # Ok::<(), tool_runtime::RegistryError>(())

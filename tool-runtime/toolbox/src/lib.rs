@@ -7,7 +7,7 @@
 //! | `files` | `Files` | reads, searches and changes the files of one folder (Linux) |
 //! | `knowledge` | `Knowledge` | searches documents by words and meaning |
 //! | `knowledge` | `Memory` | remembers facts across runs |
-//! | `schedule` | `Schedules` | lets a model schedule prompts, calls and messages |
+//! | `schedule` | `ScheduleTools` | lets a model schedule prompts, calls and messages |
 //! | `schedule` | `Scheduler` | fires schedules at their times |
 //! | `postgres` | `PostgresDocuments`, `PostgresSchedules` | store documents and schedules in PostgreSQL |
 //! | `web` | `Web`, `WebRequests` | fetch content of public hosts, and send requests to them |
@@ -48,7 +48,7 @@ mod words;
 #[cfg(all(feature = "files", target_os = "linux"))]
 pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
 #[cfg(feature = "schedule")]
-pub use schedule::{Scheduler, Schedules};
+pub use schedule::{ScheduleTools, Scheduler};
 #[cfg(feature = "shell")]
 pub use shell::{Sandbox, SandboxError, SandboxLauncher, SandboxStatus, SandboxedProcess, Shell};
 #[cfg(feature = "terminal")]

@@ -1,4 +1,4 @@
-//! Lists that tools return: labelled lines, or a JSON array with a schema.
+//! Lists that tools return: labeled lines, or a JSON array with a schema.
 
 use std::borrow::Cow;
 

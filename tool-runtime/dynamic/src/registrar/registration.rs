@@ -29,13 +29,13 @@ fn belongs_to(tool: &Entry, id: &EntryId) -> bool {
 pub(super) fn unregister(registry: &Registry, id: &EntryId) {
     let of_entry = id.clone();
     let view = registry.filter(move |tool| belongs_to(tool, &of_entry));
-    drop(view.unregister_labelled(DYNAMIC));
+    drop(view.unregister_labeled(DYNAMIC));
 }
 
 /// Registers a tool under the provider of dynamic tools, where it can't replace another tool.
 pub(super) fn register_tool(registry: &Registry, tool: &Arc<CatalogTool>) -> Result<(), String> {
     let tools: Tools = [Arc::clone(tool) as _].into_iter().collect();
-    let registered = registry.register_all_from(DYNAMIC, labelled(tools));
+    let registered = registry.register_all_from(DYNAMIC, labeled(tools));
     registered.map(drop).map_err(|error| error.to_string())
 }
 
@@ -46,12 +46,12 @@ pub(super) fn register_provider(
     tools: impl IntoIterator<Item = Arc<dyn Tool>>,
 ) -> Result<Vec<String>, String> {
     let tools: Tools = tools.into_iter().collect();
-    let report = registry.replace_valid_from(name, labelled(tools).always_prefixed());
+    let report = registry.replace_valid_from(name, labeled(tools).always_prefixed());
     let report = report.map_err(|error| error.to_string())?;
     Ok(report.skipped.into_iter().map(|tool| tool.error.to_string()).collect())
 }
 
 /// Adds the label of dynamic tools.
-fn labelled(tools: Tools) -> Tools {
-    tools.labelled([DYNAMIC])
+fn labeled(tools: Tools) -> Tools {
+    tools.labeled([DYNAMIC])
 }

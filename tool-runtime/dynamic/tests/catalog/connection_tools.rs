@@ -57,7 +57,7 @@ impl Program {
 
     /// The names of the tools of servers.
     fn names(&self) -> Vec<String> {
-        names(&self.registry.only_labelled(["dynamic"]))
+        names(&self.registry.only_labeled(["dynamic"]))
     }
 
     async fn stored(&self) -> usize {

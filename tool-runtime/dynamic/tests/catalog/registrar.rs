@@ -146,7 +146,7 @@ async fn tool_without_a_backend_is_not_stored() {
 #[tokio::test]
 async fn stop_removes_the_tools_of_the_catalog_alone() {
     let registry = Registry::try_from(tools![read]).unwrap();
-    registry.register_all_from("p", tools![read].labelled(["dynamic"])).unwrap();
+    registry.register_all_from("p", tools![read].labeled(["dynamic"])).unwrap();
     let registrar = start(memory(), &registry).await;
     registrar.create("hello", pieces("hello", "one")).await.unwrap();
     registrar.stop().await;

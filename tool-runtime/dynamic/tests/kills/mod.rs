@@ -136,7 +136,7 @@ async fn check(folder: &Path, language: &Language) -> Vec<String> {
     let contents = registrar.catalog().contents().await.unwrap();
     assert_eq!(contents.skipped, []);
     let stored: Vec<_> = contents.entries.iter().map(|it| it.id().name().to_owned()).collect();
-    let snapshot = registry.only_labelled(["dynamic"]).snapshot();
+    let snapshot = registry.only_labeled(["dynamic"]).snapshot();
     let mut registered: Vec<_> = snapshot.entries().map(|it| it.name().to_owned()).collect();
     registered.sort();
     assert_eq!(registered, stored);

@@ -59,7 +59,7 @@ impl Fixture {
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        let snapshot = self.registry.only_labelled(["dynamic"]).snapshot();
+        let snapshot = self.registry.only_labeled(["dynamic"]).snapshot();
         snapshot.entries().map(|entry| entry.name().to_owned()).collect()
     }
 }

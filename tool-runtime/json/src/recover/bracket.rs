@@ -96,7 +96,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             let is_literal = LITERALS.iter().any(|(literal, _)| *literal == inner);
             if !is_literal && is_bracketed_placeholder(inner) {
                 let start = closed.span.start;
-                return Err(RecoveryError::new(ParseErrorKind::Elided, start, PLACEHOLDER));
+                return Err(RecoveryError::new(ParseErrorKind::Ellipsis, start, PLACEHOLDER));
             }
             self.record_fix(FixKind::Tuple, closed.span)?;
         }

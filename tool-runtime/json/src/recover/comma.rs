@@ -121,6 +121,6 @@ impl<B: Builder> Parser<'_, '_, B> {
 
     pub(super) fn ellipsis_error(&self) -> RecoveryError {
         let reason = "something is left out here: write it in full, without an ellipsis";
-        RecoveryError::new(ParseErrorKind::Elided, self.position(), reason)
+        RecoveryError::new(ParseErrorKind::Ellipsis, self.position(), reason)
     }
 }

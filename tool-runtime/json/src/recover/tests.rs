@@ -149,8 +149,8 @@ fn truncated_text_is_closed() {
 fn ambiguous_text_is_refused() {
     use ParseErrorKind::*;
     for (text, kind) in [
-        ("[1, ...]", Elided),
-        ("{\"a\": 1, …}", Elided),
+        ("[1, ...]", Ellipsis),
+        ("{\"a\": 1, …}", Ellipsis),
         ("{\"a\": 1.234,56}", Number),
         ("{\"a\": 1,234}", Number),
         ("{\"a\": 12a}", Number),
@@ -159,7 +159,7 @@ fn ambiguous_text_is_refused() {
         ("[007]", Number),
         ("[NaN]", Number),
         ("[-Infinity]", Number),
-        ("{a: 1, \"a\": 2}", Conflict),
+        ("{a: 1, \"a\": 2}", DuplicateKey),
         ("[1, 2", Incomplete),
         ("[tru", Incomplete),
         ("{\"a\": , \"b\": 1}", Syntax),

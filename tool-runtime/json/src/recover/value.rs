@@ -119,7 +119,7 @@ impl<B: Builder> Parser<'_, '_, B> {
             }
             Insertion::RepeatedKey(key, false) => {
                 let reason = "this key occurs twice with different values: send it once";
-                return Err(RecoveryError::new(ParseErrorKind::Conflict, key.start, reason));
+                return Err(RecoveryError::new(ParseErrorKind::DuplicateKey, key.start, reason));
             }
         }
         Ok(RecoveryState::Comma)

@@ -158,7 +158,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         if text.contains("...") || text.contains('…') {
             self.bump_to(start);
             let reason = "something is left out here: write it in full, without an ellipsis";
-            return Err(RecoveryError::new(ParseErrorKind::Elided, start, reason));
+            return Err(RecoveryError::new(ParseErrorKind::Ellipsis, start, reason));
         }
         let key = self.containers().nearest_key();
         if is_expression(text) && !key.is_some_and(holds_expression) {
@@ -166,7 +166,7 @@ impl<B: Builder> Parser<'_, '_, B> {
         }
         let is_own_name = key.is_some_and(|key| is_name_of(text, key));
         if is_own_name || is_placeholder(text) {
-            return Err(RecoveryError::new(ParseErrorKind::Elided, start, PLACEHOLDER));
+            return Err(RecoveryError::new(ParseErrorKind::Ellipsis, start, PLACEHOLDER));
         }
         if round + other > 0 {
             return Err(RecoveryError::syntax(

@@ -4,13 +4,13 @@
 use serde_json::Value;
 use tool_json::{ParseError, ParseErrorKind, check};
 
-use ParseErrorKind::{Ambiguous, Elided, Incomplete, NoValue, Number, Syntax};
+use ParseErrorKind::{Ambiguous, Ellipsis, Incomplete, NoValue, Number, Syntax};
 
 /// The kind of an error, a part of its message, and the rule.
 const REFUSALS: [(ParseErrorKind, &str, &str); 15] = [
     (Incomplete, "number", "a number with which the text ends may go on"),
     (NoValue, "", "bare words, and lists without brackets, are no value at the root"),
-    (Elided, "", "what an ellipsis stands for is not there"),
+    (Ellipsis, "", "what an ellipsis stands for is not there"),
     (
         Number,
         "no such number",

@@ -149,7 +149,7 @@ impl Link {
             tools = tools.with(self.remote_tool(tool));
         }
         let tools = feature_tools(self, catalog.features, tools);
-        let tools = tools.labelled([LABEL]).always_prefixed();
+        let tools = tools.labeled([LABEL]).always_prefixed();
         let report = registry.replace_valid_from(&self.name, tools);
         let report =
             report.map_err(|error| McpError::Registry { server: self.name.clone(), error })?;

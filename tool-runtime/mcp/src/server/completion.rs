@@ -13,12 +13,12 @@ pub(crate) type Completer = Arc<dyn Fn(CompletionRequest) -> Completing + Send +
 ///
 /// ```
 /// use tool_mcp::McpServer;
-/// use tool_mcp::server::{Completed, CompletionRequest};
+/// use tool_mcp::server::{CompletionTarget, CompletionRequest};
 /// use tool_runtime::tools;
 ///
 /// let server = McpServer::new(tools![]).completion(|request: CompletionRequest| async move {
-///     let languages = match &request.of {
-///         Completed::Prompt(name) if name == "translate" => vec!["Norwegian", "Nepali"],
+///     let languages = match &request.target {
+///         CompletionTarget::Prompt(name) if name == "translate" => vec!["Norwegian", "Nepali"],
 ///         _ => vec![],
 ///     };
 ///     let fits = |language: &&str| language.starts_with(&request.value);
@@ -30,7 +30,7 @@ pub(crate) type Completer = Arc<dyn Fn(CompletionRequest) -> Completing + Send +
 #[non_exhaustive]
 pub struct CompletionRequest {
     /// The prompt or template whose argument is completed.
-    pub of: Completed,
+    pub target: CompletionTarget,
     /// The name of the argument or variable.
     pub argument: String,
     /// The part of the value that is typed so far.
@@ -44,13 +44,13 @@ pub struct CompletionRequest {
 /// The owner of the argument that is completed.
 ///
 /// ```
-/// use tool_mcp::server::Completed;
+/// use tool_mcp::server::CompletionTarget;
 ///
-/// assert_ne!(Completed::Prompt("a".into()), Completed::Template("a".into()));
+/// assert_ne!(CompletionTarget::Prompt("a".into()), CompletionTarget::Template("a".into()));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Completed {
+pub enum CompletionTarget {
     /// The prompt with this name.
     Prompt(String),
     /// The resource template with this URI.
@@ -63,14 +63,15 @@ pub(crate) async fn complete(
     params: CompleteRequestParams,
     request: McpRequest,
 ) -> CompleteResult {
-    let of = match params.r#ref {
-        Reference::Prompt(prompt) => Completed::Prompt(prompt.name),
-        Reference::Resource(template) => Completed::Template(template.uri),
+    let target = match params.r#ref {
+        Reference::Prompt(prompt) => CompletionTarget::Prompt(prompt.name),
+        Reference::Resource(template) => CompletionTarget::Template(template.uri),
         _ => return CompleteResult::default(),
     };
     let context = params.context.and_then(|context| context.arguments).unwrap_or_default();
     let (argument, value) = (params.argument.name, params.argument.value);
-    let mut values = complete(CompletionRequest { of, argument, value, context, request }).await;
+    let mut values =
+        complete(CompletionRequest { target, argument, value, context, request }).await;
     let total = values.len();
     values.truncate(CompletionInfo::MAX_VALUES);
     let mut completion = CompletionInfo::default();

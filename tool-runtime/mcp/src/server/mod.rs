@@ -53,7 +53,7 @@ use tokio::sync::Semaphore;
 use tool_runtime::{CancellationToken, Dispatcher, RegistryError};
 
 pub use access::Access;
-pub use completion::{Completed, CompletionRequest};
+pub use completion::{CompletionRequest, CompletionTarget};
 pub use error::ServeError;
 #[cfg(feature = "server")]
 pub use http::{Authenticator, Denied};

@@ -3,8 +3,8 @@
 use serde_json::json;
 use tool_mcp::McpServer;
 use tool_mcp::server::{
-    Completed, CompletionRequest, Prompt, PromptMessage, PromptRequest, Prompts, ResourceRequest,
-    ResourceTemplate, Resources,
+    CompletionRequest, CompletionTarget, Prompt, PromptMessage, PromptRequest, Prompts,
+    ResourceRequest, ResourceTemplate, Resources,
 };
 use tool_runtime::message::{EmbeddedResource, ResourceData, ResourceLink};
 use tool_runtime::{Image, ToolError, tools};
@@ -44,9 +44,9 @@ fn server() -> McpServer {
 
     McpServer::new(tools![]).resources(resources).prompts(prompts).completion(
         |request: CompletionRequest| async move {
-            match request.of {
-                Completed::Template(uri) => vec![uri, request.argument, request.value],
-                Completed::Prompt(_) => (0..250).map(|n| format!("{n}")).collect(),
+            match request.target {
+                CompletionTarget::Template(uri) => vec![uri, request.argument, request.value],
+                CompletionTarget::Prompt(_) => (0..250).map(|n| format!("{n}")).collect(),
                 _ => Vec::new(),
             }
         },

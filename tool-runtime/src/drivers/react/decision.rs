@@ -216,7 +216,7 @@ fn string_content(text: &str) -> String {
 }
 
 /// Returns the answer after a label such as `Final Answer:`.
-pub(super) fn labelled_answer(text: &str) -> Option<String> {
+pub(super) fn labeled_answer(text: &str) -> Option<String> {
     let after_label = |label: &&str| text.split_once(*label).map(|(_, answer)| answer);
     let answer = LABELS.iter().find_map(after_label)?.trim();
     (!answer.is_empty()).then(|| answer.to_owned())

@@ -336,7 +336,7 @@ fn parse_other_formats(
     tools: &[&ToolDefinition],
 ) -> Result<ChatReply, ChatReply> {
     let read = Formats::all().extract(text, &ToolLookup::new(tools));
-    let answer = decision::labelled_answer(text).filter(|answer| !is_call(answer, tools));
+    let answer = decision::labeled_answer(text).filter(|answer| !is_call(answer, tools));
     match (read.calls.is_empty(), answer) {
         (false, _) => {
             let mut parsed = parsed_reply(&reply, read.text, None, String::new());

@@ -14,7 +14,7 @@ pub(super) fn are_arguments(arguments: &str, tool: &ToolDefinition) -> bool {
     match parse_as(arguments, tool.parameters.as_value()) {
         Ok(parsed) => !is_schema(arguments, tool) && !is_parameter_list(&parsed.value, tool),
         Err(error) => match error.kind() {
-            ParseErrorKind::Elided | ParseErrorKind::Empty => false,
+            ParseErrorKind::Ellipsis | ParseErrorKind::Empty => false,
             _ => is_valid_json(arguments) || !is_placeholder(arguments),
         },
     }

@@ -29,7 +29,7 @@ fn without_brace(arguments: &str, tool: &ToolDefinition) -> Option<String> {
     if parsed.truncated {
         return None;
     }
-    let is_object = parsed.value.is_object() && parsed.callees().is_empty();
+    let is_object = parsed.value.is_object() && parsed.tool_names().is_empty();
     let open = parsed.json().trim_end().strip_suffix('}').filter(|_| is_object);
     Some(open.unwrap_or("{").to_owned())
 }

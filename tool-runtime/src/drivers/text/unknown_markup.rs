@@ -84,7 +84,7 @@ const ARGUMENT_LABELS: [&str; 10] = [
 pub(super) fn begins_unknown_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     let text = beginning(text, MAX_HEAD_LEN + MAX_BODY_LEN);
     let Some(inner) = text.strip_prefix(['<', '[', '✿']) else {
-        return begins_labelled_call(text, tools);
+        return begins_labeled_call(text, tools);
     };
     let name = tag_name(inner);
     let start = text.len() - inner.trim_start_matches(TAG_SIGNS).len();
@@ -227,7 +227,7 @@ fn is_word_of_sentence(name: &str, after: &str) -> bool {
 }
 
 /// Returns true if a label and the name of a tool are followed by arguments.
-fn begins_labelled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
+fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     if let Some(name) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
         return names_tool(name, tools) && name.trim_end().ends_with(['}', ')']);
     }

@@ -61,7 +61,7 @@ fn problems(
     ctx: &ToolContext,
 ) -> Vec<String> {
     let is_other = |name: &&String| !is_name_of(definition, ctx.tool_name(), name);
-    if let Some(other) = parsed.callees().iter().find(is_other) {
+    if let Some(other) = parsed.tool_names().iter().find(is_other) {
         let other: String =
             other.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
         let tool_name = &definition.name;

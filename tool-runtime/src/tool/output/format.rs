@@ -43,11 +43,8 @@ const NO_ROWS: &str = "no results";
 #[non_exhaustive]
 pub enum OutputFormat {
     /// One line for each row, in which each value follows its name. This is the default.
-    ///
-    /// Its value is `labeled`. Deserialization also accepts `labelled`, but a call with it is
-    /// refused, because the schema lists `labeled` only.
     #[default]
-    #[serde(rename = "labeled", alias = "labelled")]
+    #[serde(rename = "labeled")]
     Labeled,
     /// A JSON array with an object for each row, whose values keep their types.
     #[serde(rename = "json")]

@@ -11,7 +11,7 @@ use tool_runtime::{Agent, Dispatcher, StopReason, ToolCall, ToolErrorKind};
 
 use super::definition::{Action, Schedule};
 use super::plan::AttemptResult;
-use super::record::Firing;
+use super::record::Claim;
 
 /// The key of the metadata that names the principal of a run or a call which a schedule fired.
 pub const PRINCIPAL: &str = "principal";
@@ -97,7 +97,7 @@ impl Executor {
     }
 
     /// Performs the action of a schedule.
-    pub(super) async fn perform(&self, schedule: &Schedule, firing: &Firing) -> AttemptResult {
+    pub(super) async fn perform(&self, schedule: &Schedule, firing: &Claim) -> AttemptResult {
         match &schedule.action {
             Action::Prompt { session, text } => {
                 let Some((agent, sessions)) = &self.agent else { return lacks(schedule, "agent") };
@@ -134,7 +134,7 @@ impl Executor {
         dispatcher: &Dispatcher,
         call: ToolCall,
         schedule: &Schedule,
-        firing: &Firing,
+        firing: &Claim,
     ) -> AttemptResult {
         let mut batch = Batch::from(vec![call]);
         let run_info = metadata(schedule, firing)
@@ -175,7 +175,7 @@ impl fmt::Debug for Executor {
 async fn prompt(
     session: &Session,
     schedule: &Schedule,
-    firing: &Firing,
+    firing: &Claim,
     text: &str,
 ) -> AttemptResult {
     let name = session.name();
@@ -227,7 +227,7 @@ async fn prompt(
     }
 }
 
-fn metadata(schedule: &Schedule, firing: &Firing) -> [(&'static str, String); 3] {
+fn metadata(schedule: &Schedule, firing: &Claim) -> [(&'static str, String); 3] {
     [
         (PRINCIPAL, schedule.principal.clone()),
         (SCHEDULE, schedule.name.clone()),

@@ -49,10 +49,10 @@ pub use occurrences::Occurrences;
 pub use outcome::{HistoryEntry, MAX_HISTORY, OccurrenceCounts, Outcome};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresSchedules;
-pub use record::{Firing, Retry, ScheduleRecord, ScheduleState};
+pub use record::{Claim, Retry, ScheduleRecord, ScheduleState};
 pub use scheduler::Scheduler;
 pub use sqlite::SqliteSchedules;
 pub use store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};
 pub use timing::{Timing, TimingError};
-pub use tools::Schedules;
+pub use tools::ScheduleTools;
 pub use zone::UnknownZone;

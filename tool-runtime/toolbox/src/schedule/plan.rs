@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::definition::{MAX_MISSED, MissedPolicy};
 use super::outcome::{HistoryEntry, MAX_HISTORY, Outcome};
-use super::record::{Firing, Retry, ScheduleRecord, ScheduleState};
+use super::record::{Claim, Retry, ScheduleRecord, ScheduleState};
 
 /// The most missed occurrences that are counted.
 const MAX_COUNTED: u64 = 10_000;
@@ -63,7 +63,7 @@ impl ScheduleRecord {
         rules: Rules,
         claimant: &str,
         is_repeatable: bool,
-    ) -> Option<Firing> {
+    ) -> Option<Claim> {
         if self.is_claimed(now, rules) {
             return None;
         }
@@ -79,7 +79,7 @@ impl ScheduleRecord {
             None if self.retry.is_some() => return None,
             None => (self.take_due(now, rules)?, 1),
         };
-        let firing = Firing {
+        let firing = Claim {
             at,
             attempt,
             lease_until: later(now, rules.lease),
@@ -91,7 +91,7 @@ impl ScheduleRecord {
     }
 
     /// Extends the lease of a claim. Returns `false` if the claim is lost.
-    pub(super) fn extend(&mut self, claim: &Firing, now: Timestamp, rules: Rules) -> bool {
+    pub(super) fn extend(&mut self, claim: &Claim, now: Timestamp, rules: Rules) -> bool {
         match &mut self.firing {
             Some(firing) if is_same(firing, claim) => {
                 firing.lease_until = later(now, rules.lease);
@@ -105,7 +105,7 @@ impl ScheduleRecord {
     /// reports it as interrupted is corrected.
     pub(super) fn finish(
         &mut self,
-        claim: &Firing,
+        claim: &Claim,
         result: AttemptResult,
         now: Timestamp,
         rules: Rules,
@@ -167,7 +167,7 @@ impl ScheduleRecord {
     }
 
     /// Reports an occurrence whose scheduler has ended, or repeats it if that is safe.
-    fn interrupt(&mut self, firing: &Firing, now: Timestamp) {
+    fn interrupt(&mut self, firing: &Claim, now: Timestamp) {
         let attempts = firing.attempt;
         let may_retry = firing.is_repeatable
             && attempts <= self.schedule.max_retries
@@ -299,7 +299,7 @@ impl ScheduleRecord {
     }
 
     /// Removes the entry that reports a claim as interrupted. Returns whether there is one.
-    fn remove_interrupted(&mut self, claim: &Firing) -> bool {
+    fn remove_interrupted(&mut self, claim: &Claim) -> bool {
         let is_interrupted = |entry: &HistoryEntry| {
             entry.at == claim.at
                 && entry.outcome == Outcome::Interrupted { attempts: claim.attempt }
@@ -325,11 +325,11 @@ impl ScheduleRecord {
     }
 }
 
-fn is_same(firing: &Firing, claim: &Firing) -> bool {
+fn is_same(firing: &Claim, claim: &Claim) -> bool {
     (firing.at, firing.attempt, &firing.claimant) == (claim.at, claim.attempt, &claim.claimant)
 }
 
-fn next_attempt(firing: &Firing, now: Timestamp) -> Retry {
+fn next_attempt(firing: &Claim, now: Timestamp) -> Retry {
     let doublings = firing.attempt.saturating_sub(1).min(20);
     let delay = RETRY_DELAY.saturating_mul(1 << doublings).min(MAX_RETRY_DELAY);
     Retry {

@@ -61,7 +61,7 @@ impl fmt::Display for ScheduleState {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Firing {
+pub struct Claim {
     /// The time of the occurrence.
     pub at: Timestamp,
     /// The number of this attempt, from 1.
@@ -132,7 +132,7 @@ pub struct ScheduleRecord {
     /// The next occurrence; `None` if there is none.
     pub next_at: Option<Timestamp>,
     /// The occurrence that is being fired.
-    pub firing: Option<Firing>,
+    pub firing: Option<Claim>,
     /// The attempt that follows a failed one.
     pub retry: Option<Retry>,
     /// The number of firings that have failed in succession.

@@ -48,13 +48,13 @@ type MayUse = dyn Fn(&str, &str) -> bool + Send + Sync;
 /// use tool_runtime::dispatch::Permissions;
 /// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
 /// use tool_toolbox::schedule::MemorySchedules;
-/// use tool_toolbox::Schedules;
+/// use tool_toolbox::ScheduleTools;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let now = "2027-03-26T12:00:00Z".parse()?;
 /// let store = MemorySchedules::new();
-/// let tools = Schedules::new(store, "ada")
+/// let tools = ScheduleTools::new(store, "ada")
 ///     .zone("Europe/Oslo")
 ///     .sessions(|principal, session| session == principal)
 ///     .clock(move || now);
@@ -76,7 +76,7 @@ type MayUse = dyn Fn(&str, &str) -> bool + Send + Sync;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Schedules {
+pub struct ScheduleTools {
     store: Arc<dyn ScheduleStore>,
     principal: Arc<PrincipalOf>,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -86,7 +86,7 @@ pub struct Schedules {
     max_schedules: usize,
 }
 
-impl Schedules {
+impl ScheduleTools {
     /// Creates the tools for a program with one principal.
     pub fn new(store: impl ScheduleStore + 'static, principal: impl Into<String>) -> Self {
         let principal = principal.into();
@@ -99,10 +99,10 @@ impl Schedules {
     ///
     /// ```
     /// use tool_runtime::agent::Prompt;
-    /// use tool_toolbox::Schedules;
+    /// use tool_toolbox::ScheduleTools;
     /// use tool_toolbox::schedule::{MemorySchedules, PRINCIPAL};
     ///
-    /// let tools = Schedules::from_metadata(MemorySchedules::new());
+    /// let tools = ScheduleTools::from_metadata(MemorySchedules::new());
     /// let prompt = Prompt::from("Remind me at nine.").metadata(PRINCIPAL, "ada");
     /// ```
     pub fn from_metadata(store: impl ScheduleStore + 'static) -> Self {
@@ -149,10 +149,10 @@ impl Schedules {
     /// If several principals share a store of sessions, allow only those of the principal.
     ///
     /// ```
-    /// use tool_toolbox::Schedules;
+    /// use tool_toolbox::ScheduleTools;
     /// use tool_toolbox::schedule::MemorySchedules;
     ///
-    /// let tools = Schedules::from_metadata(MemorySchedules::new()).sessions(|principal, session| {
+    /// let tools = ScheduleTools::from_metadata(MemorySchedules::new()).sessions(|principal, session| {
     ///     session.split_once('/').is_some_and(|(owner, _)| owner == principal)
     /// });
     /// ```
@@ -229,14 +229,14 @@ impl Schedules {
     }
 }
 
-impl fmt::Debug for Schedules {
+impl fmt::Debug for ScheduleTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schedules").field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("ScheduleTools").field("store", &self.store).finish_non_exhaustive()
     }
 }
 
 #[tool]
-impl Schedules {
+impl ScheduleTools {
     /// Schedules a prompt, a message or a tool call, and returns its next times. Send a time (`at`,
     /// `every` or `cron`) and an action (`prompt`, `message` or `tool`).
     #[expect(clippy::too_many_arguments, reason = "arguments of the model")]

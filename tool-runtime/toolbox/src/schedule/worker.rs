@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::executor::Executor;
 use super::plan::AttemptResult;
-use super::record::{Firing, ScheduleRecord};
+use super::record::{Claim, ScheduleRecord};
 use super::settings::Settings;
 use super::store::{ScheduleError, ScheduleQuery, ScheduleStore};
 
@@ -201,7 +201,7 @@ impl Shared {
     async fn fire(
         self: Arc<Self>,
         record: ScheduleRecord,
-        firing: Firing,
+        firing: Claim,
         executor: Option<Executor>,
     ) {
         let key = (record.schedule.principal.clone(), record.schedule.name.clone());

@@ -121,7 +121,7 @@ impl Launcher {
                 let launch = bubblewrap.launch(command, output)?;
                 let mut process = ProcessBuilder::from(launch.process);
                 if launch.cgroup.is_some() {
-                    process = process.own_cgroup();
+                    process = process.outside_cgroup();
                 }
                 Ok(Running { child: process.spawn()?, _cgroup: launch.cgroup })
             }

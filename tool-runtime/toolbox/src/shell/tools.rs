@@ -251,7 +251,7 @@ impl Redact for ToolContext {
 }
 
 /// A report with its values for the first line, and its output.
-trait Labelled: Serialize {
+trait Labeled: Serialize {
     fn row(&self) -> Row;
 
     fn output(&self) -> &str {
@@ -259,7 +259,7 @@ trait Labelled: Serialize {
     }
 }
 
-impl Labelled for ExecReport {
+impl Labeled for ExecReport {
     fn row(&self) -> Row {
         Row::new()
             .with("exit_code", self.exit_code)
@@ -274,13 +274,13 @@ impl Labelled for ExecReport {
     }
 }
 
-impl Labelled for StartReport {
+impl Labeled for StartReport {
     fn row(&self) -> Row {
         Row::new().with("process", self.process).with("sandbox", self.sandbox)
     }
 }
 
-impl Labelled for ProcessReport {
+impl Labeled for ProcessReport {
     fn row(&self) -> Row {
         Row::new()
             .with("running", self.running)
@@ -296,7 +296,7 @@ impl Labelled for ProcessReport {
     }
 }
 
-impl<T: Labelled> IntoToolOutput for Report<T> {
+impl<T: Labeled> IntoToolOutput for Report<T> {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         if self.format == OutputFormat::Json {
             return Ok(ToolOutput::json(&self.report)?);

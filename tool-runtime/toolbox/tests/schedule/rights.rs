@@ -12,7 +12,7 @@ use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, Message, ModelError, Permission, Policy,
     Registry, ScriptedModel, ToolCall, ToolContext, async_trait, tool, tools,
 };
-use tool_toolbox::Schedules;
+use tool_toolbox::ScheduleTools;
 use tool_toolbox::schedule::jiff::SignedDuration;
 use tool_toolbox::schedule::{
     Action, Executor, MemorySchedules, PRINCIPAL, Schedule, ScheduleRecord, ScheduleStore, Timing,
@@ -216,7 +216,7 @@ async fn action_without_a_part_of_the_executor_fails() {
 
 /// Calls a tool of the schedules in a run of `ada`.
 async fn call(
-    schedules: Schedules,
+    schedules: ScheduleTools,
     session: Option<&str>,
     tool: &str,
     arguments: serde_json::Value,
@@ -241,7 +241,7 @@ async fn model_cannot_schedule_into_sessions_of_others() {
     const REFUSED: &str = "`session`: `bob` is not available here";
     for kind in ["prompt", "message"] {
         let store = MemorySchedules::new();
-        let tools = || Schedules::from_metadata(store.clone());
+        let tools = || ScheduleTools::from_metadata(store.clone());
         let create = |session: &str| json!({ "name": session, "every": "1h", kind: "Hi", "session": session });
         let run = Some("ada");
         let refused = call(tools(), run, "schedule_create", create("bob")).await;
@@ -263,7 +263,7 @@ async fn model_cannot_schedule_into_sessions_of_others() {
 
 #[tokio::test]
 async fn prompt_of_a_run_without_a_session_has_none_to_go_to() {
-    let schedules = Schedules::from_metadata(MemorySchedules::new());
+    let schedules = ScheduleTools::from_metadata(MemorySchedules::new());
     let arguments = json!({ "name": "a", "every": "1h", "prompt": "Hi" });
     let refused = call(schedules, None, "schedule_create", arguments).await;
     assert_eq!(refused, "`session` is missing: this run has none that gets the prompt.");

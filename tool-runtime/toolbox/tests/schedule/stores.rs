@@ -6,7 +6,7 @@ use serde_json::json;
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::store::{Sqlite, SqliteError};
 use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, async_trait, tools};
-use tool_toolbox::Schedules;
+use tool_toolbox::ScheduleTools;
 use tool_toolbox::schedule::jiff::Timestamp;
 use tool_toolbox::schedule::{
     Action, MemorySchedules, Schedule, ScheduleError, ScheduleQuery, ScheduleRecord, ScheduleStore,
@@ -227,7 +227,7 @@ async fn altered_record_neither_fires_nor_stops_the_others() {
 async fn altered_record_is_listed_and_deleted_by_the_tools() {
     let folder = Folder::new();
     let store = open_with_altered_records(&folder).await;
-    let registry = Registry::try_from(tools![..Schedules::new(store.clone(), "ada")]).unwrap();
+    let registry = Registry::try_from(tools![..ScheduleTools::new(store.clone(), "ada")]).unwrap();
     let allowed = ["schedule_create", "schedule_update", "schedule_delete"]
         .into_iter()
         .fold(Permissions::default(), |it, name| it.tool(name, Permission::Allow));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tool_runtime::dispatch::{Batch, Permissions, RunInfo};
 use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, ToolExecution, tools};
-use tool_toolbox::Schedules;
+use tool_toolbox::ScheduleTools;
 use tool_toolbox::schedule::{
     Action, MemorySchedules, MissedPolicy, PRINCIPAL, ScheduleQuery, ScheduleState, ScheduleStore,
 };
@@ -23,10 +23,10 @@ impl Desk {
         Self::with(|tools| tools)
     }
 
-    fn with(change: impl Fn(Schedules) -> Schedules) -> Self {
+    fn with(change: impl Fn(ScheduleTools) -> ScheduleTools) -> Self {
         let (store, clock) = (MemorySchedules::new(), Clock::at("2027-03-26T12:00:00Z"));
         let now = clock.clone();
-        let tools = Schedules::from_metadata(store.clone())
+        let tools = ScheduleTools::from_metadata(store.clone())
             .zone("Europe/Oslo")
             .callable(["send_mail"])
             .sessions(|principal, session| (principal, session) == ("ada", "s"))
@@ -289,7 +289,7 @@ async fn new_action_resumes_a_failed_schedule() {
 
 #[tokio::test]
 async fn changes_ask_for_permission_by_default() {
-    let tools = Schedules::new(MemorySchedules::new(), "ada");
+    let tools = ScheduleTools::new(MemorySchedules::new(), "ada");
     let dispatcher = Dispatcher::new(Registry::try_from(tools![..tools]).unwrap());
     for (tool, arguments, is_allowed) in [
         ("schedule_create", json!({ "name": "a", "every": "1h", "message": "Hi" }), false),

@@ -50,7 +50,7 @@ async fn command_has_no_options_for_the_shell() {
 }
 
 #[tokio::test]
-async fn labelled_output_starts_with_the_values() {
+async fn labeled_output_starts_with_the_values() {
     let fixture = Fixture::new(Sandbox::workspace_write());
     let execution = fixture.call("shell_exec", json!({ "command": "echo one; exit 2" })).await;
     let (line, output) = execution.result.text.split_once('\n').unwrap();

@@ -95,7 +95,7 @@ fn parse_structured(
         None => return Err(NoMatch::Incomplete),
     };
     let body = rest.get(..length).unwrap_or_default();
-    let calls = parse_calls(body, tools, Strictness::Labelled).ok_or(NoMatch::Malformed)?;
+    let calls = parse_calls(body, tools, Strictness::Labeled).ok_or(NoMatch::Malformed)?;
     cursor.skip(length);
     let end = cursor.at;
     if cursor.take_all(&["```"])? {
@@ -227,9 +227,9 @@ fn parse_unknown(
     callee: &Callee<'_>,
     label_start: usize,
 ) -> Result<ToolCall, NoMatch> {
-    let is_labelled = cursor.since(label_start).contains("Action Input");
+    let is_labeled = cursor.since(label_start).contains("Action Input");
     cursor.skip_blanks();
-    if cursor.is_done()? || !is_labelled || !cursor.rest().starts_with('{') {
+    if cursor.is_done()? || !is_labeled || !cursor.rest().starts_with('{') {
         return Err(NoMatch::Text);
     }
     let Some(length) = value_end(cursor.rest(), 0, cursor.is_complete) else {
@@ -252,9 +252,9 @@ pub(in super::super) fn is_action(after: &str, tools: &ToolLookup<'_>) -> bool {
     let (line, rest) = action.split_once('\n').unwrap_or((action, ""));
     let is_tool = |name: &str| tools.find(name.trim_matches([' ', '`', '*', '"', '\r'])).is_some();
     let rest = rest.trim_start();
-    let is_labelled = INPUT.iter().any(|label| label.contains("Action") && rest.starts_with(label));
+    let is_labeled = INPUT.iter().any(|label| label.contains("Action") && rest.starts_with(label));
     let is_name = rest.is_empty() && is_whole && is_tool(line);
-    is_labelled || is_name || line.split_once(['(', '{']).is_some_and(|(name, _)| is_tool(name))
+    is_labeled || is_name || line.split_once(['(', '{']).is_some_and(|(name, _)| is_tool(name))
 }
 
 /// Returns the start of the answer that follows the actions of a text.

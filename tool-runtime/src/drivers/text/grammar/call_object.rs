@@ -26,7 +26,7 @@ pub(in crate::drivers::text) enum Strictness {
     Marked,
     /// A word that occurs in prose, too, announces the call: without a member for the arguments, it
     /// is no call of an unknown tool.
-    Labelled,
+    Labeled,
     /// Nothing but the object itself indicates a call.
     Bare,
 }
@@ -190,7 +190,7 @@ fn parse_call(
     }
     let named = || members.range_of(NAMED_ARGUMENTS).filter(|_| takes_no_data(callee.tool));
     let range = members.range_of(ARGUMENTS).or_else(named);
-    if range.is_none() && !callee.is_offered && strictness == Strictness::Labelled {
+    if range.is_none() && !callee.is_offered && strictness == Strictness::Labeled {
         return None;
     }
     // A member `description` belongs to the definition of a tool.
@@ -207,7 +207,7 @@ fn parse_call(
         None => return None,
     };
     match strictness {
-        Strictness::Marked | Strictness::Labelled => callee.call(arguments),
+        Strictness::Marked | Strictness::Labeled => callee.call(arguments),
         Strictness::Bare => callee.unmarked_call(arguments),
     }
 }

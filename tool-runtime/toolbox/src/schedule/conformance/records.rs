@@ -4,7 +4,7 @@ use serde_json::json;
 use super::{Violation, ensure, ensure_conflict, ensure_eq, failed};
 use crate::schedule::outcome::HistoryEntry;
 use crate::schedule::{
-    Action, Firing, MissedPolicy, OccurrenceCounts, Outcome, Retry, Schedule, ScheduleRecord,
+    Action, Claim, MissedPolicy, OccurrenceCounts, Outcome, Retry, Schedule, ScheduleRecord,
     ScheduleState, ScheduleStore, Timing,
 };
 
@@ -92,7 +92,7 @@ fn samples() -> Vec<ScheduleRecord> {
         sample.schedule.missed = MissedPolicy::All { max: 7 };
         samples.push(sample);
     }
-    let firing = Firing {
+    let firing = Claim {
         at,
         attempt: u32::MAX,
         lease_until: at,

@@ -152,7 +152,8 @@ impl ScheduleTools {
     /// use tool_toolbox::ScheduleTools;
     /// use tool_toolbox::schedule::MemorySchedules;
     ///
-    /// let tools = ScheduleTools::from_metadata(MemorySchedules::new()).sessions(|principal, session| {
+    /// let tools = ScheduleTools::from_metadata(MemorySchedules::new());
+    /// let tools = tools.sessions(|principal, session| {
     ///     session.split_once('/').is_some_and(|(owner, _)| owner == principal)
     /// });
     /// ```

@@ -73,21 +73,26 @@ impl Workspace {
     ) -> Result<(), ToolError> {
         let _guard = self.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.existing(from, ctx)?;
-        match self.root.stat(to) {
-            Ok(_) => {
-                let text =
-                    format!("`{to}` exists already: delete it first, or choose another path.");
-                return Err(ToolError::new(ToolErrorKind::Failed, text));
-            }
-            Err(rustix::io::Errno::NOENT) => {}
-            Err(error) => return Err(path_error(to, error)),
-        }
+        self.check_free(to)?;
         atomic::rename(&self.root, from, to, state.version)
             .map_err(|error| change_error(from, error))?;
         let op = FileOp::Rename { to: to.as_str().to_owned() };
         let change = Change::Rename { from: from.clone(), to: to.clone(), state };
         self.record(FileChange::new(from.as_str(), op), change, ctx);
         Ok(())
+    }
+
+    /// Returns an error if there is something at the new path of a file.
+    pub(super) fn check_free(&self, path: &RelativePath) -> Result<(), ToolError> {
+        match self.root.stat(path) {
+            Ok(_) => {
+                let text =
+                    format!("`{path}` exists already: delete it first, or choose another path.");
+                Err(ToolError::new(ToolErrorKind::Failed, text))
+            }
+            Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(error) => Err(path_error(path, error)),
+        }
     }
 
     /// Returns the state of a file that exists and is in the version that the run knows.

@@ -20,10 +20,10 @@ impl RelativePath {
         Self(String::new())
     }
 
-    /// Parses the argument `path` of a call.
-    pub(super) fn parse(text: &str) -> Result<Self, ToolError> {
+    /// Parses a path. An error names the argument of the call that contains it.
+    pub(super) fn parse(argument: &str, text: &str) -> Result<Self, ToolError> {
         let refuse = |reason: &str| {
-            let text = format!("`path` {reason}.");
+            let text = format!("`{argument}` {reason}.");
             Err(ToolError::new(ToolErrorKind::Denied, text))
         };
         if text.len() > MAX_LEN {
@@ -55,14 +55,15 @@ impl RelativePath {
     ///
     /// The metadata of git is refused: a hook that a model writes would run with the rights of the
     /// person who commits next.
-    pub(super) fn parse_for_change(text: &str) -> Result<Self, ToolError> {
-        let path = Self::parse(text)?;
+    pub(super) fn parse_for_change(argument: &str, text: &str) -> Result<Self, ToolError> {
+        let path = Self::parse(argument, text)?;
         if path.0.split('/').any(|name| name.eq_ignore_ascii_case(".git")) {
             let text = format!("`{path}` belongs to the metadata of git, which can't be changed.");
             return Err(ToolError::new(ToolErrorKind::Denied, text));
         }
         if path.is_root() {
-            return Err(ToolError::validation("`path` is empty: send the path of a file."));
+            let text = format!("`{argument}` is empty: send the path of a file.");
+            return Err(ToolError::validation(text));
         }
         Ok(path)
     }
@@ -109,13 +110,13 @@ mod tests {
     #[test]
     fn paths_are_normalized() {
         for (text, expected) in [("", ""), (".", ""), ("./a//b/./c/", "a/b/c"), ("a b", "a b")] {
-            assert_eq!(RelativePath::parse(text).unwrap().as_str(), expected, "{text}");
+            assert_eq!(RelativePath::parse("path", text).unwrap().as_str(), expected, "{text}");
         }
     }
 
     #[test]
     fn folder_and_name_are_separated() {
-        let path = RelativePath::parse("a/b/c").unwrap();
+        let path = RelativePath::parse("path", "a/b/c").unwrap();
         let (folder, name) = path.split();
         assert_eq!((folder.as_str(), name), ("a/b", "c"));
         assert_eq!(folder.join(name), path);

@@ -1,15 +1,17 @@
 //! Shows what calls would change, before they are approved.
 
+use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::Value;
-use tool_runtime::async_trait;
 use tool_runtime::dispatch::{ApprovalRequest, Previewer};
+use tool_runtime::{ToolError, async_trait};
 
 use super::Files;
 use super::atomic::load;
-use super::change::preview;
+use super::change::{change_error, preview};
 use super::diff::first_lines;
 use super::edit::Edit;
+use super::error::path_error;
 use super::journal::Change;
 use super::path::RelativePath;
 use super::state::FileState;
@@ -33,6 +35,14 @@ struct ChangeArguments {
     to: Option<String>,
 }
 
+/// The change that a call asks for.
+enum Action {
+    Write(String),
+    Edit(Vec<Edit>),
+    Move(String),
+    Delete,
+}
+
 impl Files {
     /// Returns the diff of a call that has not run; `None` if the tool does not change files, or if
     /// the arguments can't be decoded.
@@ -52,41 +62,46 @@ impl Files {
     /// ```
     pub fn preview_of(&self, tool: &str, arguments: &Value) -> Option<String> {
         let arguments = ChangeArguments::deserialize(arguments).ok()?;
-        let change = match tool {
-            "file_write" | "file_edit" | "file_move" | "file_delete" => self.change(&arguments),
+        let action = match tool {
+            "file_write" => Action::Write(arguments.content?),
+            "file_edit" => Action::Edit(arguments.edits?),
+            "file_move" => Action::Move(arguments.to?),
+            "file_delete" => Action::Delete,
             _ => return None,
         };
-        let text = match change {
-            Ok(change) => {
-                preview(&change).unwrap_or_else(|| "The content is binary or too large.".to_owned())
-            }
+        let text = match self.change(&arguments.path, action) {
+            Ok(change) => match preview(&change) {
+                Some(diff) if diff.is_empty() => "The call changes nothing.".to_owned(),
+                Some(diff) => diff,
+                None => "The content is binary or too large.".to_owned(),
+            },
             Err(error) => error.text().to_owned(),
         };
         Some(first_lines(text, MAX_LEN))
     }
 
-    fn change(&self, arguments: &ChangeArguments) -> Result<Change, tool_runtime::ToolError> {
-        let path = RelativePath::parse_for_change(&arguments.path)?;
-        let current =
-            load(&self.0.root, &path).map_err(|error| super::change::change_error(&path, error))?;
+    fn change(&self, path: &str, action: Action) -> Result<Change, ToolError> {
+        let path = RelativePath::parse_for_change("path", path)?;
+        let current = load(&self.0.root, &path).map_err(|error| change_error(&path, error))?;
         let before = current.map(|(state, _)| state);
-        let mode = before.as_ref().map_or(NEW_MODE, |state| state.mode);
-        let bytes = match arguments {
-            ChangeArguments { content: Some(content), .. } => Some(new_content(&path, content)?),
-            ChangeArguments { edits: Some(edits), .. } => {
-                Some(edited(&path, before.as_ref(), edits)?.0.into_bytes())
+        let existing = || before.clone().ok_or_else(|| path_error(&path, Errno::NOENT));
+        let bytes = match action {
+            Action::Move(to) => {
+                let to = RelativePath::parse_for_change("to", &to)?;
+                let state = existing()?;
+                self.0.check_free(&to)?;
+                return Ok(Change::Rename { from: path, to, state });
             }
-            _ => None,
+            Action::Delete => {
+                let before = Some(existing()?);
+                return Ok(Change::Content { path, before, after: None });
+            }
+            Action::Write(content) => new_content(&path, &content)?,
+            Action::Edit(edits) => edited(&path, before.as_ref(), &edits)?.0.into_bytes(),
         };
-        Ok(match (&arguments.to, before) {
-            (Some(to), Some(state)) => {
-                Change::Rename { from: path, to: RelativePath::parse_for_change(to)?, state }
-            }
-            (_, before) => {
-                let after = bytes.map(|bytes| FileState::of_content(&bytes, mode));
-                Change::Content { path, before, after }
-            }
-        })
+        let mode = before.as_ref().map_or(NEW_MODE, |state| state.mode);
+        let after = Some(FileState::of_content(&bytes, mode));
+        Ok(Change::Content { path, before, after })
     }
 }
 

@@ -32,7 +32,7 @@ impl Files {
         column: u64,
         ctx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let path = RelativePath::parse(path)?;
+        let path = RelativePath::parse("path", path)?;
         let range = LineRange { offset, limit, column };
         let reading = read(&self.0.root, &path, range)?;
         self.0.versions.record(ctx.run_id(), &path, reading.version);
@@ -51,7 +51,7 @@ impl Files {
         depth: u8,
         #[arg(default)] output: OutputFormat,
     ) -> Result<Rows<Entry>, ToolError> {
-        list(&self.0.root, &RelativePath::parse(path)?, depth, output)
+        list(&self.0.root, &RelativePath::parse("path", path)?, depth, output)
     }
 
     /// Lists the files whose path matches a pattern. Hidden and ignored files are left out.
@@ -70,7 +70,7 @@ impl Files {
         #[arg(default)] output: OutputFormat,
         ctx: &ToolContext,
     ) -> Result<Rows<MatchingFile>, ToolError> {
-        let folder = RelativePath::parse(path)?;
+        let folder = RelativePath::parse("path", path)?;
         glob(&self.0.root, &folder, pattern, all, (output, ctx.cancellation()))
     }
 
@@ -111,7 +111,7 @@ impl Files {
     ) -> Result<Rows<GrepLine>, ToolError> {
         let search = Search {
             pattern,
-            folder: RelativePath::parse(path)?,
+            folder: RelativePath::parse("path", path)?,
             glob,
             file_type,
             is_literal: literal,
@@ -134,7 +134,7 @@ impl Files {
         content: &str,
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let path = RelativePath::parse_for_change(path)?;
+        let path = RelativePath::parse_for_change("path", path)?;
         let bytes = new_content(&path, content)?;
         let mut exists = false;
         self.0.write(&path, ctx, |current| {
@@ -156,7 +156,7 @@ impl Files {
         edits: &[Edit],
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let path = RelativePath::parse_for_change(path)?;
+        let path = RelativePath::parse_for_change("path", path)?;
         let mut count = 0;
         self.0.write(&path, ctx, |current| {
             let text;
@@ -177,8 +177,8 @@ impl Files {
         to: &str,
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let from = RelativePath::parse_for_change(path)?;
-        let to = RelativePath::parse_for_change(to)?;
+        let from = RelativePath::parse_for_change("path", path)?;
+        let to = RelativePath::parse_for_change("to", to)?;
         self.0.rename(&from, &to, ctx)?;
         Ok(format!("Moved {from} to {to}."))
     }
@@ -191,7 +191,7 @@ impl Files {
         path: &str,
         ctx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let path = RelativePath::parse_for_change(path)?;
+        let path = RelativePath::parse_for_change("path", path)?;
         self.0.delete(&path, ctx)?;
         Ok(format!("Deleted {path}."))
     }

@@ -144,7 +144,7 @@ mod tests {
     fn evicted_versions_are_not_forgotten_in_silence() {
         let versions = Versions::default();
         let (run, other) = (RunId::random(), RunId::random());
-        let path = |number: usize| RelativePath::parse(&format!("file {number}")).unwrap();
+        let path = |number: usize| RelativePath::parse("path", &format!("file {number}")).unwrap();
         let version = Version::of_content(b"");
         for number in 0..=MAX_FILES {
             versions.record(run, &path(number), Some(version));
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn removed_file_is_not_known() {
         let (versions, run) = (Versions::default(), RunId::random());
-        let path = RelativePath::parse("a").unwrap();
+        let path = RelativePath::parse("path", "a").unwrap();
         versions.record(run, &path, Some(Version::of_content(b"")));
         versions.record(run, &path, None);
         assert_eq!(versions.known(run, &path), Known::Nothing);

@@ -24,6 +24,7 @@ impl Approver for Denies {
 async fn approver_receives_the_diff_of_each_change() {
     let fixture = Fixture::new();
     fixture.write("a.txt", "one\nk3y-0f-th3-h0us3\n");
+    fixture.write("d.txt", "");
     let denies = Denies::default();
     let policy = Policy::new()
         .approver(denies.clone())
@@ -58,6 +59,18 @@ async fn approver_receives_the_diff_of_each_change() {
             "`path` contains `..`: send a path relative to the workspace.",
         ),
         (
+            "file_move",
+            json!({ "path": "a.txt", "to": "/b.txt" }),
+            "`to` is absolute: send a path relative to the workspace.",
+        ),
+        (
+            "file_move",
+            json!({ "path": "a.txt", "to": "d.txt" }),
+            "`d.txt` exists already: delete it first, or choose another path.",
+        ),
+        ("file_move", json!({ "path": "b.txt", "to": "c.txt" }), "`b.txt` does not exist."),
+        ("file_delete", json!({ "path": "b.txt" }), "`b.txt` does not exist."),
+        (
             "file_edit",
             json!({ "path": "a.txt", "edits": [{ "old": "x", "new": "y" }] }),
             "Nothing similar was found: read the file again.",
@@ -70,6 +83,19 @@ async fn approver_receives_the_diff_of_each_change() {
         assert!(preview.ends_with(expected), "{tool}: {preview}");
     }
     assert_eq!(fixture.read("a.txt"), "one\nk3y-0f-th3-h0us3\n");
+}
+
+#[test]
+fn preview_shows_what_the_tool_does_whatever_the_arguments_are() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    let arguments = json!({ "path": "a.txt", "content": "one\n", "to": "b.txt" });
+    let preview = |tool| fixture.files.preview_of(tool, &arguments);
+    let deletion = preview("file_delete").unwrap();
+    assert!(deletion.ends_with("--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"), "{deletion}");
+    assert!(preview("file_move").unwrap().contains("+++ b/b.txt\n"));
+    assert_eq!(preview("file_write").unwrap(), "The call changes nothing.");
+    assert_eq!(preview("file_edit"), None);
 }
 
 #[tokio::test]

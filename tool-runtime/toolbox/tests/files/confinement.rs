@@ -147,12 +147,18 @@ async fn paths_out_of_the_workspace_are_refused_by_every_tool() {
             .replace("{outside}", outside.to_str().unwrap());
         for (tool, arguments) in calls(&path) {
             // What is no folder is not listed, and a path that is taken is no free one.
+            let is_target = arguments["to"] == path;
             let is_other_reason = !reason.starts_with("contains")
-                && (matches!(tool, "file_list" | "glob" | "grep") || arguments["to"] == path);
+                && (matches!(tool, "file_list" | "glob" | "grep") || is_target);
             let execution = fixture.call(tool, arguments).await;
             let text = &execution.result.text;
             assert!(!execution.is_success(), "{tool} {path:?}: {text}");
             assert!(is_other_reason || text.contains(reason), "{tool} {path:?}: {text}");
+            // An error about the form of a path names the argument that contains it.
+            let argument = if is_target { "`to` " } else { "`path` " };
+            let is_form =
+                ["contains", "is absolute", "control"].iter().any(|it| reason.contains(it));
+            assert!(!is_form || text.contains(argument), "{tool} {path:?}: {text}");
             assert!(!text.contains("horse"), "{tool} {path:?}: {text}");
             assert!(execution.effects.is_empty(), "{tool} {path:?}");
             count += 1;

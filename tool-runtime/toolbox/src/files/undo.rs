@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::PoisonError;
 
+use rustix::fs::{AtFlags, FileType, unlinkat};
 use tool_runtime::event::RunId;
 
 use super::Files;
@@ -84,7 +85,8 @@ impl Files {
     /// Restores the files that a turn changed, and returns their paths.
     ///
     /// Changes outside of a run belong to turn 0 of `RunId::default()`. Of several turns, undo the
-    /// latest first. Folders that were created remain. Blocks the thread while files are written.
+    /// latest first. Folders that were created remain, unless a file that is restored was in their
+    /// place. Blocks the thread while files are written.
     ///
     /// The model is not notified. If it edits a restored file, the call is refused.
     ///
@@ -108,7 +110,11 @@ impl Files {
             return Err(UndoError::ContentsUnavailable { run, turn });
         }
         let states = net_states(entries.iter().map(|entry| &entry.change));
-        let changed = states.iter().filter(|(path, (_, last))| !workspace.is_in_state(path, *last));
+        let is_removed = |path: &RelativePath| matches!(states.get(path), Some((None, Some(_))));
+        let changed = states.iter().filter(|(path, (_, last))| {
+            !workspace.is_in_state(path, *last)
+                && !(last.is_none() && workspace.has_only(path, &is_removed))
+        });
         let paths: Vec<_> = changed.map(|(path, _)| path.as_str().to_owned()).collect();
         if !paths.is_empty() {
             return Err(UndoError::Changed { paths });
@@ -136,10 +142,42 @@ impl Workspace {
         })
     }
 
+    /// Whether this is a folder whose files are removed by the undo.
+    fn has_only(&self, folder: &RelativePath, is_removed: &impl Fn(&RelativePath) -> bool) -> bool {
+        let is_free = |(name, file_type): &(String, FileType)| {
+            let path = folder.join(name);
+            if *file_type == FileType::Directory {
+                self.has_only(&path, is_removed)
+            } else {
+                is_removed(&path)
+            }
+        };
+        self.root.entries(folder).is_ok_and(|entries| entries.iter().all(is_free))
+    }
+
+    /// Removes a folder without files, which is in the place of a file that is restored.
+    fn remove_folders(&self, path: &RelativePath) -> Result<(), ChangeError> {
+        let is_folder = self
+            .root
+            .stat(path)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+        if !is_folder {
+            return Ok(());
+        }
+        for (name, _) in self.root.entries(path)? {
+            self.remove_folders(&path.join(&name))?;
+        }
+        let (parent, name) = path.split();
+        Ok(unlinkat(self.root.folder(&parent)?, name, AtFlags::REMOVEDIR)?)
+    }
+
     fn revert(&self, change: &Change) -> Result<(), UndoError> {
         let (path, result) = match change {
             Change::Rename { from, to, state } => {
-                (from, atomic::rename(&self.root, to, from, state.version))
+                let result = self
+                    .remove_folders(from)
+                    .and_then(|()| atomic::rename(&self.root, to, from, state.version));
+                (from, result)
             }
             Change::Content { path, before, after } => {
                 (path, self.restore(path, before.as_ref(), after.as_ref()))
@@ -162,6 +200,7 @@ impl Workspace {
             (None, None) => Ok(()),
             (None, Some(after)) => atomic::remove(&self.root, path, after.version),
             (Some((bytes, mode)), None) => {
+                self.remove_folders(path)?;
                 atomic::create(&self.root, path, bytes, Some(mode)).map(drop)
             }
             (Some((bytes, _)), Some(after)) => match load(&self.root, path)? {

@@ -48,7 +48,8 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 fn path() -> impl Strategy<Value = String> {
-    let names = ["a.txt", "b c.txt", "dir/d.txt", "dir/æ.txt", "quo\"te", "back\\slash", "-x"];
+    let names =
+        ["a.txt", "b c.txt", "dir", "dir/d.txt", "dir/æ.txt", "quo\"te", "back\\slash", "-x"];
     prop::sample::select(names.to_vec()).prop_map(str::to_owned)
 }
 
@@ -87,7 +88,9 @@ fn apply_random_changes(cases: u32) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let result = TestRunner::new(config).run(&strategy, |(initial, calls)| {
         let fixture = Fixture::new();
-        for (path, content) in &initial {
+        // `dir` is a file or a folder.
+        let is_file = initial.contains_key("dir");
+        for (path, content) in initial.iter().filter(|it| !is_file || !it.0.starts_with("dir/")) {
             fixture.write(path, content);
         }
         let fresh = fixture.folder.join("fresh");

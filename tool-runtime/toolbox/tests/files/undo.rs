@@ -85,6 +85,35 @@ async fn deleted_file_is_restored_with_its_permissions() {
 }
 
 #[tokio::test]
+async fn file_is_restored_in_place_of_a_folder() {
+    let fixture = Fixture::new();
+    fixture.write("a", "file\n");
+    fixture.write("b", "moved\n");
+    let recorder = DiffRecorder::new(&fixture.files);
+    let call = |tool: &str, arguments| ChatReply::default().call(tool, arguments);
+    let model = ScriptedModel::new([
+        call("file_delete", r#"{"path": "a"}"#).call("file_move", r#"{"path": "b", "to": "c"}"#),
+        call("file_write", r#"{"path": "a/deep/x", "content": "x"}"#)
+            .call("file_move", r#"{"path": "c", "to": "b/c"}"#),
+        ChatReply::text("Done."),
+    ]);
+    let agent = Agent::new(model, tools![..fixture.files.clone()])
+        .policy(Policy::new().approver(ApprovesAll))
+        .observer(recorder.clone());
+    agent.run("Make folders of files.").await.unwrap();
+    let (run, _) = recorder.turns()[0];
+    assert_eq!(fixture.files.undo(run, 2).unwrap(), ["a/deep/x", "b/c", "c"]);
+    // A file of others is not removed with its folder.
+    fixture.write("a/deep/theirs", "");
+    let error = fixture.files.undo(run, 1).unwrap_err();
+    assert!(matches!(error, UndoError::Changed { paths } if paths == ["a"]));
+    assert_eq!(fixture.read("c"), "moved\n", "nothing was undone");
+    fs::remove_file(fixture.path("a/deep/theirs")).unwrap();
+    assert_eq!(fixture.files.undo(run, 1).unwrap(), ["a", "b", "c"]);
+    assert_eq!((fixture.read("a"), fixture.read("b")), ("file\n".into(), "moved\n".into()));
+}
+
+#[tokio::test]
 async fn model_reads_again_after_an_undo() {
     let fixture = Fixture::new();
     fixture.write("a.txt", "one\n");

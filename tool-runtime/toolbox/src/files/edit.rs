@@ -8,6 +8,9 @@ use super::version::MAX_CONTENT;
 /// The most occurrences whose lines an error lists.
 const MAX_LISTED: usize = 5;
 
+/// The most bytes of a text that an error repeats with its line breaks.
+const MAX_EXACT_LEN: usize = 2000;
+
 /// A replacement of a text that occurs once, or of all its occurrences.
 #[args]
 #[derive(Clone, Debug)]
@@ -101,7 +104,33 @@ fn line_of(text: &str, at: usize) -> usize {
     text.get(..at).map_or(1, |head| head.matches('\n').count() + 1)
 }
 
+/// Returns the part of the text that differs from another text only in line breaks, which the model
+/// does not see.
+fn with_other_line_breaks<'t>(text: &'t str, old: &str) -> Option<&'t str> {
+    let (unix_text, unix_old) = (text.replace("\r\n", "\n"), old.replace("\r\n", "\n"));
+    let start = unix_text.find(&unix_old)?;
+    let offset_in_text = |offset: usize| {
+        let mut removed = 0;
+        for (at, _) in text.match_indices("\r\n") {
+            if at - removed >= offset {
+                break;
+            }
+            removed += 1;
+        }
+        offset + removed
+    };
+    text.get(offset_in_text(start)..offset_in_text(start + unix_old.len()))
+}
+
 fn nearest(text: &str, old: &str) -> String {
+    if let Some(exact) = with_other_line_breaks(text, old) {
+        let exact = serde_json::Value::from(exact).to_string();
+        let advice = match exact.len() {
+            0..=MAX_EXACT_LEN => format!("as in {exact}"),
+            _ => "and fewer lines".to_owned(),
+        };
+        return format!("Only the line breaks differ: send those of the file, {advice}.");
+    }
     let Some(nearest) = nearest_lines(text, old) else {
         return "Nothing similar was found: read the file again.".to_owned();
     };
@@ -133,6 +162,26 @@ mod tests {
     fn line_breaks_follow_the_file() {
         let edited = apply("a\r\nb\r\nc\r\n", &[edit("a\nb", "a\nx\nb")]).unwrap();
         assert_eq!(edited.text, "a\r\nx\r\nb\r\nc\r\n");
+    }
+
+    #[test]
+    fn text_with_other_line_breaks_is_repeated_with_its_own() {
+        let text = "a\r\nb\nc\r\n\"d\"\ne";
+        for (old, expected) in [
+            ("a\nb", r#""a\r\nb""#),
+            ("b\r\nc", r#""b\nc""#),
+            ("b\nc\n\"d\"\ne", r#""b\nc\r\n\"d\"\ne""#),
+            ("c\n", r#""c\r\n""#),
+        ] {
+            let error = apply(text, &[edit(old, "")]).unwrap_err();
+            let end = format!("send those of the file, as in {expected}.");
+            assert!(error.ends_with(&end), "{old:?}: {error}");
+            let old: String = serde_json::from_str(expected).unwrap();
+            assert!(apply(text, &[edit(&old, "")]).is_ok(), "{old:?}");
+        }
+        let long = "x".repeat(2000);
+        let error = apply(&format!("{long}\r\ny\nz"), &[edit(&format!("{long}\ny"), "")]);
+        assert!(error.unwrap_err().ends_with("send those of the file, and fewer lines."));
     }
 
     #[test]

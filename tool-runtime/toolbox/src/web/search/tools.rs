@@ -12,7 +12,7 @@ const RERANKED_COUNT: usize = 20;
 
 #[tool]
 impl WebSearch {
-    /// Searches the web. Fetch a result by `http_fetch` to read its page.
+    /// Searches the web. Returns the title, the URL and a snippet of each page that it finds.
     #[tool(effect = "read", idempotent, timeout = "30s")]
     async fn web_search(
         &self,

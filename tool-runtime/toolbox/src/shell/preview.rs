@@ -15,6 +15,8 @@ struct Arguments {
     argv: Option<Vec<String>>,
     input: Option<String>,
     process: Option<u32>,
+    #[serde(default)]
+    close: bool,
 }
 
 impl Shell {
@@ -51,7 +53,8 @@ impl Shell {
                 let number = arguments.process?;
                 let command = self.0.processes.command(number).unwrap_or_default();
                 let input = arguments.input.unwrap_or_default();
-                format!("input: {input}\nto process {number}: $ {command}")
+                let end = if arguments.close { "\nthen its standard input is closed" } else { "" };
+                format!("input: {input}\nto process {number}: $ {command}{end}")
             }
             _ => return None,
         };

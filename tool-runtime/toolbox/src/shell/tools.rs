@@ -145,7 +145,8 @@ impl Shell {
         target.write(input, close).await?;
         let data = serde_json::json!({ "process": process, "pid": target.pid, "input": input });
         ctx.record(EffectRecord::Other { name: "process_input".to_owned(), data });
-        Ok(format!("Wrote {} bytes to process {process}.", input.len()))
+        let end = if close { ", and closed its standard input" } else { "" };
+        Ok(format!("Wrote {} bytes to process {process}{end}.", input.len()))
     }
 
     /// Ends a background process and returns the rest of its output.

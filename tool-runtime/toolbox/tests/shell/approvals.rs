@@ -45,6 +45,11 @@ async fn approver_receives_the_command_and_its_sandbox() {
                 json!({ "process": 1, "input": "rm x\n" }),
                 "input: rm x\n\nto process 1: $ cat -u\n",
             ),
+            (
+                "shell_input",
+                json!({ "process": 1, "input": "", "close": true }),
+                "input: \nto process 1: $ cat -u\nthen its standard input is closed\n",
+            ),
         ] {
             let call = ToolCall::new("1", tool, arguments.to_string());
             let execution = dispatcher.dispatch(vec![call]).await.remove(0);

@@ -38,7 +38,9 @@ async fn output_is_returned_once_and_waited_for() {
         assert_eq!(value["output"], "got one\n");
 
         let close = json!({ "process": 1, "input": "two\n", "close": true });
-        assert!(fixture.call("shell_input", close.clone()).await.is_success());
+        let execution = fixture.call("shell_input", close.clone()).await;
+        let text = "Wrote 4 bytes to process 1, and closed its standard input.";
+        assert_eq!(execution.result.text, text);
         let value = look(json!({ "process": 1, "wait": 30 })).await;
         assert_eq!(value["output"], "got two\nbye\n");
         assert_eq!((&value["exit_code"], &value["running"]), (&json!(5), &json!(false)));

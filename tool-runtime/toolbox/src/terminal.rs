@@ -1,13 +1,16 @@
 //! An approver that asks the person at the terminal.
 
 use std::fmt;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, PipeReader, Stdin, Write as _};
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{RunContext, async_trait};
+
+/// Held while a question is open: a process has one terminal.
+static TURN: Mutex<()> = Mutex::const_new(());
 
 /// Asks the person at the terminal to approve calls, one after the other.
 ///
@@ -16,7 +19,8 @@ use tool_runtime::{RunContext, async_trait};
 /// [previewers](tool_runtime::Policy::previewer) to the policy. The answers are `y` for this call,
 /// `a` for all calls of the tool in this run, and `n`, which may be followed by a reason for the
 /// model. Everything else, and the end of the input, denies the call. On Unix, input from before
-/// the question is dropped. If the standard input is not a terminal, every call is denied. If the
+/// the question is dropped, and a question whose call is canceled reads nothing; on Windows, it
+/// still reads the next line. If the standard input is not a terminal, every call is denied. If the
 /// program shows its runs by a [`Terminal`], create the approver by
 /// [`with_display`](Self::with_display).
 ///
@@ -31,8 +35,6 @@ use tool_runtime::{RunContext, async_trait};
 pub struct TerminalApprover {
     /// The display that pauses while a question is open.
     display: Option<Terminal>,
-    /// Held while a question is open.
-    turn: Mutex<()>,
 }
 
 impl TerminalApprover {
@@ -66,7 +68,7 @@ impl TerminalApprover {
     /// ```
     #[must_use]
     pub fn with_display(display: &Terminal) -> Self {
-        Self { display: Some(display.clone()), turn: Mutex::default() }
+        Self { display: Some(display.clone()) }
     }
 }
 
@@ -74,11 +76,16 @@ impl TerminalApprover {
 impl Approver for TerminalApprover {
     async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
         let question = question(request);
-        let _turn = self.turn.lock().await;
+        let turn = TURN.lock().await;
         let display = self.display.clone();
-        let answer = spawn_blocking(move || match display {
-            Some(display) => display.suspend(|| ask(&question)),
-            None => ask(&question),
+        // If the call is canceled, this future is dropped, which closes the pipe.
+        let Ok((canceled, _open)) = io::pipe() else { return deny("the terminal does not answer") };
+        let answer = spawn_blocking(move || {
+            let _turn = turn;
+            match display {
+                Some(display) => display.suspend(|| ask(&question, &canceled)),
+                None => ask(&question, &canceled),
+            }
         });
         let answer = answer.await;
         answer.ok().and_then(Result::ok).unwrap_or_else(|| deny("the terminal does not answer"))
@@ -97,7 +104,7 @@ fn question(request: &ApprovalRequest) -> String {
     format!("\n{}\n{text}\n[y]es, [a]ll in this run, [n]o: ", request.tool.name)
 }
 
-fn ask(question: &str) -> io::Result<Approval> {
+fn ask(question: &str, canceled: &PipeReader) -> io::Result<Approval> {
     let input = io::stdin();
     if !input.is_terminal() {
         return Ok(deny("there is no terminal to ask"));
@@ -105,12 +112,33 @@ fn ask(question: &str) -> io::Result<Approval> {
     // What was typed before the question does not answer it.
     #[cfg(unix)]
     rustix::termios::tcflush(&input, rustix::termios::QueueSelector::IFlush)?;
-    let mut output = io::stderr().lock();
+    // Not locked: other threads may write while the question is open.
+    let mut output = io::stderr();
     output.write_all(question.as_bytes())?;
     output.flush()?;
+    if !has_line(&input, canceled)? {
+        output.write_all(b"canceled\n")?;
+        return Ok(deny("the call was canceled"));
+    }
     let mut line = String::new();
     input.lock().read_line(&mut line)?;
     Ok(read_answer(&line))
+}
+
+/// Waits for a line. Returns false if the question is canceled before.
+#[cfg(unix)]
+fn has_line(input: &Stdin, canceled: &PipeReader) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    let mut streams = [PollFd::new(input, PollFlags::IN), PollFd::new(canceled, PollFlags::IN)];
+    rustix::io::retry_on_intr(|| poll(&mut streams, None))?;
+    let [_, canceled] = streams;
+    Ok(canceled.revents().is_empty())
+}
+
+#[cfg(not(unix))]
+fn has_line(_: &Stdin, _: &PipeReader) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// Returns the decision of an answer.

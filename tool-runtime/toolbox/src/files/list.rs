@@ -97,9 +97,11 @@ impl From<&MatchingFile> for Row {
     }
 }
 
-/// A pattern of paths below a folder. Without a `/`, it matches names in any folder.
+/// A pattern of paths below a folder. Without a `/`, it matches names in any folder. After a `!`,
+/// it names the files to leave out.
 pub(super) struct PathPattern {
     matcher: GlobMatcher,
+    excludes: bool,
     matches_names: bool,
     /// The length of the folder's path and the `/` after it.
     prefix_len: usize,
@@ -111,6 +113,14 @@ impl PathPattern {
         text: &str,
         folder: &RelativePath,
     ) -> Result<Self, ToolError> {
+        let (excludes, text) = match text.strip_prefix('!') {
+            Some(text) => (true, text),
+            None => (false, text),
+        };
+        if text.split('/').any(|name| name == "..") {
+            let text = format!("`{argument}` contains `..`: send a pattern of paths below `path`.");
+            return Err(ToolError::validation(text));
+        }
         let glob = GlobBuilder::new(text.trim_start_matches("./").trim_start_matches('/'))
             .literal_separator(true)
             .build()
@@ -121,13 +131,13 @@ impl PathPattern {
             })?;
         let prefix_len = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
         let matches_names = !text.contains('/');
-        Ok(Self { matcher: glob.compile_matcher(), matches_names, prefix_len })
+        Ok(Self { matcher: glob.compile_matcher(), excludes, matches_names, prefix_len })
     }
 
     pub(super) fn matches(&self, path: &RelativePath) -> bool {
         let below = path.as_str().get(self.prefix_len..).unwrap_or_default();
         let name = below.rsplit('/').next().unwrap_or_default();
-        self.matcher.is_match(if self.matches_names { name } else { below })
+        self.matcher.is_match(if self.matches_names { name } else { below }) != self.excludes
     }
 }
 

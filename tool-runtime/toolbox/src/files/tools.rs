@@ -85,7 +85,8 @@ impl Files {
         /// File or folder to search.
         #[arg(default = ".")]
         path: &str,
-        /// Pattern of paths relative to `path`, such as `*.rs` or `src/**`.
+        /// Pattern of paths relative to `path`, such as `*.rs`, `src/**` or, to leave files out,
+        /// `!*.lock`.
         glob: Option<String>,
         /// File type of ripgrep, such as `rust` or `py`.
         #[arg(rename = "type")]

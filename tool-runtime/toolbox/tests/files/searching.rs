@@ -58,6 +58,8 @@ async fn patterns_match_names_or_paths() {
         (json!({ "pattern": "*.tmp", "path": "src" }), &[]),
         (json!({ "pattern": "*.log", "all": true }), &["keep.log", "run.log"]),
         (json!({ "pattern": ".hidden*", "all": true }), &[".hidden.rs"]),
+        (json!({ "pattern": "!*.{rs,toml,log}" }), &["a.tmp", "binary", "src/notes.md"]),
+        (json!({ "pattern": "!deep/**", "path": "src" }), &["src/lib.rs", "src/notes.md"]),
     ] {
         let execution = fixture.call("glob", arguments.clone()).await;
         let rows = execution.structured_value().unwrap();
@@ -68,6 +70,10 @@ async fn patterns_match_names_or_paths() {
     let error = fixture.error("glob", json!({ "pattern": "[" })).await;
     let expected = "`pattern` is not a valid pattern: unclosed character class; missing ']'.";
     assert_eq!(error, expected);
+    for pattern in ["../*.rs", "src/../../*", "!../*"] {
+        let error = fixture.error("glob", json!({ "pattern": pattern })).await;
+        assert_eq!(error, "`pattern` contains `..`: send a pattern of paths below `path`.");
+    }
 }
 
 #[tokio::test]
@@ -112,6 +118,10 @@ async fn matches_are_listed_with_context_and_filters() {
         ),
         (
             json!({ "pattern": "SUM", "path": "src/notes.md", "glob": "src/*", "type": "rust" }),
+            "path: src/notes.md | line: 1 | text: The SUM of all parts.",
+        ),
+        (
+            json!({ "pattern": "sum", "ignore_case": true, "path": "src", "glob": "!*.rs" }),
             "path: src/notes.md | line: 1 | text: The SUM of all parts.",
         ),
         (json!({ "pattern": "no such text" }), "no results"),

@@ -5,18 +5,19 @@
 //! 2. `write.rs` locks the tenant, removes the earlier documents, inserts the new ones
 //!    (`insert.rs`, `columns.rs`), and counts the chunks of each stem.
 //! 3. `word_search.rs` and `vector_search.rs` find chunks. `read.rs` reads them.
-//! 4. `index_creation.rs` creates the indexes of `vector_index.rs` if the server has `pgvector`.
+//! 4. `create_indexes.rs` creates the indexes that `pgvector.rs` describes if the server has this
+//!    extension.
 //!
 //! `schema.rs` has the tables.
 
 mod columns;
-mod index_creation;
+mod create_indexes;
 mod insert;
+mod pgvector;
 mod read;
 mod rows;
 mod schema;
 mod terms;
-mod vector_index;
 mod vector_search;
 mod word_search;
 mod write;
@@ -128,7 +129,7 @@ impl PostgresDocuments {
         tenant: &str,
         embedder: &str,
     ) -> Result<bool, DocumentStoreError> {
-        Ok(index_creation::create(self.0.client().await?, tenant, embedder).await?)
+        Ok(create_indexes::create(self.0.client().await?, tenant, embedder).await?)
     }
 }
 

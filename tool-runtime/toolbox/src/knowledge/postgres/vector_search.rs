@@ -1,6 +1,6 @@
 //! Searches by vectors.
 //!
-//! If there is an index of `pgvector` (`vector_index.rs`), it finds the candidates. Otherwise, and
+//! If there is an index of `pgvector` (`pgvector.rs`), it finds the candidates. Otherwise, and
 //! if few vectors pass the filter, the server compares the codes of all vectors. The client
 //! compares the vectors of the candidates.
 
@@ -9,9 +9,9 @@ use tool_runtime::store::deadpool_postgres::Client;
 use tool_runtime::store::tokio_postgres::Row;
 use tool_runtime::store::tokio_postgres::types::{ToSql, Type};
 
+use super::pgvector::{Space, VectorIndex, spaces};
 use super::rows::code_bits;
 use super::terms::member_digests;
-use super::vector_index::{Space, VectorIndex, spaces};
 use crate::knowledge::nearest::{Nearest, candidate_count};
 use crate::knowledge::store::SearchFilter;
 

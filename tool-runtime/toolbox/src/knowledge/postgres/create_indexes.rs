@@ -1,11 +1,11 @@
-//! Creation of the indexes of `vector_index.rs`.
+//! Creation of the indexes of `pgvector.rs`.
 
 use std::time::Duration;
 
 use tool_runtime::store::PostgresError;
 use tool_runtime::store::deadpool_postgres::{Client, ClientWrapper};
 
-use super::vector_index::{IndexState, VectorIndex, spaces};
+use super::pgvector::{IndexState, VectorIndex, spaces};
 
 /// The time between two attempts to lock: a statement that waits for a lock would keep the index
 /// of another process from being finished.

@@ -5,8 +5,8 @@
 //! 2. `index.rs` skips a document that is stored and has not changed. Otherwise `page.rs` converts
 //!    it if it is HTML, `chunk.rs` divides it, and the embedder embeds those chunks that are new
 //!    (`vectors.rs`).
-//! 3. A [`DocumentStore`] stores it: `sqlite` in a file, and `postgres` in a database. Both find
-//!    vectors by `codes.rs` and `nearest.rs`.
+//! 3. A [`DocumentStore`] checks it (`incoming.rs`) and stores it: `sqlite` in a file, and
+//!    `postgres` in a database. Both find vectors by `codes.rs` and `nearest.rs`.
 //!
 //! # The path of a query
 //! 1. The store ranks chunks by words, and by the vector of the query.
@@ -20,6 +20,7 @@ mod document;
 mod error;
 mod folder;
 mod fusion;
+mod incoming;
 mod index;
 mod nearest;
 mod page;

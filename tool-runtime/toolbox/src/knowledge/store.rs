@@ -218,6 +218,17 @@ pub enum DocumentStoreError {
         /// The most documents of the tenant.
         limit: usize,
     },
+    /// A vector has a component that can't be indexed. Nothing has changed.
+    #[error(
+        "a vector of document `{source_name}` has the component {component}, expected a number \
+         from -65504 to 65504: scale its vectors to the length 1"
+    )]
+    InvalidVector {
+        /// The source of the document.
+        source_name: String,
+        /// The first component that is infinite, NaN or out of range.
+        component: f32,
+    },
 }
 
 impl DocumentStoreError {
@@ -271,11 +282,13 @@ pub trait DocumentStore: Send + Sync + Debug {
     ) -> Result<Vec<DocumentRecord>, DocumentStoreError>;
 
     /// Stores documents, and replaces those of the same tenant and source: all of them or none,
-    /// also if the future is dropped. [`Knowledge`](super::Knowledge) passes each tenant and source
-    /// at most once in a call.
+    /// also if the future is dropped. Of several documents of one tenant and source, the last one
+    /// is stored.
     ///
     /// # Errors
-    /// Returns an error if the store can't be written.
+    /// - [`DocumentStoreError::InvalidVector`] if a vector has a component that
+    ///   [`IndexedDocument::check_vectors`] refuses. Nothing has changed then.
+    /// - Another error if the store can't be written.
     async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError>;
 
     /// Stores a document, or replaces the one of the same tenant and source, if the stored record
@@ -287,9 +300,10 @@ pub trait DocumentStore: Send + Sync + Debug {
     /// # Errors
     /// - [`DocumentStoreError::Conflict`] if another record than the expected one is stored.
     /// - [`DocumentStoreError::TenantFull`] if the tenant has `max_documents` others.
+    /// - [`DocumentStoreError::InvalidVector`], as for [`put`](Self::put).
     /// - Another error if the store can't be written.
     ///
-    /// Nothing has changed after the first two errors.
+    /// Nothing has changed after the first three errors.
     async fn put_if(
         &self,
         document: IndexedDocument,
@@ -331,8 +345,8 @@ pub trait DocumentStore: Send + Sync + Debug {
     /// Returns the numbers of the chunks whose vectors of this embedder are closest to a vector,
     /// best first, ranked by the dot product.
     ///
-    /// Vectors of another length are not compared. A stored vector with components that are
-    /// infinite or NaN is never found, and a search for such a vector returns nothing.
+    /// Vectors of another length are not compared. A search for a vector with components that are
+    /// infinite or NaN returns nothing.
     ///
     /// # Errors
     /// Returns an error if the store can't be read.

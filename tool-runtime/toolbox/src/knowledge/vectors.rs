@@ -6,6 +6,7 @@ use std::ops::Range;
 use tool_runtime::models::{EmbedRequest, Embedder};
 
 use super::error::KnowledgeError;
+use super::incoming::{MAX_COMPONENT, invalid_component};
 use super::store::{Digest, DocumentStore, IndexedChunk, IndexedDocument};
 
 /// The vectors of the chunks of some documents, which become known batch by batch.
@@ -100,7 +101,13 @@ pub(super) async fn embed(
     }
     let dimensions = embedder.dimensions().or_else(|| vectors.first().map(Vec::len));
     for (text, vector) in vectors.iter().enumerate() {
-        let reason = match vector.iter().find(|component| !component.is_finite()) {
+        let reason = match invalid_component(vector) {
+            Some(component) if component.is_finite() => {
+                format!(
+                    "a component is {component}, and the largest is {MAX_COMPONENT}: scale the \
+                     vectors of the embedder to the length 1"
+                )
+            }
             Some(component) => format!("a component is {component}"),
             None if vector.is_empty() => "it has no dimensions".into(),
             None if Some(vector.len()) != dimensions => {

@@ -115,6 +115,12 @@ async fn vectors_that_cannot_be_compared_are_refused() {
     for (vectors, dimensions, reason) in [
         (vec![whole(), vec![0.6, f32::NAN]], None, "text 1: a component is NaN"),
         (vec![vec![f32::INFINITY, 0.0], whole()], None, "text 0: a component is inf"),
+        (
+            vec![whole(), vec![-70_000.0, 0.0]],
+            None,
+            "text 1: a component is -70000, and the largest is 65504: scale the vectors of the \
+             embedder to the length 1",
+        ),
         (vec![whole(), vec![1.0]], None, "text 1: 1 dimensions, expected 2"),
         (vec![whole(), whole()], Some(3), "text 0: 2 dimensions, expected 3"),
         (vec![vec![], vec![]], None, "text 0: it has no dimensions"),

@@ -90,10 +90,12 @@ enum Defect {
     IgnoresMetadata,
     IgnoresTenants,
     FailsForInvalidVectors,
+    StoresInvalidVectors,
+    KeepsTheFirstOfOneSource,
     WritesOneByOne,
 }
 
-const DEFECTS: [Defect; 18] = [
+const DEFECTS: [Defect; 20] = [
     Defect::CutsTextsAtZero,
     Defect::CutsNamesAtZero,
     Defect::ForgetsHeadings,
@@ -111,6 +113,8 @@ const DEFECTS: [Defect; 18] = [
     Defect::IgnoresMetadata,
     Defect::IgnoresTenants,
     Defect::FailsForInvalidVectors,
+    Defect::StoresInvalidVectors,
+    Defect::KeepsTheFirstOfOneSource,
     Defect::WritesOneByOne,
 ];
 
@@ -184,6 +188,12 @@ impl DocumentStore for Defective {
                     _ => {}
                 }
             }
+        }
+        if self.1 == Defect::StoresInvalidVectors {
+            documents.retain(|it| it.check_vectors().is_ok());
+        }
+        if self.1 == Defect::KeepsTheFirstOfOneSource {
+            documents.reverse();
         }
         if self.1 == Defect::WritesOneByOne {
             for document in documents {

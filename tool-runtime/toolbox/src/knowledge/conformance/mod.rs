@@ -115,6 +115,8 @@ where
 {
     records::records_are_unchanged(&create().await).await?;
     records::documents_are_replaced_and_removed(&create().await).await?;
+    records::last_of_one_source_is_stored(&create().await).await?;
+    records::invalid_vectors_are_refused(&create().await).await?;
     records::expected_records_decide(&create().await).await?;
     searches::words_are_ranked(&create().await).await?;
     searches::vectors_are_ranked(&create().await).await?;

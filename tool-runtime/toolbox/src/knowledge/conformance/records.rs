@@ -105,6 +105,46 @@ pub(super) async fn documents_are_replaced_and_removed(
     ensure_eq("chunks that were removed are left out", &read.len(), &1)
 }
 
+pub(super) async fn last_of_one_source_is_stored(
+    store: &impl DocumentStore,
+) -> Result<(), Violation> {
+    const RULE: &str = "of several documents of one source in a call, the last one is stored";
+    let all = SearchFilter::tenant("t");
+    let same = |text| document("t", "one", &[(text, [0.6, 0.8])]);
+    let two = document("t", "two", &[("banana", [0.8, 0.6])]);
+    let other_tenant = document("u", "one", &[("apple", [0.6, 0.8])]);
+    let documents = vec![same("apple"), two, other_tenant, same("banana"), same("cherry")];
+    store.put(documents).await.map_err(failed(RULE))?;
+    let found = store.search_vectors(EMBEDDER, &[0.6, 0.8], &all, 9).await.map_err(failed(RULE))?;
+    let expected = ["one", "two"].map(str::to_owned).to_vec();
+    ensure_eq(RULE, &sources(store, &found).await?, &expected)?;
+    for (query, expected) in [("apple", vec![]), ("cherry", vec!["one"]), ("banana", vec!["two"])] {
+        let found = store.search_words(query, &all, 9).await.map_err(failed(RULE))?;
+        let expected: Vec<_> = expected.iter().map(ToString::to_string).collect();
+        ensure_eq(RULE, &sources(store, &found).await?, &expected)?;
+    }
+    let stored = store.find("t", &["one"]).await.map_err(failed(RULE))?.remove("one");
+    ensure_eq(RULE, &stored, &Some(same("cherry").record))
+}
+
+pub(super) async fn invalid_vectors_are_refused(
+    store: &impl DocumentStore,
+) -> Result<(), Violation> {
+    const RULE: &str = "a document with an invalid vector is refused, and nothing is changed";
+    let is_refused = |result| matches!(result, Err(DocumentStoreError::InvalidVector { .. }));
+    for component in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 65_505.0, -65_505.0] {
+        let invalid = document("t", "invalid", &[("x", [0.5, 0.5]), ("y", [0.5, component])]);
+        let valid = document("t", "valid", &[("x", [0.6, 0.8])]);
+        let put = store.put(vec![valid, invalid.clone()]).await;
+        ensure_eq(RULE, &is_refused(put), &true)?;
+        ensure_eq(RULE, &is_refused(store.put_if(invalid, None, 9).await), &true)?;
+        let listed = store.list("t", "", None, 9).await.map_err(failed(RULE))?;
+        ensure_eq(RULE, &listed, &vec![])?;
+    }
+    let largest = document("t", "largest", &[("x", [-65_504.0, 65_504.0])]);
+    store.put(vec![largest]).await.map_err(failed("the largest components can be stored"))
+}
+
 pub(super) async fn expected_records_decide(store: &impl DocumentStore) -> Result<(), Violation> {
     const RULE: &str = "a document replaces the expected record only";
     let conflict = "a conflict".to_owned();

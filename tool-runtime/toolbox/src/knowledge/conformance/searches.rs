@@ -49,9 +49,7 @@ pub(super) async fn vectors_are_ranked(store: &impl DocumentStore) -> Result<(),
     let other = store.search_vectors("other", &query, &all, 3).await.map_err(failed(RULE))?;
     ensure_eq("vectors of embedders are separate", &other, &vec![])?;
     let rule = "a vector with infinite or NaN components matches nothing";
-    for (name, component) in [("nan", f32::NAN), ("infinite", f32::INFINITY)] {
-        let invalid = document("", name, &[("x", [component, 0.5])]);
-        store.put(vec![invalid]).await.map_err(failed(rule))?;
+    for component in [f32::NAN, f32::INFINITY] {
         let query = [0.5, component];
         let found = store.search_vectors(EMBEDDER, &query, &all, 3).await.map_err(failed(rule))?;
         ensure_eq(rule, &found, &vec![])?;

@@ -111,9 +111,8 @@ impl<'d> PostingColumns<'d> {
     }
 }
 
-/// The values that vectors of a group share: whether searches find them, the embedder and the
-/// number of dimensions.
-pub(super) type GroupKey<'d> = (bool, &'d str, usize);
+/// The values that vectors of a group share: the embedder and the number of dimensions.
+pub(super) type GroupKey<'d> = (&'d str, usize);
 
 pub(super) fn by_key<'d>(
     documents: &'d [DocumentRow],
@@ -125,7 +124,7 @@ pub(super) fn by_key<'d>(
     let mut vectors: BTreeMap<GroupKey<'d>, Vec<_>> = BTreeMap::new();
     for ((id, chunk), embedder) in chunks.iter().zip(embedders) {
         let Some(vector) = &chunk.vector else { continue };
-        let key = (vector.code.is_some(), embedder, vector.components.len());
+        let key = (embedder, vector.components.len());
         vectors.entry(key).or_default().push((*id, vector));
     }
     vectors

@@ -102,17 +102,12 @@ async fn insert_vectors(
     documents: &[DocumentRow],
     chunks: &[Numbered<'_>],
 ) -> Result<(), PostgresError> {
-    for ((is_found, embedder, dimensions), vectors) in by_key(documents, chunks) {
-        let mut space = None;
-        if is_found {
-            space = Some(space_id(transaction, tenant, embedder, dimensions).await?);
-        }
+    for ((embedder, dimensions), vectors) in by_key(documents, chunks) {
+        let space = space_id(transaction, tenant, embedder, dimensions).await?;
         for vectors in vectors.chunks(CHUNKS) {
             let ids: Vec<i64> = vectors.iter().map(|(id, _)| *id).collect();
             insert_components(transaction, space, dimensions, &ids, vectors).await?;
-            let Some(space) = space else { continue };
-            let codes = vectors.iter().map(|(_, vector)| vector.code.as_deref());
-            let codes: Vec<&str> = codes.map(Option::unwrap_or_default).collect();
+            let codes: Vec<&str> = vectors.iter().map(|(_, it)| it.code.as_str()).collect();
             let insert = "INSERT INTO tool_knowledge_codes (chunk, space, code) \
                           SELECT chunk, $1, code::varbit FROM \
                           unnest($2::bigint[], $3::text[]) AS new (chunk, code)";
@@ -126,7 +121,7 @@ async fn insert_vectors(
 /// Inserts the components of all vectors as one array, because an array of arrays has no rows.
 async fn insert_components(
     transaction: &Transaction<'_>,
-    space: Option<i64>,
+    space: i64,
     dimensions: usize,
     ids: &[i64],
     vectors: &[(i64, &VectorRow)],

@@ -33,6 +33,7 @@ use rows::{DocumentRow, rows_of};
 use vector_search::by_vector;
 use word_search::by_words;
 
+use super::incoming::checked;
 use super::store::{
     Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedDocument, SearchFilter,
     StoredChunk,
@@ -167,6 +168,7 @@ impl DocumentStore for PostgresDocuments {
     }
 
     async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError> {
+        let documents = checked(documents)?;
         // Stems of many documents take too long for a thread that runs other tasks.
         let rows = tokio::task::spawn_blocking(|| rows_of(documents)).await;
         let rows = rows.map_err(DocumentStoreError::unavailable)?;
@@ -182,6 +184,7 @@ impl DocumentStore for PostgresDocuments {
         expected: Option<&DocumentRecord>,
         max_documents: usize,
     ) -> Result<(), DocumentStoreError> {
+        document.check_vectors()?;
         let document = DocumentRow::new(document);
         let mut client = self.0.client().await?;
         let transaction = begin(&mut client).await.map_err(PostgresError::from)?;

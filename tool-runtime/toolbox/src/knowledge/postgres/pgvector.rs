@@ -8,12 +8,10 @@ use tool_runtime::store::deadpool_postgres::ClientWrapper;
 use tool_runtime::store::tokio_postgres::Row;
 
 use super::rows::dimensions_column;
+use crate::knowledge::incoming::invalid_component;
 
 /// The most dimensions of an index.
 const MAX_DIMENSIONS: i32 = 4_000;
-
-/// The largest number in half precision.
-const MAX_COMPONENT: f32 = 65_504.0;
 
 /// Vectors that are compared with each other.
 pub(super) struct Space {
@@ -91,7 +89,7 @@ impl Space {
 
     /// Returns the index that can find the vectors closest to this one.
     pub(super) fn index_for(&self, vector: &[f32]) -> Option<VectorIndex> {
-        let is_indexable = vector.iter().all(|component| component.abs() <= MAX_COMPONENT);
+        let is_indexable = invalid_component(vector).is_none();
         let is_usable = self.index_state == IndexState::Usable && is_indexable;
         self.possible_index().filter(|_| is_usable)
     }

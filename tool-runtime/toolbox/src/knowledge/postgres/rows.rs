@@ -1,6 +1,6 @@
 //! The rows of documents, computed before the transaction that writes them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -32,28 +32,21 @@ pub(super) struct ChunkRow {
     pub(super) vector: Option<VectorRow>,
 }
 
-/// A vector and its code. A vector that no search finds has none.
+/// A vector and its code.
 pub(super) struct VectorRow {
     pub(super) components: Vec<f32>,
-    pub(super) code: Option<String>,
+    pub(super) code: String,
 }
 
 /// Computes the rows of documents by tenant, in the order of their names: concurrent writers lock
-/// them in one order. Of two documents with one source, the later one is left.
+/// them in one order. No two documents may have the same tenant and source.
 pub(super) fn rows_of(documents: Vec<IndexedDocument>) -> Vec<TenantRows> {
     let mut tenants: BTreeMap<String, Vec<DocumentRow>> = BTreeMap::new();
-    let mut later_sources = HashSet::new();
-    for document in documents.into_iter().rev() {
-        let DocumentRecord { tenant, source, .. } = &document.record;
-        if later_sources.insert((tenant.clone(), source.clone())) {
-            tenants.entry(tenant.clone()).or_default().push(DocumentRow::new(document));
-        }
+    for document in documents {
+        let tenant = document.record.tenant.clone();
+        tenants.entry(tenant).or_default().push(DocumentRow::new(document));
     }
-    let rows = |(tenant, mut documents): (String, Vec<DocumentRow>)| {
-        documents.reverse();
-        TenantRows { tenant, documents }
-    };
-    tenants.into_iter().map(rows).collect()
+    tenants.into_iter().map(|(tenant, documents)| TenantRows { tenant, documents }).collect()
 }
 
 impl DocumentRow {
@@ -70,10 +63,9 @@ impl ChunkRow {
     fn new(mut chunk: IndexedChunk) -> Self {
         let stems = stem_counts(&format!("{}\n{}", chunk.heading, chunk.text));
         let length = stems.values().fold(0, |sum: i32, count| sum.saturating_add(*count));
-        let vector = chunk.vector.take().map(|components| {
-            let is_finite = components.iter().all(|component| component.is_finite());
-            VectorRow { code: is_finite.then(|| code_bits(&components)), components }
-        });
+        let vector = chunk.vector.take();
+        let vector =
+            vector.map(|components| VectorRow { code: code_bits(&components), components });
         Self { chunk, stems, length, vector }
     }
 }
@@ -94,7 +86,7 @@ mod tests {
     use crate::knowledge::store::{DocumentRecord, IndexedChunk, IndexedDocument};
 
     #[test]
-    fn documents_are_sorted_by_tenant_and_the_later_one_is_left() {
+    fn documents_are_sorted_by_tenant() {
         let document = |tenant: &str, source: &str, text: &str| {
             let chunk = IndexedChunk::new(0, text, [0; 32]);
             IndexedDocument::new(DocumentRecord::new(tenant, source, [0; 32]), vec![chunk])
@@ -102,11 +94,11 @@ mod tests {
         let rows = rows_of(vec![
             document("b", "one", "first"),
             document("a", "one", "red fox and red hen"),
-            document("b", "one", "second"),
+            document("b", "two", "second"),
         ]);
         let tenants = rows.iter().map(|it| (it.tenant.as_str(), it.documents.len()));
-        assert_eq!(tenants.collect::<Vec<_>>(), [("a", 1), ("b", 1)]);
-        assert_eq!(rows[1].documents[0].chunks[0].chunk.text, "second");
+        assert_eq!(tenants.collect::<Vec<_>>(), [("a", 1), ("b", 2)]);
+        assert_eq!(rows[1].documents[1].chunks[0].chunk.text, "second");
         let chunk = &rows[0].documents[0].chunks[0];
         assert_eq!((chunk.length, chunk.stems["red"], chunk.stems.len()), (5, 2, 4));
     }

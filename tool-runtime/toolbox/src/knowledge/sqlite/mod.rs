@@ -30,6 +30,7 @@ use vector_search::by_vector;
 use word_counts::WordCounts;
 use word_search::{Bounds, by_words};
 
+use super::incoming::checked;
 use super::store::{
     Digest, DocumentRecord, DocumentStore, DocumentStoreError, IndexedDocument, SearchFilter,
     StoredChunk,
@@ -121,6 +122,7 @@ impl DocumentStore for SqliteDocuments {
     }
 
     async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), DocumentStoreError> {
+        let documents = checked(documents)?;
         Ok(self.tables.write(move |it| write::put(it, &documents)).await?)
     }
 
@@ -130,6 +132,7 @@ impl DocumentStore for SqliteDocuments {
         expected: Option<&DocumentRecord>,
         max_documents: usize,
     ) -> Result<(), DocumentStoreError> {
+        document.check_vectors()?;
         let expected = expected.cloned();
         let put = move |transaction: &Transaction<'_>| {
             write::put_if(transaction, &document, expected.as_ref(), max_documents)

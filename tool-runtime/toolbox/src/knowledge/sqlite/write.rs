@@ -51,6 +51,7 @@ impl<'t> Inserts<'t> {
     }
 }
 
+/// Puts documents, of which no two have the same tenant and source.
 pub(super) fn put(
     transaction: &Transaction<'_>,
     documents: &[IndexedDocument],

@@ -12,6 +12,17 @@ use crate::words::stems;
 /// The most bytes of a fact.
 pub(super) const MAX_TEXT: usize = 1_000;
 
+/// Characters that separate the words of a subject, as in `home_city`.
+const SEPARATORS: [char; 2] = ['_', '-'];
+
+/// Punctuation before and after words. Signs are no punctuation: `-5` differs from `5`, and `C++`
+/// from `C`.
+const OPENING: &[char] = &['"', '\'', '(', '[', '{', '“', '„', '‘', '«', '¿', '¡', '「'];
+const CLOSING: &[char] = &[
+    '.', ',', ';', ':', '!', '?', '…', '"', '\'', ')', ']', '}', '”', '“', '’', '»', '。', '、',
+    '，', '！', '？', '；', '：', '」',
+];
+
 /// The most earlier facts that are kept about a subject.
 const MAX_HISTORY: usize = 20;
 
@@ -56,11 +67,13 @@ impl Fact {
 
     /// Returns the id of the fact: that of its subject, or of its words.
     pub(super) fn id(&self) -> String {
-        let (kind, named) = match &self.about {
-            Some(subject) if !stems(subject).is_empty() => ("subject", subject),
-            _ => ("fact", &self.text),
+        let (kind, words) = match &self.about {
+            Some(subject) if !stems(subject).is_empty() => {
+                ("subject", same_words(&subject.replace(SEPARATORS, " ")))
+            }
+            _ => ("fact", same_words(&self.text)),
         };
-        let digest = hmac_sha256::Hash::hash(same_words(named).as_bytes());
+        let digest = hmac_sha256::Hash::hash(words.as_bytes());
         digest.iter().take(6).fold(format!("{kind}-"), |id, byte| id + &format!("{byte:02x}"))
     }
 }
@@ -194,10 +207,12 @@ pub(super) fn metadata_of(
     metadata
 }
 
-/// Returns the words of a text without their case and punctuation; the text, if it has no words.
+/// Returns the words of a text without their case and the punctuation around them; the text, if it
+/// has no words.
 fn same_words(text: &str) -> String {
     let words: Vec<String> = text
-        .split(|char: char| !char.is_alphanumeric())
+        .split_whitespace()
+        .map(|word| word.trim_start_matches(OPENING).trim_end_matches(CLOSING))
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();

@@ -69,10 +69,36 @@ async fn same_words_are_one_fact() {
         ("日本", Remembered::New),
         ("!", Remembered::New),
         ("?", Remembered::New),
+        ("Owes 5", Remembered::New),
+        ("Owes -5", Remembered::New),
+        ("Owes .5", Remembered::New),
+        ("Owes 5%", Remembered::New),
+        ("Writes C", Remembered::New),
+        ("Writes C++", Remembered::New),
+        ("writes \"C++\"!", Remembered::Known),
+        ("Sent 👍", Remembered::New),
+        ("Sent 👎", Remembered::New),
     ] {
         assert_eq!(memory.remember(&ada(), Fact::new(text)).await.unwrap(), expected, "{text}");
     }
-    assert_eq!(texts(&memory, &ada()).await.len(), 6);
+    assert_eq!(texts(&memory, &ada()).await.len(), 14);
+}
+
+#[tokio::test]
+async fn signs_distinguish_facts_and_subjects() {
+    let memory = memory().await;
+    for (subject, text, expected) in [
+        ("language", "C", Remembered::New),
+        ("Language:", "C++", Remembered::Replaced),
+        ("C style", "Uses tabs.", Remembered::New),
+        ("C++ style", "Uses spaces.", Remembered::New),
+        ("home city", "Oslo", Remembered::New),
+        ("Home_City", "Lima", Remembered::Replaced),
+        ("(home-city)", "lima.", Remembered::Known),
+    ] {
+        let fact = Fact::new(text).about(subject);
+        assert_eq!(memory.remember(&ada(), fact).await.unwrap(), expected, "{subject} {text}");
+    }
 }
 
 #[tokio::test]

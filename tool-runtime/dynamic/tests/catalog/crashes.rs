@@ -1,5 +1,6 @@
 //! A process that changes a catalog is killed again and again: after each kill, catalog and
-//! registry agree, and each change is in effect as a whole or not at all.
+//! registry agree, and each change is in effect as a whole or not at all. Another process, which
+//! lives on, follows the changes.
 //!
 //! The parent module opens the store: an SQLite file, or a schema of PostgreSQL.
 
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use tool_dynamic::{EntryContent, EntryId, Registrar};
 use tool_runtime::Registry;
 
-use super::fixture::{Folder, names, output, pieces, start};
+use super::fixture::{Folder, names, output, pieces, start, wait_until};
 use super::{open_store, wait_for_server};
 
 const FOLDER: &str = "TOOL_DYNAMIC_CRASH_FOLDER";
@@ -114,6 +115,19 @@ async fn check_registry(registry: &Registry, model: &Model) {
     }
 }
 
+/// Waits until a registry that follows a catalog has the current versions of its tools.
+async fn wait_for_tools(registry: &Registry, model: &Model) {
+    let is_current = || {
+        let snapshot = registry.snapshot();
+        let current = |(name, bodies): (&String, &Vec<String>)| {
+            let expected = format!("Returns {}.", bodies.last().unwrap());
+            snapshot.definition(name).is_some_and(|it| it.description == expected)
+        };
+        names(registry).len() == model.len() && model.iter().all(current)
+    };
+    wait_until("the current tools", is_current).await;
+}
+
 /// Changes the catalog until the process is killed.
 #[tokio::test]
 #[ignore = "the process that the test below kills"]
@@ -157,6 +171,8 @@ async fn kill_repeatedly(kills: usize) {
     std::fs::write(&log, "").unwrap();
     open_store(folder.path()).await;
     let (mut before, mut read_lines) = (Model::new(), 0);
+    let followed = Registry::new();
+    let follower = start(open_store(folder.path()).await, &followed).await;
     let (mut finished, mut cut_off) = (0, 0);
     for kill in 0..kills {
         let mut child = spawn(folder.path());
@@ -200,9 +216,14 @@ async fn kill_repeatedly(kills: usize) {
         } else {
             assert_eq!(after, before, "kill {kill}");
         }
+        if kill % 5 == 4 {
+            wait_for_tools(&followed, &after).await;
+            check_registry(&followed, &after).await;
+        }
         before = after;
         registrar.stop().await;
     }
+    follower.stop().await;
     println!("{finished} changes finished, {cut_off} were cut off");
     assert!(finished > kills / 4, "the processes were killed before they changed anything");
 }

@@ -11,6 +11,7 @@ mod documents;
 #[path = "../agent/session/exchanged_records.rs"]
 mod exchanged_records;
 mod golden;
+mod index_kills;
 #[path = "../agent/session/kills.rs"]
 mod kills;
 mod limits;

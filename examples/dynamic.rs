@@ -1,11 +1,11 @@
 //! Dynamic tools: tools and connections to MCP servers that are added at run time, and stored in a
 //! file.
 //!
-//! Run it on Linux with `cargo run --example dynamic --features dynamic -- --catalog FILE --call
-//! NAME JSON --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`,
-//! `tool_source`, `tool_test`, `mcp_connect`, `mcp_disconnect`, `mcp_list`, a tool that was made
-//! before, or a tool of a server. It needs no key, and prints the execution of the call as one JSON
-//! object. These calls make a tool, and call it:
+//! Run it with `cargo run --example dynamic --features dynamic -- --catalog FILE --call NAME JSON
+//! --yes`. NAME is `new_tool`, `unregister_tool`, `tool_rollback`, `tool_list`, `tool_source`,
+//! `tool_test`, `mcp_connect`, `mcp_disconnect`, `mcp_list`, a tool that was made before, or a tool
+//! of a server. It needs no key, and prints the execution of the call as one JSON object, also if
+//! the call fails. Tools in Rust need Linux. These calls make a tool, and call it:
 //!
 //! ```sh
 //! --call new_tool '{"name": "one", "description": "Returns one.", "kind": "javascript",
@@ -25,19 +25,33 @@
 
 use std::error::Error;
 use std::io::{self, IsTerminal};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
+#[cfg(target_os = "linux")]
+use tool_dynamic::RustTools;
 use tool_dynamic::catalog::SqliteCatalog;
-use tool_dynamic::{Catalog, ConnectionTools, DynamicTools, JavaScript, Registrar, RustTools};
+use tool_dynamic::{
+    Catalog, ConnectionTools, DynamicTools, JavaScript, Registrar, RegistrarBuilder,
+};
 use tool_mcp::AllowedServers;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
 use tool_toolbox::Web;
 
-const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [--allow-server WORDS] \
-                     [--allow-host HOST] [--network] [--rust-folder FOLDER] [--yes]";
+const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [OPTION...]
+
+Runs one call, and prints its execution as one JSON object.
+
+  --catalog FILE         keeps the tools and connections in this file
+  --call NAME JSON       the tool and its arguments, such as: --call tool_list '{}'
+  --allow-server WORDS   lets mcp_connect start servers by commands that start with these words
+  --allow-host HOST      lets mcp_connect connect to servers on this host
+  --network              lets tools in JavaScript declare the capability `network`
+  --rust-folder FOLDER   keeps the compiled tools in Rust here; default: FILE.rust
+  --yes                  approves all calls; otherwise the terminal shows the source and asks";
 
 /// The capability with which a tool can send requests.
 const NETWORK: &str = "network";
@@ -48,9 +62,30 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 /// The time for one tool: the first one in Rust takes minutes, further ones take seconds.
 const BUILD_LIMIT: Duration = Duration::from_secs(900);
 
+/// The time after which the program explains why it is still running.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == "--help") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let options = Options::parse(std::env::args().skip(1)).ok_or(USAGE)?;
+    tokio::spawn(async {
+        tokio::time::sleep(PATIENCE).await;
+        eprintln!("still running: the first tool in Rust takes minutes, further ones take seconds");
+    });
     let registry = Registry::new();
     let catalog = Catalog::new(SqliteCatalog::open(&Sqlite::open(&options.catalog).await?).await?);
     // The programs of tools in Rust, which are compiled again if the folder is deleted.
@@ -59,7 +94,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if options.grants_network {
         scripts = scripts.web(Web::new());
     }
-    let builder = Registrar::builder(catalog).backend(scripts).backend(RustTools::new(rust_folder));
+    let builder = with_rust(Registrar::builder(catalog).backend(scripts), rust_folder);
     let registrar = builder.attempt_timeout(BUILD_LIMIT).start(&registry).await?;
     for status in registrar.wait_until_settled(START_LIMIT).await {
         eprintln!("{}: {}", status.id, status.state);
@@ -82,6 +117,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     registrar.stop().await;
     Ok(())
+}
+
+/// Adds the backend for tools in Rust, which exists on Linux.
+#[cfg(target_os = "linux")]
+fn with_rust(builder: RegistrarBuilder, folder: String) -> RegistrarBuilder {
+    builder.backend(RustTools::new(folder))
+}
+
+/// Adds nothing: the backend for tools in Rust exists on Linux only.
+#[cfg(not(target_os = "linux"))]
+fn with_rust(builder: RegistrarBuilder, _: String) -> RegistrarBuilder {
+    builder
 }
 
 /// The arguments of the program.

@@ -69,6 +69,8 @@ pub(super) struct Engine {
     // Values of the context are dropped before it, and the context before its runtime.
     function: Persistent<Function<'static>>,
     settle: Persistent<Function<'static>>,
+    /// Converts a value to JSON, and can be interrupted at each item.
+    stringify: Persistent<Function<'static>>,
     promise: Option<Persistent<Promise<'static>>>,
     context: Context,
     runtime: Runtime,
@@ -91,7 +93,7 @@ impl Engine {
         let requests = Rc::<RefCell<Requests>>::default();
         let console = Rc::<RefCell<Console>>::default();
         let line_count = body.lines().count();
-        let (function, settle) = context.with(|ctx| {
+        let (function, settle, stringify) = context.with(|ctx| {
             let tools = reach.tools;
             let request = request_function(&ctx, Rc::clone(&requests), tools.to_vec());
             #[cfg(feature = "fetch")]
@@ -105,22 +107,24 @@ impl Engine {
                 // With strict rules, an undeclared variable is an error.
                 let body = format!("'use strict';{body}");
                 parse_as_unit(&ctx, &body)?;
-                let parts: (Function<'_>, Function<'_>) = bootstrap
-                    .call::<_, Vec<Function<'_>>>((
-                        request?,
-                        fetch.transpose()?,
-                        log?,
-                        !tools.is_empty(),
-                        body,
-                    ))
-                    .and_then(pair)?;
-                Ok((Persistent::save(&ctx, parts.0), Persistent::save(&ctx, parts.1)))
+                let parts = bootstrap.call::<_, Vec<Function<'_>>>((
+                    request?,
+                    fetch.transpose()?,
+                    log?,
+                    !tools.is_empty(),
+                    body,
+                ))?;
+                let [function, settle, stringify] =
+                    <[_; 3]>::try_from(parts).map_err(|_| rquickjs::Error::Unknown)?;
+                let save = |function| Persistent::save(&ctx, function);
+                Ok((save(function), save(settle), save(stringify)))
             };
             parse().map_err(|error| failure(&ctx, &watch, error, line_count))
         })?;
         Ok(Self {
             function,
             settle,
+            stringify,
             promise: None,
             context,
             runtime,
@@ -166,7 +170,8 @@ impl Engine {
                 return None;
             }
             let value = promise.result::<Value<'_>>()?;
-            let output = value.and_then(|value| output(&ctx, &value));
+            let stringify = self.stringify.clone().restore(&ctx);
+            let output = value.and_then(|value| output(value, &stringify?));
             Some(output.map_err(|error| failure(&ctx, &self.watch, error, self.line_count)))
         });
         match settled {
@@ -229,18 +234,13 @@ fn parse_as_unit(ctx: &Ctx<'_>, body: &str) -> rquickjs::Result<()> {
     Ok(())
 }
 
-fn pair<T>(items: Vec<T>) -> rquickjs::Result<(T, T)> {
-    let mut items = items.into_iter();
-    items.next().zip(items.next()).ok_or(rquickjs::Error::Unknown)
-}
-
 /// Returns the function by which the script makes a call. It returns the id of the call.
 fn request_function<'js>(
     ctx: &Ctx<'js>,
     requests: Rc<RefCell<Requests>>,
     tools: Vec<String>,
 ) -> rquickjs::Result<Function<'js>> {
-    let request = move |ctx: Ctx<'js>, name: String, arguments: Value<'js>| {
+    let request = move |ctx: Ctx<'js>, name: String, arguments: Option<String>| {
         if !tools.contains(&name) {
             let text = format!(
                 "`{name}` can't be called: it is not among the `tools` of this tool, which are \
@@ -249,10 +249,7 @@ fn request_function<'js>(
             );
             return Err(Exception::throw_type(&ctx, &text));
         }
-        let arguments = match ctx.json_stringify(arguments)? {
-            Some(json) => json.to_string()?,
-            None => "{}".to_owned(),
-        };
+        let arguments = arguments.unwrap_or_else(|| "{}".to_owned());
         if arguments.len() > MAX_CALL_BYTES {
             let text = format!("the arguments of `{name}` have more than {MAX_CALL_BYTES} bytes");
             return Err(Exception::throw_range(&ctx, &text));
@@ -268,11 +265,7 @@ fn fetch_function<'js>(
     ctx: &Ctx<'js>,
     requests: Rc<RefCell<Requests>>,
 ) -> rquickjs::Result<Function<'js>> {
-    let request = move |ctx: Ctx<'js>, request: Value<'js>| {
-        let json = match ctx.json_stringify(request)? {
-            Some(json) => json.to_string()?,
-            None => "{}".to_owned(),
-        };
+    let request = move |ctx: Ctx<'js>, json: String| {
         if json.len() > MAX_CALL_BYTES {
             let text = format!("a request has at most {MAX_CALL_BYTES} bytes");
             return Err(Exception::throw_range(&ctx, &text));
@@ -285,20 +278,20 @@ fn fetch_function<'js>(
     Function::new(ctx.clone(), request)
 }
 
-/// Returns the function that writes values to the console.
+/// Returns the function that writes texts to the console. A value that has no text is `undefined`.
 fn log_function<'js>(
     ctx: &Ctx<'js>,
     console: Rc<RefCell<Console>>,
 ) -> rquickjs::Result<Function<'js>> {
-    let log = move |ctx: Ctx<'js>, values: Vec<Value<'js>>| -> rquickjs::Result<()> {
+    let log = move |values: Vec<Value<'js>>| -> rquickjs::Result<()> {
         let mut line = String::new();
         for value in values {
             if !line.is_empty() {
                 line.push(' ');
             }
-            match text_or_json(&ctx, &value)? {
-                Output::Nothing => line.push_str("undefined"),
-                Output::Text(text) | Output::Json(text) => line.push_str(&text),
+            match value.as_string() {
+                Some(text) => line.push_str(&text.to_string()?),
+                None => line.push_str("undefined"),
             }
             // The values can share one text, which has to fit into memory but once.
             if line.len() > MAX_CONSOLE_BYTES {
@@ -311,27 +304,22 @@ fn log_function<'js>(
     Function::new(ctx.clone(), log)
 }
 
-/// Converts the value that the body returned.
+/// Converts the value that the body returned: a string as it is, and every other value to JSON.
+/// Getters and `toJSON` of the body run within its limits.
 fn output<'js>(
-    ctx: &Ctx<'js>,
-    value: &Value<'js>,
+    value: Value<'js>,
+    stringify: &Function<'js>,
 ) -> rquickjs::Result<Result<Output, ScriptError>> {
-    let output = text_or_json(ctx, value)?;
+    let output = match value.as_string() {
+        Some(text) => Output::Text(text.to_string()?),
+        None => match stringify.call::<_, Option<String>>((value,))? {
+            Some(json) => Output::Json(json),
+            None => Output::Nothing,
+        },
+    };
     let (Output::Text(text) | Output::Json(text)) = &output else { return Ok(Ok(output)) };
     if text.len() > MAX_OUTPUT_BYTES {
         return Ok(Err(ScriptError::LargeOutput(text.len())));
     }
     Ok(Ok(output))
-}
-
-/// Returns a string as it is, and every other value as JSON. Getters, proxies and `toJSON` of the
-/// body run within its limits.
-fn text_or_json<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> rquickjs::Result<Output> {
-    if let Some(text) = value.as_string() {
-        return text.to_string().map(Output::Text);
-    }
-    match ctx.json_stringify(value.clone())? {
-        Some(json) => json.to_string().map(Output::Json),
-        None => Ok(Output::Nothing),
-    }
 }

@@ -5,11 +5,13 @@
   const MAX_LENGTH = 1e7;
   const MAX_SKIPPED = 1e5;
   const MAX_SEARCH = 1e9;
+  const MAX_NORMALIZED = 3e4;
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
   const { isArray } = Array;
   const NativeRangeError = RangeError;
   const NativeNumber = Number;
   const NativeObject = Object;
+  const boxes = [Number, String, Boolean, BigInt];
   const { hasOwn } = Object;
   const isObject = (value) => value === NativeObject(value);
   // A template would copy a text.
@@ -113,4 +115,74 @@
       },
     }[name]);
   }
+
+  // The time to order combining characters grows with the square of their number.
+  const { normalize } = texts;
+  replace(texts, 'normalize', {
+    normalize(form) {
+      if (this == null) return apply(normalize, this, [form]);
+      const text = toText(this);
+      if (text.length > MAX_NORMALIZED) refuse('normalize', `${MAX_NORMALIZED} characters`);
+      return apply(normalize, text, [form]);
+    },
+  }.normalize);
+
+  // Without memory for more text, the native loops of the functions below continue to their end.
+  replace(String, 'raw', {
+    raw({ raw }, ...values) {
+      let text = '';
+      for (let at = 0; at < raw.length; at++) {
+        if (at > 0 && at <= values.length) text += toText(values[at - 1]);
+        text += toText(raw[at]);
+      }
+      return text;
+    },
+  }.raw);
+
+  // The engine calls a replacer for each item, so it can be interrupted there.
+  const { stringify } = JSON;
+  const checked = (item) => {
+    if (isArray(item)) check('stringify', item);
+    return item;
+  };
+  const isBox = (item) => {
+    for (let at = 0; at < boxes.length; at++) if (item instanceof boxes[at]) return true;
+    return false;
+  };
+  const isName = (item) => typeof item === 'string' || typeof item === 'number' || isBox(item);
+  // A list of names selects the members of all objects, and their order.
+  const selection = (list) => {
+    check('stringify', list);
+    const names = { __proto__: null };
+    let count = 0;
+    const known = { __proto__: null };
+    for (let at = 0; at < list.length; at++) {
+      if (!isName(list[at])) continue;
+      const name = toText(list[at]);
+      if (!known[name]) names[count++] = name;
+      known[name] = true;
+    }
+    return (key, item) => {
+      const isObjectWithNames = typeof item === 'object' && item && !isArray(item) && !isBox(item);
+      if (!isObjectWithNames) return checked(item);
+      const selected = {};
+      for (let at = 0; at < count; at++) {
+        const value = item[names[at]];
+        if (value === undefined) continue;
+        defineProperty(selected, names[at], { __proto__: null, value, enumerable: true });
+      }
+      return selected;
+    };
+  };
+  replace(JSON, 'stringify', {
+    stringify(value, replacer, space) {
+      let select = (key, item) => checked(item);
+      if (typeof replacer === 'function') {
+        select = function (key, item) { return checked(apply(replacer, this, [key, item])); };
+      } else if (isArray(replacer)) {
+        select = selection(replacer);
+      }
+      return apply(stringify, undefined, [value, select, space]);
+    },
+  }.stringify);
 })();

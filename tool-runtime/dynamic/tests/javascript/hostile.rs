@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tool_runtime::ToolErrorKind;
+use tool_dynamic::{JavaScript, Pieces, ToolBackend};
+use tool_runtime::{ToolContext, ToolErrorKind};
 
 use super::fixture::{run, script};
 
@@ -110,6 +111,23 @@ const STOPPED: &[(&str, &str, &str)] = &[
     ),
     ("search backwards", "'a'.repeat(8e6).lastIndexOf('b' + 'a'.repeat(4e6));", "limited to"),
     ("replacement", "'a'.repeat(8e6).replaceAll('a'.repeat(4e6) + 'b', '');", "limited to"),
+    (
+        "output of holes",
+        "const a = []; a.length = 2 ** 32 - 1; return { a: [[a]] };",
+        "`stringify` is limited to",
+    ),
+    (
+        "text of holes",
+        "const a = []; a.length = 2 ** 32 - 1; JSON.stringify({ a }, ['a']);",
+        "`stringify` is limited to",
+    ),
+    (
+        "holes of a replacer",
+        "const a = []; a.length = 2 ** 32 - 1; JSON.stringify([1], (key, item) => key ? a : item);",
+        "`stringify` is limited to",
+    ),
+    ("raw text", "String.raw({ raw: { length: 2 ** 53 - 1 } });", ""),
+    ("ordered characters", "'\\u0301\\u0327'.repeat(1e6).normalize();", "limited to 30000"),
     ("console loop", "console.log({ toJSON() { while (true) {} } });", "time limit"),
 ];
 
@@ -188,6 +206,36 @@ async fn program_continues_after_every_attack() {
     }
 }
 
+/// Bodies whose loops would run in native code for hours.
+const ENDLESS: [&str; 6] = [
+    "const a = []; a.length = 2 ** 32 - 1; return [a, a, a];",
+    "const a = []; a.length = 2 ** 32 - 1; console.log(a);",
+    "const a = Array(2e5).fill(''); const b = Array(2e5).fill(a); return b;",
+    "const o = {}; for (let i = 0; i < 1e4; i++) o['k' + i] = 1;
+     return JSON.stringify(Array(1e5).fill(o), Array.from({ length: 1e5 }, (_, i) => 'k' + i));",
+    "return String.raw({ raw: { length: 2 ** 53 - 1 } });",
+    "return '\u{301}\u{327}'.repeat(2e6).normalize('NFC');",
+];
+
+#[tokio::test]
+async fn native_loops_leave_no_thread_behind() {
+    let backend = JavaScript::new().max_running(1);
+    let build = async |pieces: Pieces| backend.build(&pieces.check().unwrap()).await.unwrap();
+    let next = build(script("return 6 * 7;")).await;
+    for body in ENDLESS {
+        let endless = build(script(body).timeout_seconds(1)).await;
+        let result = endless.call("{}".into(), &ToolContext::default()).await;
+        assert!(result.is_err(), "{body}");
+        // A script can run when the thread of the other one has ended.
+        let end = Instant::now() + Duration::from_secs(60);
+        while let Err(error) = next.call("{}".into(), &ToolContext::default()).await {
+            assert_eq!(error.kind(), ToolErrorKind::Transient, "{error}");
+            assert!(Instant::now() < end, "a thread is stuck: {body}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn console_keeps_a_part_of_values_that_share_a_text() {
     // 1 TB, if all of it was kept.
@@ -214,6 +262,31 @@ async fn guarded_built_ins_do_what_they_did() {
         ("[...[1, 2, 3].values().drop(1)]", "[2,3]"),
         ("['abc'.indexOf('c'), 'abc'.includes('b', 2), 'aXbX'.lastIndexOf('X')]", "[2,false,3]"),
         ("['a-b'.split('-'), 'ab'.split(''), 'a'.split()]", r#"[["a","b"],["a","b"],["a"]]"#),
+        ("String.raw`a${1}\\n${[2]}`", "a1\\n2"),
+        ("String.raw({ raw: 'abc' }, 1, 2, 3)", "a1b2c"),
+        ("'e\\u0301'.normalize().length + 'x'.normalize('NFD')", "1x"),
+        (
+            "JSON.stringify({ a: [undefined, () => 1, NaN], b: undefined })",
+            r#"{"a":[null,null,null]}"#,
+        ),
+        (
+            "JSON.stringify({ b: 1, a: { c: 2, a: [{ a: 3, b: 4 }] } }, ['a', 'b', 'a'])",
+            r#"{"a":{"a":[{"a":3,"b":4}]},"b":1}"#,
+        ),
+        (
+            "JSON.stringify({ a: new Number(1), b: new Date(0), c: [new String('x')] }, ['c', 'a', 'b'])",
+            r#"{"c":["x"],"a":1,"b":"1970-01-01T00:00:00.000Z"}"#,
+        ),
+        ("JSON.stringify({ 1: 5, b: 1 }, [1, {}, null])", r#"{"1":5}"#),
+        (
+            "JSON.stringify({ a: 1, b: [2] }, function (key, item) { return key === 'a' ? this.b : item; })",
+            r#"{"a":[2],"b":[2]}"#,
+        ),
+        ("JSON.stringify({ a: [1] }, null, 1)", "{\n \"a\": [\n  1\n ]\n}"),
+        (
+            "[JSON.stringify(undefined), JSON.stringify('x'), JSON.stringify.name]",
+            r#"[null,"\"x\"","stringify"]"#,
+        ),
         ("['abab'.replaceAll('a', m => m + 'x'), 'a1'.replace(/\\d/g, '_')]", r#"["axbaxb","a_"]"#),
     ] {
         let output = run(&script(&format!("return {expression};")), "{}").await.unwrap();

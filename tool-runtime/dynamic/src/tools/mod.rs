@@ -206,6 +206,16 @@ impl DynamicTools {
         } else {
             self.registrar.replace(name, content).await
         };
+        if let Err(RegistrarError::Catalog(
+            CatalogError::Exists { .. } | CatalogError::NotFound { .. },
+        )) = &status
+        {
+            let text = format!(
+                "`{name}` was made or removed by another call at the same time. See `tool_list`, \
+                 and call `new_tool` again if you still need the tool."
+            );
+            return Err(ToolError::failed(text));
+        }
         report(status)
     }
 

@@ -17,5 +17,6 @@ mod kill_loop;
 mod kills;
 mod making;
 mod names;
+mod races;
 mod recorded;
 mod versions;

@@ -8,6 +8,7 @@ use super::content::{EntryContent, EntryKind};
 use super::error::CatalogError;
 use super::id::EntryId;
 use super::store::CatalogRecord;
+use super::validation::check_name_of;
 
 /// The maximum number of versions of an entry. The oldest version is dropped when another one is
 /// added.
@@ -184,6 +185,8 @@ impl CatalogEntry {
             let reason = format!("version {} is a {}", other.number, other.content.kind());
             return Err(corrupt(reason));
         }
+        let named = entry.versions().try_for_each(|it| check_name_of(&entry.id, &it.content));
+        named.map_err(corrupt)?;
         let numbers = entry.versions().map(|it| it.number);
         if !numbers.is_sorted_by(|left, right| left < right) {
             return Err(corrupt("its versions are not in order".to_owned()));

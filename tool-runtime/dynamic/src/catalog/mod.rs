@@ -23,7 +23,7 @@ mod operations;
 mod postgres;
 mod sqlite;
 mod store;
-mod validation;
+pub(crate) mod validation;
 
 pub use connection::{Connection, ConnectionTarget};
 pub use content::{EntryContent, EntryKind};

@@ -18,10 +18,10 @@ const MAX_CONTENT_BYTES: usize = 1 << 20;
 const MAX_PROVIDER_BYTES: usize = 32;
 
 /// Checks an entry with all of its content.
-pub(super) fn check(id: &EntryId, content: &EntryContent) -> Result<(), CatalogError> {
+pub(crate) fn check(id: &EntryId, content: &EntryContent) -> Result<(), CatalogError> {
     let reason = match content {
-        EntryContent::Connection(connection) => check_connection(id.name(), connection),
-        EntryContent::Tool(tool) => check_tool(id.name(), tool),
+        EntryContent::Connection(connection) => check_connection(connection),
+        EntryContent::Tool(pieces) => pieces.check().map(drop).map_err(|error| error.to_string()),
         EntryContent::Preference(preference) => any_tool(id.name())
             .preference(preference.clone())
             .validate()
@@ -32,7 +32,7 @@ pub(super) fn check(id: &EntryId, content: &EntryContent) -> Result<(), CatalogE
             described.validate().map_err(|error| error.to_string())
         }
     };
-    let reason = reason.and_then(|()| check_size(content));
+    let reason = check_name_of(id, content).and(reason).and_then(|()| check_size(content));
     reason.map_err(|reason| CatalogError::Invalid { id: id.clone(), reason })
 }
 
@@ -48,17 +48,24 @@ fn check_size(content: &EntryContent) -> Result<(), String> {
     Err(format!("its content has {bytes} bytes: expected at most {MAX_CONTENT_BYTES}"))
 }
 
-fn check_tool(name: &str, pieces: &Pieces) -> Result<(), String> {
-    if pieces.name != name {
-        return Err(format!("its pieces have another name, `{}`", pieces.name));
+/// Checks the name of an entry whose content becomes tools. The name has to keep these tools apart
+/// from those of every other entry, so it is also checked when a record is read.
+pub(super) fn check_name_of(id: &EntryId, content: &EntryContent) -> Result<(), String> {
+    match content {
+        EntryContent::Tool(pieces) => check_tool_name(id.name(), pieces),
+        EntryContent::Connection(_) => check_connection_name(id.name()),
+        EntryContent::Preference(_) | EntryContent::Description(_) => Ok(()),
     }
-    if name.contains("__") {
-        return Err("its name contains `__`, which separates a provider from a name".to_owned());
-    }
-    pieces.check().map(drop).map_err(|error| error.to_string())
 }
 
-fn check_connection(name: &str, connection: &Connection) -> Result<(), String> {
+fn check_tool_name(name: &str, pieces: &Pieces) -> Result<(), String> {
+    if pieces.name != name {
+        return Err(format!("its pieces have another name, `{}`", pieces.name.escape_debug()));
+    }
+    Ok(())
+}
+
+fn check_connection_name(name: &str) -> Result<(), String> {
     let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let has_length = (1..=MAX_PROVIDER_BYTES).contains(&name.len());
     if !has_length || !name.chars().all(is_valid) || name.contains("__") || name.ends_with('_') {
@@ -69,6 +76,10 @@ fn check_connection(name: &str, connection: &Connection) -> Result<(), String> {
     if name == DYNAMIC {
         return Err(format!("`{DYNAMIC}` is the provider of dynamic tools; use another name"));
     }
+    Ok(())
+}
+
+fn check_connection(connection: &Connection) -> Result<(), String> {
     for secret in connection.secret_names() {
         check_name(secret).map_err(|error| error.to_string())?;
     }
@@ -144,7 +155,7 @@ mod tests {
         for (name, tool, expected) in [
             ("add", tool("add"), "valid"),
             ("add", tool("sub"), "have another name, `sub`"),
-            ("a__b", tool("a__b"), "contains `__`"),
+            ("a__b", tool("a__b"), "without `__`"),
             ("a b", tool("a b"), "name"),
         ] {
             let reason = reason(&EntryId::tool(name), tool);

@@ -18,7 +18,8 @@ pub(super) fn check(pieces: &Pieces) -> Result<CheckedPieces, PieceErrors> {
     let mut errors = PieceErrors::default();
     if !is_tool_name(&pieces.name) {
         let message = format!(
-            "expected 1 to {MAX_NAME_BYTES} lower-case letters, digits and `_`, and a letter first"
+            "expected 1 to {MAX_NAME_BYTES} lower-case letters, digits and `_`, a letter first, \
+             without `__`"
         );
         errors.push("name", message);
     }
@@ -66,6 +67,8 @@ pub(super) fn check(pieces: &Pieces) -> Result<CheckedPieces, PieceErrors> {
 fn is_tool_name(name: &str) -> bool {
     let mut chars = name.chars();
     name.len() <= MAX_NAME_BYTES
+        // It separates a provider from the name of a tool.
+        && !name.contains("__")
         && chars.next().is_some_and(|first| first.is_ascii_lowercase())
         && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }

@@ -118,7 +118,7 @@ impl ExampleCall {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Pieces {
-    /// The name of the tool: lower-case letters, digits and `_`, and a letter first.
+    /// The name of the tool: lower-case letters, digits and `_`, a letter first, without `__`.
     pub name: String,
     /// A sentence on what the tool does and returns, for the model that calls it.
     pub description: String,

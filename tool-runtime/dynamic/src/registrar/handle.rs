@@ -13,7 +13,9 @@ use super::registration::unregister;
 use super::shared::Shared;
 use super::status::{EntryState, EntryStatus};
 use crate::backend::ToolBackend;
-use crate::catalog::{Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind};
+use crate::catalog::{
+    Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, validation,
+};
 use crate::pieces::BodyKind;
 
 /// Registers the entries of a [`Catalog`], and applies its changes to the registry.
@@ -377,6 +379,8 @@ impl Registrar {
             return Err(RegistrarError::NoBackend { name: name.to_owned(), kind: pieces.kind });
         }
         let id = EntryId::new(content.kind(), name);
+        // Before anything is built.
+        validation::check(&id, content)?;
         let is_applied = self.shared.lock().entries.contains_key(&id);
         if self.shared.is_taken(&registry.snapshot(), &id, is_applied) {
             return Err(RegistrarError::NameTaken { id });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_dynamic::{Catalog, Connection, ConnectionTools, Registrar};
-use tool_mcp::AllowedServers;
+use tool_mcp::{AllowedServers, McpConnections};
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::{
     Dispatcher, Permission, Policy, Registry, ToolCall, ToolErrorKind, ToolExecution, tools,
@@ -224,4 +224,21 @@ async fn unavailable_tool_does_not_repeat_the_text_of_its_server() {
     assert!(result.text.contains("the MCP server `sh` is not connected"), "{}", result.text);
     assert!(!result.text.contains(ORDER), "{}", result.text);
     program.registrar.stop().await;
+}
+
+#[tokio::test]
+async fn permissions_are_those_of_the_tools_whose_connections_end_with_the_program() {
+    let program = Program::start(memory()).await;
+    let other = Registry::new();
+    other.register_all(tool_mcp::tools(&McpConnections::new(&other))).unwrap();
+    let permissions = |registry: &Registry| {
+        let tools = registry.snapshot();
+        let names = ["mcp_connect", "mcp_disconnect", "mcp_list"];
+        names.map(|name| tools.definition(name).unwrap().permission)
+    };
+    assert_eq!(
+        permissions(&program.registry),
+        [Permission::Ask, Permission::Ask, Permission::Allow]
+    );
+    assert_eq!(permissions(&other), permissions(&program.registry));
 }

@@ -17,6 +17,7 @@ mod connection_tools;
 mod connections;
 mod contents;
 mod crashes;
+mod edited;
 mod failures;
 mod fixture;
 mod golden;

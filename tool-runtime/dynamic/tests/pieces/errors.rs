@@ -112,6 +112,8 @@ fn limits_hold_for_everything() {
     assert_eq!(paths(&pieces(wrong)).len(), 50);
 
     for (wrong, path) in [
+        (edited(pieces([]), |it| it.name = "provider__tool".into()), "name"),
+        (edited(pieces([]), |it| it.name = "n".repeat(65)), "name"),
         (edited(pieces([]), |it| it.body = "b".repeat(65 << 10)), "body"),
         (edited(pieces([]), |it| it.body = "return 1; // \u{202e}".into()), "body"),
         (edited(pieces([]), |it| it.description = "d".repeat(5 << 10)), "description"),

@@ -17,6 +17,27 @@ async fn name_of_a_built_in_tool_is_refused() {
 }
 
 #[tokio::test]
+async fn name_that_contains_a_provider_is_refused_before_the_body_is_built() {
+    let fixture = Fixture::new().await;
+    let execution = fixture.make("docs__find", "this does not parse").await;
+    assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"));
+    let text = execution.result.text;
+    assert!(text.contains("`name`") && text.contains("without `__`"), "{text}");
+    assert!(!text.contains("`body`"), "{text}");
+}
+
+#[tokio::test]
+async fn pieces_that_are_too_large_to_store_are_refused_before_an_example_runs() {
+    let fixture = Fixture::new().await;
+    let mut large = pieces("large", "throw new Error('it ran');");
+    let field = |n: usize| json!({ "name": format!("f{n}"), "type": "string", "default": "x".repeat(16_000) });
+    large["fields"] = (0..80).map(field).collect();
+    large["examples"] = json!([{ "arguments": {} }]);
+    let text = fixture.call("new_tool", large).await.result.text;
+    assert!(text.contains("at most 1048576"), "{text}");
+}
+
+#[tokio::test]
 async fn built_in_tools_are_not_found() {
     let fixture = Fixture::new().await;
     for (tool, arguments) in [

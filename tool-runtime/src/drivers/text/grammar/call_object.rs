@@ -18,6 +18,8 @@ use crate::tool::ToolDefinition;
 const OTHER_MEMBERS: [&str; 4] = ["thought", "content", "role", "reasoning"];
 /// The nesting limit; `{"tool_calls": [{"function": {…}}]}` takes four layers.
 const MAX_LAYERS: usize = 4;
+/// The number of calls among which one with two meanings is searched.
+const MAX_AMBIGUOUS: usize = 16;
 
 /// How much an object has to look like a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,18 +111,21 @@ fn is_string(value: &str) -> bool {
     value.starts_with(['"', '\''])
 }
 
+fn unquoted(value: &str) -> &str {
+    value.trim_matches(['"', '\''])
+}
+
 fn is_closed_string(value: &str) -> bool {
     is_string(value) && value.len() > 1 && value.ends_with(['"', '\''])
 }
 
 fn may_be_tool_name(name: Input<'_>, tools: &ToolLookup<'_>) -> bool {
-    value_end(name.text, 0, name.is_complete).is_none()
-        || tools.find(name.text.trim_matches(['"', '\''])).is_some()
+    value_end(name.text, 0, name.is_complete).is_none() || tools.find(unquoted(name.text)).is_some()
 }
 
 /// Returns the tool that a string names. An unknown name may have blanks, which become `_`.
 fn callee<'d>(name: &str, tools: &ToolLookup<'d>) -> Option<Callee<'d>> {
-    let name = name.trim_matches(['"', '\'']);
+    let name = unquoted(name);
     let joined = || name.split_whitespace().collect::<Vec<_>>().join("_");
     tools.callee(name).or_else(|| tools.callee(&joined()))
 }
@@ -161,7 +166,14 @@ fn parse_value(
         return parse_value(list, tools, strictness, layers, calls);
     }
     if let Some(inner) = members.get(LAYERS).filter(|inner| inner.starts_with('{')) {
-        return parse_value(inner, tools, strictness, layers, calls);
+        let before = calls.len();
+        parse_value(inner, tools, strictness, layers, calls)?;
+        let [call] = calls.get(before..)? else { return Some(()) };
+        let is_other = |(_, name): (&str, &str)| {
+            tools.find(unquoted(name)).is_some_and(|it| it.name != call.name)
+        };
+        return (!members.all(NAMES).filter(|(_, name)| is_string(name)).any(is_other))
+            .then_some(());
     }
     // A request of the Model Context Protocol.
     if members.get(&[METHOD.0]).is_some_and(|method| method.trim_matches('"') == METHOD.1) {
@@ -189,8 +201,13 @@ fn parse_call(
         return None;
     }
     let named = || members.range_of(NAMED_ARGUMENTS).filter(|_| takes_no_data(callee.tool));
-    let range = members.range_of(ARGUMENTS).or_else(named);
+    // Empty positional arguments may accompany the others: `"args": [], "kwargs": …`.
+    let filled = members.range_where(ARGUMENTS, |value| !is_empty(value));
+    let range = filled.or_else(|| members.range_of(ARGUMENTS)).or_else(named);
     if range.is_none() && !callee.is_offered && strictness == Strictness::Labeled {
+        return None;
+    }
+    if has_two_meanings(members, tools) {
         return None;
     }
     // A member `description` belongs to the definition of a tool.
@@ -210,6 +227,60 @@ fn parse_call(
         Strictness::Marked | Strictness::Labeled => callee.call(arguments),
         Strictness::Bare => callee.unmarked_call(arguments),
     }
+}
+
+/// Returns true if a call names two tools, or has two members with arguments: which of them the
+/// model means is not known. Another member such as `name` may be an argument of the tool.
+fn has_two_meanings(members: &Members<'_>, tools: &ToolLookup<'_>) -> bool {
+    let mut names = members.all(NAMES);
+    let exact = names.by_ref().find(|(key, _)| NAMES.contains(key));
+    let Some((first_key, first)) = exact.or_else(|| members.all(NAMES).next()) else {
+        return false;
+    };
+    let Some(callee) = callee(first, tools) else { return false };
+    let properties = callee.tool.parameters.as_value().get("properties");
+    let mut arguments = members.all(ARGUMENTS).filter(|(_, value)| !is_empty(value));
+    let has_arguments = arguments.next().is_some();
+    let is_argument =
+        |key: &str| !has_arguments && properties.is_some_and(|it| it.get(key).is_some());
+    let has_other_arguments = has_arguments && arguments.next().is_some();
+    let is_other_tool = |(key, value): (&str, &str)| {
+        let other = tools.find(unquoted(value));
+        let is_same = value == first || other.is_some_and(|tool| tool.name == callee.tool.name);
+        let is_same_key = is_one_of(key, &[first_key]);
+        let is_other = is_same_key || other.is_some() && is_string(value) && !is_argument(key);
+        is_other && !is_same
+    };
+    has_other_arguments || members.all(NAMES).any(is_other_tool)
+}
+
+fn is_empty(value: &str) -> bool {
+    value == "null" || value.chars().all(|c| "{}[]\"' \n\t\r".contains(c))
+}
+
+/// Returns true if an object of calls begins `text`, or a list of them, and one of them has two
+/// names of tools, or two members with arguments.
+pub(in crate::drivers::text) fn begins_ambiguous_call(text: &str, tools: &ToolLookup<'_>) -> bool {
+    let mut rest = text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
+    for _ in 0..MAX_AMBIGUOUS {
+        if !rest.starts_with('{') {
+            return false;
+        }
+        let members = Members::of(without_doubled_brace(rest));
+        let is_known =
+            |key: &str| is_one_of(key, NAMES) || is_one_of(key, ARGUMENTS) || is_other(key);
+        let is_offered = |(_, name): (&str, &str)| tools.find(unquoted(name)).is_some();
+        if members.keys().all(is_known)
+            && members.all(NAMES).any(is_offered)
+            && has_two_meanings(&members, tools)
+        {
+            return true;
+        }
+        let end = value_end(rest, 0, true).unwrap_or(rest.len());
+        let next = rest.get(end..).unwrap_or_default();
+        rest = next.trim_start_matches([',', ';', ' ', '\n', '\r', '\t']);
+    }
+    false
 }
 
 /// Returns true if no argument of the tool has a name such as `data`, which may hold all of them.

@@ -55,6 +55,26 @@ impl<'t> Members<'t> {
         exact.or_else(similar).map(|(_, range)| range.clone())
     }
 
+    /// Returns the position of the value of the first member with one of these names whose value
+    /// `is_accepted` accepts.
+    pub(super) fn range_where(
+        &self,
+        names: &[&str],
+        is_accepted: impl Fn(&str) -> bool,
+    ) -> Option<Range<usize>> {
+        let mut found = self.found.iter().filter(|(key, _)| is_one_of(key, names));
+        let is_accepted =
+            |range: &Range<usize>| self.text.get(range.clone()).is_some_and(&is_accepted);
+        found.find(|(_, range)| is_accepted(range)).map(|(_, range)| range.clone())
+    }
+
+    /// Returns the key and the value of each member with one of these names, up to case and
+    /// separators.
+    pub(super) fn all(&self, names: &[&str]) -> impl Iterator<Item = (&'t str, &'t str)> {
+        let found = self.found.iter().filter(move |(key, _)| is_one_of(key, names));
+        found.map(|(key, range)| (*key, self.text.get(range.clone()).unwrap_or_default()))
+    }
+
     pub(in crate::drivers) fn get(&self, names: &[&str]) -> Option<&'t str> {
         self.text.get(self.range_of(names)?)
     }

@@ -19,7 +19,7 @@ mod value_end;
 pub use self::argument_builder::ArgumentBuilder;
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
-    call_object::{Strictness, may_be_call, parse_calls},
+    call_object::{Strictness, begins_ambiguous_call, may_be_call, parse_calls},
     cursor::Cursor,
     json::{JsonFormat, parse_json_calls},
     named::NamedFormat,

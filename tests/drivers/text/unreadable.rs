@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use tool_runtime::drivers::Text;
-use tool_runtime::drivers::text::extract;
-use tool_runtime::{Agent, ChatOptions, ChatReply, ScriptedModel, ToolChoice, tool, tools};
+use tool_runtime::drivers::text::{ToolLookup, extract};
+use tool_runtime::{
+    Agent, ChatOptions, ChatReply, ScriptedModel, ToolChoice, ToolDefinition, tool, tools,
+};
 
 use super::{lookup, tools as offered};
 
@@ -60,8 +63,34 @@ const UNKNOWN_FORMATS: [&str; 18] = [
     "<functioncall>{\"name\": \"lookup\", \"arguments\": {}}</functioncall>",
 ];
 
+/// Calls of an offered tool that have no markup of calls, or two meanings.
+const EXPRESSIONS: [&str; 22] = [
+    "@search(query=\"x\")",
+    "I'll look.\n\n@search({\"query\": \"x\"})\n\nI'll wait for it.",
+    "[[search({\"query\": \"x\"})]]",
+    "[[search(query=\"x\")]]\n\nI'll wait for it.",
+    "{{search(query=\"x\")}}",
+    "search(query=\"x\")",
+    "search({\n  \"query\": \"x\"\n})",
+    "await search({ query: \"x\" });",
+    "search: {\"query\": \"x\"}",
+    "Calling search with {\"query\": \"x\"}",
+    "Calling `search` with the arguments:\n{\"query\": \"x\"}",
+    "Tool: search\nInput: x",
+    "I'll look.\n\nTool: search\nInput: {\"query\": \"x\"}",
+    "<ctrl42>call\nprint(default_api.search(query='x'))<ctrl43>",
+    "<ctrl42>call:search{query:<escape>x<escape>}",
+    r#"{"tool": "search", "Tool": "find", "arguments": {"query": "x"}}"#,
+    r#"<tool_call>{"tool": "search", "Tool": "find", "arguments": {"query": "x"}}</tool_call>"#,
+    r#"<tool_call>{"name": "search", "name": "find", "arguments": {"query": "x"}}</tool_call>"#,
+    r#"<tool_call>{"toolName": "find", "tool_name": "search", "query": "x"}</tool_call>"#,
+    r#"<tool_call>{"name": "search", "arguments": {"query": "x"}, "input": {"query": "y"}}</tool_call>"#,
+    r#"[{"name": "search", "Name": "find", "arguments": {"query": "x"}}]"#,
+    "<tool_call>[{\"name\": \"search\", \"Name\": \"find\", \"arguments\": {}}]</tool_call>",
+];
+
 /// Texts that mention markup, or quote it.
-const ANSWERS: [&str; 34] = [
+const ANSWERS: [&str; 43] = [
     "The answer is 4.",
     "<tool_call> is the tag that models write.",
     "Models write <tool_call>",
@@ -97,12 +126,26 @@ const ANSWERS: [&str; 34] = [
     "<function-group>\n<function>Search</function>\n</function-group>",
     "[Call search](https://x.io)",
     "Call: search the archive, please (soon)",
+    "<Tool name=\"search\"/>",
+    "The signature is:\n\nsearch(query: str)",
+    "You could call it like this:\n\nsearch(query=\"x\")",
+    "> @search(query=\"x\")",
+    "Write `[[search({\"query\": \"x\"})]]`",
+    "@search(query=\"x\")\ndef find():\n    return (1)",
+    "Tool: search\nInput: a query\nOutput: the hits",
+    "[[search]]",
+    "{\"name\": \"Ann\", \"Name\": \"Bob\"}",
 ];
 
 /// Searches.
 #[tool(effect = "read")]
 async fn search(query: String) -> String {
     format!("{query} was found")
+}
+
+/// Returns all texts that no format can read.
+pub(super) fn texts() -> impl Iterator<Item = &'static str> {
+    UNREADABLE.into_iter().chain(UNKNOWN_FORMATS).chain(EXPRESSIONS)
 }
 
 async fn requests(reply: &str) -> (usize, String) {
@@ -121,6 +164,40 @@ async fn unreadable_call_is_never_an_answer() {
     for text in UNREADABLE.into_iter().chain(UNKNOWN_FORMATS).chain([long_name.as_str()]) {
         assert_eq!(extract(text, &lookup(&tools)).calls, [], "{text}");
         assert_eq!(requests(text).await, (2, "Then not.".to_owned()), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn call_without_markup_or_with_two_meanings_is_never_an_answer() {
+    let tools = offered::all();
+    for text in EXPRESSIONS {
+        assert_eq!(extract(text, &lookup(&tools)).calls, [], "{text}");
+        assert_eq!(requests(text).await, (2, "Then not.".to_owned()), "{text}");
+    }
+}
+
+/// Several members may name one tool, and a name may be an argument.
+#[test]
+fn call_with_one_meaning_is_read() {
+    let text_field = json!({"type": "string"});
+    let schema = json!({"properties": {"name": text_field, "query": text_field}});
+    let user = ToolDefinition::new("add_user", "Does it.", schema);
+    let tools = ToolLookup::new(&[&user]);
+    for (object, arguments) in [
+        (r#"{"tool": "add_user", "name": "Ann"}"#, r#"{"name": "Ann"}"#),
+        (
+            r#"{"tool": "add_user", "Tool": "add_user", "args": {"query": "x"}}"#,
+            r#"{"query": "x"}"#,
+        ),
+        (r#"{"tool": "add_user", "name": "addUser", "args": {}}"#, "{}"),
+        (r#"{"tool": "add_user", "action": "use", "args": {"query": "x"}}"#, r#"{"query": "x"}"#),
+        (r#"{"tool": "add_user", "args": [], "kwargs": {"query": "x"}}"#, r#"{"query": "x"}"#),
+        (r#"{"name": "add_user", "function": {"name": "add_user", "arguments": {}}}"#, "{}"),
+    ] {
+        let text = format!("<tool_call>{object}</tool_call>");
+        let calls = extract(&text, &tools).calls;
+        assert_eq!(calls.len(), 1, "{object}");
+        assert_eq!(calls[0].to_string(), format!("add_user({arguments})"), "{object}");
     }
 }
 

@@ -86,12 +86,18 @@
 //!   begins and ends inside an argument is part of it. If end tags are left over after a call, and
 //!   no call begins before them, the end of its arguments is ambiguous: the call counts as
 //!   truncated, and the leftover tags are removed from the text.
+//! - **A call has one name and one set of arguments**: an object that names two tools, such as
+//!   `{"tool": "f", "Tool": "g"}`, or has two members with arguments, is a call that can't be
+//!   parsed. None of them is chosen.
 //! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`, or an
 //!   argument without quotes that is `<query>` or `[your query here]`. In quotes, it is text.
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
 //!   in it, or its format is not known and it names an offered tool, and the reply has no other
 //!   call, the [`Text`](super::Text) driver asks the model again, and names the format if it is
 //!   known. After the last attempt, the run ends with an error that quotes the markup.
+//!   An expression such as `@search(query="x")` or `Calling search with {…}` is such markup, too, if
+//!   it begins a line and its arguments have values. `<tool name="search"/>` alone is an entry of a
+//!   list, unless the tool requires no arguments.
 //! - **Arguments that can't be parsed are kept** if a marker announces the call: the error of the
 //!   tool asks the model for a correction.
 //!
@@ -117,6 +123,7 @@
 
 mod arguments;
 mod byte_search;
+mod call_expression;
 mod call_line;
 mod callee;
 mod channel;

@@ -2,11 +2,18 @@
 //! label of calls, before the name of an offered tool or an object that is a call.
 //!
 //! Other markup, such as HTML, mentions the names of tools, too. A name counts only where a call
-//! has it: `<tool_use>NAME`, `name="NAME"`, `"tool": "NAME"`, `<name>NAME</name>`.
+//! has it: `<tool_use>NAME`, `name="NAME"`, `"tool": "NAME"`, `<name>NAME</name>`. An element with
+//! the name of a tool and nothing else, `<tool name="NAME"/>`, is an entry of a list of tools,
+//! unless the tool requires no arguments.
+//!
+//! Two kinds of calls have no tag: expressions (`call_expression.rs`), and objects that are a call
+//! of two tools, or have two members with arguments.
 
 use super::ToolLookup;
-use super::grammar::{Members, beginning};
+use super::call_expression::begins_call_expression;
+use super::grammar::{Members, beginning, begins_ambiguous_call};
 use crate::json::__private::{ARGUMENTS, NAMES};
+use crate::tool::ToolDefinition;
 
 /// The longest tag or label that is examined, in bytes.
 const MAX_HEAD_LEN: usize = 64;
@@ -83,6 +90,9 @@ const ARGUMENT_LABELS: [&str; 10] = [
 /// `[TOOL_REQUEST]`, `<run_command>`, `Action 1: run_command[ls]`.
 pub(super) fn begins_unknown_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     let text = beginning(text, MAX_HEAD_LEN + MAX_BODY_LEN);
+    if begins_ambiguous_call(text, tools) || begins_call_expression(text, tools) && !is_link(text) {
+        return true;
+    }
     let Some(inner) = text.strip_prefix(['<', '[', '✿']) else {
         return begins_labeled_call(text, tools);
     };
@@ -98,11 +108,14 @@ pub(super) fn begins_unknown_call(text: &str, tools: &ToolLookup<'_>) -> bool {
 }
 
 /// Returns the end of the last element of the tag with which `markup` begins, if nothing follows it
-/// on its line; or the end of a line that begins with a label and ends with a bracket.
+/// on its line; or the end of a line that begins with a label or an expression and ends with a
+/// bracket; or the end of the text, if a line with the arguments ends it.
 pub(super) fn element_end(markup: &str) -> Option<usize> {
-    if !markup.starts_with(['<', '[']) {
-        let line = markup.split('\n').next().unwrap_or_default().trim_end();
-        return line.ends_with([')', ']', '}']).then_some(line.len());
+    if !markup.starts_with(['<', '[']) || markup.starts_with("[[") {
+        let line = markup.split('\n').next().unwrap_or_default();
+        let line = line.trim_end().trim_end_matches(';');
+        let ends = line.ends_with([')', ']', '}']).then_some(line.len());
+        return ends.or_else(|| ends_with_arguments(markup).then_some(markup.len()));
     }
     let (open, close) = if markup.starts_with('<') { ("</", '>') } else { ("[/", ']') };
     let inner = markup.strip_prefix(['<', '['])?;
@@ -113,6 +126,12 @@ pub(super) fn element_end(markup: &str) -> Option<usize> {
     let end = ends.filter_map(|end| Some(markup.rfind(end.as_str())? + end.len())).max()?;
     let line = markup.get(end..)?.split('\n').next().unwrap_or_default();
     line.trim().is_empty().then_some(end)
+}
+
+/// Returns true if the line after the first one has the arguments, and ends the text.
+fn ends_with_arguments(markup: &str) -> bool {
+    let mut lines = markup.lines().skip(1).filter(|line| !line.trim().is_empty());
+    lines.next().is_some_and(begins_with_argument_label) && lines.next().is_none()
 }
 
 /// Signs before the name of a tag.
@@ -199,8 +218,9 @@ fn names_tool(body: &str, tools: &ToolLookup<'_>) -> bool {
         let is_value = NAMES.contains(&key) && before.contains(['=', ':', '>']);
         let is_tag = before.ends_with('<');
         if (is_first || is_value || is_tag)
-            && is_offered(word, tools)
+            && let Some(tool) = offered(word, tools)
             && !is_word_of_sentence(word, after)
+            && !is_entry(body.get(..at).unwrap_or_default(), after, tool)
         {
             return true;
         }
@@ -212,10 +232,21 @@ fn names_tool(body: &str, tools: &ToolLookup<'_>) -> bool {
     false
 }
 
-/// Returns true for the name of a tool. A name of one word has to be spelled as the tool's, because
-/// it may be a word.
-fn is_offered(name: &str, tools: &ToolLookup<'_>) -> bool {
-    tools.find(name).is_some_and(|tool| tool.name == name || name.contains(['_', '.']))
+/// Returns the tool of this name. A name of one word has to be spelled as the tool's, because it
+/// may be a word.
+fn offered<'d>(name: &str, tools: &ToolLookup<'d>) -> Option<&'d ToolDefinition> {
+    tools.find(name).filter(|tool| tool.name == name || name.contains(['_', '.']))
+}
+
+/// Returns true if a name, between `before` and `after`, is all that its element has, and the tool
+/// requires arguments.
+fn is_entry(before: &str, after: &str, tool: &ToolDefinition) -> bool {
+    let attributes = before.rsplit('<').next().unwrap_or_default();
+    let end = after.trim_start_matches(['"', '\'']).trim_start();
+    let required = tool.parameters.as_value().get("required").and_then(|it| it.as_array());
+    attributes.matches('=').count() == 1
+        && ["/>", "></"].iter().any(|ending| end.starts_with(ending))
+        && required.is_some_and(|names| !names.is_empty())
 }
 
 /// Returns true if other words follow a name that may be a word: `search the archive`.
@@ -241,7 +272,7 @@ fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     let rest = rest.trim_start_matches([':', '*', ' ', '\t', '`', '"']);
     let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let name = rest.split(|c| !is_of_name(c)).next().unwrap_or_default();
-    if !is_offered(name, tools) {
+    if offered(name, tools).is_none() {
         return false;
     }
     let after = rest.get(name.len()..).unwrap_or_default();
@@ -249,11 +280,17 @@ fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     let Some(next) = after.strip_prefix('\n') else {
         return after.starts_with(['(', '[', '{']) || after.is_empty() && label == "action";
     };
-    let next = next.trim_start().trim_start_matches(['#', '*', ' ']).to_lowercase();
-    next.starts_with('{')
-        || ARGUMENT_LABELS.iter().any(|label| {
-            next.strip_prefix(label).is_some_and(|rest| rest.trim_start().starts_with([':', '*']))
-        })
+    let next = next.trim_start();
+    next.trim_start_matches(['#', '*', ' ']).starts_with('{') || begins_with_argument_label(next)
+}
+
+fn begins_with_argument_label(text: &str) -> bool {
+    let line = text.split('\n').next().unwrap_or_default();
+    let line = beginning(line.trim_start().trim_start_matches(['#', '*', ' ']), MAX_HEAD_LEN);
+    let line = line.to_lowercase();
+    ARGUMENT_LABELS.iter().any(|label| {
+        line.strip_prefix(label).is_some_and(|rest| rest.trim_start().starts_with([':', '*']))
+    })
 }
 
 #[cfg(test)]
@@ -268,7 +305,9 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"command": {}, "query": {}}});
         let [run, search] = ["run_command", "search"]
             .map(|name| ToolDefinition::new(name, "Runs.", schema.clone()));
-        begins_unknown_call(text, &ToolLookup::new(&[&run, &search]))
+        let schema = json!({"properties": {"force": {}}, "required": ["force"]});
+        let hammer = ToolDefinition::new("hammer", "Runs.", schema);
+        begins_unknown_call(text, &ToolLookup::new(&[&run, &search, &hammer]))
     }
 
     #[test]
@@ -311,6 +350,21 @@ mod tests {
             "<fn name=\"search\">{\"query\": \"x\"}</fn>",
             "<x tool=\"search\">{\"query\": \"x\"}</x>",
             "<execute>search(query=\"x\")</execute>",
+            // No element has more than the name, but the tool requires no arguments.
+            "<tool name=\"search\"/>",
+            "<tool name=\"hammer\" force=\"1\"/>",
+            "<tool name=\"hammer\"><force>1</force></tool>",
+            "<tool name='hammer'>{\"force\": 1}</tool>",
+            // Expressions.
+            "@search(query=\"x\")",
+            "[[search({\"query\": \"x\"})]]",
+            "Calling search with {\"query\": \"x\"}",
+            "Tool: search\nInput: x",
+            "<ctrl42>call\nprint(default_api.search(query='x'))",
+            // Objects with two meanings.
+            "{\"tool\": \"search\", \"Tool\": \"hammer\", \"arguments\": {}}",
+            "[{\"name\": \"search\", \"args\": {}}, {\"name\": \"search\", \"name\": \"x\"}]",
+            "{\"name\": \"search\", \"args\": {\"a\": 1}, \"input\": {\"a\": 2}}",
             // Without an offered tool, by its members.
             "<functioncall>{\"name\": \"other\", \"arguments\": {}}",
             "[TOOL_REQUEST] {\"tool\": \"other\", \"params\": {}}",
@@ -328,6 +382,12 @@ mod tests {
             "<search>\n<form><input name=\"query\"></form></search>",
             "<toolbar>\n<input type=\"search\"></toolbar>",
             "<callout>search</callout>",
+            "<tools><tool name=\"hammer\"/></tools>",
+            "<tools>\n<tool name=\"hammer\" /><tool name='hammer'></tool></tools>",
+            "<Tool name=\"hammer\"/>",
+            "[search(query=\"x\")](https://x.io)",
+            "{\"name\": \"search\", \"Name\": \"Search\", \"price\": 3}",
+            "{\"name\": \"x\", \"Name\": \"y\"}",
             "<transaction name=\"search\"/>",
             "<form action=\"search\"><input></form>",
             "<plugin>\n<groupId>org.search</groupId><artifactId>search</artifactId></plugin>",
@@ -367,6 +427,11 @@ mod tests {
             ("Action: search[x]\nObservation: y", Some(17)),
             ("Action: search the web\nFine.", None),
             ("<>x</>", None),
+            ("[[search(x)]]\n\nFine.", Some(13)),
+            ("search(x);\n\nFine.", Some(9)),
+            ("Tool: search\nInput: x", Some(21)),
+            ("Tool: search\n\nInput: x\n", Some(23)),
+            ("Tool: search\nInput: x\nOutput: y", None),
         ] {
             assert_eq!(element_end(markup), end, "{markup}");
         }

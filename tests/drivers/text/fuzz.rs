@@ -1,26 +1,35 @@
-//! Fuzz tests: randomly changed cases keep the invariants of all texts, and quoted ones hold no
-//! calls.
+//! Fuzz tests: randomly changed cases keep the invariants of all texts, quoted ones hold no calls,
+//! and what can't be read gets feedback.
 //!
 //! Run it for longer: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test runtime
 //! drivers::text::fuzz`.
 
-use super::{corpus, invariants, tools};
+use super::{corpus, invariants, tools, unreadable};
 use crate::mangle::{Seeds, mangled};
 use crate::runner::{Trial, drive};
 use tool_runtime::drivers::text::{ToolLookup, extract};
+use tool_runtime::drivers::{Driver as _, Text};
 use tool_runtime::json::parse_as;
-use tool_runtime::{ToolCall, ToolDefinition};
+use tool_runtime::{ChatReply, ChatRequest, Message, ToolCall, ToolDefinition};
 
 /// The texts that are changed besides those of the drivers.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tool-runtime/json/tests/corpus");
 
+/// The longest feedback, in characters.
+const MAX_FEEDBACK_CHARS: usize = 800;
+
+/// Returns the texts that are changed: those of all formats, and calls in unknown ones.
+fn texts() -> Vec<String> {
+    let files = corpus::files();
+    let cases = files.iter().flat_map(|file| corpus::Case::all(file)).map(|case| case.text);
+    cases.chain(unreadable::texts().map(str::to_owned)).collect()
+}
+
 #[test]
 fn fuzzed_texts_keep_invariants() {
-    let cases: Vec<_> = corpus::files().iter().flat_map(|file| corpus::Case::all(file)).collect();
-    let (seeds, tools) = (Seeds::of_corpus(CORPUS), tools::all());
-    let (cases, tools) = (&cases, &tools);
+    let (cases, seeds, tools) = (&texts(), Seeds::of_corpus(CORPUS), &tools::all());
     drive("text", |draws| {
-        let pick = |at: usize| &cases[at % cases.len()].text;
+        let pick = |at: usize| &cases[at % cases.len()];
         let mut text = pick(draws.below(256) * 256 + draws.below(256)).clone();
         if draws.below(4) == 0 {
             text.push_str(pick(draws.below(256) * 256 + draws.below(256)));
@@ -67,16 +76,45 @@ const PARTS: [&str; 12] = [
 /// A call in a quotation, however damaged, never runs a tool that changes something.
 #[test]
 fn quoted_fuzzed_texts_hold_no_complete_call() {
-    let cases: Vec<_> = corpus::files().iter().flat_map(|file| corpus::Case::all(file)).collect();
-    let (seeds, tools) = (Seeds::of_corpus(CORPUS), tools::all());
-    let (cases, tools) = (&cases, &tools);
+    let (cases, seeds, tools) = (&texts(), Seeds::of_corpus(CORPUS), &tools::all());
     drive("quotation", |draws| {
         let at = draws.below(256) * 256 + draws.below(256);
-        let text = &cases[at % cases.len()].text;
+        let text = &cases[at % cases.len()];
         let text = mangled(draws, text, &seeds);
         let quotation = QUOTATIONS[draws.below(QUOTATIONS.len())];
         Trial::new(text, move |text| quoted_call(text, quotation, tools))
     });
+}
+
+/// A reply has calls, an answer or feedback. The feedback is short, and a quotation gets none.
+#[test]
+fn fuzzed_replies_get_short_feedback() {
+    let (cases, seeds, tools) = (&texts(), Seeds::of_corpus(CORPUS), &tools::all());
+    drive("reply", |draws| {
+        let at = draws.below(256) * 256 + draws.below(256);
+        let text = mangled(draws, &cases[at % cases.len()], &seeds);
+        Trial::new(text, move |text| wrong_feedback(text, tools))
+    });
+}
+
+fn wrong_feedback(text: &str, tools: &[ToolDefinition]) -> Option<String> {
+    let offered: Vec<_> = tools.iter().collect();
+    let messages = [Message::user("Go.")];
+    let feedback = |text: &str| {
+        let request = ChatRequest::new(&messages).tools(&offered);
+        Text::new().parse(ChatReply::text(text), request).err().map(|error| error.feedback)
+    };
+    if let Some(feedback) = feedback(text) {
+        let calls = extract(text, &ToolLookup::new(&offered)).calls;
+        if !calls.is_empty() || feedback.chars().count() > MAX_FEEDBACK_CHARS {
+            return Some(format!("{feedback} of {calls:?}"));
+        }
+    }
+    if PARTS.iter().any(|part| text.contains(part)) {
+        return None;
+    }
+    let quoted: Vec<_> = text.trim().lines().map(|line| format!("> {line}")).collect();
+    feedback(&quoted.join("\n"))
 }
 
 fn quoted_call(

@@ -1,10 +1,15 @@
 //! Mangles a text as models do and in other ways: by tokens, by ranges, by characters.
 
+use serde_json::Value;
+
 use crate::corpus;
 use crate::draw::Draws;
 
+/// The longest text after encoding: each pass doubles the backslashes.
+const MAX_ENCODED_CHARS: usize = 4_000;
+
 /// The fragments that are inserted.
-const FRAGMENTS: [&str; 98] = [
+const FRAGMENTS: [&str; 119] = [
     "{",
     "{{",
     "}}",
@@ -103,6 +108,27 @@ const FRAGMENTS: [&str; 98] = [
     "</tool_call>",
     "\"a\": ",
     ", \"b\": ",
+    ", \"A\": ",
+    ", \"Name\": \"g\"",
+    ", \"kwargs\": {\"a\": 1}",
+    "{}{",
+    "{{\"a\": 1}}",
+    "\"{\"a\": \"b\"}\"",
+    "&#39;",
+    "<query>",
+    "git commit -m \\\"\\`a\\`\\\"",
+    "searchjson",
+    "functions_search_2",
+    "<｜｜DSML｜｜tool_calls>",
+    "<｜DSML｜invoke name=\"search\">",
+    "<invoke name=\"search\">{\"query\": \"x\"}</invoke>",
+    "call:search{query:",
+    "Action: search({",
+    "\n@search(query=\"x\")\n",
+    "[[search({\"query\": \"x\"})]]",
+    "\nTool: search\nInput: ",
+    "<ctrl42>call",
+    "Calling search with {",
 ];
 
 /// The texts to mangle.
@@ -142,7 +168,7 @@ fn change(draws: &mut Draws<'_>, text: &mut Vec<char>, seeds: &Seeds) {
     let at = place(draws, text.len() + 1);
     let short = (at + 1 + draws.below(3)).min(text.len());
     let long = (at + draws.below(40)).min(text.len());
-    match draws.below(14) {
+    match draws.below(16) {
         0..=3 => put(text, at, draws.from(&FRAGMENTS)),
         4 | 5 => drop(text.drain(at..short)),
         6 => {
@@ -175,8 +201,36 @@ fn change(draws: &mut Draws<'_>, text: &mut Vec<char>, seeds: &Seeds) {
             let other = seeds.pick(draws);
             put(text, at, other);
         }
+        // Encode the text up to three times, as some servers do.
+        13 => {
+            for _ in 0..1 + draws.below(3) {
+                let whole: String = text.iter().collect();
+                *text = Value::String(whole).to_string().chars().take(MAX_ENCODED_CHARS).collect();
+            }
+        }
+        14 => {
+            let whole: String = text.iter().collect();
+            let quote = draws.from(&["&quot;", "&#34;", "&#x22;"]);
+            let whole = whole.replace('&', "&amp;").replace('<', "&lt;").replace('"', quote);
+            *text = whole.chars().take(MAX_ENCODED_CHARS).collect();
+        }
         _ => {
             let (before, after) = draws.from(&[
+                ("{{", "}}"),
+                ("{}", ""),
+                ("\"", "\""),
+                ("f'", "'"),
+                ("{\"name\": \"f\", \"arguments\": ", "}"),
+                ("{\"tool\": \"f\", \"params\": ", "}"),
+                ("{\"action\": \"f\", \"tool_input\": ", "}"),
+                ("{\"kwargs\": ", "}"),
+                ("{\"name\": \"f\", \"arguments\": \"", "\"}"),
+                ("<invoke name=\"search\">", "</invoke>"),
+                ("@search(", ")"),
+                ("[[search(", ")]]"),
+                ("Calling search with ", ""),
+                ("\"", "\"\n"),
+                ("`", "`"),
                 ("```json\n", "\n```"),
                 ("{\"a\": ", "}"),
                 ("[", "]"),

@@ -49,11 +49,11 @@ impl CatalogStore for Late {
 
 #[tokio::test]
 async fn model_reads_that_another_call_made_or_removed_the_tool() {
-    let made: Pieces = serde_json::from_value(pieces("one", "return 1;")).unwrap();
+    let content: Pieces = serde_json::from_value(pieces("one", "return 1;")).unwrap();
     for is_removed in [false, true] {
         let store = Arc::new(MemoryCatalog::new());
         let other = Catalog::new(Arc::clone(&store));
-        other.create("one", made.clone()).await.unwrap();
+        other.create("one", content.clone()).await.unwrap();
         let mut earlier = None;
         if is_removed {
             earlier = store.load("tool", "one").await.unwrap();

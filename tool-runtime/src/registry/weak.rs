@@ -40,6 +40,20 @@ impl WeakRegistry {
     pub fn upgrade(&self) -> Option<Registry> {
         Some(Registry { contents: self.contents.upgrade()?, filter: self.filter.clone() })
     }
+
+    /// Returns true if both refer to views of one registry.
+    ///
+    /// ```
+    /// use tool_runtime::Registry;
+    ///
+    /// let registry = Registry::new();
+    /// let weak = registry.downgrade();
+    /// assert!(weak.is_same_registry(&registry.clone().downgrade()));
+    /// assert!(!weak.is_same_registry(&Registry::new().downgrade()));
+    /// ```
+    pub fn is_same_registry(&self, other: &Self) -> bool {
+        self.contents.ptr_eq(&other.contents)
+    }
 }
 
 impl fmt::Debug for WeakRegistry {

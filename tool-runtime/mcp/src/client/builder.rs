@@ -7,6 +7,7 @@ use tool_runtime::Registry;
 use super::connection::McpConnection;
 use super::error::McpError;
 use super::link::Link;
+use super::open_connections;
 use super::options::Options;
 use super::pins::MemoryPins;
 use super::supervisor::{establish, supervise};
@@ -101,17 +102,22 @@ impl McpClient {
 
     fn link(self, name: String, registry: &Registry) -> Result<Arc<Link>, McpError> {
         let target = self.target.map_err(McpError::InvalidOptions)?;
-        // The registry checks the name when it registers the first, empty list.
         if registry.snapshot().providers().contains(&name.as_str()) {
             return Err(McpError::NameTaken { server: name });
         }
+        // The registry checks the name when it registers the first, empty list.
         let empty = registry.replace_valid_from(&name, tool_runtime::Tools::new());
         if let Err(error) = empty {
             return Err(McpError::Registry { server: name, error });
         }
         let options = self.options;
         let pins = options.pins.clone().unwrap_or_else(|| Arc::new(MemoryPins::new()));
-        Ok(Arc::new(Link::new(name, target, options, pins, registry.downgrade())))
+        let link = Arc::new(Link::new(name, target, options, pins, registry.downgrade()));
+        if open_connections::add(&link) {
+            Ok(link)
+        } else {
+            Err(McpError::NameTaken { server: link.name.clone() })
+        }
     }
 }
 

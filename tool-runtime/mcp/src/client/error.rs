@@ -128,6 +128,16 @@ pub enum McpError {
         /// The error of the transport.
         reason: String,
     },
+    /// The server is busy: it did not process the request.
+    #[error("MCP server `{server}`: busy; try `{operation}` again later")]
+    Busy {
+        /// The name of the connection.
+        server: String,
+        /// The method of the request.
+        operation: &'static str,
+        /// The delay that the server asks for.
+        retry_after: Option<Duration>,
+    },
     /// The pinned definitions can't be read or written.
     #[error("MCP server `{server}`: the pin store failed: {error}")]
     Pins {
@@ -162,6 +172,7 @@ impl McpError {
             | Self::NameTaken { .. }
             | Self::Spawn { .. }
             | Self::Timeout { .. }
+            | Self::Busy { .. }
             | Self::ConnectionLost { .. }
             | Self::NotAllowed(_) => text,
             Self::NotConnected { server } => {

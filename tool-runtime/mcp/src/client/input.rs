@@ -18,20 +18,23 @@ use super::traffic::Question;
 /// The number of times that a server may ask for input during one call.
 pub(super) const MAX_ROUNDS: u32 = 10;
 
-/// The number of questions to the user during one call, while it is in flight.
+/// The number of questions to the user during one call.
 const MAX_QUESTIONS: u32 = 20;
 
 /// The number of requests of one round.
 const MAX_REQUESTS: usize = 20;
 
-/// The number of bytes of the state of a server, which is saved with a paused run.
-const MAX_STATE_BYTES: usize = 1 << 20;
+/// The size of the state of a server, of its requests for input, and of the id of its task, each in
+/// bytes. They are saved with a paused run.
+pub(super) const MAX_STATE_BYTES: usize = 1 << 20;
 
 /// The saved state of a call whose server asks for input.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct InputState {
     round: u32,
-    samples: u32,
+    /// The requests of all rounds, and of those that arrived while the call was in flight.
+    #[serde(flatten)]
+    pub(super) counts: QuestionCounts,
     /// The state of the server, returned as received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request_state: Option<String>,
@@ -42,9 +45,10 @@ pub(super) struct InputState {
     pub(super) responses: BTreeMap<String, Value>,
 }
 
-/// The number of requests of each kind that arrived during one call.
-#[derive(Default)]
+/// The number of requests of each kind during one call.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct QuestionCounts {
+    #[serde(default)]
     elicitations: u32,
     samples: u32,
 }
@@ -121,12 +125,19 @@ impl InputHandler<'_> {
         if required.request_state.as_ref().is_some_and(|state| state.len() > MAX_STATE_BYTES) {
             return Err(self.failed("its state is too large"));
         }
+        let mut bytes = 0;
+        let mut saved = BTreeMap::new();
+        for (key, request) in requests {
+            let request = serde_json::to_value(request).unwrap_or_default();
+            bytes += key.len() + request.to_string().len();
+            if bytes > MAX_STATE_BYTES {
+                return Err(self.failed("its requests for input are too large"));
+            }
+            saved.insert(key, request);
+        }
         state.request_state = required.request_state;
         state.responses.clear();
-        state.requests.clear();
-        for (key, request) in requests {
-            state.requests.insert(key, serde_json::to_value(request).unwrap_or_default());
-        }
+        state.requests = saved;
         self.answer_all(state).await
     }
 
@@ -179,6 +190,11 @@ impl InputHandler<'_> {
             Ok(InputRequest::Elicitation(request)) => {
                 let elicitation =
                     self.elicitation(&request.params).map_err(|reason| self.failed(reason))?;
+                state.counts.elicitations += 1;
+                if state.counts.elicitations > MAX_QUESTIONS {
+                    let cause = format!("it asked more than {MAX_QUESTIONS} questions");
+                    return Err(self.failed(&cause));
+                }
                 let answer = self.elicit(elicitation.clone()).await;
                 if answer == ElicitationAnswer::Later {
                     return Err(ToolError::suspended(elicitation.question(), &*state));
@@ -194,8 +210,8 @@ impl InputHandler<'_> {
                 let Some(sampling) = &self.link.options.sampling else {
                     return Err(self.failed("it requested sampling, which is off"));
                 };
-                let result = sampling.answer(request.params, state.samples, self.ctx).await;
-                state.samples += 1;
+                let result = sampling.answer(request.params, state.counts.samples, self.ctx).await;
+                state.counts.samples += 1;
                 let result = result.map_err(|error| self.failed(&error.message))?;
                 serde_json::to_value(result)
             }
@@ -216,7 +232,7 @@ impl InputHandler<'_> {
         }
     }
 
-    fn failed(&self, cause: &str) -> ToolError {
+    pub(super) fn failed(&self, cause: &str) -> ToolError {
         let server = &self.link.name;
         ToolError::failed(format!("The MCP server `{server}` did not complete the call: {cause}."))
     }

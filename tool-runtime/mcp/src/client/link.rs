@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,8 +34,8 @@ pub(super) struct Link {
     pub(super) catalog: tokio::sync::Mutex<Catalog>,
     /// The number of lists of tools that were requested.
     lists: AtomicU64,
-    /// Wakes the supervisor to check the connection.
-    pub(super) suspected: Notify,
+    /// Wakes the supervisor to replace the connection.
+    suspected: Notify,
     /// Cancelled when the connection is to end for good.
     pub(super) stopped: CancellationToken,
     /// Cancelled when the connection has ended for good.
@@ -87,7 +88,23 @@ impl Link {
 
     /// Replaces the connection and returns the previous one.
     pub(super) fn replace_session(&self, session: Option<Arc<Session>>) -> Option<Arc<Session>> {
-        std::mem::replace(&mut *lock(&self.session), session)
+        let previous = std::mem::replace(&mut *lock(&self.session), session);
+        // What was suspected of the previous connection does not end this one.
+        pin!(self.suspected.notified()).enable();
+        previous
+    }
+
+    /// Reports that a request could not be delivered on a connection. One that was replaced since
+    /// is ignored.
+    pub(super) fn suspect(&self, session: &Arc<Session>) {
+        if lock(&self.session).as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
+            self.suspected.notify_one();
+        }
+    }
+
+    /// Waits until the connection is suspected.
+    pub(super) async fn suspected(&self) {
+        self.suspected.notified().await;
     }
 
     /// Returns the number of a list of tools that is requested now.

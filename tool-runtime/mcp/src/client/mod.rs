@@ -57,6 +57,7 @@ mod notices;
 #[cfg(feature = "oauth")]
 mod oauth;
 mod offered_features;
+mod open_connections;
 mod options;
 mod page_url;
 pub mod pin_conformance;

@@ -20,7 +20,7 @@ use tool_runtime::{
 
 use super::challenge::MAX_CHALLENGES;
 use super::content::ResultReader;
-use super::input::{InputHandler, InputState, QuestionCounts};
+use super::input::{InputHandler, InputState, MAX_STATE_BYTES, QuestionCounts};
 use super::link::Link;
 use super::request_error::{HttpFailure, RequestError, http_failure, tool_error};
 use super::rounded_number::rounded_number;
@@ -32,6 +32,15 @@ use super::traffic::RequestSlot;
 
 /// The time limit of a call whose definition has none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A request that could not be delivered.
+struct FailedSend {
+    error: DynamicTransportError,
+    /// The connection on which it was sent.
+    session: Arc<Session>,
+    /// The generation of the credentials with which it was sent.
+    generation: u64,
+}
 
 /// Calls a tool of a server.
 pub(super) struct RemoteTool {
@@ -62,7 +71,7 @@ impl RemoteTool {
         }
         loop {
             let params = self.params(args, &mut state)?;
-            let result = self.authorized(params, &input, deadline).await;
+            let result = self.authorized(params, &input, &mut state.counts, deadline).await;
             let result = result.map_err(|error| {
                 let is_retry_safe = self.definition.is_retry_safe();
                 let mark = |text: &str| self.reader.mark(text);
@@ -130,6 +139,9 @@ impl RemoteTool {
         state: &mut InputState,
         deadline: Instant,
     ) -> Result<ToolOutput, ToolError> {
+        if task.len() > MAX_STATE_BYTES {
+            return Err(input.failed("the id of its task is too long"));
+        }
         let task = RemoteTask::new(&self.link, input, task);
         let result = task.result(state, deadline, |text| self.reader.mark(text)).await?;
         self.reader.read(result)
@@ -140,14 +152,16 @@ impl RemoteTool {
         &self,
         params: CallToolRequestParams,
         input: &InputHandler<'_>,
+        counts: &mut QuestionCounts,
         deadline: Instant,
     ) -> Result<ServerResult, RequestError> {
         let copy = self.link.challenges.can_answer().then(|| params.clone());
         let generation = self.link.challenges.generation();
         let session = self.link.session().ok_or(RequestError::Lost)?;
-        match self.send(&session, params, input, deadline).await {
+        match self.send(&session, params, input, counts, deadline).await {
             Err(RequestError::Service(ServiceError::TransportSend(error))) => {
-                Box::pin(self.challenged(error, generation, copy, input, deadline)).await
+                let failed = FailedSend { error, session, generation };
+                Box::pin(self.challenged(failed, copy, input, counts, deadline)).await
             }
             result => result,
         }
@@ -157,19 +171,20 @@ impl RemoteTool {
     /// challenged.
     async fn challenged(
         &self,
-        mut error: DynamicTransportError,
-        mut generation: u64,
+        failed: FailedSend,
         params: Option<CallToolRequestParams>,
         input: &InputHandler<'_>,
+        counts: &mut QuestionCounts,
         deadline: Instant,
     ) -> Result<ServerResult, RequestError> {
+        let FailedSend { mut error, mut session, mut generation } = failed;
         let challenges = &self.link.challenges;
         let mut count = 0;
         loop {
             let challenge = match http_failure(&*error.error) {
                 HttpFailure::Unauthorized(challenge) => challenge,
                 HttpFailure::Unreachable | HttpFailure::SessionExpired => {
-                    self.link.suspected.notify_one();
+                    self.link.suspect(&session);
                     None
                 }
                 _ => None,
@@ -185,8 +200,8 @@ impl RemoteTool {
                 return Err(failed);
             }
             generation = challenges.generation();
-            let session = self.link.session().ok_or(RequestError::Lost)?;
-            match self.send(&session, params.clone(), input, deadline).await {
+            session = self.link.session().ok_or(RequestError::Lost)?;
+            match self.send(&session, params.clone(), input, counts, deadline).await {
                 Err(RequestError::Service(ServiceError::TransportSend(next))) => error = next,
                 result => return result,
             }
@@ -199,6 +214,7 @@ impl RemoteTool {
         session: &Session,
         params: CallToolRequestParams,
         input: &InputHandler<'_>,
+        counts: &mut QuestionCounts,
         deadline: Instant,
     ) -> Result<ServerResult, RequestError> {
         let slot = RequestSlot::of_call();
@@ -209,7 +225,6 @@ impl RemoteTool {
             slot.take_progress().into_iter().for_each(|progress| input.ctx.progress(progress));
         };
         let mut answering: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
-        let mut counts = QuestionCounts::default();
         let mut expired = pin!(sleep_until(deadline));
         let result = loop {
             if answering.is_none()

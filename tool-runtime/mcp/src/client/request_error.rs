@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::ServiceError;
+use serde_json::Value;
 use tool_runtime::event::ProtocolError;
 use tool_runtime::{ToolError, ToolErrorKind};
 
@@ -16,6 +17,9 @@ use crate::lines::WriteError;
 
 /// The number of characters of an error message of a server that are kept.
 const MAX_MESSAGE_CHARS: usize = 2_000;
+
+/// The longest data of an error that are kept, in bytes of JSON.
+const MAX_DATA_BYTES: usize = 16 << 10;
 
 /// The reason why a request has no result.
 #[derive(Debug)]
@@ -64,6 +68,7 @@ pub(super) fn mcp_error(
                 HttpFailure::Unauthorized(challenge) => {
                     McpError::AuthorizationRequired { server, challenge }
                 }
+                HttpFailure::Busy(retry_after) => McpError::Busy { server, operation, retry_after },
                 _ => McpError::Transport { server, operation, reason: reason(&*error.error) },
             }
         }
@@ -143,10 +148,16 @@ fn rpc_error(
     };
     let message = clean(&error.message, MAX_MESSAGE_CHARS);
     let mut cause = ProtocolError::new(error.code.0.into());
-    if let Some(data) = &error.data {
+    if let Some(data) = error.data.as_ref().filter(|data| is_short(data)) {
         cause = cause.data(data.clone());
     }
     ToolError::new(kind, mark(&message)).with_protocol_error(cause)
+}
+
+/// Returns true for data that are kept. Others would fill reports and the errors of a server that
+/// passes them on.
+fn is_short(data: &Value) -> bool {
+    serde_json::to_string(data).is_ok_and(|json| json.len() <= MAX_DATA_BYTES)
 }
 
 fn send_error(server: &str, error: &(dyn Error + 'static), is_retry_safe: bool) -> ToolError {

@@ -17,8 +17,9 @@ use tool_runtime::{
 ///
 /// The tokens count towards the token limit of the run whose call the server answers. A request
 /// that would exceed the limit is refused, and a reply is at most as long as the remaining tokens.
-/// If the model reports no usage, four bytes count as one token. A request outside of a call is
-/// refused, and so is a request with tools.
+/// If the model reports no usage, four bytes count as one token. Of a request that the server
+/// abandons, the prompt counts. A request outside of a call is refused, and so is a request with
+/// tools.
 ///
 /// ```
 /// use tool_mcp::{McpClient, Sampling};
@@ -96,7 +97,9 @@ impl Sampling {
         let max_tokens = u32::try_from(reservation.max_output()).unwrap_or(max_tokens);
         let mut options = ChatOptions::default().max_tokens(max_tokens);
         options.temperature = params.temperature.map(f64::from);
+        let mut charge = Charge { ctx, input, is_due: true };
         let reply = self.model.reply(ChatRequest::new(&messages).options(&options)).await;
+        charge.is_due = false;
         let reply = reply.map_err(|_| refused("the model is not available".into()))?;
         let text = reply.to_text();
         let usage = reply.usage.unwrap_or_else(|| Usage::new(input, tokens(text.len())));
@@ -110,6 +113,22 @@ impl Sampling {
             _ => CreateMessageResult::STOP_REASON_END_TURN.to_owned(),
         });
         Ok(result)
+    }
+}
+
+/// Counts the prompt of a request that is abandoned, such as when the server has answered the call.
+struct Charge<'c> {
+    ctx: &'c ToolContext,
+    input: u64,
+    is_due: bool,
+}
+
+impl Drop for Charge<'_> {
+    fn drop(&mut self) {
+        if self.is_due {
+            let usage = Usage::new(self.input, 0);
+            self.ctx.record(EffectRecord::TokensSpent { usage, cost: None });
+        }
     }
 }
 

@@ -130,12 +130,12 @@ fn down(link: &Link, reason: String) {
 
 /// Watches a connection until it ends, and returns why it did.
 async fn watch(link: &Arc<Link>, established: Established) -> String {
-    let Established { session, mut ttl } = established;
+    let Established { session, ttl } = established;
     let expiry = |ttl: Option<Duration>| {
         let ttl = ttl.filter(|ttl| !ttl.is_zero())?;
         Instant::now().checked_add(ttl.max(MIN_REFRESH_INTERVAL))
     };
-    let mut expires_at = expiry(ttl);
+    let (mut expires_at, mut retry_delay) = (expiry(ttl), Duration::ZERO);
     // The revisions without a handshake send notifications to subscribers only.
     let (mut delay, mut is_first) = (Duration::ZERO, true);
     let mut listening = Box::pin(listen(link, &session, delay));
@@ -148,7 +148,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
         };
         let must_refresh = tokio::select! {
             () = session.ended() => return "the connection ended".to_owned(),
-            () = link.suspected.notified() => return "the server can't be reached".to_owned(),
+            () = link.suspected() => return "the server can't be reached".to_owned(),
             () = expired => true,
             lived = &mut listening => {
                 delay = lived.map_or(FIRST_DELAY, |lived| next_delay(delay, lived));
@@ -169,10 +169,14 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
         };
         if must_refresh {
             match link.refresh(&session).await {
-                Ok(fresh) => ttl = fresh,
-                Err(error) => link.emit(&McpEvent::ListFailed { reason: error.to_string() }),
+                Ok(ttl) => (expires_at, retry_delay) = (expiry(ttl), Duration::ZERO),
+                Err(error) => {
+                    link.emit(&McpEvent::ListFailed { reason: error.to_string() });
+                    // The registered list may be stale until another one arrives.
+                    retry_delay = next_delay(retry_delay, Duration::ZERO);
+                    expires_at = Some(Instant::now() + retry_delay);
+                }
             }
-            expires_at = expiry(ttl);
             sleep(MIN_REFRESH_INTERVAL).await;
         }
     }

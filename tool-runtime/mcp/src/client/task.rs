@@ -70,11 +70,14 @@ impl<'c> RemoteTask<'c> {
         let server = self.link.name.clone();
         loop {
             if !state.responses.is_empty() {
-                let responses = std::mem::take(&mut state.responses);
-                self.answered.extend(responses.keys().cloned());
-                let params = UpdateTaskParams::new(self.id.clone(), responses);
+                let params = UpdateTaskParams::new(self.id.clone(), state.responses.clone());
                 let request = UpdateTaskRequest::new(params).into();
-                self.request(request, "tasks/update", deadline, &mark).await?;
+                // An answer that may not have arrived is sent again: its key makes it the same.
+                if self.request(request, "tasks/update", deadline, &mark).await?.is_none() {
+                    self.wait(deadline).await?;
+                    continue;
+                }
+                self.answered.extend(std::mem::take(&mut state.responses).into_keys());
             }
             self.wait(deadline).await?;
             let request = GetTaskRequest::new(GetTaskParams::new(self.id.clone())).into();
@@ -133,6 +136,13 @@ impl<'c> RemoteTask<'c> {
         if next >= deadline { Err(self.timed_out()) } else { Ok(()) }
     }
 
+    /// Waits longer before the next request, as long as the server asks for.
+    fn back_off(&mut self, retry_after: Option<Duration>) {
+        let doubled = self.interval * 2;
+        let interval = retry_after.unwrap_or_default().max(doubled).max(DEFAULT_INTERVAL);
+        self.interval = interval.min(INTERVALS.1);
+    }
+
     fn timed_out(&self) -> ToolError {
         tool_error(&self.link.name, RequestError::TimedOut, false, str::to_owned)
     }
@@ -148,9 +158,10 @@ impl<'c> RemoteTask<'c> {
         }
     }
 
-    /// Sends a request about the task. Returns `None` if the connection is down.
+    /// Sends a request about the task. Returns `None` if the connection is down or the server is
+    /// busy; then the next attempt waits longer.
     async fn request(
-        &self,
+        &mut self,
         request: ClientRequest,
         operation: &'static str,
         deadline: Instant,
@@ -160,7 +171,12 @@ impl<'c> RemoteTask<'c> {
         match session.request(request, operation, deadline).await {
             Ok(result) => Ok(Some(result)),
             Err(McpError::ConnectionLost { .. } | McpError::Transport { .. }) => {
-                self.link.suspected.notify_one();
+                self.back_off(None);
+                self.link.suspect(&session);
+                Ok(None)
+            }
+            Err(McpError::Busy { retry_after, .. }) => {
+                self.back_off(retry_after);
                 Ok(None)
             }
             Err(McpError::Timeout { .. }) => Err(self.timed_out()),

@@ -249,3 +249,18 @@ async fn number_that_would_be_rounded_is_refused() {
     }
     assert_eq!(server.received("tools/call").len(), 2);
 }
+
+#[tokio::test]
+async fn data_of_an_error_are_kept_unless_they_are_large() {
+    for (bytes, is_kept) in [(100, true), (100_000, false)] {
+        let client = Server::default().simple(with_go(false, move |call| {
+            let data = json!({ "details": "x".repeat(bytes) });
+            let error = json!({ "code": -32050, "message": "no", "data": data });
+            vec![Action::Send(json!({ "jsonrpc": "2.0", "id": call["id"], "error": error }))]
+        }));
+        let (registry, _) = connect(client).await;
+        let execution = call(&registry, "s__go", "{}").await;
+        let error = execution.protocol_error.unwrap();
+        assert_eq!((error.code, !error.data.is_null()), (-32050, is_kept));
+    }
+}

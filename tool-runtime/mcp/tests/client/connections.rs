@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tool_mcp::{McpClient, McpEvent, McpStatus, Trust};
+use tool_mcp::{McpClient, McpError, McpEvent, McpStatus, Trust};
 use tool_runtime::agent::Steering;
 use tool_runtime::{Availability, Registry, ToolErrorKind};
 
@@ -194,4 +194,24 @@ async fn notifications_reach_the_steering_as_untrusted_and_bounded() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(steering.len() <= 100);
     assert!(connection.status().is_connected());
+}
+
+#[tokio::test(start_paused = true)]
+async fn name_is_taken_before_there_are_tools() {
+    let registry = Registry::new();
+    // A server that does not answer.
+    let silent = || Server::default().simple(|_| Vec::new());
+    let first = silent().connect_in_background("s", &registry).unwrap();
+    let taken = silent().connect_in_background("s", &registry);
+    assert!(matches!(taken, Err(McpError::NameTaken { .. })), "{taken:?}");
+    let taken = silent().connect("s", &registry).await;
+    assert!(matches!(taken, Err(McpError::NameTaken { .. })), "{taken:?}");
+    // Other names, and other registries, are free.
+    assert!(silent().connect_in_background("t", &registry).is_ok());
+    assert!(silent().connect_in_background("s", &Registry::new()).is_ok());
+    first.disconnect().await;
+    assert!(silent().connect_in_background("s", &registry).is_ok());
+    // An attempt that failed leaves the name free.
+    assert!(silent().connect("u", &registry).await.is_err());
+    assert!(silent().connect_in_background("u", &registry).is_ok());
 }

@@ -309,3 +309,40 @@ async fn question_ends_with_its_call() {
     let execution = call(&registry, "s__go", "{}").await;
     assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Timeout.code()));
 }
+
+/// A model that never replies, and lets the server end the call as soon as it is asked.
+struct Silent(Server, Arc<Mutex<Value>>);
+
+#[async_trait]
+impl ChatModel for Silent {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let call = self.1.lock().unwrap().clone();
+        text(&call, "changed my mind").into_iter().for_each(|action| self.0.send(action));
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn prompt_of_an_abandoned_sampling_request_is_paid() {
+    let (server, pending) = (Server::default(), Arc::new(Mutex::new(Value::Null)));
+    let client = server.simple(with_go(false, {
+        let pending = Arc::clone(&pending);
+        move |call| {
+            *pending.lock().unwrap() = call.clone();
+            let content = json!({ "type": "text", "text": "x".repeat(4_000) });
+            vec![Action::Send(json!({
+                "jsonrpc": "2.0", "id": 5, "method": "sampling/createMessage",
+                "params": { "messages": [{ "role": "user", "content": content }], "maxTokens": 9 },
+            }))]
+        }
+    }));
+    let model = Silent(server.clone(), pending);
+    let (registry, _) = connect(client.sampling(Sampling::new(model))).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.text.contains("changed my mind"), "{execution:?}");
+    let spent = execution.effects.iter().find_map(|effect| match effect {
+        EffectRecord::TokensSpent { usage, .. } => Some((usage.input, usage.output)),
+        _ => None,
+    });
+    assert_eq!(spent, Some((1_000, 0)));
+}

@@ -228,7 +228,7 @@ async fn failed_list_is_an_error_and_keeps_the_tools() {
     assert!(error.to_string().contains("broken (code -32603)"), "{error}");
     server.send(notification("notifications/tools/list_changed", json!({})));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(failures.lock().unwrap().len(), 1);
+    assert!(!failures.lock().unwrap().is_empty());
     assert_eq!(names(&registry), ["s__a"]);
     shelf.set(&["c"]);
     assert_eq!(connection.refresh().await.unwrap().registered, ["s__c"]);

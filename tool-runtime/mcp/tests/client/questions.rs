@@ -10,7 +10,7 @@ use crate::server::{Action, Server, answer, call, connect, text, with_go};
 
 /// Agrees to everything and records what it was asked.
 #[derive(Clone, Default)]
-struct Agrees(Arc<Mutex<Vec<Elicitation>>>);
+pub(crate) struct Agrees(Arc<Mutex<Vec<Elicitation>>>);
 
 #[async_trait]
 impl ElicitationHandler for Agrees {
@@ -104,15 +104,25 @@ async fn huge_questions_and_states_are_refused() {
         (1_000, 1_000, "seated"),
         (70_000, 1_000, "the form is too large"),
         (1_000, 2 << 20, "its state is too large"),
+        // A question that is asked first, beside a large request for sampling.
+        (0, 1_000, "its requests for input are too large"),
     ] {
         let (params, state) = (form(&"x".repeat(form_bytes)), "x".repeat(state_bytes));
         let client = Server::default().simple(with_go(true, move |call| {
             if call["params"]["inputResponses"]["seat"].is_null() {
                 let seat = json!({ "method": "elicitation/create", "params": params });
-                let required = json!({
+                let mut required = json!({
                     "resultType": "input_required", "requestState": state,
                     "inputRequests": { "seat": seat },
                 });
+                if form_bytes == 0 {
+                    let content = json!({ "type": "text", "text": "x".repeat(2 << 20) });
+                    let params = json!({
+                        "messages": [{ "role": "user", "content": content }], "maxTokens": 1,
+                    });
+                    let sampling = json!({ "method": "sampling/createMessage", "params": params });
+                    required["inputRequests"]["text"] = sampling;
+                }
                 return answer(call, required);
             }
             text(call, "seated")
@@ -162,4 +172,24 @@ async fn prompt_of_a_server_is_bounded_before_it_is_paid() {
         assert_eq!(text.contains("Hello."), is_sent, "{text}");
         assert_eq!(text.contains("prompt limit of 1000 bytes exceeded"), !is_sent, "{text}");
     }
+}
+
+#[tokio::test]
+async fn number_of_questions_is_limited_over_all_rounds_of_a_call() {
+    let form = json!({
+        "method": "elicitation/create",
+        "params": {
+            "mode": "form", "message": "Sure?",
+            "requestedSchema": { "type": "object", "properties": {} },
+        },
+    });
+    let user = Agrees::default();
+    let client = Server::default().simple(with_go(true, move |call| {
+        let requests = json!({ "a": form, "b": form, "c": form });
+        answer(call, json!({ "resultType": "input_required", "inputRequests": requests }))
+    }));
+    let (registry, _) = connect(client.elicitation(user.clone())).await;
+    let text = call(&registry, "s__go", "{}").await.result.text;
+    assert!(text.contains("it asked more than 20 questions"), "{text}");
+    assert_eq!(user.count(), 20);
 }

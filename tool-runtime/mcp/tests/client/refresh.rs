@@ -1,5 +1,6 @@
 //! Renewed lists: what a report says, and what waits for a server.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tool_mcp::McpClient;
 use tool_runtime::Registry;
 
 use crate::server::{
-    Action, Server, answer, connect, eventually, handshake, names, notification, tool,
+    Action, Server, answer, connect, error, eventually, handshake, names, notification, tool,
 };
 
 /// A server whose list the test sets. Without one, it does not answer.
@@ -104,4 +105,28 @@ async fn server_that_does_not_list_blocks_no_reader_of_the_report() {
     server.send(Action::Send(late));
     sleep(Duration::from_secs(1)).await;
     assert_eq!(names(&registry), ["s__b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_that_could_not_be_renewed_is_requested_again() {
+    let server = Server::default();
+    let lists = Arc::new(AtomicUsize::new(0));
+    let client = server.simple(move |message| match message["method"].as_str() {
+        Some("tools/list") => match lists.fetch_add(1, Ordering::Relaxed) {
+            0 => answer(message, json!({ "tools": [tool("a")] })),
+            1 | 2 => error(message, -32603, "out of order"),
+            _ => answer(message, json!({ "tools": [tool("a"), tool("b")] })),
+        },
+        _ => handshake(message, false).unwrap_or_default(),
+    });
+    let (registry, _connection) = connect(client).await;
+    server.send(notification("notifications/tools/list_changed", json!({})));
+    eventually(|| names(&registry) == ["s__a", "s__b"]).await;
+    assert_eq!(server.received("tools/list").len(), 4);
+    sleep(Duration::from_secs(600)).await;
+    assert_eq!(
+        server.received("tools/list").len(),
+        4,
+        "a list that arrived is not requested again"
+    );
 }

@@ -1,13 +1,15 @@
 //! Calls that a server runs as tasks.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_mcp::{ElicitLater, McpClient};
+use tool_mcp::{ElicitLater, McpClient, McpEvent};
 use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, ToolErrorKind};
 
+use crate::http;
+use crate::questions::Agrees;
 use crate::server::{Action, Server, answer, call, connect, error, wait_until, with_go};
 
 /// The state of a task as JSON, with further members.
@@ -156,4 +158,116 @@ async fn a_task_outlives_the_connection() {
     assert_eq!(execution.result.error, None, "{}", execution.result.text);
     assert_eq!(server.connections(), 2);
     assert_eq!(server.received("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_is_busy_keeps_its_connection_and_its_tools() {
+    for status in [503, 429] {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let discoveries = Arc::new(AtomicUsize::new(0));
+        let server = http::serve({
+            let (polls, discoveries) = (Arc::clone(&polls), Arc::clone(&discoveries));
+            move |message| match message["method"].as_str() {
+                Some("tasks/get") if polls.fetch_add(1, Ordering::Relaxed) == 0 => {
+                    (status, vec![("retry-after", "1")], String::new())
+                }
+                Some("tasks/get") => http::json_reply(answer(message, completed("printed"))),
+                method => {
+                    let is_discovery = method == Some("server/discover");
+                    discoveries.fetch_add(usize::from(is_discovery), Ordering::Relaxed);
+                    let task = |call: &Value| answer(call, task("task", "working", json!({})));
+                    http::good(message, true, |call| http::json_reply(task(call)))
+                }
+            }
+        })
+        .await;
+        let downs = Arc::new(AtomicUsize::new(0));
+        let client = McpClient::http(&server.url).on_event({
+            let downs = Arc::clone(&downs);
+            move |_, event| {
+                let is_down = matches!(event, McpEvent::Disconnected { .. });
+                downs.fetch_add(usize::from(is_down), Ordering::Relaxed);
+            }
+        });
+        let (registry, connection) = http::connect(client).await.unwrap();
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(execution.result.text.contains("printed"), "{}", execution.result.text);
+        assert!(connection.status().is_connected());
+        assert_eq!((downs.load(Ordering::Relaxed), discoveries.load(Ordering::Relaxed)), (0, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_sent_again_if_it_may_not_have_reached_the_task() {
+    let form = json!({
+        "method": "elicitation/create",
+        "params": {
+            "mode": "form", "message": "Sure?",
+            "requestedSchema": { "type": "object", "properties": {} },
+        },
+    });
+    let server = Server::default();
+    let is_answered = Arc::new(AtomicUsize::new(0));
+    let client = server.client(move |number| {
+        let (form, is_answered) = (form.clone(), Arc::clone(&is_answered));
+        let mut other = with_go(true, |call| answer(call, task("task", "working", json!({}))));
+        Box::new(move |message| match message["method"].as_str() {
+            Some("tasks/update") if number == 1 => vec![Action::Close],
+            Some("tasks/update") => {
+                is_answered.store(1, Ordering::Relaxed);
+                answer(message, json!({ "resultType": "complete" }))
+            }
+            Some("tasks/get") if is_answered.load(Ordering::Relaxed) == 1 => {
+                answer(message, completed("done"))
+            }
+            Some("tasks/get") => {
+                let requests = json!({ "inputRequests": { "sure": form } });
+                answer(message, state("input_required", requests))
+            }
+            _ => other(message),
+        })
+    });
+    let (registry, _) = connect(client.elicitation(Agrees::default())).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.text.contains("done"), "{}", execution.result.text);
+    let updates = server.received("tasks/update");
+    assert_eq!(updates.len(), 2);
+    let [first, second] = [0, 1].map(|number: usize| &updates[number]["params"]["inputResponses"]);
+    assert_eq!(first["sure"]["action"], "accept");
+    assert_eq!(first, second);
+}
+
+/// Both calls report that the connection failed: the new one is not replaced for the second report.
+#[tokio::test]
+async fn a_connection_is_replaced_once_for_two_calls_that_failed_on_it() {
+    let polls = Arc::new(AtomicUsize::new(0));
+    let server = http::serve(move |message| match message["method"].as_str() {
+        Some("tasks/get") if polls.fetch_add(1, Ordering::Relaxed) < 2 => {
+            (500, Vec::new(), String::new())
+        }
+        Some("tasks/get") => http::json_reply(answer(message, completed("printed"))),
+        _ => {
+            let task = |call: &Value| answer(call, task("task", "working", json!({})));
+            http::good(message, true, |call| http::json_reply(task(call)))
+        }
+    })
+    .await;
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let client = McpClient::http(&server.url).on_event({
+        let events = Arc::clone(&events);
+        move |_, event| match event {
+            McpEvent::Connected { .. } => events.lock().unwrap().push("up"),
+            McpEvent::Disconnected { .. } => events.lock().unwrap().push("down"),
+            _ => {}
+        }
+    });
+    let (registry, connection) = http::connect(client).await.unwrap();
+    let (first, second) =
+        tokio::join!(call(&registry, "s__go", "{}"), call(&registry, "s__go", "{}"));
+    for execution in [first, second] {
+        assert!(execution.result.text.contains("printed"), "{}", execution.result.text);
+    }
+    assert!(connection.connected().await.is_connected());
+    assert!(call(&registry, "s__go", "{}").await.result.text.contains("printed"));
+    assert_eq!(*events.lock().unwrap(), ["up", "down", "up"]);
 }

@@ -22,6 +22,9 @@ use super::store::Grant;
 /// The number of authorizations by the user within [`WINDOW`].
 const MAX_AUTHORIZATIONS: usize = 5;
 
+/// The number of tokens for the program itself within [`WINDOW`].
+const MAX_TOKENS: usize = 60;
+
 /// How long an authorization counts.
 const WINDOW: Duration = Duration::from_secs(600);
 
@@ -144,9 +147,8 @@ impl Shared {
             return Err(format!("scopes `{demanded}` were requested but not granted"));
         }
         let is_interactive = matches!(self.oauth.flow, Flow::AuthorizationCode(_));
-        if is_interactive {
-            state.attempts.start(Instant::now())?;
-        }
+        let limit = if is_interactive { MAX_AUTHORIZATIONS } else { MAX_TOKENS };
+        state.attempts.start(Instant::now(), limit)?;
         let authorizing = authorize(&self.oauth, &authorization.credentials, challenge);
         let (manager, credentials) = match timeout(self.oauth.timeout, authorizing).await {
             Ok(Ok(authorized)) => authorized,
@@ -164,14 +166,14 @@ impl Shared {
     }
 }
 
-/// Limits how often the user is asked.
+/// Limits how often the user or the authorization server is asked.
 #[derive(Default)]
 struct Attempts(VecDeque<Instant>);
 
 impl Attempts {
-    fn start(&mut self, now: Instant) -> Result<(), String> {
+    fn start(&mut self, now: Instant, limit: usize) -> Result<(), String> {
         self.0.retain(|started| now.duration_since(*started) < WINDOW);
-        if self.0.len() >= MAX_AUTHORIZATIONS {
+        if self.0.len() >= limit {
             return Err(format!("too many authorizations within {WINDOW:?}"));
         }
         self.0.push_back(now);
@@ -180,6 +182,23 @@ impl Attempts {
 
     /// Stops asking the user for a while.
     fn deny(&mut self, now: Instant) {
-        self.0 = std::iter::repeat_n(now, MAX_AUTHORIZATIONS).collect();
+        self.0 = std::iter::repeat_n(now, MAX_TOKENS).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_limited_within_the_window() {
+        let (mut attempts, start) = (Attempts::default(), Instant::now());
+        for _ in 0..MAX_TOKENS {
+            assert!(attempts.start(start, MAX_TOKENS).is_ok());
+        }
+        assert!(attempts.start(start, MAX_TOKENS).is_err());
+        assert!(attempts.start(start + WINDOW, MAX_TOKENS).is_ok());
+        attempts.deny(start + WINDOW);
+        assert!(attempts.start(start + WINDOW, MAX_AUTHORIZATIONS).is_err());
     }
 }

@@ -18,6 +18,10 @@ use super::handler::AuthorizationHandler;
 use super::options::{Flow, OAuth, Proof};
 use super::store::{Grant, RegisteredClient};
 
+/// The number of scopes of a grant, and their size in bytes. A server demands them one by one.
+const MAX_SCOPES: usize = 128;
+const MAX_SCOPES_BYTES: usize = 8 << 10;
+
 /// The number of characters of a reason that are kept.
 const MAX_REASON_CHARS: usize = 500;
 
@@ -176,10 +180,11 @@ async fn exchange_client_credentials(
     exchanging.await.unwrap_or_else(|error| Err(FlowError::Failed(error.to_string())))
 }
 
-/// Adds scopes that are not in the list.
+/// Adds scopes that are not in the list, as long as there is room.
 fn add_scopes(scopes: &mut Vec<String>, added: impl IntoIterator<Item = String>) {
     for scope in added {
-        if !scopes.contains(&scope) {
+        let bytes = scopes.iter().map(String::len).sum::<usize>() + scope.len();
+        if !scopes.contains(&scope) && scopes.len() < MAX_SCOPES && bytes <= MAX_SCOPES_BYTES {
             scopes.push(scope);
         }
     }
@@ -255,4 +260,21 @@ async fn ask(
         });
     }
     Ok(AuthorizationCallback::from_redirect_url(&redirect)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_of_a_grant_are_bounded() {
+        let mut scopes = vec!["read".to_owned()];
+        add_scopes(&mut scopes, ["read".to_owned(), "write".to_owned()]);
+        assert_eq!(scopes, ["read", "write"]);
+        add_scopes(&mut scopes, (0..1_000).map(|number| format!("scope{number}")));
+        assert_eq!(scopes.len(), MAX_SCOPES);
+        let mut scopes = Vec::new();
+        add_scopes(&mut scopes, (0..10).map(|number| format!("{number:03000}")));
+        assert_eq!(scopes.len(), 2);
+    }
 }

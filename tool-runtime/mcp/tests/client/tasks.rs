@@ -262,6 +262,8 @@ async fn a_connection_is_replaced_once_for_two_calls_that_failed_on_it() {
         }
     });
     let (registry, connection) = http::connect(client).await.unwrap();
+    // The supervisor rests after the list that follows the refused subscription.
+    tokio::time::sleep(Duration::from_millis(600)).await;
     let (first, second) =
         tokio::join!(call(&registry, "s__go", "{}"), call(&registry, "s__go", "{}"));
     for execution in [first, second] {

@@ -65,6 +65,10 @@ impl RelativePath {
             let text = format!("`{argument}` is empty: send the path of a file.");
             return Err(ToolError::validation(text));
         }
+        if text.ends_with('/') {
+            let text = format!("`{argument}` ends with `/`: send the path of a file.");
+            return Err(ToolError::validation(text));
+        }
         Ok(path)
     }
 

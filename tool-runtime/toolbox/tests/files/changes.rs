@@ -39,6 +39,23 @@ async fn files_are_written_edited_moved_and_deleted() {
 }
 
 #[tokio::test]
+async fn paths_of_folders_are_not_taken_for_those_of_files() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "one\n");
+    for (tool, arguments, argument) in [
+        ("file_write", json!({ "path": "new/", "content": "" }), "path"),
+        ("file_move", json!({ "path": "a.txt", "to": "new/" }), "to"),
+        ("file_delete", json!({ "path": "a.txt/" }), "path"),
+    ] {
+        let error = fixture.error(tool, arguments).await;
+        let expected = format!("`{argument}` ends with `/`: send the path of a file.");
+        assert_eq!(error, expected, "{tool}");
+    }
+    assert_eq!(fixture.read("a.txt"), "one\n");
+    assert!(!fixture.path("new").exists());
+}
+
+#[tokio::test]
 async fn changes_are_recorded_as_effects() {
     let fixture = Fixture::new();
     fixture.write("a.txt", "one\n");

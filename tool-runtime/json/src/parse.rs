@@ -44,14 +44,8 @@ pub(crate) fn parse_and_coerce(
         let json = JsonText::Ready(value.to_string());
         Parsed { value, fixes, truncated: false, callees: Vec::new(), json }
     } else {
-        let located = parse_value(text, expected, settings, steps);
-        let LocatedValue { parsed, span } = match located {
-            Err(error) if error.is_ambiguous() && !accepts_empty_object(schema) => {
-                parse_beside_empty(text, expected, settings, steps).ok_or(error)?
-            }
-            located => located?,
-        };
-        let parsed = decode_string(text, parsed, &span, expected, settings, steps)?;
+        let LocatedValue { parsed, span } = parse_arguments(text, schema, settings, steps)?;
+        let parsed = decode_string(text, parsed, &span, schema, settings, steps)?;
         coerce_parsed(text, parsed, &span, schema, settings, steps)?
     };
     let deepens = |fix: &Fix| matches!(fix.kind, FixKind::IntoArray | FixKind::EncodedTwice);
@@ -63,15 +57,32 @@ pub(crate) fn parse_and_coerce(
     Ok(parsed)
 }
 
+/// Parses a value, also beside an object without members that the schema does not accept.
+fn parse_arguments(
+    text: &str,
+    schema: &Value,
+    settings: &ParseSettings<'_>,
+    steps: &mut usize,
+) -> Result<LocatedValue, ParseError> {
+    let expected = TypeSet::of_schema(schema);
+    match parse_value(text, expected, settings, steps) {
+        Err(error) if error.is_ambiguous() && !accepts_empty_object(schema) => {
+            parse_beside_empty(text, expected, settings, steps).ok_or(error)
+        }
+        located => located,
+    }
+}
+
 /// Decodes a value that is a string as a whole, if the schema allows no string.
 fn decode_string(
     text: &str,
     outer: Parsed,
     span: &Range<usize>,
-    expected: TypeSet,
+    schema: &Value,
     settings: &ParseSettings<'_>,
     steps: &mut usize,
 ) -> Result<Parsed, ParseError> {
+    let expected = TypeSet::of_schema(schema);
     let Value::String(inner) = &outer.value else {
         return Ok(outer);
     };
@@ -81,7 +92,8 @@ fn decode_string(
     let (mut inner, mut fixes) = (inner.clone(), outer.fixes.clone());
     let inner = loop {
         fixes.push(Fix::new(FixKind::EncodedTwice, span.clone()));
-        let Ok(LocatedValue { parsed: next, .. }) = parse_value(&inner, expected, settings, steps)
+        let Ok(LocatedValue { parsed: next, .. }) =
+            parse_arguments(&inner, schema, settings, steps)
         else {
             return Ok(outer);
         };
@@ -141,7 +153,7 @@ fn coerce_parsed(
         node.set_span(span);
     }
     let mut parse_inner_text =
-        |text: &str, expected, place| parse_inner(text, expected, place, settings, steps);
+        |text: &str, expected, place| parse_inner(text, expected, place, schema, settings, steps);
     let Coerced { node, fixes, callees, truncated, is_shut } =
         coerce(node, schema, text.len(), &mut parse_inner_text);
     if is_shut {
@@ -177,20 +189,23 @@ fn parse_inner(
     text: &str,
     expected: TypeSet,
     place: InnerText,
+    schema: &Value,
     settings: &ParseSettings<'_>,
     steps: &mut usize,
 ) -> Option<InnerValue> {
-    let settings = match place {
+    let located = match place {
         InnerText::Member => {
             let options = settings.options.with_max_risk(Risk::Lossless);
-            ParseSettings { options, keys: SchemaKeys::NONE }
+            let settings = ParseSettings { options, keys: SchemaKeys::NONE };
+            parse_value(text, expected, &settings, steps)
         }
         InnerText::Arguments => {
             let options = Options::default().with_max_depth(settings.options.max_depth);
-            ParseSettings { options, keys: settings.keys }
+            let settings = ParseSettings { options, keys: settings.keys };
+            parse_arguments(text, schema, &settings, steps)
         }
     };
-    let LocatedValue { parsed: inner, .. } = parse_value(text, expected, &settings, steps).ok()?;
+    let LocatedValue { parsed: inner, .. } = located.ok()?;
     let json = inner.json();
     *steps += 2 * json.len();
     parse_unique(json).ok()?;

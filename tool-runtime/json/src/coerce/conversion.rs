@@ -188,9 +188,21 @@ fn parse_unquoted(text: &str, types: TypeSet) -> Option<Tree> {
     let json = if types.intersects(TypeSet::FRACTION) || is_integer(source) {
         source.to_owned()
     } else {
-        to_integer(source)?
+        to_integer(source).filter(|_| !has_thousands_point(source))?
     };
     Some(Tree::Number { source: source.to_owned(), json })
+}
+
+/// Returns whether the point of a number may separate thousands: in many languages, `1.000` is a
+/// thousand.
+fn has_thousands_point(source: &str) -> bool {
+    let digits = source.trim_start_matches('-');
+    digits.split_once('.').is_some_and(|(whole, fraction)| {
+        whole.len() <= 3
+            && whole != "0"
+            && fraction.len() == 3
+            && fraction.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Returns whether a value may be the only item of an array. A string may not if it looks like

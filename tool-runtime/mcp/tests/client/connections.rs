@@ -202,10 +202,10 @@ async fn name_is_taken_before_there_are_tools() {
     // A server that does not answer.
     let silent = || Server::default().simple(|_| Vec::new());
     let first = silent().connect_in_background("s", &registry).unwrap();
-    let taken = silent().connect_in_background("s", &registry);
-    assert!(matches!(taken, Err(McpError::NameTaken { .. })), "{taken:?}");
-    let taken = silent().connect("s", &registry).await;
-    assert!(matches!(taken, Err(McpError::NameTaken { .. })), "{taken:?}");
+    let refused = silent().connect_in_background("s", &registry);
+    assert!(matches!(refused, Err(McpError::NameTaken { .. })), "{refused:?}");
+    let refused = silent().connect("s", &registry).await;
+    assert!(matches!(refused, Err(McpError::NameTaken { .. })), "{refused:?}");
     // Other names, and other registries, are free.
     assert!(silent().connect_in_background("t", &registry).is_ok());
     assert!(silent().connect_in_background("s", &Registry::new()).is_ok());

@@ -111,10 +111,11 @@ impl Files {
         }
         let states = net_states(entries.iter().map(|entry| &entry.change));
         let is_removed = |path: &RelativePath| matches!(states.get(path), Some((None, Some(_))));
-        let changed = states.iter().filter(|(path, (_, last))| {
-            !workspace.is_in_state(path, *last)
-                && !(last.is_none() && workspace.has_only(path, &is_removed))
-        });
+        let is_unchanged = |path: &RelativePath, last: Option<_>| {
+            workspace.is_in_state(path, last)
+                || last.is_none() && workspace.has_only(path, &is_removed)
+        };
+        let changed = states.iter().filter(|(path, (_, last))| !is_unchanged(path, *last));
         let paths: Vec<_> = changed.map(|(path, _)| path.as_str().to_owned()).collect();
         if !paths.is_empty() {
             return Err(UndoError::Changed { paths });

@@ -125,6 +125,34 @@ async fn approvals_are_void_for_anything_else_than_was_asked() {
 }
 
 #[tokio::test]
+async fn approvals_are_void_after_the_tool_has_changed() {
+    mod changed {
+        use super::*;
+
+        /// Pays an order, and closes the account.
+        #[tool(permission = "ask")]
+        pub(super) async fn pay(amount: u32, #[arg(secret)] card: String) -> String {
+            format!("{amount} paid, {} digits, closed", card.len())
+        }
+    }
+
+    let registry = Registry::try_from(tools![pay]).unwrap();
+    let mut client = Client::connect(McpServer::new(registry.clone()), NEW).await;
+    let approved = |pending: &Value| {
+        let mut retry = order(5);
+        retry["requestState"] = pending["requestState"].clone();
+        retry["inputResponses"] = json!({ "answer": reply("accept", Some(true)) });
+        retry
+    };
+    let pending = client.request("tools/call", order(5)).await["result"].clone();
+    registry.register_all(tools![changed::pay]).unwrap();
+    let asked_again = client.request("tools/call", approved(&pending)).await["result"].clone();
+    assert_eq!(asked_again["resultType"], "input_required", "{asked_again}");
+    let result = client.request("tools/call", approved(&asked_again)).await["result"].clone();
+    assert_eq!(text(&result), "5 paid, 4 digits, closed");
+}
+
+#[tokio::test]
 async fn clients_that_cannot_ask_are_denied() {
     for revision in [OLD, NEW] {
         let paid = Arc::<AtomicU32>::default();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::dispatch::{Approval, Decision, SuspendedCall};
-use tool_runtime::{CallId, ToolDefinition, ToolExecution};
+use tool_runtime::{CallId, Fingerprint, ToolDefinition, ToolExecution};
 
 use super::super::input::{ElicitationReply, ElicitationRequest, InputRequests, Suspended};
 use super::resume::Resume;
@@ -26,8 +26,8 @@ pub(super) struct PendingCall {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reason {
-    /// An approval of the call with these arguments, as JSON.
-    Approval(String),
+    /// An approval of the call with these arguments, as JSON, by this definition of the tool.
+    Approval { arguments: String, definition: Fingerprint },
     /// The answer to a question of the tool.
     Question(Box<SuspendedCall>),
 }
@@ -36,7 +36,8 @@ pub(crate) enum Reason {
 pub(crate) enum Outcome {
     /// The call continues.
     Resume(Resume),
-    /// The questions are asked again, because an answer is missing or invalid.
+    /// The questions are asked again, because an answer is missing or invalid, or because the tool
+    /// has changed since its approval was requested.
     Unanswered,
     /// The call ends with this text: the user does not want to answer.
     Declined(String),
@@ -64,7 +65,8 @@ impl PendingCall {
             "required": ["approve"],
         });
         let questions = InputRequests::new().elicit(KEY, ElicitationRequest::new(message, schema));
-        Some(Self { questions, reason: Reason::Approval(arguments) })
+        let definition = definition.fingerprint();
+        Some(Self { questions, reason: Reason::Approval { arguments, definition } })
     }
 }
 
@@ -92,7 +94,10 @@ impl Reason {
         answered_by: &str,
     ) -> Outcome {
         match self {
-            Self::Approval(arguments) => {
+            Self::Approval { definition: asked, .. } if asked != definition.fingerprint() => {
+                Outcome::Unanswered
+            }
+            Self::Approval { arguments, .. } => {
                 let is_approved = match reply(&answers) {
                     Some(ElicitationReply::Accepted(content)) => {
                         content.get("approve") == Some(&Value::Bool(true))

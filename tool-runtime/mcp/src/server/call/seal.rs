@@ -86,7 +86,7 @@ impl Sealed {
     ) -> Resume {
         let unanswered: Vec<SuspendedCall> = match &self.reason {
             Reason::Question(suspended) => vec![SuspendedCall::clone(suspended)],
-            Reason::Approval(_) => Vec::new(),
+            Reason::Approval { .. } => Vec::new(),
         };
         match self.reason.outcome(&self.call, definition, answers, ANSWERED_BY) {
             Outcome::Resume(resume) => resume,

@@ -83,7 +83,8 @@ impl Limits {
         self
     }
 
-    /// Sets the time after which an HTTP session without any message ends. Default: 5 minutes.
+    /// Sets the time after which an HTTP session ends that has neither a running request nor an
+    /// open stream. Default: 5 minutes.
     #[must_use]
     pub fn idle(mut self, time: Duration) -> Self {
         self.idle = time;

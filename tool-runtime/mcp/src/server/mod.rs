@@ -9,7 +9,8 @@
 
 // The path of a request:
 //
-// - `stream.rs` with `transport.rs`, or `http/`, receives it.
+// - `stream.rs` with `transport.rs`, or `http/`, receives it; `running.rs` is what a request over
+//   HTTP holds meanwhile.
 // - `handler.rs` has a method for each kind of request; `session.rs` holds what belongs to one
 //   connection, and `shared.rs` what belongs to the server.
 // - `call/` runs tools, `get_prompt.rs` and `prompts.rs` render prompts, `resources/` reads.
@@ -38,6 +39,8 @@ mod page;
 mod prompts;
 mod request;
 mod resources;
+#[cfg(feature = "server")]
+mod running;
 mod session;
 mod shared;
 mod stream;

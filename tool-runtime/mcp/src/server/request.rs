@@ -62,8 +62,12 @@ impl McpRequest {
 
     /// Returns the same request, answered by a task, which outlives it.
     pub(crate) fn of_task(&self, cancellation: CancellationToken) -> Self {
+        #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "only HTTP is detached"))]
+        let mut context = self.0.context.clone();
+        #[cfg(feature = "server")]
+        super::running::detach(&mut context.extensions);
         Self(Arc::new(Inner {
-            context: self.0.context.clone(),
+            context,
             level: self.0.level,
             outbox: Outbox::default(),
             is_task: true,

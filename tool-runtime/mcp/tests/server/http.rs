@@ -1,11 +1,12 @@
 //! HTTP: sessions, principals, limits and the validation of headers.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, StatusCode};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tool_mcp::McpServer;
 use tool_mcp::server::{Access, Denied, InputRequests, InputResponses, Limits, McpRequest, Tasks};
@@ -52,6 +53,9 @@ fn server() -> McpServer {
     McpServer::new(registry).authenticate(authenticate)
 }
 
+/// The id of the next request. Requests of one session must differ.
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
 /// A client of a router.
 pub(crate) struct Http {
     router: Router,
@@ -65,6 +69,18 @@ pub(crate) struct Reply {
     headers: HeaderMap,
     /// The last message of the stream, or the body.
     pub(crate) message: Value,
+}
+
+impl Reply {
+    pub(crate) async fn read(response: Response<Body>) -> Self {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        let body = String::from_utf8(body.into()).unwrap();
+        let mut data = body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+        let last = data.rfind(|data| !data.is_empty()).unwrap_or(&body);
+        let message = serde_json::from_str(last).unwrap_or_else(|_| Value::from(last));
+        Reply { status, headers, message }
+    }
 }
 
 impl Http {
@@ -93,17 +109,21 @@ impl Http {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let (status, headers) = (response.status(), response.headers().clone());
-        let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-        let body = String::from_utf8(body.into()).unwrap();
-        let mut data = body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-        let last = data.rfind(|data| !data.is_empty()).unwrap_or(&body);
-        let message = serde_json::from_str(last).unwrap_or_else(|_| Value::from(last));
-        Reply { status, headers, message }
+        Reply::read(self.router.clone().oneshot(request).await.unwrap()).await
     }
 
-    pub(crate) async fn post(&self, method: &str, mut params: Value) -> Reply {
+    pub(crate) async fn post(&self, method: &str, params: Value) -> Reply {
+        self.send(self.message(method, params)).await
+    }
+
+    /// Opens the stream of a session.
+    pub(crate) async fn open_stream(&self) -> Response<Body> {
+        let mut request = self.request(Method::GET, Body::empty());
+        request.headers_mut().insert("accept", "text/event-stream".parse().unwrap());
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    pub(crate) fn message(&self, method: &str, mut params: Value) -> Request<Body> {
         let mut headers = HeaderMap::new();
         if self.revision == NEW {
             let key = |name: &str| format!("io.modelcontextprotocol/{name}");
@@ -116,10 +136,11 @@ impl Http {
             }
             headers.insert("mcp-method", method.parse().unwrap());
         }
-        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         let mut request = self.request(Method::POST, message.to_string());
         request.headers_mut().extend(headers);
-        self.send(request).await
+        request
     }
 
     async fn call(&self, name: &str) -> Value {

@@ -17,6 +17,7 @@ mod client;
 mod content;
 mod hostile;
 mod http;
+mod http_calls;
 mod input;
 mod offers;
 mod principals;

@@ -27,9 +27,10 @@ use tokio::time::timeout;
 
 use super::access::with_caller;
 use super::handler::Handler;
+use super::running::Running;
 use super::{Access, McpServer, Shared};
 use body::PermitBody;
-use sessions::Sessions;
+use sessions::{NoSession, Sessions};
 use shares::{Share, Shares};
 
 pub use authenticator::{Authenticator, Denied};
@@ -109,7 +110,7 @@ impl McpServer {
 struct HttpServer {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     authenticator: Option<Arc<dyn Authenticator>>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     requests: Arc<Semaphore>,
     /// The running requests of each principal.
     shares: Shares,
@@ -120,7 +121,8 @@ impl HttpServer {
     fn new(shared: Arc<Shared>, settings: HttpSettings) -> Self {
         let limits = shared.limits;
         let mut session_config = SessionConfig::default();
-        session_config.keep_alive = Some(limits.idle);
+        // The timer of the SDK ignores running calls, so `Sessions` ends the idle ones.
+        session_config.keep_alive = None;
         let mut manager = LocalSessionManager::default();
         manager.session_config = session_config;
         let manager = Arc::new(manager);
@@ -141,7 +143,7 @@ impl HttpServer {
         Self {
             service: StreamableHttpService::new(create, Arc::clone(&manager), config),
             authenticator: settings.authenticator,
-            sessions: Sessions::new(manager, &limits),
+            sessions: Arc::new(Sessions::new(manager, &limits)),
             requests: Arc::new(Semaphore::new(limits.requests)),
             shares: Shares::default(),
             shared,
@@ -151,8 +153,9 @@ impl HttpServer {
 
 async fn handle(State(server): State<Arc<HttpServer>>, request: Request) -> Response {
     let Ok(permit) = Arc::clone(&server.requests).try_acquire_owned() else { return busy() };
-    let (response, share) = server.respond(request).await.unwrap_or_else(|refused| (refused, None));
-    response.map(|body| Body::new(PermitBody::new(body, permit, share)))
+    let responding = server.respond(request).await;
+    let (response, share, running) = responding.unwrap_or_else(|refused| (refused, None, None));
+    response.map(|body| Body::new(PermitBody::new(body, permit, share, running)))
 }
 
 fn busy() -> Response {
@@ -160,9 +163,16 @@ fn busy() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, retry, "too many requests or sessions").into_response()
 }
 
+fn not_found(_: NoSession) -> Response {
+    (StatusCode::NOT_FOUND, "session not found").into_response()
+}
+
 impl HttpServer {
     /// Answers a request, or refuses it.
-    async fn respond(&self, request: Request) -> Result<(Response, Option<Share>), Response> {
+    async fn respond(
+        &self,
+        request: Request,
+    ) -> Result<(Response, Option<Share>, Option<Running>), Response> {
         let (mut parts, body) = request.into_parts();
         let access = match &self.authenticator {
             Some(authenticator) => {
@@ -180,9 +190,11 @@ impl HttpServer {
             None => None,
         };
         let session = session_id(&parts.headers);
-        if session.as_ref().is_some_and(|id| !self.sessions.may_use(id, principal.as_deref())) {
-            return Err((StatusCode::NOT_FOUND, "session not found").into_response());
-        }
+        let session_use = match &session {
+            Some(id) => self.sessions.enter(id, principal.as_deref()).map_err(not_found)?,
+            None => None,
+        };
+        let running = session_use.map(Running::new);
         let body = to_bytes(body, limits.message_bytes);
         let body = timeout(limits.send, body).await;
         let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT.into_response())?;
@@ -197,6 +209,9 @@ impl HttpServer {
         if let Some(access) = &access {
             parts.extensions.insert(access.clone());
         }
+        if let Some(running) = &running {
+            parts.extensions.insert(running.clone());
+        }
         let is_delete = parts.method == Method::DELETE;
         let request = Request::from_parts(parts, Body::from(body));
         let handling = with_caller(access, self.service.handle(request));
@@ -204,12 +219,13 @@ impl HttpServer {
         if is_delete && response.status() == StatusCode::ACCEPTED {
             // The session has ended by now, and some clients warn of any other status.
             *response.status_mut() = StatusCode::NO_CONTENT;
+            session.iter().for_each(|id| self.sessions.remove(id));
         }
         if let Some(id) = session_id(response.headers()).filter(|_| starts) {
             self.sessions.insert(id, principal).await;
         }
         drop(starting);
-        Ok((response, share))
+        Ok((response, share, running))
     }
 }
 

@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tool_mcp::McpServer;
-use tool_mcp::server::Limits;
+use tool_mcp::server::{Access, Denied, Limits, Tasks};
 use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 use tower::ServiceExt;
 
-use crate::client::{OLD, text};
+use crate::client::{NEW, OLD, text};
 use crate::http::{Http, Reply};
 
 /// Reports that a call has started, and lets calls end.
@@ -45,6 +46,12 @@ async fn wait(ctx: &ToolContext) -> Result<String, ToolError> {
 fn server(gate: &Gate) -> McpServer {
     let registry = Registry::try_from(tools![wait]).unwrap();
     McpServer::new(Dispatcher::new(registry).extension(gate.clone()))
+}
+
+fn authenticate(request: &Parts) -> Result<Access, Denied> {
+    let token = request.headers.get("authorization").and_then(|value| value.to_str().ok());
+    let name = token.and_then(|token| token.strip_prefix("Bearer "));
+    name.map(Access::new).ok_or_else(Denied::forbidden)
 }
 
 fn call() -> Value {
@@ -103,4 +110,39 @@ async fn open_stream_keeps_its_session() {
     drop(stream);
     sleep(Duration::from_secs(61)).await;
     assert_eq!(client.post("tools/list", json!({})).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn abandoned_calls_count_for_their_principal() {
+    let gate = Gate::new();
+    let limits = Limits::default().requests(4);
+    let router = server(&gate).limits(limits).authenticate(authenticate).router();
+    let ada = session(&router, Some("ada")).await;
+    for _ in 0..2 {
+        let request = ada.message("tools/call", call());
+        drop(router.clone().oneshot(request).await.unwrap());
+        gate.started().await;
+    }
+    let list = async |client: &Http| client.post("tools/list", json!({})).await.status;
+    assert_eq!(list(&ada).await, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(list(&Http::new(&router, Some("bob"), NEW)).await, StatusCode::OK);
+    gate.end.add_permits(2);
+    while list(&ada).await != StatusCode::OK {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn running_task_counts_as_no_request() {
+    let gate = Gate::new();
+    let limits = Limits::default().requests(2);
+    let tasks = Tasks::new().tools(["wait"]);
+    let server = server(&gate).limits(limits).tasks(tasks).authenticate(authenticate);
+    let router = server.router();
+    let ada = Http::new(&router, Some("ada"), NEW);
+    let started = ada.post("tools/call", call()).await.message;
+    gate.started().await;
+    let params = json!({ "taskId": started["result"]["taskId"] });
+    let task = ada.post("tasks/get", params).await;
+    assert_eq!(task.message["result"]["status"], "working", "{started} {}", task.message);
 }

@@ -6,24 +6,17 @@ use http_body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::super::running::Running;
-use super::shares::Share;
 
 /// The body of a response that counts as a running request until it is sent.
 pub(super) struct PermitBody {
     body: Body,
     _permit: OwnedSemaphorePermit,
-    _share: Option<Share>,
     _running: Option<Running>,
 }
 
 impl PermitBody {
-    pub(super) fn new(
-        body: Body,
-        permit: OwnedSemaphorePermit,
-        share: Option<Share>,
-        running: Option<Running>,
-    ) -> Self {
-        Self { body, _permit: permit, _share: share, _running: running }
+    pub(super) fn new(body: Body, permit: OwnedSemaphorePermit, running: Option<Running>) -> Self {
+        Self { body, _permit: permit, _running: running }
     }
 }
 

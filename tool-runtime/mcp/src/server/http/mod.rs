@@ -31,7 +31,7 @@ use super::running::Running;
 use super::{Access, McpServer, Shared};
 use body::PermitBody;
 use sessions::{NoSession, Sessions};
-use shares::{Share, Shares};
+use shares::Shares;
 
 pub use authenticator::{Authenticator, Denied};
 
@@ -112,7 +112,7 @@ struct HttpServer {
     authenticator: Option<Arc<dyn Authenticator>>,
     sessions: Arc<Sessions>,
     requests: Arc<Semaphore>,
-    /// The running requests of each principal.
+    /// The running requests of each principal, including calls whose client has left.
     shares: Shares,
     shared: Arc<Shared>,
 }
@@ -154,8 +154,8 @@ impl HttpServer {
 async fn handle(State(server): State<Arc<HttpServer>>, request: Request) -> Response {
     let Ok(permit) = Arc::clone(&server.requests).try_acquire_owned() else { return busy() };
     let responding = server.respond(request).await;
-    let (response, share, running) = responding.unwrap_or_else(|refused| (refused, None, None));
-    response.map(|body| Body::new(PermitBody::new(body, permit, share, running)))
+    let (response, running) = responding.unwrap_or_else(|refused| (refused, None));
+    response.map(|body| Body::new(PermitBody::new(body, permit, running)))
 }
 
 fn busy() -> Response {
@@ -169,10 +169,7 @@ fn not_found(_: NoSession) -> Response {
 
 impl HttpServer {
     /// Answers a request, or refuses it.
-    async fn respond(
-        &self,
-        request: Request,
-    ) -> Result<(Response, Option<Share>, Option<Running>), Response> {
+    async fn respond(&self, request: Request) -> Result<(Response, Option<Running>), Response> {
         let (mut parts, body) = request.into_parts();
         let access = match &self.authenticator {
             Some(authenticator) => {
@@ -194,7 +191,7 @@ impl HttpServer {
             Some(id) => self.sessions.enter(id, principal.as_deref()).map_err(not_found)?,
             None => None,
         };
-        let running = session_use.map(Running::new);
+        let running = Running::new((share, session_use));
         let body = to_bytes(body, limits.message_bytes);
         let body = timeout(limits.send, body).await;
         let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT.into_response())?;
@@ -209,9 +206,7 @@ impl HttpServer {
         if let Some(access) = &access {
             parts.extensions.insert(access.clone());
         }
-        if let Some(running) = &running {
-            parts.extensions.insert(running.clone());
-        }
+        parts.extensions.insert(running.clone());
         let is_delete = parts.method == Method::DELETE;
         let request = Request::from_parts(parts, Body::from(body));
         let handling = with_caller(access, self.service.handle(request));
@@ -225,7 +220,7 @@ impl HttpServer {
             self.sessions.insert(id, principal).await;
         }
         drop(starting);
-        Ok((response, share, running))
+        Ok((response, Some(running)))
     }
 }
 

@@ -8,10 +8,11 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tokio::time::sleep;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
 use tool_mcp::McpServer;
 use tool_mcp::server::{Access, Denied, Limits, Tasks};
-use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
+use tool_runtime::{CancellationToken, Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 use tower::ServiceExt;
 
 use crate::client::{NEW, OLD, text};
@@ -145,4 +146,47 @@ async fn running_task_counts_as_no_request() {
     let params = json!({ "taskId": started["result"]["taskId"] });
     let task = ada.post("tasks/get", params).await;
     assert_eq!(task.message["result"]["status"], "working", "{started} {}", task.message);
+}
+
+/// Starts a call. Without a session, its response begins with its result.
+async fn start(router: &axum::Router, client: &Http, gate: &Gate) -> JoinHandle<Reply> {
+    let responding = router.clone().oneshot(client.message("tools/call", call()));
+    let replying = tokio::spawn(async { Reply::read(responding.await.unwrap()).await });
+    gate.started().await;
+    replying
+}
+
+#[tokio::test]
+async fn shutdown_waits_for_running_calls() {
+    let (gate, stop) = (Gate::new(), CancellationToken::new());
+    let router = server(&gate).cancellation(stop.clone()).router();
+    let (old, new) = (session(&router, None).await, Http::new(&router, None, NEW));
+    let stream = old.open_stream().await;
+    let calls = [start(&router, &old, &gate).await, start(&router, &new, &gate).await];
+    stop.cancel();
+    for client in [&old, &new] {
+        let refused = client.post("tools/list", json!({})).await.status;
+        assert_eq!(refused, StatusCode::SERVICE_UNAVAILABLE);
+    }
+    gate.end.add_permits(2);
+    for call in calls {
+        let reply = call.await.unwrap();
+        assert_eq!(text(&reply.message["result"]), "done");
+    }
+    // The stream of the session ends.
+    Reply::read(stream).await;
+}
+
+#[tokio::test]
+async fn shutdown_ends_calls_that_take_longer() {
+    tokio::time::pause();
+    let (gate, stop) = (Gate::new(), CancellationToken::new());
+    let router = server(&gate).cancellation(stop.clone()).router();
+    let old = session(&router, None).await;
+    let call = start(&router, &old, &gate).await;
+    let begin = Instant::now();
+    stop.cancel();
+    let reply = call.await.unwrap();
+    assert_eq!(begin.elapsed().as_secs(), 2);
+    assert_eq!(reply.message["result"], Value::Null, "{}", reply.message);
 }

@@ -3,25 +3,27 @@
 //! For each request, `mod.rs` takes a permit, authenticates, reads the body, checks the session
 //! (`sessions.rs`) and passes the request on to the SDK, which validates `Host` and `Origin`.
 //! `shares.rs` limits what one principal can take of the permits and sessions. `body.rs` keeps the
-//! permit until the response is sent.
+//! permit until the response is sent. When the server stops, `shutdown.rs` gives running requests
+//! the time to end.
 
 mod authenticator;
 mod body;
+mod message;
 mod sessions;
 mod shares;
+mod shutdown;
 
 use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -30,8 +32,10 @@ use super::handler::Handler;
 use super::running::Running;
 use super::{Access, McpServer, Shared};
 use body::PermitBody;
+use message::MessageHead;
 use sessions::{NoSession, Sessions};
 use shares::Shares;
+use shutdown::Shutdown;
 
 pub use authenticator::{Authenticator, Denied};
 
@@ -77,8 +81,9 @@ impl McpServer {
 
     /// Creates a router that serves Streamable HTTP at the path `/mcp`.
     ///
-    /// When the server is [cancelled](Self::cancellation), sessions and event streams end. If the
-    /// tools are invalid, every call returns an error with the reason.
+    /// When the server is [cancelled](Self::cancellation), it refuses new requests with the status
+    /// 503. The running ones have 2 seconds to end; then sessions and event streams end as well. If
+    /// the tools are invalid, every call returns an error with the reason.
     ///
     /// ```no_run
     /// use tool_mcp::McpServer;
@@ -114,12 +119,15 @@ struct HttpServer {
     requests: Arc<Semaphore>,
     /// The running requests of each principal, including calls whose client has left.
     shares: Shares,
+    /// Held by each request, so that a stream does not end with the router.
+    shutdown: Arc<Shutdown>,
     shared: Arc<Shared>,
 }
 
 impl HttpServer {
     fn new(shared: Arc<Shared>, settings: HttpSettings) -> Self {
         let limits = shared.limits;
+        let shutdown = Arc::new(Shutdown::new(shared.cancellation.clone()));
         let mut session_config = SessionConfig::default();
         // The timer of the SDK ignores running calls, so `Sessions` ends the idle ones.
         session_config.keep_alive = None;
@@ -137,7 +145,7 @@ impl HttpServer {
             .with_allowed_origins(settings.origins.unwrap_or_else(|| origins.flatten().collect()))
             .enforce_origin_validation()
             .with_max_request_body_bytes(limits.message_bytes)
-            .with_cancellation_token(shared.cancellation.child_token());
+            .with_cancellation_token(shutdown.stopped());
         let of_sessions = Arc::clone(&shared);
         let create = move || Ok(Handler::new(Arc::clone(&of_sessions)));
         Self {
@@ -146,6 +154,7 @@ impl HttpServer {
             sessions: Arc::new(Sessions::new(manager, &limits)),
             requests: Arc::new(Semaphore::new(limits.requests)),
             shares: Shares::default(),
+            shutdown,
             shared,
         }
     }
@@ -191,12 +200,21 @@ impl HttpServer {
             Some(id) => self.sessions.enter(id, principal.as_deref()).map_err(not_found)?,
             None => None,
         };
-        let running = Running::new((share, session_use));
+        // A shutdown does not wait for the stream of a session, which has no end.
+        let in_flight = (parts.method != Method::GET).then(|| self.shutdown.track());
+        let running = Running::new((share, session_use, in_flight, Arc::clone(&self.shutdown)));
         let body = to_bytes(body, limits.message_bytes);
         let body = timeout(limits.send, body).await;
         let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT.into_response())?;
         let body = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE.into_response())?;
-        let starts = session.is_none() && parts.method == Method::POST && is_initialize(&body);
+        let (is_request, is_initialize) = {
+            let message = MessageHead::of(&body);
+            (message.is_request(), message.is_initialize())
+        };
+        if self.shutdown.is_requested() && (is_request || parts.method == Method::GET) {
+            return Err((StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response());
+        }
+        let starts = session.is_none() && parts.method == Method::POST && is_initialize;
         let starting = if starts {
             let reservation = self.sessions.reserve(principal.as_deref()).await;
             Some(reservation.ok_or_else(busy)?)
@@ -226,17 +244,6 @@ impl HttpServer {
 
 fn session_id(headers: &HeaderMap<HeaderValue>) -> Option<String> {
     Some(headers.get(SESSION_ID)?.to_str().ok()?.to_owned())
-}
-
-/// Whether a message would start a session.
-fn is_initialize(body: &Bytes) -> bool {
-    #[derive(Deserialize)]
-    struct Message<'m> {
-        #[serde(borrow)]
-        method: Option<std::borrow::Cow<'m, str>>,
-    }
-    let message = serde_json::from_slice::<Message<'_>>(body);
-    message.is_ok_and(|message| message.method.as_deref() == Some("initialize"))
 }
 
 impl fmt::Debug for HttpSettings {

@@ -68,8 +68,8 @@ impl Limits {
     /// Sets the maximum number of HTTP requests of one [principal](crate::server::Access) that run
     /// at the same time. Default: half of all [requests](Self::requests).
     ///
-    /// Further requests are answered with the status 503. In a session, a call goes on if its client
-    /// disconnects, and counts until it has ended.
+    /// Further requests are answered with the status 503. In a session, a call goes on if its
+    /// client disconnects, and counts until it has ended.
     #[must_use]
     pub fn requests_per_principal(mut self, count: usize) -> Self {
         self.requests_of_principal = Some(count);
@@ -95,7 +95,9 @@ impl Limits {
     /// Sets the time in which a client must read a message, and send the body of an HTTP request.
     /// Default: 30 seconds.
     ///
-    /// A connection whose client does not read is closed.
+    /// If a client does not read, its connection is closed on a stream. Over HTTP, its response
+    /// ends and no longer counts as a running request, and its connection is closed when it reads
+    /// on. A client is late only once the buffers of the connection are full.
     #[must_use]
     pub fn send_timeout(mut self, time: Duration) -> Self {
         self.send = time;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
+use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -189,4 +190,27 @@ async fn shutdown_ends_calls_that_take_longer() {
     let reply = call.await.unwrap();
     assert_eq!(begin.elapsed().as_secs(), 2);
     assert_eq!(reply.message["result"], Value::Null, "{}", reply.message);
+}
+
+#[tokio::test]
+async fn responses_that_are_not_read_end() {
+    tokio::time::pause();
+    let gate = Gate::new();
+    let limits = Limits::default().requests(2).send_timeout(Duration::from_secs(5));
+    let router = server(&gate).limits(limits).router();
+    let client = session(&router, None).await;
+    let streams = [client.open_stream().await, client.open_stream().await];
+    let mut bodies = streams.map(|stream| stream.into_body().into_data_stream());
+    let [read, unread] = &mut bodies;
+    // Both begin with an event, after which one client waits for the next, and the other does not.
+    for body in [&mut *read, &mut *unread] {
+        body.next().await.unwrap().unwrap();
+    }
+    assert!(read.next().now_or_never().is_none());
+    sleep(Duration::from_secs(4)).await;
+    assert_eq!(client.post("tools/list", json!({})).await.status, StatusCode::SERVICE_UNAVAILABLE);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(client.post("tools/list", json!({})).await.status, StatusCode::OK);
+    assert!(unread.next().await.unwrap().is_err());
+    assert!(read.next().now_or_never().is_none_or(|frame| frame.unwrap().is_ok()));
 }

@@ -1,10 +1,10 @@
 //! Streamable HTTP: the guard around the service of the SDK.
 //!
-//! For each request, `mod.rs` takes a permit, authenticates, reads the body, checks the session
-//! (`sessions.rs`) and passes the request on to the SDK, which validates `Host` and `Origin`.
-//! `shares.rs` limits what one principal can take of the permits and sessions. `body.rs` keeps the
-//! permit until the response is sent. When the server stops, `shutdown.rs` gives running requests
-//! the time to end.
+//! For each request, `mod.rs` takes a permit, authenticates, reads the body (`message.rs`), enters
+//! the session (`sessions.rs`) and passes the request on to the SDK, which validates `Host` and
+//! `Origin`. `shares.rs` limits what one principal can take of the permits and sessions. `body.rs`
+//! keeps the permit until the response is sent or the client does not read. When the server stops,
+//! `shutdown.rs` gives running requests the time to end.
 
 mod authenticator;
 mod body;
@@ -162,9 +162,10 @@ impl HttpServer {
 
 async fn handle(State(server): State<Arc<HttpServer>>, request: Request) -> Response {
     let Ok(permit) = Arc::clone(&server.requests).try_acquire_owned() else { return busy() };
+    let limit = server.shared.limits.send;
     let responding = server.respond(request).await;
     let (response, running) = responding.unwrap_or_else(|refused| (refused, None));
-    response.map(|body| Body::new(PermitBody::new(body, permit, running)))
+    response.map(|body| Body::new(PermitBody::new(body, permit, running, limit)))
 }
 
 fn busy() -> Response {

@@ -64,7 +64,7 @@ const UNKNOWN_FORMATS: [&str; 18] = [
 ];
 
 /// Calls of an offered tool that have no markup of calls, or two meanings.
-const EXPRESSIONS: [&str; 22] = [
+const EXPRESSIONS: [&str; 26] = [
     "@search(query=\"x\")",
     "I'll look.\n\n@search({\"query\": \"x\"})\n\nI'll wait for it.",
     "[[search({\"query\": \"x\"})]]",
@@ -78,6 +78,10 @@ const EXPRESSIONS: [&str; 22] = [
     "Calling `search` with the arguments:\n{\"query\": \"x\"}",
     "Tool: search\nInput: x",
     "I'll look.\n\nTool: search\nInput: {\"query\": \"x\"}",
+    "[search] {\"query\": \"x\"}",
+    "-> search(query=\"x\")",
+    "tool_name: search\narguments:\n  query: x",
+    "assistant to=functions.searchcommentary json{\"query\": \"x\"}",
     "<ctrl42>call\nprint(default_api.search(query='x'))<ctrl43>",
     "<ctrl42>call:search{query:<escape>x<escape>}",
     r#"{"tool": "search", "Tool": "find", "arguments": {"query": "x"}}"#,
@@ -90,7 +94,7 @@ const EXPRESSIONS: [&str; 22] = [
 ];
 
 /// Texts that mention markup, or quote it.
-const ANSWERS: [&str; 43] = [
+const ANSWERS: [&str; 47] = [
     "The answer is 4.",
     "<tool_call> is the tag that models write.",
     "Models write <tool_call>",
@@ -126,6 +130,10 @@ const ANSWERS: [&str; 43] = [
     "<function-group>\n<function>Search</function>\n</function-group>",
     "[Call search](https://x.io)",
     "Call: search the archive, please (soon)",
+    "<tools><tool name=\"search\"/></tools>",
+    "<tools><tool name=\"hammer\"/></tools>",
+    "<tools>\n  <tool name=\"hammer\"/>\n  <tool name=\"search\"></tool>\n</tools>",
+    "<tools>\n<item>hammer</item>\n</tools>",
     "<Tool name=\"search\"/>",
     "The signature is:\n\nsearch(query: str)",
     "You could call it like this:\n\nsearch(query=\"x\")",

@@ -62,13 +62,19 @@ pub(super) fn begins_call_expression(text: &str, tools: &ToolLookup<'_>) -> bool
     if let Some(rest) = after_control_token(text) {
         return names_callee(rest, tools);
     }
+    let arrow = ["->", "=>"].iter().find(|arrow| text.starts_with(**arrow));
     let signs = text.chars().take(MAX_SIGNS).take_while(|c| is_sign(*c));
-    let signs_len: usize = signs.map(char::len_utf8).sum();
+    let signs_len: usize = arrow.map_or_else(|| signs.map(char::len_utf8).sum(), |it| it.len());
     let rest = text.get(signs_len..).unwrap_or_default();
     let (rest, is_announced) = without_verb(rest.strip_prefix(' ').unwrap_or(rest));
     let name_len = rest.find(|c: char| !is_of_name(c)).unwrap_or(rest.len());
     let (name, after) = rest.split_at_checked(name_len).unwrap_or_default();
-    let after = if is_announced { without_connectives(after) } else { after };
+    let after = match after.strip_prefix([']', '>', '}']) {
+        // `[search] {…}`
+        Some(after) if signs_len > 0 => after,
+        _ if is_announced => without_connectives(after),
+        _ => after,
+    };
     // Most lines end here.
     if name.is_empty() || name.len() > MAX_NAME_LEN || !opens_arguments(after) {
         return false;
@@ -211,6 +217,9 @@ mod tests {
             "<<run_command(command=\"ls\")>>",
             "((search(query=\"x\")))",
             "[search({\"query\": \"x\"})]",
+            "[search] {\"query\": \"x\"}",
+            "-> search({\"query\": \"x\"})",
+            "=> search(query=\"x\")",
             "<search(query=\"x\")>",
             "search(query=\"x\")",
             "search(\n  query = \"x\",\n)",
@@ -255,6 +264,8 @@ mod tests {
             "@search",
             "@search please find it (soon)",
             "[[search]]",
+            "[search](https://x.io)",
+            "[search] {x}",
             "[[search (engine)]]",
             "{{query}}",
             "# search(query=\"x\")",

@@ -72,6 +72,8 @@ const LABELS: [&str; 15] = [
 ];
 /// Prefixes of the names of tools that begin a line.
 const PREFIXES: [&str; 3] = ["to=functions.", "to=", "functions."];
+/// Words before a prefix: roles and channels without the tokens around them.
+const ROLES: [&str; 4] = ["assistant", "commentary", "analysis", "final"];
 /// Labels before the arguments, in lower case.
 const ARGUMENT_LABELS: [&str; 10] = [
     "action input",
@@ -128,10 +130,12 @@ pub(super) fn element_end(markup: &str) -> Option<usize> {
     line.trim().is_empty().then_some(end)
 }
 
-/// Returns true if the line after the first one has the arguments, and ends the text.
+/// Returns true if the line after the first one has the arguments, and ends the text, perhaps with
+/// lines that are indented below it.
 fn ends_with_arguments(markup: &str) -> bool {
     let mut lines = markup.lines().skip(1).filter(|line| !line.trim().is_empty());
-    lines.next().is_some_and(begins_with_argument_label) && lines.next().is_none()
+    lines.next().is_some_and(begins_with_argument_label)
+        && lines.all(|line| line.starts_with([' ', '\t']))
 }
 
 /// Signs before the name of a tag.
@@ -259,8 +263,12 @@ fn is_word_of_sentence(name: &str, after: &str) -> bool {
 
 /// Returns true if a label and the name of a tool are followed by arguments.
 fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
-    if let Some(name) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
-        return names_tool(name, tools) && name.trim_end().ends_with(['}', ')']);
+    let mut rest = text;
+    while let Some(after) = ROLES.iter().find_map(|role| rest.strip_prefix(role)) {
+        rest = after.trim_start_matches(' ');
+    }
+    if let Some(name) = PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix)) {
+        return names_recipient(name, tools) && name.trim_end().ends_with(['}', ')']);
     }
     let Some(colon) = beginning(text, MAX_HEAD_LEN).find(':') else { return false };
     let (label, rest) = text.split_at_checked(colon).unwrap_or_default();
@@ -282,6 +290,14 @@ fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     };
     let next = next.trim_start();
     next.trim_start_matches(['#', '*', ' ']).starts_with('{') || begins_with_argument_label(next)
+}
+
+/// Returns true if `text` begins with the name of a tool, on which a channel may be glued:
+/// `searchcommentary json`.
+fn names_recipient(text: &str, tools: &ToolLookup<'_>) -> bool {
+    let word = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let glued = ROLES.iter().find_map(|role| word.strip_suffix(role));
+    glued.is_some_and(|name| offered(name, tools).is_some()) || names_tool(text, tools)
 }
 
 fn begins_with_argument_label(text: &str) -> bool {
@@ -346,6 +362,8 @@ mod tests {
             "Act 1: search[x]",
             "functions.search:0{\"query\": \"x\"}",
             "to=search\n{\"query\": \"x\"}",
+            "assistant to=functions.searchcommentary json{\"query\": \"x\"}",
+            "tool_name: search\narguments:\n  query: x",
             "<tools.search query=\"x\"/>",
             "<fn name=\"search\">{\"query\": \"x\"}</fn>",
             "<x tool=\"search\">{\"query\": \"x\"}</x>",
@@ -432,6 +450,7 @@ mod tests {
             ("Tool: search\nInput: x", Some(21)),
             ("Tool: search\n\nInput: x\n", Some(23)),
             ("Tool: search\nInput: x\nOutput: y", None),
+            ("tool_name: search\narguments:\n  query: x\n  limit: 3", Some(50)),
         ] {
             assert_eq!(element_end(markup), end, "{markup}");
         }

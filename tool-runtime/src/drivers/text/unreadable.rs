@@ -22,6 +22,8 @@ const OTHER_FORMATS: [&str; 8] = [
     "command_response",
     invented_message::NAME,
 ];
+/// A tag around calls that also is the tag of a list of tools in XML.
+const TOOL_LIST: &str = "<tools>";
 /// The longest text after a marker that is examined, in bytes.
 const MAX_WORD_LEN: usize = 512;
 /// The number of lines with tags in which an unknown format is searched.
@@ -201,13 +203,17 @@ fn marked_formats(
         let markers = markers.filter(|it| is_react || matches!(it, StartMarker::Anywhere(_)));
         let markers = markers.map(StartMarker::as_str);
         let longest = markers.filter(|marker| rest.starts_with(marker)).map(str::len).max();
-        let Some(after) = longest.and_then(|longest| rest.get(longest..)) else { continue };
+        let Some((marker, after)) = longest.and_then(|longest| rest.split_at_checked(longest))
+        else {
+            continue;
+        };
         let is_call = if is_react {
             is_action && react::is_action(after, tools)
         } else {
             !OTHER_FORMATS.contains(&format.name())
                 && !format.only_at_end()
                 && is_body(after)
+                && !(marker == TOOL_LIST && begins_element(formats, after))
                 && *ends_call.get_or_insert_with(|| end.ends_call(rest, lead_in))
         };
         if is_call && !names.iter().any(|name| name == format.name()) {
@@ -215,6 +221,13 @@ fn marked_formats(
         }
     }
     names
+}
+
+/// Returns true if an element of a document begins `after`, which is no markup of calls.
+fn begins_element(formats: &Formats, after: &str) -> bool {
+    let after = after.trim_start();
+    let candidate = MarkerCandidate { at: 0, at_line_start: true };
+    after.starts_with('<') && formats.markers.formats_at(after, candidate).next().is_none()
 }
 
 fn is_body(after: &str) -> bool {

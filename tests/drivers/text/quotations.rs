@@ -8,7 +8,7 @@ use super::{invariants, lookup, tools};
 /// Quotes a text.
 pub(crate) type Quotation = fn(&str) -> String;
 
-pub(crate) const QUOTATIONS: [(&str, Quotation); 73] = [
+pub(crate) const QUOTATIONS: [(&str, Quotation); 75] = [
     ("double quotes", |call| format!("Write \"{call}\" to do so.")),
     ("single quotes", |call| format!("Write '{call}' to do so.")),
     ("curly quotes", |call| format!("Write “{call}” to do so.")),
@@ -66,6 +66,10 @@ pub(crate) const QUOTATIONS: [(&str, Quotation); 73] = [
     ("arrow", |call| format!("➤ {call}\n")),
     ("task", |call| format!("- [ ] {call}\n")),
     ("second line of an item", |call| format!("- Form:\n{}\n- or not", indented(call, "  "))),
+    ("line below an item within an item", |call| {
+        format!("- Form:\n  - first\n{}\n- or not", indented(call, "  "))
+    }),
+    ("line below an empty item", |call| format!("- Form:\n  -\n{}\n", indented(call, "  "))),
     ("second line of a numbered item", |call| {
         format!("1. Form:\n{}\n2. or not", indented(call, "   "))
     }),

@@ -175,11 +175,9 @@ impl QuoteTracker {
         if line.trim().is_empty() {
             self.marks = OpenMarks::default();
         } else if !self.is_after_markup {
-            let is_continued = self.is_in_item(line);
-            match item_indent(line) {
-                Some(indent) => self.item = Some(indent),
-                None if is_continued => {}
-                None => self.item = None,
+            // What follows an item within another one may belong to the outer one.
+            if !self.is_in_item(line) {
+                self.item = item_indent(line);
             }
         }
         let OpenMarks { backticks, closing, continued, in_continued_code } = self.marks;

@@ -192,8 +192,8 @@ impl McpServer {
         self
     }
 
-    /// Sets the token that stops the server. Calls in flight have 2 seconds to end; after that, they
-    /// are cancelled.
+    /// Sets the token that stops the server. Calls in flight have 2 seconds to end; after that,
+    /// they are cancelled.
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = token;
         self

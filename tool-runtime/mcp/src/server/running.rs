@@ -1,4 +1,4 @@
-//! What a request holds while it runs: of its response, and of its call, which may last longer.
+//! Resources of a request over HTTP, from its start to the end of its response and of its call.
 
 use std::any::Any;
 use std::fmt;
@@ -7,20 +7,20 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use rmcp::model::Extensions;
 
-/// What a request over HTTP holds until its response is sent and its call has ended. Clones hold
-/// the same.
+/// Keeps the resources of a request over HTTP until its response is sent and its call has ended.
+/// Clones share them.
 ///
 /// One clone is in the body of the response. The other one is in the extensions of the request,
 /// where the SDK keeps it as long as the call runs: in a session, a call goes on without its
 /// client.
 #[derive(Clone)]
 pub(crate) struct Running {
-    _held: Arc<dyn Any + Send + Sync>,
+    _resources: Arc<dyn Any + Send + Sync>,
 }
 
 impl Running {
-    pub(crate) fn new(held: impl Any + Send + Sync) -> Self {
-        Self { _held: Arc::new(held) }
+    pub(crate) fn new(resources: impl Any + Send + Sync) -> Self {
+        Self { _resources: Arc::new(resources) }
     }
 }
 

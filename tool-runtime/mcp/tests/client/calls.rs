@@ -252,7 +252,7 @@ async fn number_that_would_be_rounded_is_refused() {
 
 #[tokio::test]
 async fn data_of_an_error_are_kept_unless_they_are_large() {
-    for (bytes, is_kept) in [(100, true), (100_000, false)] {
+    for (bytes, has_data) in [(100, true), (100_000, false)] {
         let client = Server::default().simple(with_go(false, move |call| {
             let data = json!({ "details": "x".repeat(bytes) });
             let error = json!({ "code": -32050, "message": "no", "data": data });
@@ -261,6 +261,6 @@ async fn data_of_an_error_are_kept_unless_they_are_large() {
         let (registry, _) = connect(client).await;
         let execution = call(&registry, "s__go", "{}").await;
         let error = execution.protocol_error.unwrap();
-        assert_eq!((error.code, !error.data.is_null()), (-32050, is_kept));
+        assert_eq!((error.code, !error.data.is_null()), (-32050, has_data));
     }
 }

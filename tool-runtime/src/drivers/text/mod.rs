@@ -96,8 +96,8 @@
 //!   call, the [`Text`](super::Text) driver asks the model again, and names the format if it is
 //!   known. After the last attempt, the run ends with an error that quotes the markup.
 //!   An expression such as `@search(query="x")` or `Calling search with {…}` is such markup, too,
-//!   if it begins a line and its arguments have values. `<tool name="search"/>` alone is an entry of
-//!   a list, unless the tool requires no arguments.
+//!   if it begins a line and its arguments have values. `<tool name="search"/>` alone is an entry
+//!   of a list, unless the tool requires no arguments.
 //! - **Arguments that can't be parsed are kept** if a marker announces the call: the error of the
 //!   tool asks the model for a correction.
 //!

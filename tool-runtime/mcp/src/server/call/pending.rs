@@ -94,7 +94,9 @@ impl Reason {
         answered_by: &str,
     ) -> Outcome {
         match self {
-            Self::Approval { definition: asked, .. } if asked != definition.fingerprint() => {
+            Self::Approval { definition: fingerprint, .. }
+                if fingerprint != definition.fingerprint() =>
+            {
                 Outcome::Unanswered
             }
             Self::Approval { arguments, .. } => {

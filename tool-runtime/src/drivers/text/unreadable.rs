@@ -207,13 +207,14 @@ fn marked_formats(
         else {
             continue;
         };
+        let is_list = || marker == TOOL_LIST && begins_element(formats, after);
         let is_call = if is_react {
             is_action && react::is_action(after, tools)
         } else {
             !OTHER_FORMATS.contains(&format.name())
                 && !format.only_at_end()
                 && is_body(after)
-                && !(marker == TOOL_LIST && begins_element(formats, after))
+                && !is_list()
                 && *ends_call.get_or_insert_with(|| end.ends_call(rest, lead_in))
         };
         if is_call && !names.iter().any(|name| name == format.name()) {

@@ -292,12 +292,17 @@ fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     next.trim_start_matches(['#', '*', ' ']).starts_with('{') || begins_with_argument_label(next)
 }
 
-/// Returns true if `text` begins with the name of a tool, on which a channel may be glued:
-/// `searchcommentary json`.
+/// Returns true if `text` begins with the name of a tool, on which a channel may be glued, or after
+/// which the type of the arguments stands: `searchcommentary json`, `search code{`.
 fn names_recipient(text: &str, tools: &ToolLookup<'_>) -> bool {
     let word = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
     let glued = ROLES.iter().find_map(|role| word.strip_suffix(role));
-    glued.is_some_and(|name| offered(name, tools).is_some()) || names_tool(text, tools)
+    let after = text.get(word.len()..).unwrap_or_default().trim_start();
+    let arguments = ["json", "code"].iter().find_map(|kind| after.strip_prefix(kind));
+    let is_typed = arguments.is_some_and(|arguments| arguments.trim_start().starts_with('{'));
+    glued.is_some_and(|name| offered(name, tools).is_some())
+        || is_typed && offered(word, tools).is_some()
+        || names_tool(text, tools)
 }
 
 fn begins_with_argument_label(text: &str) -> bool {
@@ -361,6 +366,8 @@ mod tests {
             "TOOL_CALL: search({\"query\": \"x\"})",
             "Act 1: search[x]",
             "functions.search:0{\"query\": \"x\"}",
+            "assistant to=functions.search json\n{\"query\": \"x\"}",
+            "analysis to=search code{\"query\": \"x\"}",
             "to=search\n{\"query\": \"x\"}",
             "assistant to=functions.searchcommentary json{\"query\": \"x\"}",
             "tool_name: search\narguments:\n  query: x",

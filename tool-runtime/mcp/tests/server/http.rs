@@ -79,7 +79,7 @@ impl Reply {
         let mut data = body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
         let last = data.rfind(|data| !data.is_empty()).unwrap_or(&body);
         let message = serde_json::from_str(last).unwrap_or_else(|_| Value::from(last));
-        Reply { status, headers, message }
+        Self { status, headers, message }
     }
 }
 

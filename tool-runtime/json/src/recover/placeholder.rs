@@ -64,7 +64,8 @@ pub(super) fn is_name_of(words: &str, key: &str) -> bool {
 }
 
 /// Returns whether words without quotes are a placeholder: `<query>`, `${query}`, `%s`,
-/// `YOUR_QUERY`, `#QUERY#`, `string`, `insert text`, `text goes here`, `TODO`, `N/A`, `???`.
+/// `YOUR_QUERY`, `#QUERY#`, `string`, `insert text`, `text goes here`, `TODO`, `N/A`, `???`, or hold
+/// one: `ls <folder>`.
 ///
 /// Quoted text is never one.
 pub(super) fn is_placeholder(words: &str) -> bool {
@@ -87,7 +88,26 @@ pub(super) fn is_placeholder(words: &str) -> bool {
     let is_request = last.is_some() && (is_order || matches!(first.as_str(), "your" | "insert"))
         || last.as_deref() == Some("here");
     let is_missing = MISSING.iter().any(|missing| words.eq_ignore_ascii_case(missing));
-    is_marked || is_missing || is_request || last.is_none() && OPEN_WORDS.contains(&first.as_str())
+    is_marked
+        || is_missing
+        || is_request
+        || holds_placeholder(words)
+        || last.is_none() && OPEN_WORDS.contains(&first.as_str())
+}
+
+/// Returns whether words hold others in angle brackets that touch no word: `--user=<name>`, unlike
+/// `Vec<String>` and `<b>text`.
+fn holds_placeholder(words: &str) -> bool {
+    words.match_indices('<').any(|(at, _)| {
+        let before = words.get(..at).and_then(|before| before.chars().next_back());
+        let rest = words.get(at + 1..).unwrap_or_default();
+        let close = rest.char_indices().take(MAX_REQUEST_LEN).find(|(_, c)| *c == '>');
+        let inner = close.and_then(|(end, _)| rest.get(..end));
+        let after = close.and_then(|(end, _)| rest.get(end + 1..)).unwrap_or_default();
+        !before.is_some_and(char::is_alphanumeric)
+            && inner.is_some_and(is_bracketed_placeholder)
+            && !after.starts_with(char::is_alphanumeric)
+    })
 }
 
 /// Returns whether plain text stands for the value of the argument `key`, which the model left out:
@@ -179,6 +199,9 @@ mod tests {
             "＜query＞",
             "‹query›",
             "process.env.QUERY",
+            "ls <folder>",
+            "ada <user>",
+            "--user=<your name> -v",
         ] {
             assert!(is_placeholder(words), "{words}");
         }
@@ -199,6 +222,9 @@ mod tests {
             "change the oil",
             "fill",
             "x",
+            "Vec<String>",
+            "a <b>bold</b> word",
+            "1 <2 and 3> 2",
         ] {
             assert!(!is_placeholder(words), "{words}");
         }

@@ -64,8 +64,8 @@ pub(super) fn is_name_of(words: &str, key: &str) -> bool {
 }
 
 /// Returns whether words without quotes are a placeholder: `<query>`, `${query}`, `%s`,
-/// `YOUR_QUERY`, `#QUERY#`, `string`, `insert text`, `text goes here`, `TODO`, `N/A`, `???`, or hold
-/// one: `ls <folder>`.
+/// `YOUR_QUERY`, `#QUERY#`, `string`, `insert text`, `text goes here`, `TODO`, `N/A`, `???`; or
+/// hold one, as `ls <folder>` does.
 ///
 /// Quoted text is never one.
 pub(super) fn is_placeholder(words: &str) -> bool {

@@ -68,7 +68,7 @@ impl Limits {
     /// Sets the maximum number of HTTP requests of one [principal](crate::server::Access) that run
     /// at the same time. Default: half of all [requests](Self::requests).
     ///
-    /// Further requests are answered with the status 503. In a session, a call goes on if its
+    /// Further requests are answered with the status 503. In a session, a call continues if its
     /// client disconnects, and counts until it has ended.
     #[must_use]
     pub fn requests_per_principal(mut self, count: usize) -> Self {

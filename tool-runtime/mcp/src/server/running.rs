@@ -11,7 +11,7 @@ use rmcp::model::Extensions;
 /// Clones share them.
 ///
 /// One clone is in the body of the response. The other one is in the extensions of the request,
-/// where the SDK keeps it as long as the call runs: in a session, a call goes on without its
+/// where the SDK keeps it as long as the call runs: in a session, a call continues without its
 /// client.
 #[derive(Clone)]
 pub(crate) struct Running {
@@ -24,7 +24,7 @@ impl Running {
     }
 }
 
-/// Lets what continues with these extensions outlive its request.
+/// Releases the resources of a request whose work continues without it, as a task does.
 pub(crate) fn detach(extensions: &mut Extensions) {
     if let Some(parts) = extensions.get_mut::<Parts>() {
         parts.extensions.remove::<Running>();

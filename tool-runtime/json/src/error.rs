@@ -70,6 +70,8 @@ pub struct ParseError {
     kind: ParseErrorKind,
     offset: usize,
     message: String,
+    /// The length of the message without the instruction at its end.
+    reason_len: usize,
 }
 
 impl ParseError {
@@ -93,6 +95,20 @@ impl ParseError {
     /// ```
     pub const fn offset(&self) -> usize {
         self.offset
+    }
+
+    /// Returns the problem and its position, without the instruction for the model that ends the
+    /// message.
+    ///
+    /// ```
+    /// use tool_json::parse;
+    ///
+    /// let error = parse("").unwrap_err();
+    /// assert_eq!(error.reason(), "the text is empty");
+    /// assert_eq!(error.to_string(), "the text is empty. Send one JSON value.");
+    /// ```
+    pub fn reason(&self) -> &str {
+        self.message.get(..self.reason_len).unwrap_or(&self.message)
     }
 
     /// Returns whether the text was empty.
@@ -129,36 +145,29 @@ impl ParseError {
     }
 
     pub(super) fn empty(expected: TypeSet) -> Self {
-        let message = format!("the text is empty. Send one JSON {}.", expected.noun());
-        Self { kind: ParseErrorKind::Empty, offset: 0, message }
+        let instruction = format!("Send one JSON {}.", expected.noun());
+        Self::new(ParseErrorKind::Empty, 0, "the text is empty".to_owned(), &instruction)
     }
 
     /// The text was cut off, so content may be missing.
     pub(super) fn truncated(text: &str, expected: TypeSet) -> Self {
-        let message = format!(
-            "the text was cut off: it ends before the value does. Send one whole JSON {} and \
-             nothing else.",
-            expected.noun()
-        );
-        Self { kind: ParseErrorKind::Incomplete, offset: text.len(), message }
+        let reason = "the text was cut off: it ends before the value does".to_owned();
+        let instruction = format!("Send one whole JSON {} and nothing else.", expected.noun());
+        Self::new(ParseErrorKind::Incomplete, text.len(), reason, &instruction)
     }
 
     pub(super) fn too_long(text: &str, limit: usize, expected: TypeSet) -> Self {
-        let message = format!(
-            "the text is too long: it has {} bytes; the limit is {limit}. {}",
-            text.len(),
-            instruction(expected)
-        );
-        Self { kind: ParseErrorKind::Limit, offset: 0, message }
+        let reason =
+            format!("the text is too long: it has {} bytes; the limit is {limit}", text.len());
+        Self::new(ParseErrorKind::Limit, 0, reason, &instruction(expected))
     }
 
     pub(super) fn too_long_to_repair(text: &str, limit: usize, expected: TypeSet) -> Self {
-        let message = format!(
-            "the text is too long to repair: it has {} bytes; the limit is {limit}. {}",
-            text.len(),
-            instruction(expected)
+        let reason = format!(
+            "the text is too long to repair: it has {} bytes; the limit is {limit}",
+            text.len()
         );
-        Self { kind: ParseErrorKind::Limit, offset: 0, message }
+        Self::new(ParseErrorKind::Limit, 0, reason, &instruction(expected))
     }
 
     pub(super) fn no_value(text: &str, expected: TypeSet) -> Self {
@@ -169,12 +178,11 @@ impl ParseError {
         } else {
             ""
         };
-        let message = format!(
-            "there is no JSON {noun} in the text, which begins `{}`{bare}. {}",
-            quote_start(text.trim_start()),
-            instruction(expected)
+        let reason = format!(
+            "there is no JSON {noun} in the text, which begins `{}`{bare}",
+            quote_start(text.trim_start())
         );
-        Self { kind: ParseErrorKind::NoValue, offset: start, message }
+        Self::new(ParseErrorKind::NoValue, start, reason, &instruction(expected))
     }
 
     pub(super) fn ambiguous(text: &str, spans: &[Range<usize>], expected: TypeSet) -> Self {
@@ -183,15 +191,14 @@ impl ParseError {
             .take(MAX_QUOTED_CANDIDATES)
             .map(|span| format!("`{}`", quote_start(text.get(span.clone()).unwrap_or_default())))
             .collect();
-        let message = format!(
-            "the text holds {} JSON values that differ; they begin {}{}. {}",
+        let reason = format!(
+            "the text holds {} JSON values that differ; they begin {}{}",
             spans.len(),
             starts.join(", "),
-            if spans.len() > MAX_QUOTED_CANDIDATES { ", …" } else { "" },
-            instruction(expected)
+            if spans.len() > MAX_QUOTED_CANDIDATES { ", …" } else { "" }
         );
         let offset = spans.get(1).map_or(0, |second| second.start);
-        Self { kind: ParseErrorKind::Ambiguous, offset, message }
+        Self::new(ParseErrorKind::Ambiguous, offset, reason, &instruction(expected))
     }
 
     /// Converts an error of the recovery parser.
@@ -225,8 +232,12 @@ impl ParseError {
         expected: TypeSet,
     ) -> Self {
         let (offset, position) = describe_position(text, offset);
-        let message = format!("{reason} {position}. {}", instruction(expected));
-        Self { kind, offset, message }
+        Self::new(kind, offset, format!("{reason} {position}"), &instruction(expected))
+    }
+
+    fn new(kind: ParseErrorKind, offset: usize, reason: String, instruction: &str) -> Self {
+        let reason_len = reason.len();
+        Self { kind, offset, message: format!("{reason}. {instruction}"), reason_len }
     }
 }
 

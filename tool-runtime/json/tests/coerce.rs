@@ -3,7 +3,7 @@
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
-use tool_json::{FixKind, Level, parse_as};
+use tool_json::{FixKind, Level, ParseErrorKind, parse_as};
 
 /// A schema like those generated from Rust types.
 #[derive(Clone, Debug)]
@@ -258,6 +258,31 @@ fn text_of(value: &Value) -> String {
     let mut parts = text.split("\"raw:");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + &part.replacen('"', "", 1))
+}
+
+/// Text in quotes would be the next refusal.
+#[test]
+fn advice_on_a_number_mentions_text_only_where_the_schema_allows_it() {
+    for number in ["0755", "-0100", "12abc", "1.000,5", "3*4", "1+2", "NaN", "1e999", "5 km"] {
+        for (types, is_offered) in [
+            (json!(["integer"]), false),
+            (json!(["number", "null"]), false),
+            (json!(["integer", "string"]), true),
+        ] {
+            let any_of: Vec<_> =
+                types.as_array().unwrap().iter().map(|name| json!({ "type": name })).collect();
+            for value in [json!({ "type": types }), json!({ "anyOf": any_of })] {
+                let schema = json!({"type": "object", "properties": {"n": value, "m": {}}});
+                let text = format!("{{\"n\": {number}, \"m\": 1}}");
+                let error = parse_as(&text, &schema).unwrap_err();
+                let has_advice = error.reason().contains("put text into quotes");
+                let is_number = error.kind() == ParseErrorKind::Number;
+                let is_local = error.reason().contains("separators of thousands");
+                assert!(is_number, "{number}: {error}");
+                assert_eq!(has_advice, is_offered && !is_local, "{number}: {error}");
+            }
+        }
+    }
 }
 
 proptest! {

@@ -5,6 +5,7 @@ use super::{
     builder::Builder,
     containers::ContainerKind,
     lookahead::Plausibility,
+    number::SUM,
     parser::{Parser, PreviousValue},
     value::RecoveryState,
 };
@@ -68,11 +69,7 @@ impl<B: Builder> Parser<'_, '_, B> {
                 return Ok(RecoveryState::Element);
             }
             b'+' | b'-' | b'*' | b'/' | b'%' | b'^' if follows_number => {
-                return Err(RecoveryError::new(
-                    ParseErrorKind::Number,
-                    at,
-                    "this is a calculation: write its result, or put text into quotes",
-                ));
+                return Err(RecoveryError::new(ParseErrorKind::Number, at, SUM));
             }
             _ if self.is_ellipsis() => return Err(self.ellipsis_error()),
             b'{' if kind == ContainerKind::Object => {

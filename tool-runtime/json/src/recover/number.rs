@@ -26,15 +26,20 @@ enum NumberForm<'t> {
     Ambiguous(&'static str),
 }
 
-const LETTERS: &str = "there are letters in this number: put text into quotes";
+const LETTERS: &str = "there are letters in this number: leave them out, or put text into quotes";
 pub(super) const LOCAL_FORMAT: &str = "this number can be read in two ways: write it without separators of thousands, and with a point";
-const SUM: &str = "this is a calculation: write its result, or put text into quotes";
+pub(super) const SUM: &str = "this is a calculation: write its result, or put text into quotes";
 const BROKEN: &str = "this number is not complete: write all of it, or put text into quotes";
-const INFINITE: &str = "JSON has no such number: leave it out, or put text into quotes";
+pub(super) const INFINITE: &str = "JSON has no such number: leave it out, or put text into quotes";
 
 const OCTAL: &str =
     "this number may be octal: write it in decimal without leading zeros, or put text into quotes";
-const TEXT_BEHIND: &str = "there is text after this number: put text into quotes";
+const LEADING_ZEROS: &str =
+    "this number has leading zeros: leave them out, or put text into quotes";
+const OUT_OF_RANGE: &str = "this number is too large: write a smaller one, or put text into quotes";
+/// The end of the advice where a string is allowed.
+const OR_TEXT: &str = ", or put text into quotes";
+const TEXT_BEHIND: &str = "there is text after this number: leave it out, or put text into quotes";
 
 /// Returns whether what follows a number may divide it, as in `7 // 2`, rather than be a comment.
 fn is_division(after: &str) -> bool {
@@ -93,11 +98,10 @@ impl<B: Builder> Parser<'_, '_, B> {
             let reason = "the text breaks off inside a number, which may go on";
             return Err(RecoveryError::new(ParseErrorKind::Incomplete, start, reason));
         }
-        let refuse = |reason| Err(RecoveryError::new(ParseErrorKind::Number, start, reason));
         if self.source().byte(end) == Some(b'\'')
             && self.source().byte(end + 1).is_some_and(|byte| byte.is_ascii_digit())
         {
-            return refuse(LOCAL_FORMAT);
+            return Err(self.number_error(start, LOCAL_FORMAT));
         }
         let json = match form {
             NumberForm::Json => word.into(),
@@ -106,30 +110,28 @@ impl<B: Builder> Parser<'_, '_, B> {
                 json
             }
             NumberForm::LeadingZeros(_) if self.is_digit_group(word, start) => {
-                return refuse(LOCAL_FORMAT);
+                return Err(self.number_error(start, LOCAL_FORMAT));
             }
             NumberForm::LeadingZeros(json)
                 if is_octal(&json) && !SchemaKeys::expects_text(&self.next_subschemas()) =>
             {
-                return refuse(OCTAL);
+                return Err(self.number_error(start, OCTAL));
             }
             NumberForm::LeadingZeros(json) if self.mode().keys.has_schema() => {
                 self.record_fix(FixKind::LeadingZeros, start..end)?;
                 json
             }
             NumberForm::LeadingZeros(_) => {
-                return refuse(
-                    "this number has leading zeros: leave them out, or put text into quotes",
-                );
+                return Err(self.number_error(start, LEADING_ZEROS));
             }
             NumberForm::Text => return self.read_id(start, end),
             NumberForm::Ambiguous(reason) if self.kind().is_none() && word.len() < 2 => {
                 return Err(RecoveryError::new(ParseErrorKind::NoValue, start, reason));
             }
-            NumberForm::Ambiguous(reason) => return refuse(reason),
+            NumberForm::Ambiguous(reason) => return Err(self.number_error(start, reason)),
         };
         let Some(value) = B::number(word, &json, start..end) else {
-            return refuse("this number is out of range: put it into quotes");
+            return Err(self.number_error(start, OUT_OF_RANGE));
         };
         self.bump_to(end);
         self.set_previous(PreviousValue::Number);
@@ -140,12 +142,22 @@ impl<B: Builder> Parser<'_, '_, B> {
             .char(next)
             .is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°' | '€' | '$'));
         if begins_text && !is_line && !self.begins_member(next) {
-            return refuse(TEXT_BEHIND);
+            return Err(self.number_error(start, TEXT_BEHIND));
         }
         if !is_line && is_division(self.source().rest(next)) {
-            return refuse(SUM);
+            return Err(self.number_error(start, SUM));
         }
         Ok(value)
+    }
+
+    /// Returns the error of a number. Its advice does not mention text where the schema allows none:
+    /// that would be refused next.
+    #[cold]
+    pub(super) fn number_error(&self, start: usize, advice: &'static str) -> RecoveryError {
+        let other = advice.strip_suffix(OR_TEXT);
+        let reason =
+            other.filter(|_| SchemaKeys::forbids_text(&self.next_subschemas())).unwrap_or(advice);
+        RecoveryError::new(ParseErrorKind::Number, start, reason)
     }
 
     /// Reads a date, a time or an id, including the time after a date.

@@ -111,6 +111,12 @@ impl<'s> SchemaKeys<'s> {
         has_type("string") && !has_type("integer") && !has_type("number")
     }
 
+    /// Returns whether these subschemas declare types, and no strings.
+    pub(super) fn forbids_text(subschemas: &Subschemas<'s>) -> bool {
+        let mut types = subschemas.iter().flat_map(|subschema| types(subschema)).peekable();
+        types.peek().is_some() && types.all(|name| name != "string")
+    }
+
     fn resolve(&self, subschemas: impl IntoIterator<Item = &'s Value>) -> Subschemas<'s> {
         // One more than the maximum shows that there are too many.
         let mut found: Subschemas<'s> = subschemas.into_iter().take(MAX_SUBSCHEMAS + 1).collect();

@@ -7,6 +7,7 @@ use super::{
     escape_meaning::words_of_key,
     literals::{LITERALS, begins_literal},
     lookahead::Plausibility,
+    number,
     parser::Parser,
     placeholder::{is_name_of, is_placeholder},
     schema_keys::SchemaKeys,
@@ -15,13 +16,12 @@ use super::{
 use crate::{FixKind, ParseErrorKind};
 
 /// Spellings of numbers that JSON does not have.
-const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
+const INFINITE_WORDS: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
 /// Words in the keys of members whose text is an expression.
 const EXPRESSION_WORDS: [&str; 6] =
     ["expr", "expression", "expressions", "formula", "formulas", "equation"];
 const HALF: &str = "this text has a quote at one end only: put quotes around all of it";
-pub(super) const PLACEHOLDER: &str =
-    "this is a placeholder: write the value itself, or put text into quotes";
+pub(super) const PLACEHOLDER: &str = "this is a placeholder: write the value itself";
 const CALL: &str =
     "no value begins here: send it without a call around it, or put all of this text into quotes";
 
@@ -38,9 +38,8 @@ impl<B: Builder> Parser<'_, '_, B> {
         let word = rest.get(..len).unwrap_or_default();
         let end = start + len;
         let is_truncated = end >= self.source().end();
-        if INFINITE.contains(&word) {
-            let reason = "JSON has no such number: leave it out, or put text into quotes";
-            return Err(RecoveryError::new(ParseErrorKind::Number, start, reason));
+        if INFINITE_WORDS.contains(&word) {
+            return Err(self.number_error(start, number::INFINITE));
         }
         if let Some(&(_, literal)) = LITERALS.iter().find(|(literal, _)| *literal == word)
             && self.ends_literal(end)

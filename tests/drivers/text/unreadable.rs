@@ -243,6 +243,33 @@ async fn unreadable_call_ends_the_run_after_the_last_attempt() {
     }
 }
 
+/// The feedback names what is wrong with the JSON, or nothing if that can be read.
+#[tokio::test]
+async fn feedback_names_the_problem_of_the_json() {
+    let placeholder = Some("this is a placeholder: write the value itself at line 1 column ");
+    let ellipsis = Some("something is left out here: write it in full");
+    for (reply, problem) in [
+        (UNREADABLE[2], placeholder),
+        (UNREADABLE[4], placeholder),
+        (UNREADABLE[3], ellipsis),
+        (UNREADABLE[13], ellipsis),
+        (r#"[TOOL_CALLS]search[ARGS]{"query": <query>}"#, placeholder),
+        (UNREADABLE[0], None),
+        (UNREADABLE[7], None),
+        (UNREADABLE[12], None),
+    ] {
+        let model = Arc::new(ScriptedModel::new([reply, reply, reply].map(ChatReply::text)));
+        let agent = Agent::new(Arc::clone(&model), tools![search]).driver(Text::new());
+        let error = agent.run("Find x.").await.unwrap_err().reason.to_string();
+        let after_markup = match problem {
+            Some(problem) => format!("\": {problem}"),
+            None => "\". Send it again".to_owned(),
+        };
+        assert!(error.contains(&after_markup), "{reply}: {error}");
+        assert!(!error.contains("Send one JSON"), "{error}");
+    }
+}
+
 /// A turn may offer tools and allow no call.
 #[tokio::test]
 async fn call_that_is_not_allowed_is_never_an_answer() {

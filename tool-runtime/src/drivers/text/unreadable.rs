@@ -10,6 +10,7 @@ use super::quote_tracker::{Quotation, QuoteTracker};
 use super::remark::doubts_call_before;
 use super::unknown_markup::{begins_unknown_call, element_end};
 use super::{Formats, StartMarker, ToolLookup};
+use crate::json::{self, ParseErrorKind};
 
 /// Formats whose markers begin no call.
 const OTHER_FORMATS: [&str; 8] = [
@@ -42,6 +43,8 @@ pub(in crate::drivers) struct UnreadableCall<'t> {
     formats: Vec<String>,
     /// The text from the marker on.
     markup: &'t str,
+    /// The JSON object that follows the marker, and what follows it.
+    body: Option<&'t str>,
 }
 
 impl UnreadableCall<'_> {
@@ -55,11 +58,19 @@ impl UnreadableCall<'_> {
             format!(" in the format {}", names.join(" or "))
         };
         let ellipsis = if quoted.len() < self.markup.len() { "…" } else { "" };
+        let problem = self.problem().map(|problem| format!(": {problem}")).unwrap_or_default();
         format!(
-            "Your tool call can't be read{format}: {quoted:?}{ellipsis}. Send it again, with the \
-             name of an offered tool and all arguments with their values, or answer without tool \
-             call markup."
+            "Your tool call can't be read{format}: {quoted:?}{ellipsis}{problem}. Send it again, \
+             with the name of an offered tool and all arguments with their values, or answer \
+             without tool call markup."
         )
+    }
+
+    /// Returns what is wrong with the JSON of the call.
+    fn problem(&self) -> Option<String> {
+        let error = json::parse(self.body?).err()?;
+        let is_known = error.kind() != ParseErrorKind::NoValue && !error.is_ambiguous();
+        is_known.then(|| error.reason().to_owned())
     }
 }
 
@@ -101,10 +112,12 @@ pub(in crate::drivers) fn unreadable_call<'t>(
             && quotes.quotation(text, candidate, true) == Ok(Quotation::None)
             && let lead_in @ (LeadIn::Call | LeadIn::Doubtful) = lead_in(text, at)
         {
-            let names = marked_formats(formats, text, candidate, lead_in, &mut end, tools);
-            if !names.is_empty() {
+            let found = marked_formats(formats, text, candidate, lead_in, &mut end, tools);
+            if !found.is_empty() {
+                let (names, bodies): (_, Vec<_>) = found.into_iter().unzip();
                 let markup = text.get(at..).unwrap_or_default();
-                return Some(UnreadableCall { formats: names, markup });
+                let body = bodies.into_iter().flatten().next();
+                return Some(UnreadableCall { formats: names, markup, body });
             }
         }
         at += text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
@@ -139,7 +152,7 @@ fn unknown_call<'t>(
             && let lead_in @ (LeadIn::Call | LeadIn::Doubtful) = lead_in(text, at)
             && end.ends_call(markup, lead_in)
         {
-            return Some(UnreadableCall { formats: Vec::new(), markup });
+            return Some(UnreadableCall { formats: Vec::new(), markup, body: None });
         }
         fence = Fence::open_after(fence, line);
         start += line.len();
@@ -185,18 +198,18 @@ fn lead_in(text: &str, at: usize) -> LeadIn {
 }
 
 /// Returns the names of the formats whose marker is at `at`, if a tag, a bracket or a name with a
-/// bracket follows it, or nothing.
-fn marked_formats(
+/// bracket follows it, or nothing; and the text from the JSON object that follows the marker.
+fn marked_formats<'t>(
     formats: &Formats,
-    text: &str,
+    text: &'t str,
     candidate: MarkerCandidate,
     lead_in: LeadIn,
     end: &mut Ending,
     tools: &ToolLookup<'_>,
-) -> Vec<String> {
+) -> Vec<(String, Option<&'t str>)> {
     let rest = text.get(candidate.at..).unwrap_or_default();
     let is_action = end.answer_start.is_none_or(|answer| answer < candidate.at);
-    let (mut names, mut ends_call) = (Vec::new(), None);
+    let (mut found, mut ends_call) = (Vec::<(String, _)>::new(), None);
     for format in formats.markers.formats_at(text, candidate).filter_map(|it| formats.get(it)) {
         let is_react = format.name() == react::NAME;
         let markers = format.start_markers().iter();
@@ -217,11 +230,19 @@ fn marked_formats(
                 && !is_list()
                 && *ends_call.get_or_insert_with(|| end.ends_call(rest, lead_in))
         };
-        if is_call && !names.iter().any(|name| name == format.name()) {
-            names.push(format.name().to_owned());
+        if is_call && !found.iter().any(|(name, _)| name == format.name()) {
+            found.push((format.name().to_owned(), json_body(after)));
         }
     }
-    names
+    found
+}
+
+/// Returns the text from the JSON object on that follows a marker, perhaps behind a name.
+fn json_body(after: &str) -> Option<&str> {
+    let after = after.trim_start();
+    let word = beginning(after, MAX_WORD_LEN);
+    let at = word.find(|c: char| c.is_whitespace() || "<{(\"".contains(c))?;
+    after.get(at..).filter(|body| body.starts_with('{'))
 }
 
 /// Returns true if an element of a document begins `after`, which is no markup of calls.

@@ -91,12 +91,14 @@ const ARGUMENT_LABELS: [&str; 10] = [
 /// Returns true if `text`, which begins a line, begins with markup of a call: `<functioncall>`,
 /// `[TOOL_REQUEST]`, `<run_command>`, `Action 1: run_command[ls]`.
 pub(super) fn begins_unknown_call(text: &str, tools: &ToolLookup<'_>) -> bool {
+    let ends_as_call = text.trim_end().ends_with(['}', ')']);
     let text = beginning(text, MAX_HEAD_LEN + MAX_BODY_LEN);
     if begins_ambiguous_call(text, tools) || begins_call_expression(text, tools) && !is_link(text) {
         return true;
     }
     let Some(inner) = text.strip_prefix(['<', '[', '✿']) else {
-        return begins_labeled_call(text, tools);
+        return ends_as_call && begins_recipient_call(text, tools)
+            || begins_labeled_call(text, tools);
     };
     let name = tag_name(inner);
     let start = text.len() - inner.trim_start_matches(TAG_SIGNS).len();
@@ -261,15 +263,18 @@ fn is_word_of_sentence(name: &str, after: &str) -> bool {
     next.len() < after.len() && !word.is_empty() && !is_attribute && !name.contains('_')
 }
 
-/// Returns true if a label and the name of a tool are followed by arguments.
-fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
+/// Returns true if a tool is the recipient of a message: `assistant to=functions.search`.
+fn begins_recipient_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     let mut rest = text;
     while let Some(after) = ROLES.iter().find_map(|role| rest.strip_prefix(role)) {
         rest = after.trim_start_matches(' ');
     }
-    if let Some(name) = PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix)) {
-        return names_recipient(name, tools) && name.trim_end().ends_with(['}', ')']);
-    }
+    let name = PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix));
+    name.is_some_and(|name| names_recipient(name, tools))
+}
+
+/// Returns true if a label and the name of a tool are followed by arguments.
+fn begins_labeled_call(text: &str, tools: &ToolLookup<'_>) -> bool {
     let Some(colon) = beginning(text, MAX_HEAD_LEN).find(':') else { return false };
     let (label, rest) = text.split_at_checked(colon).unwrap_or_default();
     let label = label.trim_matches(['#', '*', ' ']).to_lowercase().replace('_', " ");
@@ -369,6 +374,7 @@ mod tests {
             "assistant to=functions.search json\n{\"query\": \"x\"}",
             "analysis to=search code{\"query\": \"x\"}",
             "to=search\n{\"query\": \"x\"}",
+            &format!("to=search\n{{\"query\": \"{}\"}}", "x".repeat(2000)),
             "assistant to=functions.searchcommentary json{\"query\": \"x\"}",
             "tool_name: search\narguments:\n  query: x",
             "<tools.search query=\"x\"/>",

@@ -25,7 +25,7 @@ use futures_util::{Stream, StreamExt as _};
 use tool_runtime::agent::session::{ConcurrentRuns, MemoryStore, Session, SessionError};
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::dispatch::{Approval, AskLater};
-use tool_runtime::event::{EventKind, RunEvent, ToolEvent};
+use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
 use tool_runtime::message::visible;
 use tool_runtime::models::DeltaSink;
 use tool_runtime::{
@@ -163,6 +163,11 @@ fn event(item: StreamItem) -> Event {
                 let arguments = visible(json);
                 Event::default().event("approval").data(format!("{call}\n{tool}\n{arguments}"))
             }
+            // The model is asked again. A client discards the text of the reply.
+            EventKind::Model(
+                ModelEvent::ExtractionFailed { reason, .. }
+                | ModelEvent::ValidationFailed { reason, .. },
+            ) if event.origin.depth == 0 => Event::default().event("discard").data(reason),
             // A pending call finishes a second time, after the decision: send only that result.
             EventKind::Tool(ToolEvent::Finished(execution)) if !execution.is_pending() => {
                 Event::default().event("result").data(&execution.result.text)

@@ -9,12 +9,13 @@ use axum_sse::routes;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tool_runtime::agent::AnswerValidator;
 use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::event::{EventKind, RunEvent};
 use tool_runtime::models::DeltaSink;
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Delta, ModelError, ScriptedModel, ToolContext, Tools,
-    async_trait, tool, tools,
+    Agent, ChatModel, ChatReply, ChatRequest, Delta, ModelError, RunContext, ScriptedModel,
+    ToolContext, Tools, async_trait, tool, tools,
 };
 
 /// The program whose handlers are tested.
@@ -117,6 +118,32 @@ async fn assert_pieces_arrive_one_by_one(client: &mut Client, release: Unbounded
     drop(release);
     client.expect("end", "ANSWERED").await;
     assert_eq!(client.next().await, None);
+}
+
+struct IsFour;
+
+#[async_trait]
+impl AnswerValidator for IsFour {
+    async fn validate(&self, answer: &str, _: &RunContext<'_>) -> Result<(), String> {
+        if answer == "Four." { Ok(()) } else { Err("Answer with a number.".to_owned()) }
+    }
+}
+
+/// A reply that the agent rejects is streamed before it is rejected.
+#[tokio::test]
+async fn rejected_reply_is_discarded() {
+    let model = ScriptedModel::new([ChatReply::text("No idea."), ChatReply::text("Four.")]);
+    let agent = Agent::new(model, Tools::new()).answer_validator(IsFour);
+    let url = serve(agent, MemoryStore::default()).await;
+    let mut client = Client::post(&format!("{url}/ask"), "Two and two?").await;
+    for (event, data) in [
+        ("text", "No idea."),
+        ("discard", "Answer with a number."),
+        ("text", "Four."),
+        ("end", "ANSWERED"),
+    ] {
+        client.expect(event, data).await;
+    }
 }
 
 #[tokio::test]

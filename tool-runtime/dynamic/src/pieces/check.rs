@@ -52,14 +52,13 @@ pub(super) fn check(pieces: &Pieces) -> Result<CheckedPieces, PieceErrors> {
         let message = format!("expected 1 to {MAX_TIMEOUT_SECONDS} seconds, got {seconds}");
         errors.push("timeout_seconds", message);
     }
-    if pieces.examples.len() > MAX_EXAMPLES {
-        let count = pieces.examples.len();
-        errors.push("examples", format!("expected at most {MAX_EXAMPLES}, got {count}"));
-    }
+    check_sizes(&mut errors, &pieces.examples);
     let has_valid_fields = !errors.iter().any(|error| error.path.starts_with("fields"));
     let checked = CheckedPieces::new(pieces.clone(), fields);
-    for (index, example) in pieces.examples.iter().take(MAX_EXAMPLES).enumerate() {
-        check_example(&mut errors, &checked, example, index, has_valid_fields);
+    if has_valid_fields {
+        for (index, example) in pieces.examples.iter().take(MAX_EXAMPLES).enumerate() {
+            check_arguments(&mut errors, &checked, example, index);
+        }
     }
     if errors.is_empty() { Ok(checked) } else { Err(errors) }
 }
@@ -92,27 +91,39 @@ fn check_names(errors: &mut PieceErrors, path: &str, names: &[String], limit: us
     }
 }
 
-fn check_example(
+/// Returns what is wrong with the number and the sizes of example calls, for any tool.
+#[cfg(feature = "catalog")]
+pub(crate) fn check_examples(examples: &[ExampleCall]) -> PieceErrors {
+    let mut errors = PieceErrors::default();
+    check_sizes(&mut errors, examples);
+    errors
+}
+
+fn check_sizes(errors: &mut PieceErrors, examples: &[ExampleCall]) {
+    if examples.len() > MAX_EXAMPLES {
+        let count = examples.len();
+        errors.push("examples", format!("expected at most {MAX_EXAMPLES} calls, got {count}"));
+    }
+    for (index, example) in examples.iter().take(MAX_EXAMPLES).enumerate() {
+        let arguments = Value::from(example.arguments.clone());
+        for (name, value) in [("arguments", Some(&arguments)), ("output", example.output.as_ref())]
+        {
+            let message = value.and_then(|value| text_error(&value.to_string(), MAX_VALUE_BYTES));
+            if let Some(message) = message {
+                errors.push(format!("examples[{index}].{name}"), message);
+            }
+        }
+    }
+}
+
+fn check_arguments(
     errors: &mut PieceErrors,
     checked: &CheckedPieces,
     example: &ExampleCall,
     index: usize,
-    has_valid_fields: bool,
 ) {
     let arguments = Value::from(example.arguments.clone());
-    let path = format!("examples[{index}]");
-    for (path, value) in [
-        (format!("{path}.arguments"), Some(&arguments)),
-        (format!("{path}.output"), example.output.as_ref()),
-    ] {
-        let message = value.and_then(|value| text_error(&value.to_string(), MAX_VALUE_BYTES));
-        if let Some(message) = message {
-            errors.push(path, message);
-        }
-    }
-    if has_valid_fields {
-        for mismatch in checked.definition().parameters.check(&arguments) {
-            errors.push(format!("{path}.arguments"), mismatch.to_string());
-        }
+    for mismatch in checked.definition().parameters.check(&arguments) {
+        errors.push(format!("examples[{index}].arguments"), mismatch.to_string());
     }
 }

@@ -25,6 +25,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tool_runtime::{Effect, args};
 
+#[cfg(feature = "catalog")]
+pub(crate) use check::check_examples;
 pub use checked::CheckedPieces;
 pub use error::{PieceError, PieceErrors};
 pub use field::{ArgumentField, ElementType, FieldType};
@@ -143,7 +145,7 @@ pub struct Pieces {
     /// The time limit of a call in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u32>,
-    /// Example calls, which have to succeed before the tool is registered.
+    /// Example calls, at most 16, which have to succeed before the tool is registered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ExampleCall>,
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 use tokio::time::{Instant, timeout_at};
 use tool_runtime::{Arguments, Tool, ToolCall, ToolContext, ToolError};
 
-use crate::pieces::{CheckedPieces, ExampleCall};
+use crate::pieces::{CheckedPieces, ExampleCall, check_examples};
 
 /// How long all examples together may run before a tool is registered.
 const MAX_TIME: Duration = Duration::from_secs(300);
@@ -30,7 +30,7 @@ pub(super) struct ExampleResult {
 ///
 /// # Errors
 /// Returns all failed examples, for the model that wrote the pieces.
-pub(super) async fn check_examples(
+pub(super) async fn run_examples(
     tool: &dyn Tool,
     pieces: &CheckedPieces,
     ctx: &ToolContext,
@@ -65,6 +65,18 @@ pub(super) async fn check_examples(
     }
     let text = format!("The tool was not made. Its examples failed:\n{}", failures.join("\n"));
     Err(ToolError::validation(text))
+}
+
+/// Returns the examples that a model sent to test a tool, if they are within the limits.
+///
+/// # Errors
+/// Returns all errors at once. No example has run.
+pub(super) fn accepted(examples: Vec<ExampleCall>) -> Result<Vec<ExampleCall>, ToolError> {
+    let errors = check_examples(&examples);
+    if errors.is_empty() {
+        return Ok(examples);
+    }
+    Err(ToolError::validation(format!("No example ran. Correct these arguments:\n{errors}")))
 }
 
 /// Calls a registered tool with examples, under the policy of the run.
@@ -133,7 +145,7 @@ mod tests {
     use serde_json::json;
     use tool_runtime::{ToolDefinition, ToolOutput, async_trait};
 
-    use super::{Arguments, ExampleCall, Tool, ToolContext, ToolError, check_examples, is_output};
+    use super::{Arguments, ExampleCall, Tool, ToolContext, ToolError, is_output, run_examples};
     use crate::pieces::{BodyKind, Pieces};
 
     #[test]
@@ -180,7 +192,7 @@ mod tests {
         let calls = Arc::new(AtomicU32::new(0));
         let tool = Endless(pieces.definition().clone(), Arc::clone(&calls));
         let start = tokio::time::Instant::now();
-        let error = check_examples(&tool, &pieces, &ToolContext::default()).await.unwrap_err();
+        let error = run_examples(&tool, &pieces, &ToolContext::default()).await.unwrap_err();
         assert_eq!(start.elapsed(), super::MAX_TIME);
         assert!(error.text().contains("`examples[0]`: It ran longer than its time limit."));
         assert!(error.text().ends_with("- all of them together ran longer than 300 seconds"));

@@ -27,7 +27,7 @@ use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKin
 use crate::pieces::{CheckedPieces, ExampleCall, PieceErrors, Pieces};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
 pub use connections::ConnectionTools;
-use examples::{ExampleResult, call_examples, check_examples};
+use examples::{ExampleResult, accepted, call_examples, run_examples};
 
 /// The characters of a description in the list of tools.
 const MAX_LISTED_CHARS: usize = 200;
@@ -139,7 +139,7 @@ impl DynamicTools {
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         }
         let tool = backend.build(&pieces).await?;
-        check_examples(tool.as_ref(), &pieces, ctx).await?;
+        run_examples(tool.as_ref(), &pieces, ctx).await?;
         Ok(pieces)
     }
 
@@ -269,20 +269,20 @@ impl DynamicTools {
     async fn tool_test(
         &self,
         name: String,
-        /// Calls to make instead of the examples of the tool.
+        /// Calls to make instead of the examples of the tool, at most 16.
         examples: Option<Vec<ExampleCall>>,
         ctx: &ToolContext,
     ) -> Result<Vec<ExampleResult>, ToolError> {
         let entry = self.entry(&name).await?;
+        let examples = match examples {
+            Some(examples) => accepted(examples)?,
+            None => source(&entry, None)?.pieces.examples,
+        };
         let status = self.registrar.status(entry.id());
         let registered = status.and_then(|status| status.tools.into_iter().next());
         let Some(tool_name) = registered else {
             let text = format!("`{name}` is not registered now. See `tool_list`.");
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
-        };
-        let examples = match examples {
-            Some(examples) => examples,
-            None => source(&entry, None)?.pieces.examples,
         };
         Ok(call_examples(&tool_name, &examples, ctx).await)
     }

@@ -91,3 +91,30 @@ async fn examples_call_other_tools() {
     assert_eq!(report.matches(r#""passed":false"#).count(), 2, "{report}");
     assert!(report.contains("`n`"), "{report}");
 }
+
+#[tokio::test]
+async fn test_with_examples_beyond_the_limits_runs_none_of_them() {
+    let fixture = Fixture::new().await;
+    let mut echo = pieces("echo", "return args.text;");
+    echo["fields"] = json!([{ "name": "text", "type": "string" }]);
+    fixture.text("new_tool", echo).await;
+    let example = |bytes: usize| json!({ "arguments": { "text": "x".repeat(bytes) } });
+    let mut examples = vec![example(1); 17];
+    (examples[2], examples[4]) = (example(17 << 10), example(18 << 10));
+    examples[2]["output"] = "\u{202e}".into();
+    let execution = fixture.call("tool_test", json!({ "name": "echo", "examples": examples })).await;
+    assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"));
+    let text = execution.result.text;
+    let paths: Vec<_> = text.lines().skip(1).filter_map(|line| line.split('`').nth(1)).collect();
+    let expected = [
+        "examples",
+        "examples[2].arguments",
+        "examples[2].output",
+        "examples[4].arguments",
+    ];
+    assert_eq!(paths, expected, "{text}");
+    assert!(text.starts_with("No example ran. Correct these arguments:\n"), "{text}");
+    assert!(text.contains("expected at most 16 calls, got 17"), "{text}");
+    let report = fixture.text("tool_test", json!({ "name": "echo", "examples": vec![example(1); 16] }));
+    assert_eq!(report.await.matches(r#""passed":true"#).count(), 16);
+}

@@ -4,7 +4,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a bench stops at the first failure")]
 
+use std::fs;
 use std::hint::black_box;
+use std::path::PathBuf;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tokio::runtime::Runtime;
@@ -22,6 +24,24 @@ use tool_runtime::{
 #[tool(effect = "none")]
 async fn double(n: i64) -> i64 {
     2 * n
+}
+
+/// A temporary folder for the database and the files beside it, removed on drop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = format!("tool-dynamic-bench-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 fn pieces(name: &str, body: &str) -> Pieces {
@@ -49,9 +69,10 @@ async fn dispatcher(file: &Sqlite) -> Dispatcher {
 }
 
 fn javascript(criterion: &mut Criterion) {
+    // Removed after the database, which is dropped first.
+    let folder = Folder::new();
     let runtime = Runtime::new().unwrap();
-    let path = std::env::temp_dir().join(format!("tool-dynamic-bench-{}.db", std::process::id()));
-    let file = runtime.block_on(Sqlite::open(&path)).unwrap();
+    let file = runtime.block_on(Sqlite::open(folder.0.join("catalog.db"))).unwrap();
     let dispatcher = runtime.block_on(dispatcher(&file));
     let mut group = criterion.benchmark_group("javascript");
 
@@ -69,7 +90,6 @@ fn javascript(criterion: &mut Criterion) {
         });
     }
     group.finish();
-    std::fs::remove_file(path).unwrap();
 }
 
 criterion_group!(benches, javascript);

@@ -1,4 +1,4 @@
-//! Times of tools in JavaScript: from pieces to a registered tool on SQLite, and of calls.
+//! Times of tools in JavaScript: from a spec to a registered tool on SQLite, and of calls.
 //!
 //! `cargo bench -p tool-dynamic --features catalog,javascript --bench javascript`
 
@@ -12,7 +12,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use tokio::runtime::Runtime;
 use tool_dynamic::catalog::SqliteCatalog;
 use tool_dynamic::{
-    BodyKind, Catalog, DynamicTools, JavaScript, Pieces, Registrar, ToolBackend as _,
+    BodyKind, Catalog, DynamicTools, JavaScript, Registrar, ToolBackend as _, ToolSpec,
 };
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::store::Sqlite;
@@ -44,8 +44,8 @@ impl Drop for Folder {
     }
 }
 
-fn pieces(name: &str, body: &str) -> Pieces {
-    Pieces::new(BodyKind::JavaScript, name, "Is made by a bench.", body).effect(Effect::Read)
+fn spec(name: &str, body: &str) -> ToolSpec {
+    ToolSpec::new(BodyKind::JavaScript, name, "Is made by a bench.", body).effect(Effect::Read)
 }
 
 fn call(runtime: &Runtime, dispatcher: &Dispatcher, name: &str, json: &str) -> ToolExecution {
@@ -61,8 +61,8 @@ async fn dispatcher(file: &Sqlite) -> Dispatcher {
     let builder = Registrar::builder(catalog).backend(JavaScript::new());
     let registrar = builder.start(&registry).await.unwrap();
     let composed = "return Promise.all([1, 2, 3, 4].map(n => call_tool('double', { n })));";
-    registrar.create("one", pieces("one", "return 1;")).await.unwrap();
-    registrar.create("four", pieces("four", composed).tool("double")).await.unwrap();
+    registrar.create("one", spec("one", "return 1;")).await.unwrap();
+    registrar.create("four", spec("four", composed).tool("double")).await.unwrap();
     registry.register_all(tools![..DynamicTools::new(registrar)]).unwrap();
     let allowed = Permissions::default().tool("new_tool", Permission::Allow);
     Dispatcher::new(registry).policy(Policy::new().permissions(allowed))
@@ -76,11 +76,11 @@ fn javascript(criterion: &mut Criterion) {
     let dispatcher = runtime.block_on(dispatcher(&file));
     let mut group = criterion.benchmark_group("javascript");
 
-    let new_pieces = serde_json::to_string(&pieces("new", "return 1;")).unwrap();
-    group.bench_function("pieces to registered", |bencher| {
-        bencher.iter(|| call(&runtime, &dispatcher, "new_tool", &new_pieces));
+    let new_spec = serde_json::to_string(&spec("new", "return 1;")).unwrap();
+    group.bench_function("spec to registered", |bencher| {
+        bencher.iter(|| call(&runtime, &dispatcher, "new_tool", &new_spec));
     });
-    let (backend, checked) = (JavaScript::new(), pieces("new", "return 1;").check().unwrap());
+    let (backend, checked) = (JavaScript::new(), spec("new", "return 1;").check().unwrap());
     group.bench_function("build", |bencher| {
         bencher.iter(|| black_box(runtime.block_on(backend.build(&checked)).is_ok()));
     });

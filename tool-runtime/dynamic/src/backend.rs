@@ -1,20 +1,20 @@
-//! The trait of backends, which build tools from pieces.
+//! The trait of backends, which build tools from specs.
 
 use std::sync::Arc;
 
 use tool_runtime::{Availability, Tool, ToolError, async_trait};
 
-use crate::pieces::{BodyKind, CheckedPieces, PieceError};
+use crate::spec::{BodyKind, CheckedSpec, SpecError};
 
-/// Builds tools from pieces, for bodies of one kind such as JavaScript.
+/// Builds tools from specs, for bodies of one kind such as JavaScript.
 ///
-/// The tool has the definition of the [`CheckedPieces`]. The caller registers the tool, and the
+/// The tool has the definition of the [`CheckedSpec`]. The caller registers the tool, and the
 /// dispatcher applies the policy to its calls. Implement it under `#[async_trait]`, which
 /// `tool-runtime` re-exports.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tool_dynamic::{BodyKind, CheckedPieces, Pieces, ToolBackend};
+/// use tool_dynamic::{BodyKind, CheckedSpec, ToolBackend, ToolSpec};
 /// use tool_runtime::{
 ///     Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
 /// };
@@ -22,7 +22,7 @@ use crate::pieces::{BodyKind, CheckedPieces, PieceError};
 /// /// Makes tools that return their body.
 /// struct Templates;
 ///
-/// struct Template(CheckedPieces);
+/// struct Template(CheckedSpec);
 ///
 /// #[async_trait]
 /// impl Tool for Template {
@@ -41,15 +41,15 @@ use crate::pieces::{BodyKind, CheckedPieces, PieceError};
 ///         BodyKind::JavaScript
 ///     }
 ///
-///     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-///         Ok(Arc::new(Template(pieces.clone())))
+///     async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
+///         Ok(Arc::new(Template(spec.clone())))
 ///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let pieces = Pieces::new(BodyKind::JavaScript, "hello", "Greets.", "Hello!").check()?;
-/// let tool = Templates.build(&pieces).await.map_err(|error| error.to_string())?;
+/// let spec = ToolSpec::new(BodyKind::JavaScript, "hello", "Greets.", "Hello!").check()?;
+/// let tool = Templates.build(&spec).await.map_err(|error| error.to_string())?;
 /// assert_eq!(tool.definition().name, "hello");
 /// # Ok(())
 /// # }
@@ -71,13 +71,13 @@ pub trait ToolBackend: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the errors of the pieces for this backend, without building anything. Default: an
+    /// Returns the errors of the spec for this backend, without building anything. Default: an
     /// error for each capability that is not among the [capabilities](Self::capabilities).
-    fn check(&self, pieces: &CheckedPieces) -> Vec<PieceError> {
-        pieces.unsupported_capabilities(&self.capabilities())
+    fn check(&self, spec: &CheckedSpec) -> Vec<SpecError> {
+        spec.unsupported_capabilities(&self.capabilities())
     }
 
-    /// Builds the tool of these pieces.
+    /// Builds the tool of this spec.
     ///
     /// # Errors
     /// Returns the errors in the body, with their lines in the body, as a text for the model that
@@ -85,7 +85,7 @@ pub trait ToolBackend: Send + Sync {
     ///
     /// # Cancellation
     /// If the future is dropped, the build stops.
-    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError>;
+    async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError>;
 }
 
 /// Asks a backend on a thread for blocking work whether tools can be made now.

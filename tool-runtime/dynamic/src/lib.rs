@@ -1,8 +1,8 @@
 //! Tools that a program or a model makes at run time, built on the public API of [`tool_runtime`].
 //!
-//! [`Pieces`] describe a tool as data: its name, description, arguments, effect and body.
-//! [`Pieces::check`] reports all errors in them at once. A [`ToolBackend`] turns the
-//! [`CheckedPieces`] into a tool, which is called like every other tool.
+//! A [`ToolSpec`] describes a tool as data: its name, description, arguments, effect and body.
+//! [`ToolSpec::check`] reports all errors in it at once. A [`ToolBackend`] turns the
+//! [`CheckedSpec`] into a tool, which is called like every other tool.
 //!
 //! | feature | item | what it does |
 //! |---|---|---|
@@ -27,13 +27,13 @@ pub mod catalog;
 pub mod guide;
 #[cfg(feature = "javascript")]
 mod javascript;
-mod pieces;
 #[cfg(feature = "catalog")]
 mod registrar;
 #[cfg(all(feature = "rust", target_os = "linux"))]
 mod rust;
 #[cfg(feature = "catalog")]
 mod secrets;
+mod spec;
 #[cfg(feature = "catalog")]
 mod tools;
 
@@ -45,10 +45,6 @@ pub use catalog::{
 };
 #[cfg(feature = "javascript")]
 pub use javascript::JavaScript;
-pub use pieces::{
-    ArgumentField, BodyKind, CheckedField, CheckedPieces, ElementType, ExampleCall, FieldType,
-    PieceError, PieceErrors, Pieces, Presence, Shape,
-};
 #[cfg(feature = "catalog")]
 pub use registrar::{
     EntryState, EntryStatus, Registrar, RegistrarBuilder, RegistrarError, RegistrarEvent,
@@ -59,5 +55,9 @@ pub use rust::{RustTools, RustToolsError};
 pub use secrets::{EnvironmentSecrets, FileSecrets, Secret, SecretError, SecretStore};
 #[cfg(feature = "keyring")]
 pub use secrets::{KeyringSecrets, keyring_core};
+pub use spec::{
+    ArgumentField, BodyKind, CheckedField, CheckedSpec, ElementType, ExampleCall, FieldType,
+    Presence, Shape, SpecError, SpecErrors, ToolSpec,
+};
 #[cfg(feature = "catalog")]
 pub use tools::{ConnectionTools, DynamicTools, tools};

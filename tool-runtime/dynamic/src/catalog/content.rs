@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tool_runtime::ToolPreference;
 
 use super::connection::Connection;
-use crate::pieces::Pieces;
+use crate::spec::ToolSpec;
 
 /// The kind of an entry: a tool, a connection, a preference or a description.
 ///
@@ -20,7 +20,7 @@ use crate::pieces::Pieces;
 pub enum EntryKind {
     /// A connection to an MCP server.
     Connection,
-    /// A dynamic tool, with its pieces.
+    /// A dynamic tool, with its spec.
     Tool,
     /// A preference of a tool, by its full name.
     Preference,
@@ -63,8 +63,8 @@ impl fmt::Display for EntryKind {
 pub enum EntryContent {
     /// A connection to an MCP server, whose tools are registered under its name.
     Connection(Connection),
-    /// A dynamic tool, described by its pieces.
-    Tool(Box<Pieces>),
+    /// A dynamic tool, described by its spec.
+    Tool(Box<ToolSpec>),
     /// A preference of the tool whose full name is the name of the entry.
     Preference(ToolPreference),
     /// A description that replaces that of the tools whose name is the name of the entry.
@@ -89,9 +89,9 @@ impl From<Connection> for EntryContent {
     }
 }
 
-impl From<Pieces> for EntryContent {
-    fn from(pieces: Pieces) -> Self {
-        Self::Tool(Box::new(pieces))
+impl From<ToolSpec> for EntryContent {
+    fn from(spec: ToolSpec) -> Self {
+        Self::Tool(Box::new(spec))
     }
 }
 

@@ -8,8 +8,8 @@ use super::connection::{Connection, ConnectionTarget};
 use super::content::EntryContent;
 use super::error::CatalogError;
 use super::id::EntryId;
-use crate::pieces::Pieces;
 use crate::secrets::check_name;
+use crate::spec::ToolSpec;
 
 /// The longest content of an entry as JSON, in bytes.
 const MAX_CONTENT_BYTES: usize = 1 << 20;
@@ -21,7 +21,7 @@ const MAX_PROVIDER_BYTES: usize = 32;
 pub(crate) fn check(id: &EntryId, content: &EntryContent) -> Result<(), CatalogError> {
     let reason = match content {
         EntryContent::Connection(connection) => check_connection(connection),
-        EntryContent::Tool(pieces) => pieces.check().map(drop).map_err(|error| error.to_string()),
+        EntryContent::Tool(spec) => spec.check().map(drop).map_err(|error| error.to_string()),
         EntryContent::Preference(preference) => any_tool(id.name())
             .preference(preference.clone())
             .validate()
@@ -52,15 +52,15 @@ fn check_size(content: &EntryContent) -> Result<(), String> {
 /// from those of every other entry, so it is also checked when a record is read.
 pub(super) fn check_name_of(id: &EntryId, content: &EntryContent) -> Result<(), String> {
     match content {
-        EntryContent::Tool(pieces) => check_tool_name(id.name(), pieces),
+        EntryContent::Tool(spec) => check_tool_name(id.name(), spec),
         EntryContent::Connection(_) => check_connection_name(id.name()),
         EntryContent::Preference(_) | EntryContent::Description(_) => Ok(()),
     }
 }
 
-fn check_tool_name(name: &str, pieces: &Pieces) -> Result<(), String> {
-    if pieces.name != name {
-        return Err(format!("its pieces have another name, `{}`", pieces.name.escape_debug()));
+fn check_tool_name(name: &str, spec: &ToolSpec) -> Result<(), String> {
+    if spec.name != name {
+        return Err(format!("its spec has another name, `{}`", spec.name.escape_debug()));
     }
     Ok(())
 }
@@ -119,7 +119,7 @@ fn check_url(url: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::BodyKind;
+    use crate::spec::BodyKind;
 
     fn reason(id: &EntryId, content: impl Into<EntryContent>) -> String {
         check(id, &content.into()).map_or_else(|error| error.to_string(), |()| "valid".to_owned())
@@ -150,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn tool_has_the_name_of_its_entry_and_valid_pieces() {
-        let tool = |name: &str| Pieces::new(BodyKind::JavaScript, name, "Adds.", "return 1;");
+    fn tool_has_the_name_of_its_entry_and_a_valid_spec() {
+        let tool = |name: &str| ToolSpec::new(BodyKind::JavaScript, name, "Adds.", "return 1;");
         for (name, tool, expected) in [
             ("add", tool("add"), "valid"),
             ("add", tool("sub"), "have another name, `sub`"),

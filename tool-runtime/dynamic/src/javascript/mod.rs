@@ -12,8 +12,8 @@
 //!    (`exception.rs`, `error.rs`).
 //!
 //! # Invariants
-//! - A script reaches nothing but its arguments, the console, the tools that its pieces name, and
-//!   the network if they declare that and the program has a client for it.
+//! - A script reaches nothing but its arguments, the console, the tools that its spec names, and
+//!   the network if it declares that and the program has a client for it.
 //! - Every call ends: `watch.rs` stops running code, and a script that waits for nothing fails. A
 //!   thread that can't be stopped is left behind and counts as running.
 //! - Memory, stack, output, console, and the number and size of calls are limited (`limits.rs`).
@@ -36,7 +36,7 @@ use std::sync::Arc;
 use tool_runtime::{Tool, ToolError, async_trait};
 
 use crate::backend::ToolBackend;
-use crate::pieces::{BodyKind, CheckedPieces};
+use crate::spec::{BodyKind, CheckedSpec};
 use host::Host;
 use threads::Threads;
 
@@ -50,24 +50,24 @@ const MAX_RUNNING: usize = 64;
 /// Makes tools whose bodies are scripts in JavaScript.
 ///
 /// A body is the body of an async function with the parameter `args`. It can use the language with
-/// its built-in objects, `console`, and `call_tool(name, args)` if its pieces name tools. It has no
+/// its built-in objects, `console`, and `call_tool(name, args)` if its spec names tools. It has no
 /// access to files, processes or timers, and to the network only through a client that the program
 /// gives it (feature `fetch`). Each call runs in a fresh context of
 /// [QuickJS](https://github.com/quickjs-ng/quickjs) with limits of time and memory, on a separate
 /// thread. Clones share the [limit of running scripts](Self::max_running).
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, JavaScript, Pieces, ToolBackend};
+/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, JavaScript, ToolBackend, ToolSpec};
 /// use tool_runtime::{Effect, ToolContext};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let body = "return args.text.split(' ').length;";
-/// let pieces = Pieces::new(BodyKind::JavaScript, "count_words", "Counts words.", body)
+/// let spec = ToolSpec::new(BodyKind::JavaScript, "count_words", "Counts words.", body)
 ///     .effect(Effect::None)
 ///     .field(ArgumentField::new("text", FieldType::String))
 ///     .check()?;
-/// let tool = JavaScript::new().build(&pieces).await.map_err(|error| error.to_string())?;
+/// let tool = JavaScript::new().build(&spec).await.map_err(|error| error.to_string())?;
 /// let output = tool.call(r#"{"text": "a b c"}"#.into(), &ToolContext::default()).await;
 /// assert_eq!(output.unwrap().as_text(), "3");
 /// # Ok(())
@@ -105,7 +105,7 @@ impl JavaScript {
         self
     }
 
-    /// Gives `fetch` to bodies whose pieces declare the capability `network`, under the rules of
+    /// Gives `fetch` to bodies whose specs declare the capability `network`, under the rules of
     /// this client: by default, only public addresses are contacted.
     ///
     /// `DynamicTools::grant` lets models declare the capability, and a call runs only if the policy
@@ -125,11 +125,11 @@ impl JavaScript {
         self
     }
 
-    /// Returns what the tool of these pieces can reach.
+    /// Returns what the tool of this spec can reach.
     #[cfg(feature = "fetch")]
-    fn host(&self, pieces: &CheckedPieces) -> Host {
-        let web = self.web.clone().filter(|_| pieces.has_capability(NETWORK));
-        let effect = pieces.pieces().effect;
+    fn host(&self, spec: &CheckedSpec) -> Host {
+        let web = self.web.clone().filter(|_| spec.has_capability(NETWORK));
+        let effect = spec.as_spec().effect;
         Host { client: web.map(|web| fetch::Client { web, effect }) }
     }
 }
@@ -151,11 +151,11 @@ impl ToolBackend for JavaScript {
         self.web.iter().map(|_| NETWORK.to_owned()).collect()
     }
 
-    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
+    async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
         #[cfg(feature = "fetch")]
-        let host = self.host(pieces);
+        let host = self.host(spec);
         #[cfg(not(feature = "fetch"))]
         let host = Host::default();
-        script_tool::script_tool(pieces, &self.threads, host).await
+        script_tool::script_tool(spec, &self.threads, host).await
     }
 }

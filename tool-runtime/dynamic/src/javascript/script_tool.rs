@@ -16,80 +16,80 @@ use super::error::ScriptError;
 use super::host::Host;
 use super::threads::Threads;
 use super::watch::{Stop, Watch};
-use crate::pieces::CheckedPieces;
+use crate::spec::CheckedSpec;
 
 /// How long after its time limit the result of a script is awaited.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A tool whose body is a script.
 pub(super) struct ScriptTool {
-    pieces: CheckedPieces,
+    spec: CheckedSpec,
     threads: Arc<Threads>,
     host: Host,
 }
 
 impl ScriptTool {
-    /// Parses the body of the pieces.
+    /// Parses the body of the spec.
     pub(super) async fn new(
-        pieces: CheckedPieces,
+        spec: CheckedSpec,
         threads: Arc<Threads>,
         host: Host,
     ) -> Result<Self, ToolError> {
-        let (parsed, reached) = (pieces.clone(), host.clone());
+        let (parsed, reached) = (spec.clone(), host.clone());
         // The size of a body bounds the time to parse it.
         let parse = move || {
             let watch = Watch::new(Instant::now() + parsed.timeout(), CancellationToken::new());
             Engine::new(parsed.body(), &reach(&parsed, &reached), watch).map(drop)
         };
         let checked = tokio::task::spawn_blocking(parse).await?;
-        checked.map_err(|error| error.of_body(pieces.body()))?;
-        Ok(Self { pieces, threads, host })
+        checked.map_err(|error| error.of_body(spec.body()))?;
+        Ok(Self { spec, threads, host })
     }
 }
 
 #[async_trait]
 impl Tool for ScriptTool {
     fn definition(&self) -> &ToolDefinition {
-        self.pieces.definition()
+        self.spec.definition()
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         // Cancelled with the call, and if this future is dropped outside of a dispatcher.
         let cancellation = ctx.cancellation().child_token();
         let _guard = cancellation.clone().drop_guard();
-        let deadline = Instant::now() + self.pieces.timeout();
+        let deadline = Instant::now() + self.spec.timeout();
         let deadline = ctx.deadline().map_or(deadline, |at| at.into_std().min(deadline));
-        let (pieces, host) = (self.pieces.clone(), self.host.clone());
+        let (spec, host) = (self.spec.clone(), self.host.clone());
         let (ctx, runtime) = (ctx.clone(), Handle::current());
         let run = move || {
             let watch = Watch::new(deadline, cancellation);
-            Run { pieces: &pieces, host: &host, ctx: &ctx, runtime }.finish(&args.to_text(), watch)
+            Run { spec: &spec, host: &host, ctx: &ctx, runtime }.finish(&args.to_text(), watch)
         };
         let output = self.threads.run(run)?;
         match timeout_at((deadline + GRACE).into(), output).await {
             Ok(Ok(output)) => output,
             Ok(Err(_)) => Err(ToolError::failed("The script ended without a result.")),
             // The engine does not reach a point at which it can be interrupted.
-            Err(_) => Err(ScriptError::Stopped(Stop::Deadline).of_call(self.pieces.body(), "")),
+            Err(_) => Err(ScriptError::Stopped(Stop::Deadline).of_call(self.spec.body(), "")),
         }
     }
 }
 
 /// Returns what a body can reach.
 #[cfg(feature = "fetch")]
-fn reach<'a>(pieces: &'a CheckedPieces, host: &Host) -> Reach<'a> {
-    Reach { tools: &pieces.pieces().tools, fetches: host.client.is_some() }
+fn reach<'a>(spec: &'a CheckedSpec, host: &Host) -> Reach<'a> {
+    Reach { tools: &spec.as_spec().tools, fetches: host.client.is_some() }
 }
 
 /// Returns what a body can reach.
 #[cfg(not(feature = "fetch"))]
-fn reach<'a>(pieces: &'a CheckedPieces, _: &Host) -> Reach<'a> {
-    Reach { tools: &pieces.pieces().tools }
+fn reach<'a>(spec: &'a CheckedSpec, _: &Host) -> Reach<'a> {
+    Reach { tools: &spec.as_spec().tools }
 }
 
 /// One run of a script.
 struct Run<'a> {
-    pieces: &'a CheckedPieces,
+    spec: &'a CheckedSpec,
     host: &'a Host,
     ctx: &'a ToolContext,
     runtime: Handle,
@@ -98,8 +98,8 @@ struct Run<'a> {
 impl Run<'_> {
     /// Runs the script to its end.
     fn finish(&self, arguments: &str, watch: Watch) -> Result<ToolOutput, ToolError> {
-        let body = self.pieces.body();
-        let engine = Engine::new(body, &reach(self.pieces, self.host), watch);
+        let body = self.spec.body();
+        let engine = Engine::new(body, &reach(self.spec, self.host), watch);
         let mut engine = engine.map_err(|error| error.of_call(body, ""))?;
         let output = self.drive(&mut engine, arguments).and_then(tool_output);
         let console = engine.console();
@@ -111,7 +111,7 @@ impl Run<'_> {
     }
 
     fn drive(&self, engine: &mut Engine, arguments: &str) -> Result<Output, ScriptError> {
-        engine.start(&with_defaults(self.pieces, arguments))?;
+        engine.start(&with_defaults(self.spec, arguments))?;
         loop {
             match engine.advance()? {
                 Progress::Returned(output) => return Ok(output),
@@ -139,10 +139,10 @@ fn tool_output(output: Output) -> Result<ToolOutput, ScriptError> {
 }
 
 /// Adds the defaults of omitted arguments, at all levels.
-fn with_defaults(pieces: &CheckedPieces, arguments: &str) -> String {
+fn with_defaults(spec: &CheckedSpec, arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(mut value) => {
-            pieces.add_defaults(&mut value);
+            spec.add_defaults(&mut value);
             value.to_string()
         }
         // The dispatcher passes on valid JSON; the script reports anything else.
@@ -150,11 +150,11 @@ fn with_defaults(pieces: &CheckedPieces, arguments: &str) -> String {
     }
 }
 
-/// Makes the tool of pieces.
+/// Makes the tool of a spec.
 pub(super) async fn script_tool(
-    pieces: &CheckedPieces,
+    spec: &CheckedSpec,
     threads: &Arc<Threads>,
     host: Host,
 ) -> Result<Arc<dyn Tool>, ToolError> {
-    Ok(Arc::new(ScriptTool::new(pieces.clone(), Arc::clone(threads), host).await?))
+    Ok(Arc::new(ScriptTool::new(spec.clone(), Arc::clone(threads), host).await?))
 }

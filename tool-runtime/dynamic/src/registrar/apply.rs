@@ -158,7 +158,7 @@ impl Shared {
         let (id, version) = (task.id.clone(), task.version);
         match &state {
             EntryState::Starting => {}
-            EntryState::Registered => events.push(RegistrarEvent::Registered { id, version }),
+            EntryState::Active => events.push(RegistrarEvent::Activated { id, version }),
             EntryState::Unavailable { reason } => {
                 let reason = reason.clone();
                 events.push(RegistrarEvent::Failed { id, version, reason, retry_in: None });
@@ -190,8 +190,8 @@ impl Shared {
         previous_ended: Option<CancellationToken>,
     ) -> Result<EntryState, String> {
         match &entry.current().content {
-            EntryContent::Tool(pieces) => {
-                let checked = match pieces.check() {
+            EntryContent::Tool(spec) => {
+                let checked = match spec.check() {
                     Ok(checked) => checked,
                     Err(errors) => {
                         // The previous version is no longer that of the catalog.
@@ -205,7 +205,7 @@ impl Shared {
                 if !is_applied && !self.is_taken(&registry.snapshot(), entry.id(), false) {
                     register_tool(registry, &tool)?;
                 }
-                let task = ToolTask { task: task.clone(), pieces: checked, tool };
+                let task = ToolTask { task: task.clone(), spec: checked, tool };
                 tokio::spawn(task.run(ended.clone().drop_guard()));
                 Ok(EntryState::Starting)
             }
@@ -221,11 +221,11 @@ impl Shared {
             }
             EntryContent::Preference(preference) => {
                 self.prefer(registry, entry.id().name(), preference)?;
-                Ok(EntryState::Registered)
+                Ok(EntryState::Active)
             }
             EntryContent::Description(text) => {
                 self.descriptions.set(entry.id().name(), text.as_str());
-                Ok(EntryState::Registered)
+                Ok(EntryState::Active)
             }
         }
     }

@@ -138,13 +138,13 @@ impl RegistrarBuilder {
     ///
     /// ```
     /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{BodyKind, Catalog, Pieces, Registrar};
+    /// use tool_dynamic::{BodyKind, Catalog, Registrar, ToolSpec};
     /// use tool_runtime::Registry;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let catalog = Catalog::new(MemoryCatalog::new());
-    /// catalog.create("one", Pieces::new(BodyKind::Rust, "one", "Returns 1.", "Ok(1)")).await?;
+    /// catalog.create("one", ToolSpec::new(BodyKind::Rust, "one", "Returns 1.", "Ok(1)")).await?;
     /// let registry = Registry::new();
     /// // This program has no backend for Rust.
     /// Registrar::builder(catalog).offer_unavailable().start(&registry).await?;

@@ -178,7 +178,7 @@ impl ConnectionTask {
                 self.has_registered = true;
             }
             match status {
-                McpStatus::Connected { .. } => TaskUpdate::Registered,
+                McpStatus::Connected { .. } => TaskUpdate::Active,
                 status => failed(secrets.redact(&status.to_string())),
             }
         });

@@ -1,7 +1,7 @@
 //! The error of changes through a registrar.
 
 use crate::catalog::{CatalogError, EntryId};
-use crate::pieces::BodyKind;
+use crate::spec::BodyKind;
 
 /// The reason why a change through a [`Registrar`](crate::Registrar) failed. Neither the catalog
 /// nor the registry is changed.

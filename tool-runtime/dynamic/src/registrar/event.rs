@@ -24,7 +24,7 @@ use crate::catalog::{EntryId, SkippedRecord};
 #[non_exhaustive]
 pub enum RegistrarEvent {
     /// An entry took effect: its tools, if it has any, are registered and available.
-    Registered {
+    Activated {
         /// The entry that took effect.
         id: EntryId,
         /// The version of the entry.

@@ -16,7 +16,7 @@ use crate::backend::ToolBackend;
 use crate::catalog::{
     Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, validation,
 };
-use crate::pieces::BodyKind;
+use crate::spec::BodyKind;
 
 /// Registers the entries of a [`Catalog`], and applies its changes to the registry.
 ///
@@ -36,8 +36,8 @@ use crate::pieces::BodyKind;
 /// use std::sync::Arc;
 /// use tool_dynamic::catalog::MemoryCatalog;
 /// use tool_dynamic::{
-///     BodyKind, Catalog, CheckedPieces, EntryId, EntryState, Pieces, Registrar, RegistrarError,
-///     ToolBackend,
+///     BodyKind, Catalog, CheckedSpec, EntryId, EntryState, Registrar, RegistrarError,
+///     ToolBackend, ToolSpec,
 /// };
 /// use tool_runtime::{
 ///     Arguments, Registry, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
@@ -46,7 +46,7 @@ use crate::pieces::BodyKind;
 /// /// Makes tools that return their body.
 /// struct Templates;
 ///
-/// struct Template(CheckedPieces);
+/// struct Template(CheckedSpec);
 ///
 /// #[async_trait]
 /// impl Tool for Template {
@@ -65,8 +65,8 @@ use crate::pieces::BodyKind;
 ///         BodyKind::JavaScript
 ///     }
 ///
-///     async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-///         Ok(Arc::new(Template(pieces.clone())))
+///     async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
+///         Ok(Arc::new(Template(spec.clone())))
 ///     }
 /// }
 ///
@@ -77,13 +77,13 @@ use crate::pieces::BodyKind;
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// let registrar = Registrar::builder(catalog).backend(Templates).start(&registry).await?;
 ///
-/// let pieces = |body: &str| Pieces::new(BodyKind::JavaScript, "hello", "Greets.", body);
-/// let status = registrar.create("hello", pieces("Hello!")).await?;
-/// assert_eq!((status.version, status.state), (1, EntryState::Registered));
+/// let spec = |body: &str| ToolSpec::new(BodyKind::JavaScript, "hello", "Greets.", body);
+/// let status = registrar.create("hello", spec("Hello!")).await?;
+/// assert_eq!((status.version, status.state), (1, EntryState::Active));
 /// assert!(registry.snapshot().get("hello").is_some());
 ///
 /// let id = EntryId::tool("hello");
-/// registrar.replace("hello", pieces("Good morning!")).await?;
+/// registrar.replace("hello", spec("Good morning!")).await?;
 /// assert_eq!(registrar.roll_back(&id, 1).await?.version, 3);
 ///
 /// registrar.remove(&id).await?;
@@ -128,7 +128,7 @@ impl Registrar {
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
     /// let hidden = ToolPreference::default().hidden();
     /// let status = registrar.create("jira__find", hidden).await?;
-    /// assert!(status.state.is_registered());
+    /// assert!(status.state.is_active());
     /// # Ok(())
     /// # }
     /// ```
@@ -373,10 +373,10 @@ impl Registrar {
     /// Refuses what could never take effect.
     pub(crate) fn check(&self, name: &str, content: &EntryContent) -> Result<(), RegistrarError> {
         let registry = self.shared.registry().ok_or(RegistrarError::Stopped)?;
-        if let EntryContent::Tool(pieces) = content
-            && !self.shared.options.backends.contains_key(&pieces.kind)
+        if let EntryContent::Tool(spec) = content
+            && !self.shared.options.backends.contains_key(&spec.kind)
         {
-            return Err(RegistrarError::NoBackend { name: name.to_owned(), kind: pieces.kind });
+            return Err(RegistrarError::NoBackend { name: name.to_owned(), kind: spec.kind });
         }
         let id = EntryId::new(content.kind(), name);
         // Before anything is built.

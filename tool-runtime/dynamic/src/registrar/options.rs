@@ -10,8 +10,8 @@ use tool_runtime::registry::MemoryDescriptions;
 
 use super::event::EventHook;
 use crate::backend::ToolBackend;
-use crate::pieces::BodyKind;
 use crate::secrets::{EnvironmentSecrets, SecretStore};
+use crate::spec::BodyKind;
 
 /// Changes the options of the client for the connection of this name.
 type Configure = dyn Fn(&str, McpClient) -> McpClient + Send + Sync;

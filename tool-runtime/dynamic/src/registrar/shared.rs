@@ -129,8 +129,8 @@ impl Task {
             registry.notify_availability();
             let (id, version) = (self.id.clone(), self.version);
             let (state, event) = match update {
-                TaskUpdate::Registered => {
-                    (EntryState::Registered, RegistrarEvent::Registered { id, version })
+                TaskUpdate::Active => {
+                    (EntryState::Active, RegistrarEvent::Activated { id, version })
                 }
                 TaskUpdate::Failed { reason, retry_in } => (
                     EntryState::Unavailable { reason: reason.clone() },
@@ -166,6 +166,6 @@ impl Task {
 
 /// The result of an attempt.
 pub(super) enum TaskUpdate {
-    Registered,
+    Active,
     Failed { reason: String, retry_in: Option<Duration> },
 }

@@ -10,7 +10,7 @@ use crate::catalog::EntryId;
 /// use tool_dynamic::EntryState;
 ///
 /// let failed = EntryState::Unavailable { reason: "cargo was not found".into() };
-/// assert!(!failed.is_registered());
+/// assert!(!failed.is_active());
 /// assert_eq!(failed.to_string(), "unavailable: cargo was not found");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum EntryState {
     /// The first attempt is in progress.
     Starting,
     /// The entry is in effect: its tools can be called.
-    Registered,
+    Active,
     /// The entry can't take effect now. Calls of its known tools return `TOOL_UNAVAILABLE`.
     Unavailable {
         /// The cause, for operators.
@@ -29,8 +29,8 @@ pub enum EntryState {
 
 impl EntryState {
     /// Returns `true` if the entry is in effect.
-    pub fn is_registered(&self) -> bool {
-        *self == Self::Registered
+    pub fn is_active(&self) -> bool {
+        *self == Self::Active
     }
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for EntryState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Starting => f.write_str("starting"),
-            Self::Registered => f.write_str("registered"),
+            Self::Active => f.write_str("active"),
             Self::Unavailable { reason } => write!(f, "unavailable: {reason}"),
         }
     }
@@ -57,7 +57,7 @@ impl fmt::Display for EntryState {
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// let registrar = Registrar::builder(catalog).start(&registry).await?;
 /// let status = registrar.create("find", ToolPreference::default().hidden()).await?;
-/// assert_eq!((status.version, status.state), (1, EntryState::Registered));
+/// assert_eq!((status.version, status.state), (1, EntryState::Active));
 /// # Ok(())
 /// # }
 /// ```

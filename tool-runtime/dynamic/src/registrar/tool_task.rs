@@ -12,18 +12,18 @@ use super::catalog_tool::CatalogTool;
 use super::registration::{register_tool, unregister};
 use super::shared::{Task, TaskUpdate};
 use crate::backend::availability;
-use crate::pieces::CheckedPieces;
+use crate::spec::CheckedSpec;
 
 pub(super) struct ToolTask {
     pub(super) task: Task,
-    pub(super) pieces: CheckedPieces,
+    pub(super) spec: CheckedSpec,
     pub(super) tool: Arc<CatalogTool>,
 }
 
 /// Why a tool was not built.
 struct BuildFailure {
     reason: String,
-    /// Whether another attempt can succeed while the pieces are the same.
+    /// Whether another attempt can succeed while the spec is the same.
     is_retried: bool,
 }
 
@@ -41,7 +41,7 @@ impl ToolTask {
             let is_current = self.task.update(|registry| {
                 let (update, is_retried) = self.publish(registry, built);
                 match update {
-                    Ok(()) => TaskUpdate::Registered,
+                    Ok(()) => TaskUpdate::Active,
                     Err(reason) => {
                         delay = is_retried.then(|| backoff.next_delay());
                         TaskUpdate::Failed { reason, retry_in: delay }
@@ -89,7 +89,7 @@ impl ToolTask {
     async fn build(&self) -> Result<Arc<dyn Tool>, BuildFailure> {
         let retried = |reason: String| BuildFailure { reason, is_retried: true };
         let options = &self.task.shared.options;
-        let kind = self.pieces.kind();
+        let kind = self.spec.kind();
         let Some(backend) = options.backends.get(&kind) else {
             let reason = format!("the program has no backend for bodies in {kind}");
             return Err(BuildFailure { reason, is_retried: false });
@@ -99,9 +99,9 @@ impl ToolTask {
         }
         let limit: Duration = options.attempt_timeout;
         // In a task, so that a panic of the backend is a failure of this tool.
-        let (backend, pieces) = (Arc::clone(backend), self.pieces.clone());
+        let (backend, spec) = (Arc::clone(backend), self.spec.clone());
         let mut build = tokio::task::JoinSet::new();
-        build.spawn(async move { backend.build(&pieces).await });
+        build.spawn(async move { backend.build(&spec).await });
         match timeout(limit, build.join_next()).await {
             Err(_) => Err(retried(format!("the build timed out after {limit:?}"))),
             Ok(None) => Err(retried("the build did not start".to_owned())),

@@ -1,7 +1,7 @@
 //! Tools whose bodies are written in Rust.
 //!
-//! # From pieces to a tool
-//! 1. `source.rs` generates the source of a crate from checked pieces: `main.rs` has the types of
+//! # From spec to tool
+//! 1. `source.rs` generates the source of a crate from a checked spec: `main.rs` has the types of
 //!    the arguments (`types.rs`, `literal.rs`) and one function under `#[tool]`, `body.rs` has the
 //!    body.
 //! 2. `build.rs` writes the crate with our manifest and lock file beside the support crate
@@ -13,7 +13,7 @@
 //!
 //! # Invariants
 //! - Nothing that a model wrote runs during a build, and nothing of it runs outside of a sandbox.
-//! - The definition of a tool is that of its pieces: a program that claims another is not called.
+//! - The definition of a tool is that of its spec: a program that claims another is not called.
 //! - No process outlives its call or its build.
 
 mod allowed;
@@ -37,7 +37,7 @@ use tokio::task::spawn_blocking;
 use tool_runtime::{Availability, Tool, ToolError, ToolErrorKind, async_trait};
 use tool_toolbox::{Sandbox, SandboxLauncher, SandboxStatus};
 
-use crate::{BodyKind, CheckedPieces, PieceError, ToolBackend};
+use crate::{BodyKind, CheckedSpec, SpecError, ToolBackend};
 use build::{Builder, Setup};
 use program::Program;
 use programs::StoredProgram;
@@ -81,17 +81,17 @@ const CALL_FILE_BYTES: u64 = 64 << 20;
 /// [unavailable](ToolBackend::availability), with the reason.
 ///
 /// ```no_run
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces, RustTools, ToolBackend};
+/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, RustTools, ToolBackend, ToolSpec};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::ToolError> {
 /// let tools = RustTools::new("/var/lib/agent/rust-tools");
 /// println!("{}", tools.status()?);
 /// let body = "Ok(args.text.split_whitespace().count())";
-/// let pieces = Pieces::new(BodyKind::Rust, "count_words", "Counts words.", body)
+/// let spec = ToolSpec::new(BodyKind::Rust, "count_words", "Counts words.", body)
 ///     .field(ArgumentField::new("text", FieldType::String))
 ///     .check()?;
-/// let tool = tools.build(&pieces).await?;
+/// let tool = tools.build(&spec).await?;
 /// assert_eq!(tool.definition().name, "count_words");
 /// # Ok(())
 /// # }
@@ -302,9 +302,9 @@ impl RustTools {
     async fn program(
         &self,
         stored: StoredProgram,
-        pieces: &CheckedPieces,
+        spec: &CheckedSpec,
     ) -> Result<Program, ToolError> {
-        let (sandbox, definition) = (self.sandbox(pieces), pieces.definition().clone());
+        let (sandbox, definition) = (self.sandbox(spec), spec.definition().clone());
         Program::new(stored, sandbox, definition).await.map_err(|error| {
             let text = "The tool was not made: its sandbox can't be started.";
             ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
@@ -312,14 +312,14 @@ impl RustTools {
     }
 
     /// Returns the sandbox of calls of a tool.
-    fn sandbox(&self, pieces: &CheckedPieces) -> Sandbox {
+    fn sandbox(&self, spec: &CheckedSpec) -> Sandbox {
         let sandbox = Sandbox::read_only()
             .hidden("/etc/passwd")
             .hidden("/etc/group")
             .memory(self.memory)
             .processes(CALL_PROCESSES)
             .file_bytes(CALL_FILE_BYTES);
-        let granted = self.grants.iter().filter(|grant| pieces.has_capability(&grant.capability));
+        let granted = self.grants.iter().filter(|grant| spec.has_capability(&grant.capability));
         granted.fold(sandbox, |sandbox, grant| {
             if grant.is_writable {
                 sandbox.writable(&grant.path)
@@ -347,25 +347,25 @@ impl ToolBackend for RustTools {
         self.grants.iter().map(|grant| grant.capability.clone()).collect()
     }
 
-    fn check(&self, pieces: &CheckedPieces) -> Vec<PieceError> {
-        let mut errors = pieces.unsupported_capabilities(&self.capabilities());
-        if !pieces.pieces().tools.is_empty() {
-            errors.push(PieceError::new("tools", "remove it: a body in Rust can't call tools"));
+    fn check(&self, spec: &CheckedSpec) -> Vec<SpecError> {
+        let mut errors = spec.unsupported_capabilities(&self.capabilities());
+        if !spec.as_spec().tools.is_empty() {
+            errors.push(SpecError::new("tools", "remove it: a body in Rust can't call tools"));
         }
         errors
     }
 
-    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-        let (builder, source) = (self.builder().await?, Source::of(pieces));
+    async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
+        let (builder, source) = (self.builder().await?, Source::of(spec));
         if let Some(stored) = builder.find(&source) {
-            let program = self.program(stored, pieces).await?;
+            let program = self.program(stored, spec).await?;
             if program.check().await.is_ok() {
                 return Ok(Arc::new(program));
             }
             // It may be damaged, such as by a failure of the disk.
             let _ = program.remove();
         }
-        let program = self.program(builder.build(&source).await?, pieces).await?;
+        let program = self.program(builder.build(&source).await?, spec).await?;
         program.check().await?;
         Ok(Arc::new(program))
     }

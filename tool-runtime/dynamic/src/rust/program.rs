@@ -171,7 +171,7 @@ mod tests {
     use super::is_same;
 
     #[test]
-    fn served_definition_has_to_be_that_of_the_pieces() {
+    fn served_definition_has_to_be_that_of_the_spec() {
         let object = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
         let other = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         let expected = ToolDefinition::new("count", "Counts.", object.clone());

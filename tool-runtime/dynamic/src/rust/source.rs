@@ -1,10 +1,10 @@
-//! The source of a dynamic tool, from its checked pieces.
+//! The source of a dynamic tool, from its checked spec.
 
 use tool_runtime::Effect;
 
 use super::literal;
 use super::types::Types;
-use crate::CheckedPieces;
+use crate::CheckedSpec;
 
 /// The line of `body.rs` before the body. Lines of the compiler are one more than those of the
 /// body.
@@ -22,18 +22,18 @@ pub(super) struct Source {
 
 impl Source {
     /// Generates the source of a tool.
-    pub(super) fn of(pieces: &CheckedPieces) -> Self {
-        let definition = pieces.definition();
-        let types = Types::of(pieces.fields());
+    pub(super) fn of(spec: &CheckedSpec) -> Self {
+        let definition = spec.definition();
+        let types = Types::of(spec.fields());
         let effect = effect(definition.effect);
-        Self::with_types(&definition.name, &definition.description, effect, &types, pieces.body())
+        Self::with_types(&definition.name, &definition.description, effect, &types, spec.body())
     }
 
     /// Generates the source of a tool with these types of its arguments.
     fn with_types(name: &str, description: &str, effect: &str, types: &str, body: &str) -> Self {
         let (name, description) = (literal::text(name), literal::text(description));
         let main = format!(
-            "//! Generated from the pieces of a tool. `body.rs` has the body.\n\
+            "//! Generated from the spec of a tool. `body.rs` has the body.\n\
              #![forbid(unsafe_code)]\n#![allow(warnings)]\n\n\
              mod body;\n\
              {types}\n\
@@ -70,9 +70,9 @@ mod tests {
     use tool_runtime::Effect;
 
     use super::Source;
-    use crate::{ArgumentField, BodyKind, ElementType, FieldType, Pieces};
+    use crate::{ArgumentField, BodyKind, ElementType, FieldType, ToolSpec};
 
-    const MAIN: &str = r#"//! Generated from the pieces of a tool. `body.rs` has the body.
+    const MAIN: &str = r#"//! Generated from the spec of a tool. `body.rs` has the body.
 #![forbid(unsafe_code)]
 #![allow(warnings)]
 
@@ -135,7 +135,7 @@ fn main() -> ::std::process::ExitCode {
 
     #[test]
     fn source_has_the_types_and_the_body() {
-        let pieces = Pieces::new(BodyKind::Rust, "weather", "It is \"warm\".", "Ok(\n1)")
+        let spec = ToolSpec::new(BodyKind::Rust, "weather", "It is \"warm\".", "Ok(\n1)")
             .effect(Effect::Read)
             .field(
                 ArgumentField::new("type", FieldType::String)
@@ -150,7 +150,7 @@ fn main() -> ::std::process::ExitCode {
                 ArgumentField::new("ratios", FieldType::List)
                     .items(ElementType::new(FieldType::Number).range(0, 1)),
             );
-        let source = Source::of(&pieces.check().unwrap());
+        let source = Source::of(&spec.check().unwrap());
         assert_eq!(source.main, MAIN);
         let (head, body) = source.body.split_once('\n').unwrap();
         assert!(head.ends_with(", ToolError> {"));

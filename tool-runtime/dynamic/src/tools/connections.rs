@@ -154,7 +154,7 @@ fn listed(status: EntryStatus) -> ListedConnection {
     let (name, tools) = (status.id.name().to_owned(), status.tools);
     let (state, reason) = match status.state {
         EntryState::Starting => ("connecting", None),
-        EntryState::Registered => ("connected", None),
+        EntryState::Active => ("connected", None),
         EntryState::Unavailable { reason } => ("unavailable", Some(reason)),
     };
     let reason = reason.map(|reason| {

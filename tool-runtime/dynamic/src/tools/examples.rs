@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 use tokio::time::{Instant, timeout_at};
 use tool_runtime::{Arguments, Tool, ToolCall, ToolContext, ToolError};
 
-use crate::pieces::{CheckedPieces, ExampleCall, check_examples};
+use crate::spec::{CheckedSpec, ExampleCall, check_examples};
 
 /// How long all examples together may run before a tool is registered.
 const MAX_TIME: Duration = Duration::from_secs(300);
@@ -29,15 +29,15 @@ pub(super) struct ExampleResult {
 /// Runs the examples of a tool that is not registered. Its calls of other tools are those of `ctx`.
 ///
 /// # Errors
-/// Returns all failed examples, for the model that wrote the pieces.
+/// Returns all failed examples, for the model that wrote the spec.
 pub(super) async fn run_examples(
     tool: &dyn Tool,
-    pieces: &CheckedPieces,
+    spec: &CheckedSpec,
     ctx: &ToolContext,
 ) -> Result<(), ToolError> {
     let mut failures = Vec::new();
     let all_end = Instant::now() + MAX_TIME;
-    for (index, example) in pieces.examples().iter().enumerate() {
+    for (index, example) in spec.examples().iter().enumerate() {
         if Instant::now() >= all_end {
             let seconds = MAX_TIME.as_secs();
             failures.push(format!("- all of them together ran longer than {seconds} seconds"));
@@ -45,7 +45,7 @@ pub(super) async fn run_examples(
         }
         let arguments = Value::from(example.arguments.clone()).to_string();
         let call = tool.call(Arguments::from(arguments), ctx);
-        let end = all_end.min(Instant::now() + pieces.timeout());
+        let end = all_end.min(Instant::now() + spec.timeout());
         let result = match timeout_at(end, call).await {
             Ok(result) => result.map(|output| output.as_text().to_owned()),
             Err(_) => Err(ToolError::failed("It ran longer than its time limit.")),
@@ -146,7 +146,7 @@ mod tests {
     use tool_runtime::{ToolDefinition, ToolOutput, async_trait};
 
     use super::{Arguments, ExampleCall, Tool, ToolContext, ToolError, is_output, run_examples};
-    use crate::pieces::{BodyKind, Pieces};
+    use crate::spec::{BodyKind, ToolSpec};
 
     #[test]
     fn numbers_are_compared_by_value_at_all_levels() {
@@ -185,14 +185,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_examples_have_one_time_limit() {
-        let pieces = Pieces::new(BodyKind::JavaScript, "n", "Waits.", "return 1;");
+        let spec = ToolSpec::new(BodyKind::JavaScript, "n", "Waits.", "return 1;");
         let example = ExampleCall::new::<String>([]);
-        let pieces = (0..16).fold(pieces.timeout_seconds(200), |it, _| it.example(example.clone()));
-        let pieces = pieces.check().unwrap();
+        let spec = (0..16).fold(spec.timeout_seconds(200), |it, _| it.example(example.clone()));
+        let spec = spec.check().unwrap();
         let calls = Arc::new(AtomicU32::new(0));
-        let tool = Endless(pieces.definition().clone(), Arc::clone(&calls));
+        let tool = Endless(spec.definition().clone(), Arc::clone(&calls));
         let start = tokio::time::Instant::now();
-        let error = run_examples(&tool, &pieces, &ToolContext::default()).await.unwrap_err();
+        let error = run_examples(&tool, &spec, &ToolContext::default()).await.unwrap_err();
         assert_eq!(start.elapsed(), super::MAX_TIME);
         assert!(error.text().contains("`examples[0]`: It ran longer than its time limit."));
         assert!(error.text().ends_with("- all of them together ran longer than 300 seconds"));

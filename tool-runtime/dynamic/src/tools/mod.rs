@@ -1,14 +1,14 @@
 //! The tools with which a model makes tools.
 //!
-//! 1. The pieces are checked, first by themselves, then by the backend of their kind.
+//! 1. The spec is checked, first by itself, then by the backend of its kind.
 //! 2. The backend builds the tool, and its examples run (`examples.rs`).
-//! 3. The [`Registrar`] stores the pieces and registers the tool.
+//! 3. The [`Registrar`] stores the spec and registers the tool.
 //!
 //! `preview.rs` shows an approver the definition and the source. `connections.rs` has the tools
 //! with which a model connects to servers.
 //!
 //! # Invariants
-//! - A tool is registered only if its pieces are valid, it was built, and its examples passed.
+//! - A tool is registered only if its spec is valid, it was built, and its examples passed.
 //! - No tool changes, removes or replaces a tool that is not dynamic.
 
 mod connections;
@@ -24,8 +24,8 @@ use tool_runtime::{Availability, Fingerprint, ToolContext, ToolError, ToolErrorK
 
 use crate::backend::{ToolBackend, availability};
 use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
-use crate::pieces::{CheckedPieces, ExampleCall, PieceErrors, Pieces};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
+use crate::spec::{CheckedSpec, ExampleCall, SpecErrors, ToolSpec};
 pub use connections::ConnectionTools;
 use examples::{ExampleResult, accepted, call_examples, run_examples};
 
@@ -36,15 +36,15 @@ const MAX_LISTED_CHARS: usize = 200;
 ///
 /// | tool | what it does |
 /// |---|---|
-/// | `new_tool` | makes a tool from its [`Pieces`], or a new version of one |
+/// | `new_tool` | makes a tool from its [`ToolSpec`], or a new version of one |
 /// | `unregister_tool` | removes a tool with all of its versions |
 /// | `tool_rollback` | returns to an earlier version of a tool |
 /// | `tool_list` | lists the tools that were made |
-/// | `tool_source` | returns the pieces of a version |
+/// | `tool_source` | returns the spec of a version |
 /// | `tool_test` | calls a tool with its examples, or with others |
 ///
 /// The first three ask for an approval, unless the policy
-/// [allows](tool_runtime::dispatch::Permissions::tool) them. An approval is bound to the pieces.
+/// [allows](tool_runtime::dispatch::Permissions::tool) them. An approval is bound to the spec.
 /// Add a clone to [`Policy::previewer`](tool_runtime::Policy::previewer): it shows the definition
 /// and the source of each change to the approver. These tools can't change or remove a tool that is
 /// not dynamic.
@@ -63,8 +63,8 @@ const MAX_LISTED_CHARS: usize = 200;
 /// let allowed = Permissions::default().tool("new_tool", Permission::Allow);
 /// let dispatcher = Dispatcher::new(registry).policy(Policy::new().permissions(allowed));
 ///
-/// let pieces = r#"{"name": "Sum", "description": "", "kind": "rust", "body": "Ok(())"}"#;
-/// let call = ToolCall::new("1", "new_tool", pieces);
+/// let spec = r#"{"name": "Sum", "description": "", "kind": "rust", "body": "Ok(())"}"#;
+/// let call = ToolCall::new("1", "new_tool", spec);
 /// let text = &dispatcher.dispatch(vec![call]).await[0].result.text;
 /// assert!(text.contains("`name`: expected") && text.contains("`description`: expected"));
 /// # Ok(())
@@ -111,7 +111,7 @@ struct ToolSource {
     version: u64,
     versions: Vec<u64>,
     fingerprint: Option<Fingerprint>,
-    pieces: Pieces,
+    spec: ToolSpec,
 }
 
 impl DynamicTools {
@@ -131,50 +131,50 @@ impl DynamicTools {
     }
 
     /// Checks and builds a tool, and runs its examples.
-    async fn make(&self, pieces: &Pieces, ctx: &ToolContext) -> Result<CheckedPieces, ToolError> {
-        let pieces = pieces.check().map_err(|errors| errors.to_tool_error())?;
-        let backend = self.backend(&pieces)?;
+    async fn make(&self, spec: &ToolSpec, ctx: &ToolContext) -> Result<CheckedSpec, ToolError> {
+        let spec = spec.check().map_err(|errors| errors.to_tool_error())?;
+        let backend = self.backend(&spec)?;
         if let Availability::Unavailable(reason) = availability(&backend).await {
-            let text = format!("No tool in {} can be made now: {reason}", pieces.kind());
+            let text = format!("No tool in {} can be made now: {reason}", spec.kind());
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         }
-        let tool = backend.build(&pieces).await?;
-        run_examples(tool.as_ref(), &pieces, ctx).await?;
-        Ok(pieces)
+        let tool = backend.build(&spec).await?;
+        run_examples(tool.as_ref(), &spec, ctx).await?;
+        Ok(spec)
     }
 
-    /// Returns the backend for pieces that are permitted.
+    /// Returns the backend for a spec that is permitted.
     ///
     /// # Errors
-    /// The name is taken, no backend accepts the pieces, or a capability is not granted.
-    fn backend(&self, pieces: &CheckedPieces) -> Result<Arc<dyn ToolBackend>, ToolError> {
-        let content = EntryContent::from(pieces.pieces().clone());
-        self.registrar.check(pieces.name(), &content).map_err(|error| model_error(&error))?;
-        let Some(backend) = self.registrar.backend(pieces.kind()) else {
+    /// The name is taken, no backend accepts the spec, or a capability is not granted.
+    fn backend(&self, spec: &CheckedSpec) -> Result<Arc<dyn ToolBackend>, ToolError> {
+        let content = EntryContent::from(spec.as_spec().clone());
+        self.registrar.check(spec.name(), &content).map_err(|error| model_error(&error))?;
+        let Some(backend) = self.registrar.backend(spec.kind()) else {
             return Err(ToolError::validation(
                 "The tool was not made: its `kind` has no backend. Use another `kind`.",
             ));
         };
-        let mut errors = backend.check(pieces);
+        let mut errors = backend.check(spec);
         if errors.is_empty() {
             let granted: Vec<_> = self.granted.iter().collect();
-            errors = pieces.unsupported_capabilities(&granted);
+            errors = spec.unsupported_capabilities(&granted);
         }
         if errors.is_empty() {
             return Ok(backend);
         }
-        Err(PieceErrors::from(errors).to_tool_error())
+        Err(SpecErrors::from(errors).to_tool_error())
     }
 
-    /// Returns the pieces of a version, whose fingerprint has to be this one.
+    /// Returns the spec of a version, whose fingerprint has to be this one.
     async fn earlier_version(
         &self,
         name: &str,
         version: u64,
         fingerprint: &str,
-    ) -> Result<CheckedPieces, ToolError> {
-        let pieces = source(&self.entry(name).await?, Some(version))?.pieces;
-        let checked = pieces.check().map_err(|errors| errors.to_tool_error())?;
+    ) -> Result<CheckedSpec, ToolError> {
+        let spec = source(&self.entry(name).await?, Some(version))?.spec;
+        let checked = spec.check().map_err(|errors| errors.to_tool_error())?;
         if checked.fingerprint().to_string() == fingerprint {
             return Ok(checked);
         }
@@ -193,12 +193,12 @@ impl DynamicTools {
 
 #[tool]
 impl DynamicTools {
-    /// Makes a tool from its pieces, runs its examples, and registers it. You can call the tool
-    /// from your next turn on. To change a tool that you made, send all of its pieces again.
+    /// Makes a tool from its spec, runs its examples, and registers it. You can call the tool
+    /// from your next turn on. To change a tool that you made, send its whole spec again.
     #[tool(effect = "write", permission = "ask")]
-    async fn new_tool(&self, pieces: Pieces, ctx: &ToolContext) -> Result<String, ToolError> {
-        let pieces = self.make(&pieces, ctx).await?;
-        let (name, content) = (pieces.name(), pieces.pieces().clone());
+    async fn new_tool(&self, spec: ToolSpec, ctx: &ToolContext) -> Result<String, ToolError> {
+        let spec = self.make(&spec, ctx).await?;
+        let (name, content) = (spec.name(), spec.as_spec().clone());
         let entry = self.registrar.catalog().entry(&EntryId::tool(name)).await;
         let is_new = entry.map_err(|error| model_error(&error.into()))?.is_none();
         let status = if is_new {
@@ -237,9 +237,9 @@ impl DynamicTools {
         /// The fingerprint of the version, as `tool_source` returns it.
         fingerprint: String,
     ) -> Result<String, ToolError> {
-        let pieces = self.earlier_version(&name, version, &fingerprint).await?;
-        self.backend(&pieces)?;
-        let (id, content) = (EntryId::tool(&name), pieces.pieces().clone().into());
+        let spec = self.earlier_version(&name, version, &fingerprint).await?;
+        self.backend(&spec)?;
+        let (id, content) = (EntryId::tool(&name), spec.as_spec().clone().into());
         report(self.registrar.roll_back_to(&id, version, content).await)
     }
 
@@ -252,7 +252,7 @@ impl DynamicTools {
         Ok(entries.filter_map(|entry| self.listed(entry)).collect())
     }
 
-    /// Returns the pieces of a tool that was made by `new_tool`, with its body.
+    /// Returns the spec of a tool that was made by `new_tool`, with its body.
     #[tool(effect = "read")]
     async fn tool_source(
         &self,
@@ -276,7 +276,7 @@ impl DynamicTools {
         let entry = self.entry(&name).await?;
         let examples = match examples {
             Some(examples) => accepted(examples)?,
-            None => source(&entry, None)?.pieces.examples,
+            None => source(&entry, None)?.spec.examples,
         };
         let status = self.registrar.status(entry.id());
         let registered = status.and_then(|status| status.tools.into_iter().next());
@@ -290,14 +290,14 @@ impl DynamicTools {
 
 impl DynamicTools {
     fn listed(&self, entry: &CatalogEntry) -> Option<ListedTool> {
-        let EntryContent::Tool(pieces) = &entry.current().content else { return None };
+        let EntryContent::Tool(spec) = &entry.current().content else { return None };
         let status = self.registrar.status(entry.id());
         Some(ListedTool {
-            name: pieces.name.clone(),
+            name: spec.name.clone(),
             version: entry.current().number,
             state: status.map_or_else(|| "not applied".into(), |status| status.state.to_string()),
-            kind: pieces.kind.to_string(),
-            description: pieces.description.chars().take(MAX_LISTED_CHARS).collect(),
+            kind: spec.kind.to_string(),
+            description: spec.description.chars().take(MAX_LISTED_CHARS).collect(),
         })
     }
 }
@@ -308,11 +308,11 @@ fn source(entry: &CatalogEntry, version: Option<u64>) -> Result<ToolSource, Tool
     let number = version.unwrap_or_else(|| entry.current().number);
     let found = entry.versions().find(|version| version.number == number);
     match found {
-        Some(EntryVersion { content: EntryContent::Tool(pieces), .. }) => Ok(ToolSource {
+        Some(EntryVersion { content: EntryContent::Tool(spec), .. }) => Ok(ToolSource {
             version: number,
             versions,
-            fingerprint: pieces.check().ok().map(|pieces| pieces.fingerprint()),
-            pieces: Pieces::clone(pieces),
+            fingerprint: spec.check().ok().map(|spec| spec.fingerprint()),
+            spec: ToolSpec::clone(spec),
         }),
         _ => {
             let text = format!("There is no version {number}, only {versions:?}.");

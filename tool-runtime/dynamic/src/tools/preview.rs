@@ -5,10 +5,10 @@ use tool_runtime::dispatch::{ApprovalRequest, Previewer};
 use tool_runtime::{ToolError, async_trait};
 
 use super::{DynamicTools, source};
-use crate::pieces::Pieces;
+use crate::spec::ToolSpec;
 
 impl DynamicTools {
-    /// Returns the pieces that a call of `new_tool` would register, with all of the source; `None`
+    /// Returns the spec that a call of `new_tool` would register, with all of the source; `None`
     /// for another tool.
     ///
     /// As a [`Previewer`] of a policy, the tools show the text to the approver. They also show the
@@ -32,42 +32,42 @@ impl DynamicTools {
         if tool != "new_tool" {
             return None;
         }
-        let pieces: Pieces = serde_json::from_value(arguments.clone()).ok()?;
-        let heading = format!("Make the tool `{}`", pieces.name.escape_debug());
-        Some(preview(&heading, &pieces))
+        let spec: ToolSpec = serde_json::from_value(arguments.clone()).ok()?;
+        let heading = format!("Make the tool `{}`", spec.name.escape_debug());
+        Some(preview(&heading, &spec))
     }
 }
 
-/// Describes pieces in full, for a person.
+/// Describes a spec in full, for a person.
 ///
 /// A model wrote them: only the source has lines of its own, and it comes last, behind its length.
-fn preview(heading: &str, pieces: &Pieces) -> String {
-    let effect = serde_json::to_value(pieces.effect).unwrap_or_default();
+fn preview(heading: &str, spec: &ToolSpec) -> String {
+    let effect = serde_json::to_value(spec.effect).unwrap_or_default();
     let effect = effect.as_str().unwrap_or_default().to_owned();
-    let line_count = pieces.body.lines().count();
+    let line_count = spec.body.lines().count();
     let mut text = format!(
         "{heading} in {}, with the effect `{effect}`. Its source has {}.\ndescription: {}\n",
-        pieces.kind,
+        spec.kind,
         counted(line_count, "line"),
-        Value::from(pieces.description.as_str())
+        Value::from(spec.description.as_str())
     );
-    let lists = [("capabilities", &pieces.capabilities), ("calls of tools", &pieces.tools)];
+    let lists = [("capabilities", &spec.capabilities), ("calls of tools", &spec.tools)];
     for (title, names) in lists {
         let names: Vec<_> = names.iter().map(|name| name.escape_debug().to_string()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         text.push_str(&format!("{title}: {names}\n"));
     }
-    if let Some(seconds) = pieces.timeout_seconds {
+    if let Some(seconds) = spec.timeout_seconds {
         text.push_str(&format!("time limit: {seconds} s\n"));
     }
     for (title, part) in [
-        ("arguments", serde_json::to_string_pretty(&pieces.fields)),
-        ("examples", serde_json::to_string_pretty(&pieces.examples)),
+        ("arguments", serde_json::to_string_pretty(&spec.fields)),
+        ("examples", serde_json::to_string_pretty(&spec.examples)),
     ] {
         text.push_str(&format!("{title}: {}\n", part.unwrap_or_default()));
     }
     text.push_str("source:\n");
-    for (index, line) in pieces.body.lines().enumerate() {
+    for (index, line) in spec.body.lines().enumerate() {
         text.push_str(&format!("{:>3}  {line}\n", index + 1));
     }
     text
@@ -84,8 +84,8 @@ impl DynamicTools {
     async fn preview_removal(&self, name: &str) -> Result<String, ToolError> {
         let entry = self.entry(name).await?;
         let versions = counted(entry.versions().count(), "version");
-        let pieces = source(&entry, None)?.pieces;
-        Ok(preview(&format!("Remove {versions} of the tool `{}`", pieces.name), &pieces))
+        let spec = source(&entry, None)?.spec;
+        Ok(preview(&format!("Remove {versions} of the tool `{}`", spec.name), &spec))
     }
 
     /// Describes the version to which a call returns.
@@ -95,9 +95,9 @@ impl DynamicTools {
         version: u64,
         fingerprint: &str,
     ) -> Result<String, ToolError> {
-        let pieces = self.earlier_version(name, version, fingerprint).await?.pieces().clone();
-        let heading = format!("Return to version {version} of the tool `{}`", pieces.name);
-        Ok(preview(&heading, &pieces))
+        let spec = self.earlier_version(name, version, fingerprint).await?.as_spec().clone();
+        let heading = format!("Return to version {version} of the tool `{}`", spec.name);
+        Ok(preview(&heading, &spec))
     }
 }
 

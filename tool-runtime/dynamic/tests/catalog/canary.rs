@@ -40,7 +40,7 @@ async fn secret_of_a_connection_leaves_no_trace() {
 
     fs::remove_file(&list).unwrap();
     call(&registry, "sh__crash").await;
-    wait_until("the loss", || !registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the loss", || !registrar.statuses()[0].state.is_active()).await;
     registrar.replace("sh", shell(&list).current_dir("/")).await.unwrap();
     registrar.roll_back(&id, 1).await.unwrap();
 

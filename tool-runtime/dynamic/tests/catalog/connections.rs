@@ -75,7 +75,7 @@ async fn tools_of_a_server_are_registered_replaced_and_removed_with_their_entry(
     let registry = Registry::new();
     let (registrar, _) = start(&folder, memory(), &registry, "xyz").await;
     let status = registrar.create("sh", shell(&first)).await.unwrap();
-    assert_eq!(status.state, EntryState::Registered);
+    assert_eq!(status.state, EntryState::Active);
     assert_eq!(status.tools, ["sh__find", "sh__list"]);
     assert!(registry.snapshot().entry("sh__find").unwrap().has_label("dynamic"));
     let text = output(&registry, "sh__find").await;
@@ -126,7 +126,7 @@ async fn unreachable_server_keeps_the_definitions_of_its_tools() {
 
     // The server is back.
     fs::write(&list, "find").unwrap();
-    wait_until("the connection", || registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the connection", || registrar.statuses()[0].state.is_active()).await;
     assert!(output(&registry, "sh__find").await.contains("token xyz"));
     registrar.stop().await;
 }
@@ -141,13 +141,13 @@ async fn lost_connection_makes_its_tools_unavailable_until_it_is_back() {
     registrar.create("sh", shell(&list)).await.unwrap();
     fs::remove_file(&list).unwrap();
     call(&registry, "sh__crash").await;
-    wait_until("the loss", || !registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the loss", || !registrar.statuses()[0].state.is_active()).await;
     assert_eq!(names(&registry), ["sh__crash", "sh__find"]);
     let refused = call(&registry, "sh__find").await.result;
     assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()));
 
     fs::write(&list, "find").unwrap();
-    wait_until("the connection", || registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the connection", || registrar.statuses()[0].state.is_active()).await;
     // What the server lists now is registered, and stored.
     wait_until("the new list", || names(&registry) == ["sh__find"]).await;
     registrar.stop().await;
@@ -186,12 +186,12 @@ async fn offered_definitions_stay_the_same_while_a_server_is_down_if_the_program
 
     // The server is back, and lost again.
     fs::write(&list, "crash find").unwrap();
-    wait_until("the connection", || registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the connection", || registrar.statuses()[0].state.is_active()).await;
     assert_eq!(offered(&registry), before);
     assert!(output(&registry, "sh__find").await.contains("token"));
     fs::remove_file(&list).unwrap();
     call(&registry, "sh__crash").await;
-    wait_until("the loss", || !registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the loss", || !registrar.statuses()[0].state.is_active()).await;
     assert_eq!(offered(&registry), before);
     let refused = call(&registry, "sh__find").await.result;
     assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
@@ -237,7 +237,7 @@ async fn changed_definition_is_not_registered_after_a_restart_until_it_is_approv
     let registry = Registry::new();
     let (registrar, _) = start(&folder, open(&folder.file()).await, &registry, "xyz").await;
     registrar.wait_until_settled(Duration::from_secs(60)).await;
-    assert!(registrar.statuses()[0].state.is_registered(), "{:?}", registrar.statuses());
+    assert!(registrar.statuses()[0].state.is_active(), "{:?}", registrar.statuses());
     assert!(names(&registry).is_empty());
     let connection = registrar.connection("sh").unwrap();
     let pending = connection.tools().await.pending;
@@ -282,7 +282,7 @@ async fn bearer_and_headers_are_sent_to_a_url() {
 
     // The next attempt reads the secrets again.
     secrets.save("key", &Secret::new("k3y!")).await.unwrap();
-    wait_until("the connection", || registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the connection", || registrar.statuses()[0].state.is_active()).await;
     assert!(output(&registry, "web__greet").await.contains("hello"));
     registrar.stop().await;
 }

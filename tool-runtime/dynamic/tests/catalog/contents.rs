@@ -1,7 +1,7 @@
 //! The contents of the fixtures, with which stores of each version are filled.
 
 use tool_dynamic::catalog::{CatalogStore, MemoryCatalog};
-use tool_dynamic::{BodyKind, Catalog, Connection, EntryContent, EntryId, Pieces};
+use tool_dynamic::{BodyKind, Catalog, Connection, EntryContent, EntryId, ToolSpec};
 use tool_runtime::{Effect, ToolPreference};
 
 /// Changes an empty catalog until it has an entry of each kind.
@@ -10,12 +10,12 @@ pub(crate) async fn fill(store: impl CatalogStore + 'static) {
     let connection = |path: &str| Connection::http(format!("https://example.com/{path}"));
     catalog.create("docs", connection("mcp")).await.unwrap();
     catalog.replace("docs", connection("v2/mcp")).await.unwrap();
-    let pieces = |body: &str| {
-        Pieces::new(BodyKind::JavaScript, "greet", "Greets a person, in Ünïcode 🦀.", body)
+    let spec = |body: &str| {
+        ToolSpec::new(BodyKind::JavaScript, "greet", "Greets a person, in Ünïcode 🦀.", body)
             .effect(Effect::Read)
     };
     for body in ["return 'Hi';", "return 'Hello';", "return \"Hey\";"] {
-        let tool = EntryContent::from(pieces(body));
+        let tool = EntryContent::from(spec(body));
         if catalog.replace("greet", tool.clone()).await.is_err() {
             catalog.create("greet", tool).await.unwrap();
         }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tool_dynamic::{EntryContent, EntryId, Registrar};
 use tool_runtime::Registry;
 
-use super::fixture::{Folder, names, output, pieces, start, wait_until};
+use super::fixture::{Folder, names, output, spec, start, wait_until};
 use super::{open_store, wait_for_server};
 
 const FOLDER: &str = "TOOL_DYNAMIC_CRASH_FOLDER";
@@ -54,10 +54,10 @@ impl Change {
     /// Makes the change. It may be refused, as in the model.
     async fn make(&self, registrar: &Registrar) -> bool {
         let (name, id) = (self.name.as_str(), EntryId::tool(&self.name));
-        let pieces = pieces(name, &self.body());
+        let spec = spec(name, &self.body());
         let result = match self.verb.as_str() {
-            "create" => registrar.create(name, pieces).await.map(drop),
-            "replace" => registrar.replace(name, pieces).await.map(drop),
+            "create" => registrar.create(name, spec).await.map(drop),
+            "replace" => registrar.replace(name, spec).await.map(drop),
             "roll_back" => {
                 let entry = registrar.catalog().entry(&id).await.unwrap();
                 let first = entry.and_then(|it| it.versions().next().map(|it| it.number));
@@ -91,7 +91,7 @@ async fn model(registrar: &Registrar) -> Model {
     let contents = registrar.catalog().contents().await.unwrap();
     assert_eq!(contents.skipped, []);
     let bodies = |content: &EntryContent| match content {
-        EntryContent::Tool(pieces) => pieces.body.clone(),
+        EntryContent::Tool(spec) => spec.body.clone(),
         other => panic!("{other:?}"),
     };
     let entries = contents.entries.iter();
@@ -206,7 +206,7 @@ async fn kill_repeatedly(kills: usize) {
         let registry = Registry::new();
         let registrar = start(open_store(folder.path()).await, &registry).await;
         let statuses = registrar.wait_until_settled(Duration::from_secs(60)).await;
-        assert!(statuses.iter().all(|it| it.state.is_registered()), "{statuses:?}");
+        assert!(statuses.iter().all(|it| it.state.is_active()), "{statuses:?}");
         let after = model(&registrar).await;
         check_registry(&registry, &after).await;
         if let Some(change) = pending {

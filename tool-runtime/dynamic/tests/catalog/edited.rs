@@ -5,7 +5,7 @@ use tool_dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
 use tool_dynamic::{Catalog, Connection, EntryContent, EntryId, RegistrarEvent};
 use tool_runtime::{Registry, tool, tools};
 
-use super::fixture::{Templates, builder, names, output, pieces};
+use super::fixture::{Templates, builder, names, output, spec};
 
 /// Adds two numbers.
 #[tool]
@@ -28,11 +28,11 @@ async fn record_under_the_name_of_another_tool_or_provider_is_skipped() {
         record("connection", "a__b", server()),
         record("connection", "dynamic", server()),
         // Each would replace a tool, or evade a reserved name.
-        record("tool", "evil", pieces("good", "evil")),
-        record("tool", "harmless", pieces("add", "evil")),
-        record("tool", "other", pieces("reserved", "evil")),
+        record("tool", "evil", spec("good", "evil")),
+        record("tool", "harmless", spec("add", "evil")),
+        record("tool", "other", spec("reserved", "evil")),
     ];
-    store.save(&record("tool", "good", pieces("good", "good"))).await.unwrap();
+    store.save(&record("tool", "good", spec("good", "good"))).await.unwrap();
     for record in &edited {
         store.save(record).await.unwrap();
     }
@@ -72,7 +72,7 @@ async fn records_of_any_form_leave_the_other_entries_in_effect() {
         json!({ "versions": {}, "more": 1 }).to_string(),
     ] {
         let store = MemoryCatalog::new();
-        store.save(&record("tool", "good", pieces("good", "good"))).await.unwrap();
+        store.save(&record("tool", "good", spec("good", "good"))).await.unwrap();
         store.save(&CatalogRecord::new("tool", "bad", &content)).await.unwrap();
         store.save(&CatalogRecord::new("no such kind", "\u{202e}", &content)).await.unwrap();
         let registry = Registry::new();

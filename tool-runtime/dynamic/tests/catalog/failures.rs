@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
 use tool_dynamic::{
-    BodyKind, Catalog, CatalogError, CheckedPieces, EntryId, EntryState, RegistrarError,
+    BodyKind, Catalog, CatalogError, CheckedSpec, EntryId, EntryState, RegistrarError,
     RegistrarEvent, ToolBackend,
 };
 use tool_runtime::{Availability, Registry, Tool, ToolError, ToolErrorKind, async_trait};
 
-use super::fixture::{Templates, builder, call, memory, names, output, pieces, wait_until};
+use super::fixture::{Templates, builder, call, memory, names, output, spec, wait_until};
 
 #[tokio::test]
 async fn tool_that_cannot_be_built_keeps_its_definition_and_answers_with_the_reason() {
     let catalog = memory();
-    catalog.create("bad", pieces("bad", "invalid")).await.unwrap();
-    catalog.create("good", pieces("good", "one")).await.unwrap();
+    catalog.create("bad", spec("bad", "invalid")).await.unwrap();
+    catalog.create("good", spec("good", "one")).await.unwrap();
     let registry = Registry::new();
     let (builder, events) = builder(catalog);
     let backend = Templates::default();
@@ -47,7 +47,7 @@ async fn tool_that_cannot_be_built_keeps_its_definition_and_answers_with_the_rea
 #[tokio::test]
 async fn unavailable_tool_is_offered_if_the_program_asks_for_it() {
     let catalog = memory();
-    catalog.create("bad", pieces("bad", "invalid")).await.unwrap();
+    catalog.create("bad", spec("bad", "invalid")).await.unwrap();
     let registry = Registry::new();
     let builder = builder(catalog).0.backend(Templates::default()).offer_unavailable();
     let registrar = builder.start(&registry).await.unwrap();
@@ -57,7 +57,7 @@ async fn unavailable_tool_is_offered_if_the_program_asks_for_it() {
     let refused = call(&registry, "bad").await.result;
     assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
     // Its next version is offered as well while it is unavailable.
-    registrar.replace("bad", pieces("bad", "one")).await.unwrap();
+    registrar.replace("bad", spec("bad", "one")).await.unwrap();
     assert_eq!(output(&registry, "bad").await, "one");
 }
 
@@ -68,10 +68,10 @@ async fn transient_failure_is_tried_again_and_each_attempt_is_reported() {
     let backend = Templates::default();
     let registrar = builder.backend(backend.clone()).start(&registry).await.unwrap();
     // The caller receives the result of the first attempt.
-    let status = registrar.create("flaky", pieces("flaky", "flaky")).await.unwrap();
+    let status = registrar.create("flaky", spec("flaky", "flaky")).await.unwrap();
     let reason = "the disk is full".to_owned();
     assert_eq!(status.state, EntryState::Unavailable { reason });
-    wait_until("the third attempt", || registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the third attempt", || registrar.statuses()[0].state.is_active()).await;
     assert_eq!(output(&registry, "flaky").await, "flaky");
     assert_eq!(backend.builds("flaky"), 3);
     let delays: Vec<_> = events
@@ -92,13 +92,13 @@ async fn missing_toolchain_makes_tools_unavailable_until_it_is_there() {
     *backend.unavailable.lock().unwrap() = Some("cargo was not found".into());
     let (builder, _) = builder(memory());
     let registrar = builder.backend(backend.clone()).start(&registry).await.unwrap();
-    registrar.create("hello", pieces("hello", "one")).await.unwrap();
+    registrar.create("hello", spec("hello", "one")).await.unwrap();
     let refused = call(&registry, "hello").await.result;
     assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
     assert!(refused.text.contains("cargo was not found"), "{}", refused.text);
     assert_eq!(backend.builds("one"), 0);
     *backend.unavailable.lock().unwrap() = None;
-    wait_until("the build", || registrar.statuses()[0].state.is_registered()).await;
+    wait_until("the build", || registrar.statuses()[0].state.is_active()).await;
     assert_eq!(output(&registry, "hello").await, "one");
 }
 
@@ -118,8 +118,8 @@ impl ToolBackend for Waiting {
         }
     }
 
-    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
-        Templates::default().build(pieces).await
+    async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
+        Templates::default().build(spec).await
     }
 }
 
@@ -134,8 +134,8 @@ async fn backend_that_blocks_does_not_block_the_program() {
         tokio::task::yield_now().await;
         answer.send(()).unwrap();
     });
-    let status = registrar.create("n", pieces("n", "1")).await.unwrap();
-    assert_eq!(status.state, EntryState::Registered);
+    let status = registrar.create("n", spec("n", "1")).await.unwrap();
+    assert_eq!(status.state, EntryState::Active);
     other.await.unwrap();
 }
 
@@ -147,7 +147,7 @@ async fn attempt_ends_at_its_deadline_and_a_panic_is_a_failure() {
     let builder = builder.backend(backend.clone()).attempt_timeout(Duration::from_secs(5));
     let registrar = builder.start(&registry).await.unwrap();
     for (name, expected) in [("hang", "timed out after 5s"), ("panic", "a bug of the backend")] {
-        let status = registrar.create(name, pieces(name, name)).await.unwrap();
+        let status = registrar.create(name, spec(name, name)).await.unwrap();
         assert!(status.state.to_string().contains(expected), "{}", status.state);
         assert!(events.text().contains(expected), "{}", events.text());
         registrar.remove(&EntryId::tool(name)).await.unwrap();
@@ -164,9 +164,9 @@ async fn failed_version_replaces_the_previous_one_until_it_is_rolled_back() {
     let registry = Registry::new();
     let (builder, _) = builder(memory());
     let registrar = builder.backend(Templates::default()).start(&registry).await.unwrap();
-    registrar.create("hello", pieces("hello", "one")).await.unwrap();
-    let status = registrar.replace("hello", pieces("hello", "invalid")).await.unwrap();
-    assert!(!status.state.is_registered());
+    registrar.create("hello", spec("hello", "one")).await.unwrap();
+    let status = registrar.replace("hello", spec("hello", "invalid")).await.unwrap();
+    assert!(!status.state.is_active());
     let snapshot = registry.snapshot();
     assert_eq!(snapshot.entry("hello").unwrap().definition().description, "Returns invalid.");
     assert!(!snapshot.entry("hello").unwrap().availability().is_available());
@@ -227,15 +227,15 @@ async fn nothing_is_registered_that_is_not_stored() {
     let registry = Registry::new();
     let (first, events) = builder(catalog.clone());
     let registrar = first.backend(Templates::default()).start(&registry).await.unwrap();
-    registrar.create("kept", pieces("kept", "one")).await.unwrap();
+    registrar.create("kept", spec("kept", "one")).await.unwrap();
 
     fails.store(true, Ordering::Relaxed);
     let unavailable = |error: RegistrarError| {
         let is_unavailable = matches!(error, RegistrarError::Catalog(CatalogError::Unavailable(_)));
         assert!(is_unavailable, "{error}");
     };
-    unavailable(registrar.create("new", pieces("new", "one")).await.unwrap_err());
-    unavailable(registrar.replace("kept", pieces("kept", "two")).await.unwrap_err());
+    unavailable(registrar.create("new", spec("new", "one")).await.unwrap_err());
+    unavailable(registrar.replace("kept", spec("kept", "two")).await.unwrap_err());
     unavailable(registrar.roll_back(&EntryId::tool("kept"), 1).await.unwrap_err());
     unavailable(registrar.remove(&EntryId::tool("kept")).await.unwrap_err());
     assert_eq!(names(&registry), ["kept"]);
@@ -245,7 +245,7 @@ async fn nothing_is_registered_that_is_not_stored() {
 
     // The registrar goes on when the store is back.
     fails.store(false, Ordering::Relaxed);
-    Catalog::new(store).create("later", pieces("later", "one")).await.unwrap();
+    Catalog::new(store).create("later", spec("later", "one")).await.unwrap();
     wait_until("the later tool", || names(&registry) == ["kept", "later"]).await;
     // A failure to follow the catalog may have been reported, and no failure of an entry.
     assert!(!events.text().contains("Failed { id"), "{}", events.text());

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tool_dynamic::catalog::{MemoryCatalog, SqliteCatalog};
 use tool_dynamic::{
-    BodyKind, Catalog, CheckedPieces, Pieces, Registrar, RegistrarBuilder, RegistrarEvent,
-    ToolBackend,
+    BodyKind, Catalog, CheckedSpec, Registrar, RegistrarBuilder, RegistrarEvent, ToolBackend,
+    ToolSpec,
 };
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
@@ -71,7 +71,7 @@ impl Templates {
     }
 }
 
-struct Template(CheckedPieces);
+struct Template(CheckedSpec);
 
 #[async_trait]
 impl Tool for Template {
@@ -97,26 +97,26 @@ impl ToolBackend for Templates {
         }
     }
 
-    async fn build(&self, pieces: &CheckedPieces) -> Result<Arc<dyn Tool>, ToolError> {
+    async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
         let number = {
             let mut builds = self.builds.lock().unwrap();
-            let number = builds.entry(pieces.body().to_owned()).or_default();
+            let number = builds.entry(spec.body().to_owned()).or_default();
             *number += 1;
             *number
         };
-        match pieces.body() {
+        match spec.body() {
             "invalid" => Err(ToolError::validation("line 1: unknown name `x`")),
             "flaky" if number <= 2 => Err(ToolError::transient("the disk is full")),
             "panic" => panic!("a bug of the backend"),
             "hang" => std::future::pending().await,
-            _ => Ok(Arc::new(Template(pieces.clone()))),
+            _ => Ok(Arc::new(Template(spec.clone()))),
         }
     }
 }
 
-pub(crate) fn pieces(name: &str, body: &str) -> Pieces {
+pub(crate) fn spec(name: &str, body: &str) -> ToolSpec {
     // A tool that reads needs no approval.
-    Pieces::new(BodyKind::JavaScript, name, format!("Returns {body}."), body).effect(Effect::Read)
+    ToolSpec::new(BodyKind::JavaScript, name, format!("Returns {body}."), body).effect(Effect::Read)
 }
 
 /// The events that a registrar emitted.

@@ -4,7 +4,7 @@ use tool_dynamic::catalog::{MAX_VERSIONS, MemoryCatalog};
 use tool_dynamic::{Catalog, CatalogEntry, CatalogError, Connection, EntryContent, EntryId};
 use tool_runtime::ToolPreference;
 
-use super::fixture::{memory, pieces};
+use super::fixture::{memory, spec};
 
 fn numbers(entry: &CatalogEntry) -> Vec<u64> {
     entry.versions().map(|version| version.number).collect()
@@ -12,7 +12,7 @@ fn numbers(entry: &CatalogEntry) -> Vec<u64> {
 
 fn body(entry: &CatalogEntry) -> &str {
     match &entry.current().content {
-        EntryContent::Tool(pieces) => &pieces.body,
+        EntryContent::Tool(spec) => &spec.body,
         other => panic!("{other:?}"),
     }
 }
@@ -21,9 +21,9 @@ fn body(entry: &CatalogEntry) -> &str {
 async fn entry_keeps_its_latest_versions_and_rolls_back_to_each() {
     let catalog = memory();
     let id = EntryId::tool("add");
-    catalog.create("add", pieces("add", "0")).await.unwrap();
+    catalog.create("add", spec("add", "0")).await.unwrap();
     for number in 1..MAX_VERSIONS {
-        catalog.replace("add", pieces("add", &number.to_string())).await.unwrap();
+        catalog.replace("add", spec("add", &number.to_string())).await.unwrap();
     }
     let entry = catalog.entry(&id).await.unwrap().unwrap();
     assert_eq!(numbers(&entry), (1..=20).collect::<Vec<_>>());
@@ -44,9 +44,9 @@ async fn entry_keeps_its_latest_versions_and_rolls_back_to_each() {
 async fn name_is_unique_within_a_kind() {
     let catalog = memory();
     catalog.create("docs", Connection::http("https://example.com/mcp")).await.unwrap();
-    catalog.create("docs", pieces("docs", "1")).await.unwrap();
+    catalog.create("docs", spec("docs", "1")).await.unwrap();
     catalog.create("docs", ToolPreference::default().hidden()).await.unwrap();
-    let error = catalog.create("docs", pieces("docs", "2")).await.unwrap_err();
+    let error = catalog.create("docs", spec("docs", "2")).await.unwrap_err();
     assert!(matches!(error, CatalogError::Exists { .. }), "{error}");
     let contents = catalog.contents().await.unwrap();
     let ids: Vec<_> = contents.entries.iter().map(|entry| entry.id().to_string()).collect();
@@ -58,7 +58,7 @@ async fn missing_entry_is_not_replaced_rolled_back_or_removed() {
     let catalog = memory();
     let id = EntryId::tool("add");
     let errors = [
-        catalog.replace("add", pieces("add", "1")).await.unwrap_err(),
+        catalog.replace("add", spec("add", "1")).await.unwrap_err(),
         catalog.roll_back(&id, 1).await.unwrap_err(),
         catalog.remove(&id).await.unwrap_err(),
     ];
@@ -72,8 +72,8 @@ async fn missing_entry_is_not_replaced_rolled_back_or_removed() {
 async fn invalid_content_is_never_stored() {
     let catalog = memory();
     let invalid = [
-        catalog.create("add", pieces("sub", "1")).await.unwrap_err(),
-        catalog.create("add", pieces("add", "")).await.unwrap_err(),
+        catalog.create("add", spec("sub", "1")).await.unwrap_err(),
+        catalog.create("add", spec("add", "")).await.unwrap_err(),
         catalog.create("a__b", Connection::http("https://example.com")).await.unwrap_err(),
         catalog.create("add", ToolPreference::default().weight(f64::NAN)).await.unwrap_err(),
         catalog.create("add", EntryContent::Description(String::new())).await.unwrap_err(),
@@ -89,12 +89,12 @@ async fn invalid_content_is_never_stored() {
 async fn concurrent_replacements_are_all_versions() {
     let store = MemoryCatalog::new();
     let catalog = Catalog::new(store);
-    catalog.create("add", pieces("add", "0")).await.unwrap();
+    catalog.create("add", spec("add", "0")).await.unwrap();
     let writers: Vec<_> = (1..=8)
         .map(|number| {
             let catalog = catalog.clone();
             tokio::spawn(async move {
-                catalog.replace("add", pieces("add", &number.to_string())).await.unwrap();
+                catalog.replace("add", spec("add", &number.to_string())).await.unwrap();
             })
         })
         .collect();

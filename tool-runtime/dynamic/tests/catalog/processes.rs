@@ -8,7 +8,7 @@ use std::time::Duration;
 use tool_dynamic::EntryId;
 use tool_runtime::Registry;
 
-use super::fixture::{Folder, names, open, output, pieces, start, wait_until};
+use super::fixture::{Folder, names, open, output, spec, start, wait_until};
 
 const FOLDER: &str = "TOOL_DYNAMIC_PEER_FOLDER";
 
@@ -28,7 +28,7 @@ async fn peer_changes_the_catalog() {
         let words: Vec<_> = line.split(' ').collect();
         let answer = match words[..] {
             ["create", name, body] => {
-                format!("{:?}", registrar.create(name, pieces(name, body)).await.unwrap().state)
+                format!("{:?}", registrar.create(name, spec(name, body)).await.unwrap().state)
             }
             ["remove", name] => format!("{:?}", registrar.remove(&EntryId::tool(name)).await),
             ["disconnect", name] => {
@@ -90,14 +90,14 @@ async fn processes_see_the_changes_of_each_other() {
     let registrar = start(open(&folder.file()).await, &registry).await;
     let mut peer = Peer::spawn(folder.path());
 
-    registrar.create("here", pieces("here", "mine")).await.unwrap();
+    registrar.create("here", spec("here", "mine")).await.unwrap();
     assert_eq!(peer.ask("wait here"), "seen");
     assert_eq!(peer.ask("call here"), "mine");
-    assert_eq!(peer.ask("create there yours"), "Registered");
+    assert_eq!(peer.ask("create there yours"), "Active");
     wait_until("the tool of the peer", || names(&registry) == ["here", "there"]).await;
     let id_of_peer = EntryId::tool("there");
     wait_until("its build", || {
-        registrar.status(&id_of_peer).is_some_and(|status| status.state.is_registered())
+        registrar.status(&id_of_peer).is_some_and(|status| status.state.is_active())
     })
     .await;
     assert_eq!(output(&registry, "there").await, "yours");
@@ -105,7 +105,7 @@ async fn processes_see_the_changes_of_each_other() {
     assert_eq!(peer.ask("remove here"), "Ok(())");
     wait_until("the removal", || names(&registry) == ["there"]).await;
     registrar.remove(&id_of_peer).await.unwrap();
-    registrar.create("last", pieces("last", "mine")).await.unwrap();
+    registrar.create("last", spec("last", "mine")).await.unwrap();
     assert_eq!(peer.ask("wait last"), "seen");
     peer.end();
     // The change was found by the next poll.

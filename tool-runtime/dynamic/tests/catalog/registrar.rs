@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use tool_dynamic::{
-    BodyKind, Connection, EntryContent, EntryId, EntryKind, EntryState, Pieces, RegistrarError,
-    RegistrarEvent,
+    BodyKind, Connection, EntryContent, EntryId, EntryKind, EntryState, RegistrarError,
+    RegistrarEvent, ToolSpec,
 };
 use tool_runtime::registry::MemoryDescriptions;
 use tool_runtime::{Registry, ToolPreference, tool, tools};
 
-use super::fixture::{Folder, Templates, builder, memory, names, open, output, pieces, start};
+use super::fixture::{Folder, Templates, builder, memory, names, open, output, spec, start};
 
 /// Reads a file.
 #[tool(effect = "read")]
@@ -23,8 +23,8 @@ async fn change_is_in_effect_when_it_returns() {
     let registrar = start(catalog.clone(), &registry).await;
     let id = EntryId::tool("hello");
 
-    let status = registrar.create("hello", pieces("hello", "one")).await.unwrap();
-    assert_eq!((status.version, status.state), (1, EntryState::Registered));
+    let status = registrar.create("hello", spec("hello", "one")).await.unwrap();
+    assert_eq!((status.version, status.state), (1, EntryState::Active));
     assert_eq!(status.tools, ["hello"]);
     assert_eq!(output(&registry, "hello").await, "one");
     let snapshot = registry.snapshot();
@@ -32,7 +32,7 @@ async fn change_is_in_effect_when_it_returns() {
     assert_eq!((entry.provider(), entry.full_name()), (Some("dynamic"), "dynamic__hello"));
     assert!(entry.has_label("dynamic"));
 
-    registrar.replace("hello", pieces("hello", "two")).await.unwrap();
+    registrar.replace("hello", spec("hello", "two")).await.unwrap();
     assert_eq!(output(&registry, "hello").await, "two");
     assert_eq!(registry.snapshot().definition("hello").unwrap().description, "Returns two.");
 
@@ -51,8 +51,8 @@ async fn everything_is_registered_again_at_the_next_start() {
     {
         let registry = Registry::new();
         let registrar = start(open(&folder.file()).await, &registry).await;
-        registrar.create("hello", pieces("hello", "one")).await.unwrap();
-        registrar.create("gone", pieces("gone", "one")).await.unwrap();
+        registrar.create("hello", spec("hello", "one")).await.unwrap();
+        registrar.create("gone", spec("gone", "one")).await.unwrap();
         registrar.create("read", ToolPreference::default().hidden()).await.unwrap();
         let description = EntryContent::Description("Reads a page.".into());
         registrar.create("read", description).await.unwrap();
@@ -63,7 +63,7 @@ async fn everything_is_registered_again_at_the_next_start() {
     // Registered before it is built.
     assert_eq!(names(&registry), ["hello", "read"]);
     let statuses = registrar.wait_until_settled(Duration::from_secs(60)).await;
-    assert!(statuses.iter().all(|status| status.state.is_registered()), "{statuses:?}");
+    assert!(statuses.iter().all(|status| status.state.is_active()), "{statuses:?}");
     assert_eq!(output(&registry, "hello").await, "one");
     let snapshot = registry.snapshot();
     let definition = snapshot.definition("read").unwrap();
@@ -101,7 +101,7 @@ async fn name_of_a_tool_of_the_program_is_refused() {
     registry.prefer("read", ToolPreference::default().disabled()).unwrap();
     let (registrar, catalog) = (start(memory(), &registry).await, memory());
     let is_taken = |error: &RegistrarError| matches!(error, RegistrarError::NameTaken { .. });
-    let error = registrar.create("read", pieces("read", "mine")).await.unwrap_err();
+    let error = registrar.create("read", spec("read", "mine")).await.unwrap_err();
     assert!(is_taken(&error), "{error}");
     let connection = Connection::stdio("false");
     let error = registrar.create("github", connection).await.unwrap_err();
@@ -113,7 +113,7 @@ async fn name_of_a_tool_of_the_program_is_refused() {
 #[tokio::test]
 async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
     let catalog = memory();
-    catalog.create("read", pieces("read", "mine")).await.unwrap();
+    catalog.create("read", spec("read", "mine")).await.unwrap();
     let registry = Registry::try_from(tools![read]).unwrap();
     let (builder, events) = builder(catalog);
     let registrar = builder.backend(Templates::default()).start(&registry).await.unwrap();
@@ -124,10 +124,8 @@ async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
 
     // The entry takes effect when the name is free.
     registry.unregister("read").unwrap();
-    super::fixture::wait_until("the registration", || {
-        registrar.statuses()[0].state.is_registered()
-    })
-    .await;
+    super::fixture::wait_until("the registration", || registrar.statuses()[0].state.is_active())
+        .await;
     assert_eq!(output(&registry, "read").await, "mine");
 }
 
@@ -135,8 +133,8 @@ async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
 async fn tool_without_a_backend_is_not_stored() {
     let registry = Registry::new();
     let registrar = start(memory(), &registry).await;
-    let pieces = Pieces::new(BodyKind::Rust, "add", "Adds.", "Ok(1)");
-    let error = registrar.create("add", pieces).await.unwrap_err();
+    let spec = ToolSpec::new(BodyKind::Rust, "add", "Adds.", "Ok(1)");
+    let error = registrar.create("add", spec).await.unwrap_err();
     let expected = "tool `add`: the program has no backend for bodies in rust; add one with \
                     `RegistrarBuilder::backend`";
     assert_eq!(error.to_string(), expected);
@@ -148,11 +146,11 @@ async fn stop_removes_the_tools_of_the_catalog_alone() {
     let registry = Registry::try_from(tools![read]).unwrap();
     registry.register_all_from("p", tools![read].labeled(["dynamic"])).unwrap();
     let registrar = start(memory(), &registry).await;
-    registrar.create("hello", pieces("hello", "one")).await.unwrap();
+    registrar.create("hello", spec("hello", "one")).await.unwrap();
     registrar.stop().await;
     assert_eq!(names(&registry), ["p__read", "read"]);
     assert_eq!(registrar.catalog().contents().await.unwrap().entries.len(), 1);
-    let error = registrar.create("bye", pieces("bye", "one")).await.unwrap_err();
+    let error = registrar.create("bye", spec("bye", "one")).await.unwrap_err();
     assert!(matches!(error, RegistrarError::Stopped), "{error}");
 }
 
@@ -166,12 +164,12 @@ async fn another_registrar_of_the_catalog_follows_each_change() {
     let id = EntryId::tool("hello");
     let version = |number: u64| {
         let status = second.status(&id);
-        status.is_some_and(|it| it.version == number && it.state.is_registered())
+        status.is_some_and(|it| it.version == number && it.state.is_active())
     };
-    first.create("hello", pieces("hello", "one")).await.unwrap();
+    first.create("hello", spec("hello", "one")).await.unwrap();
     super::fixture::wait_until("the first version", || version(1)).await;
     assert_eq!(output(&second_registry, "hello").await, "one");
-    first.replace("hello", pieces("hello", "two")).await.unwrap();
+    first.replace("hello", spec("hello", "two")).await.unwrap();
     super::fixture::wait_until("the second version", || version(2)).await;
     assert_eq!(output(&second_registry, "hello").await, "two");
     first.remove(&id).await.unwrap();
@@ -206,14 +204,14 @@ async fn preference_of_the_program_returns_when_its_entry_is_removed() {
 async fn reserved_name_has_no_tool_and_no_connection() {
     let catalog = memory();
     // Stored by a program that does not reserve the name.
-    catalog.create("git_commit", pieces("git_commit", "1")).await.unwrap();
+    catalog.create("git_commit", spec("git_commit", "1")).await.unwrap();
     let registry = Registry::new();
     let (builder, events) = builder(catalog);
     let builder = builder.backend(Templates::default()).reserve(["git", "git_commit", "git_push"]);
     let registrar = builder.start(&registry).await.unwrap();
     let statuses = registrar.wait_until_settled(Duration::from_secs(10)).await;
-    assert!(!statuses[0].state.is_registered(), "{statuses:?}");
-    let refused = registrar.create("git_push", pieces("git_push", "1")).await.unwrap_err();
+    assert!(!statuses[0].state.is_active(), "{statuses:?}");
+    let refused = registrar.create("git_push", spec("git_push", "1")).await.unwrap_err();
     assert!(matches!(refused, RegistrarError::NameTaken { .. }), "{refused}");
     let refused = registrar.create("git", Connection::stdio("git-server")).await.unwrap_err();
     assert!(matches!(refused, RegistrarError::NameTaken { .. }), "{refused}");

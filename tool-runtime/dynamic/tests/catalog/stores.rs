@@ -9,7 +9,7 @@ use tool_dynamic::{Catalog, CatalogError};
 use tool_runtime::async_trait;
 use tool_runtime::store::Sqlite;
 
-use super::fixture::{Folder, pieces};
+use super::fixture::{Folder, spec};
 
 async fn open(folder: &Folder) -> SqliteCatalog {
     SqliteCatalog::open(&Sqlite::open(folder.file()).await.unwrap()).await.unwrap()
@@ -168,7 +168,7 @@ async fn altered_record_is_reported_and_can_be_removed() {
     let folder = Folder::new();
     let catalog = Catalog::new(open(&folder).await);
     for name in ["add", "sub"] {
-        catalog.create(name, pieces(name, "1")).await.unwrap();
+        catalog.create(name, spec(name, "1")).await.unwrap();
     }
     let file = Sqlite::open(folder.file()).await.unwrap();
     let tables = file.tables("test", &[]).await.unwrap();

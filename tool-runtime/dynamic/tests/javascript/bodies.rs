@@ -30,11 +30,11 @@ async fn body_receives_arguments_with_defaults() {
     let stop = ElementType::new(FieldType::Object)
         .member(ArgumentField::new("name", FieldType::String))
         .member(ArgumentField::new("days", FieldType::Integer).default_value(1));
-    let pieces = script("return args;")
+    let spec = script("return args;")
         .field(ArgumentField::new("limit", FieldType::Integer).default_value(3))
         .field(ArgumentField::new("note", FieldType::String).optional())
         .field(ArgumentField::new("stops", FieldType::List).items(stop));
-    let output = run(&pieces, r#"{"stops": [{"name": "Oslo"}, {"name": "Rome", "days": 2}]}"#);
+    let output = run(&spec, r#"{"stops": [{"name": "Oslo"}, {"name": "Rome", "days": 2}]}"#);
     let expected = json!({
         "limit": 3,
         "stops": [{ "name": "Oslo", "days": 1 }, { "name": "Rome", "days": 2 }],
@@ -87,8 +87,8 @@ async fn body_that_can_not_be_parsed_is_not_built() {
 
 #[tokio::test]
 async fn nothing_of_a_body_runs_when_it_is_built() {
-    let pieces = script("while (true) {}").timeout_seconds(1);
-    build(&pieces).await.unwrap();
+    let spec = script("while (true) {}").timeout_seconds(1);
+    build(&spec).await.unwrap();
 }
 
 #[tokio::test]

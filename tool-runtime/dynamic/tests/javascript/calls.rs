@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tool_dynamic::{JavaScript, Pieces, ToolBackend};
+use tool_dynamic::{JavaScript, ToolBackend, ToolSpec};
 use tool_runtime::dispatch::Batch;
 use tool_runtime::{
     CancellationToken, Dispatcher, Registry, ToolCall, ToolContext, ToolExecution, tool, tools,
@@ -29,10 +29,10 @@ async fn wipe() -> String {
     "wiped".into()
 }
 
-async fn dispatcher(pieces: &[Pieces]) -> Dispatcher {
+async fn dispatcher(spec: &[ToolSpec]) -> Dispatcher {
     let registry = Registry::try_from(tools![double, greet, wipe, wait]).unwrap();
-    for pieces in pieces {
-        registry.register_all([build(pieces).await.unwrap()].into_iter().collect()).unwrap();
+    for spec in spec {
+        registry.register_all([build(spec).await.unwrap()].into_iter().collect()).unwrap();
     }
     Dispatcher::new(registry)
 }
@@ -54,8 +54,8 @@ async fn script_composes_calls() {
         const all = await Promise.all([1, 2, 3].map(n => call_tool('double', { n })));
         const text = await call_tool('greet', { name: 'Ada' });
         return { n: n + 1, all, text };";
-    let pieces = script(body).tool("double").tool("greet");
-    let execution = call(&dispatcher(&[pieces]).await).await;
+    let spec = script(body).tool("double").tool("greet");
+    let execution = call(&dispatcher(&[spec]).await).await;
     let expected = r#"{"all":[2,4,6],"n":9,"text":"Hello, Ada!"}"#;
     assert_eq!(execution.result.text, expected);
 }
@@ -70,8 +70,8 @@ async fn failed_calls_throw_what_the_model_would_read() {
         ("call_tool(['double'])", "Error"),
     ] {
         let body = format!("try {{ return await {call_text}; }} catch (e) {{ return `${{e}}`; }}");
-        let pieces = script(&body).tool("double").tool("wipe").tool("unknown");
-        let execution = call(&dispatcher(&[pieces]).await).await;
+        let spec = script(&body).tool("double").tool("wipe").tool("unknown");
+        let execution = call(&dispatcher(&[spec]).await).await;
         assert!(execution.is_success(), "{call_text}: {}", execution.result.text);
         assert!(execution.result.text.contains(expected), "{}", execution.result.text);
     }
@@ -139,8 +139,8 @@ async fn nested_scripts(backend: &JavaScript) -> Dispatcher {
     let mut inner = script("return 7;");
     inner.name = "inner".into();
     let registry = Registry::new();
-    for pieces in [outer, inner] {
-        let tool = backend.build(&pieces.check().unwrap()).await.unwrap();
+    for spec in [outer, inner] {
+        let tool = backend.build(&spec.check().unwrap()).await.unwrap();
         registry.register_all([tool].into_iter().collect()).unwrap();
     }
     Dispatcher::new(registry)

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Redirect};
 use axum::routing::{any, get};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tool_dynamic::{JavaScript, Pieces, ToolBackend};
+use tool_dynamic::{JavaScript, ToolBackend, ToolSpec};
 use tool_runtime::event::EffectRecord;
 use tool_runtime::{Dispatcher, Effect, Policy, Registry, ToolCall, ToolExecution};
 use tool_toolbox::Web;
@@ -66,15 +66,15 @@ impl Servers {
     }
 
     /// Calls a script whose variables `server` and `inside` are the URLs of the servers.
-    async fn call(&self, pieces: Pieces, policy: Policy) -> ToolExecution {
-        let mut pieces = pieces;
+    async fn call(&self, spec: ToolSpec, policy: Policy) -> ToolExecution {
+        let mut spec = spec;
         let (allowed, inside) = (self.allowed, self.inside);
-        pieces.body = format!(
+        spec.body = format!(
             "const server = 'http://{allowed}', inside = 'http://{inside}';\n{}",
-            pieces.body
+            spec.body
         );
         let web = Web::new().allow_net(ALLOWED.to_string()).unwrap();
-        let tool = JavaScript::new().web(web).build(&pieces.check().unwrap()).await.unwrap();
+        let tool = JavaScript::new().web(web).build(&spec.check().unwrap()).await.unwrap();
         let registry = Registry::new();
         registry.register_all([tool].into_iter().collect()).unwrap();
         let call = ToolCall::new("1", "script", "{}");
@@ -82,8 +82,8 @@ impl Servers {
     }
 
     async fn text(&self, body: &str) -> String {
-        let pieces = script(body).capability("network").timeout_seconds(10);
-        self.call(pieces, Policy::new().grant(["network"])).await.result.text
+        let spec = script(body).capability("network").timeout_seconds(10);
+        self.call(spec, Policy::new().grant(["network"])).await.result.text
     }
 }
 
@@ -199,10 +199,10 @@ async fn refused_requests_throw_the_reason() {
 #[tokio::test]
 async fn server_that_does_not_answer_ends_at_the_time_limit() {
     let servers = Servers::start().await;
-    let pieces = script("await fetch(`${server}/endless`);").capability("network");
+    let spec = script("await fetch(`${server}/endless`);").capability("network");
     let started = Instant::now();
     let granted = Policy::new().grant(["network"]);
-    let execution = servers.call(pieces.timeout_seconds(1), granted).await;
+    let execution = servers.call(spec.timeout_seconds(1), granted).await;
     assert!(execution.failed_with("TOOL_TIMEOUT"), "{}", execution.result.text);
     assert!(started.elapsed() < Duration::from_secs(10));
 }

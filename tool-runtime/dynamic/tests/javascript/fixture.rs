@@ -1,19 +1,19 @@
-//! Pieces and tools for the tests.
+//! Specs and tools for the tests.
 
 use std::sync::Arc;
 
-use tool_dynamic::{BodyKind, JavaScript, Pieces, ToolBackend};
+use tool_dynamic::{BodyKind, JavaScript, ToolBackend, ToolSpec};
 use tool_runtime::{Effect, Tool, ToolContext, ToolError, ToolOutput};
 
-pub(crate) fn script(body: &str) -> Pieces {
-    Pieces::new(BodyKind::JavaScript, "script", "Runs a script.", body).effect(Effect::Read)
+pub(crate) fn script(body: &str) -> ToolSpec {
+    ToolSpec::new(BodyKind::JavaScript, "script", "Runs a script.", body).effect(Effect::Read)
 }
 
-pub(crate) async fn build(pieces: &Pieces) -> Result<Arc<dyn Tool>, ToolError> {
-    JavaScript::new().build(&pieces.check().expect("valid pieces")).await
+pub(crate) async fn build(spec: &ToolSpec) -> Result<Arc<dyn Tool>, ToolError> {
+    JavaScript::new().build(&spec.check().expect("valid spec")).await
 }
 
 /// Builds a tool and calls it outside of a dispatcher.
-pub(crate) async fn run(pieces: &Pieces, arguments: &str) -> Result<ToolOutput, ToolError> {
-    build(pieces).await?.call(arguments.into(), &ToolContext::default()).await
+pub(crate) async fn run(spec: &ToolSpec, arguments: &str) -> Result<ToolOutput, ToolError> {
+    build(spec).await?.call(arguments.into(), &ToolContext::default()).await
 }

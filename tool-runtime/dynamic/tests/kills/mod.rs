@@ -25,7 +25,7 @@ const FOLDER: &str = "TOOL_DYNAMIC_KILLS_FOLDER";
 
 /// The language of the tools.
 pub(crate) struct Language {
-    /// The backend, whose kind is that of the pieces.
+    /// The backend, whose kind is that of the spec.
     pub(crate) backend: Arc<dyn ToolBackend>,
     /// Returns the body that returns a text.
     pub(crate) body: fn(&str) -> String,
@@ -47,11 +47,11 @@ impl ChatModel for Story {
         let name = format!("made_{}", self.number);
         Ok(match replies.count() {
             0 => {
-                let pieces = json!({
+                let spec = json!({
                     "name": name, "description": "Returns its number.", "effect": "read",
                     "kind": self.kind, "body": self.body,
                 });
-                ChatReply::default().call("new_tool", pieces.to_string().as_str())
+                ChatReply::default().call("new_tool", spec.to_string().as_str())
             }
             1 => ChatReply::default().call(name.as_str(), "{}"),
             _ => ChatReply::text("Done."),
@@ -131,7 +131,7 @@ async fn check(folder: &Path, language: &Language) -> Vec<String> {
     let file = Sqlite::open(folder.join("store.db")).await.unwrap();
     let (registry, registrar) = start(&file, language).await;
     for status in registrar.statuses() {
-        assert_eq!(status.state, EntryState::Registered, "{}", status.id);
+        assert_eq!(status.state, EntryState::Active, "{}", status.id);
     }
     let contents = registrar.catalog().contents().await.unwrap();
     assert_eq!(contents.skipped, []);

@@ -21,14 +21,14 @@ async fn model_corrects_a_body_by_the_errors_of_the_compiler() {
     let registrar = registrar.start(&registry).await.unwrap();
     registry.register_all(tools![..DynamicTools::new(registrar)]).unwrap();
     let make = |body: &str| {
-        let pieces = json!({
+        let spec = json!({
             "name": "count_letters", "description": "Counts the letters of a text.",
             "kind": "rust", "effect": "none", "body": body,
             "fields": [{ "name": "text", "type": "string" }],
             // A fraction with the value of an integer.
             "examples": [{ "arguments": { "text": "abc" }, "output": 3 }],
         });
-        ChatReply::default().call("new_tool", pieces.to_string().as_str())
+        ChatReply::default().call("new_tool", spec.to_string().as_str())
     };
     let model = ScriptedModel::new([
         ScriptedTurn::new(make("Ok(args.text.lenght() as f64)")),

@@ -1,19 +1,19 @@
-//! From pieces to a tool.
+//! From spec to tool.
 
 use serde_json::{Value, json};
 use tool_dynamic::{
-    ArgumentField, BodyKind, ElementType, FieldType, Pieces, RustTools, ToolBackend,
+    ArgumentField, BodyKind, ElementType, FieldType, RustTools, ToolBackend, ToolSpec,
 };
 use tool_runtime::{Availability, Effect, ToolErrorKind};
 
-use super::fixture::{backend, build, build_error, call, new_backend, pieces, programs_with, text};
+use super::fixture::{backend, build, build_error, call, new_backend, programs_with, spec, text};
 
 fn float(value: f64) -> serde_json::Number {
     serde_json::Number::from_f64(value).unwrap()
 }
 
-/// Returns pieces with arguments of every type, and with every limit and default.
-fn every_shape() -> Pieces {
+/// Returns a spec with arguments of every type, and with every limit and default.
+fn every_shape() -> ToolSpec {
     use FieldType::{Boolean, Enum, Integer, List, Map, Number, Object, String};
 
     let texts = ElementType::new(String).range(1, 9);
@@ -23,7 +23,7 @@ fn every_shape() -> Pieces {
         .member(ArgumentField::new("self", Integer).default_value(-2))
         .member(ArgumentField::new("self_", Boolean).optional());
     let description = "A \"quoted\" \\ text\nof two lines: é, 字, # no heading";
-    Pieces::new(BodyKind::Rust, "every_shape", description, include_str!("every_shape_body.rs"))
+    ToolSpec::new(BodyKind::Rust, "every_shape", description, include_str!("every_shape_body.rs"))
         .effect(Effect::Read)
         .field(
             ArgumentField::new("type", String).description(description).range(2, 3_000_000_000_u64),
@@ -50,8 +50,8 @@ fn every_shape() -> Pieces {
 }
 
 #[tokio::test]
-async fn program_has_the_schema_of_the_pieces_and_decodes_their_values() {
-    // The build compares the definition that the program serves with that of the pieces.
+async fn program_has_the_schema_of_the_spec_and_decodes_their_values() {
+    // The build compares the definition that the program serves with that of the spec.
     let tool = build(every_shape()).await;
     let arguments = json!({ "type": "é字", "count": i64::MAX, "string": "light rain" });
     let output: Value = serde_json::from_str(&text(&tool, arguments).await).unwrap();
@@ -79,7 +79,7 @@ async fn program_has_the_schema_of_the_pieces_and_decodes_their_values() {
 
 #[tokio::test]
 async fn built_tool_is_not_built_again() {
-    let source = pieces("built_once", "Ok(\"built once\")");
+    let source = spec("built_once", "Ok(\"built once\")");
     build(source.clone()).await;
     let start = std::time::Instant::now();
     let tool = new_backend().build(&source.check().unwrap()).await.unwrap();
@@ -97,7 +97,7 @@ async fn built_tool_is_not_built_again() {
 
 #[tokio::test]
 async fn damaged_program_is_built_again() {
-    let source = pieces("built_again", "Ok(\"built again\")");
+    let source = spec("built_again", "Ok(\"built again\")");
     drop(build(source.clone()).await);
     let programs = programs_with("built again");
     assert!(!programs.is_empty());
@@ -115,7 +115,7 @@ async fn program_that_is_not_used_is_removed_by_a_later_build() {
     let age = std::time::Duration::from_secs(40 * 24 * 60 * 60);
     file.set_modified(std::time::SystemTime::now() - age).unwrap();
     let unique = format!("Ok({})", std::process::id());
-    build(pieces("removes", &unique)).await;
+    build(spec("removes", &unique)).await;
     assert!(!old.exists());
 }
 
@@ -146,19 +146,19 @@ async fn machine_without_sources_makes_the_backend_unavailable() {
     let tools = RustTools::new(super::fixture::folder()).sources("/usr");
     let Availability::Unavailable(reason) = tools.availability() else { panic!("available") };
     assert!(reason.contains("the sources of the crate tool-json are not in /usr"), "{reason}");
-    let pieces = pieces("hello", "Ok(1)").check().unwrap();
-    let error = tools.build(&pieces).await.err().unwrap();
+    let spec = spec("hello", "Ok(1)").check().unwrap();
+    let error = tools.build(&spec).await.err().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::Unavailable);
 }
 
 #[tokio::test]
 async fn capabilities_and_tools_that_no_body_gets_are_errors() {
-    let pieces = pieces("hello", "Ok(1)")
+    let spec = spec("hello", "Ok(1)")
         .effect(Effect::Read)
         .capability("notes")
         .capability("network")
         .tool("other");
-    let checked = pieces.check().unwrap();
+    let checked = spec.check().unwrap();
     let tools = RustTools::new("unused").readable("notes", "/srv/notes");
     assert_eq!(tools.capabilities(), ["notes"]);
     let errors = ToolBackend::check(&tools, &checked);

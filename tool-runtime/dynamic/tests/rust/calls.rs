@@ -6,7 +6,7 @@ use serde_json::json;
 use tool_dynamic::{ArgumentField, FieldType, ToolBackend};
 use tool_runtime::Effect;
 
-use super::fixture::{backend, call, ends, folder, pieces, text};
+use super::fixture::{backend, call, ends, folder, spec, text};
 use super::hostile_calls::attacks;
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn capability_opens_the_files_of_the_program() {
     fs::create_dir_all(&notes).unwrap();
     fs::write(notes.join("note"), "remember").unwrap();
     let body = "Ok(std::fs::read_to_string(&args.path).unwrap_or_else(|error| error.to_string()))";
-    let with_path = pieces("reads_notes", body)
+    let with_path = spec("reads_notes", body)
         .effect(Effect::Read)
         .field(ArgumentField::new("path", FieldType::String));
     let path = json!({ "path": notes.join("note") });

@@ -1,4 +1,4 @@
-//! Times from pieces to a tool, for `benches/README.md`:
+//! Times from spec to tool, for `benches/README.md`:
 //! `cargo test -p tool-dynamic --features rust --test rust -- --ignored --nocapture figures`
 
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::json;
 use tool_dynamic::{RustTools, ToolBackend as _};
 
-use super::fixture::{build, build_error, folder, new_backend, pieces, text};
+use super::fixture::{build, build_error, folder, new_backend, spec, text};
 
 #[tokio::test]
 #[ignore = "compiles everything, which takes minutes"]
@@ -15,8 +15,8 @@ async fn cold_figures() {
     let _ = std::fs::remove_dir_all(&cold);
     let tools = RustTools::new(&cold);
     let start = Instant::now();
-    tools.build(&pieces("cold", "Ok(1)").check().unwrap()).await.unwrap();
-    println!("cold, pieces to tool: {:?}", start.elapsed());
+    tools.build(&spec("cold", "Ok(1)").check().unwrap()).await.unwrap();
+    println!("cold, spec to tool: {:?}", start.elapsed());
     std::fs::remove_dir_all(&cold).unwrap();
 }
 
@@ -31,13 +31,13 @@ async fn warm_figures() {
     let body = format!("Ok({unique})");
     for label in ["warm", "built before"] {
         let start = Instant::now();
-        tools.build(&pieces("warm", &body).check().unwrap()).await.unwrap();
-        println!("{label}, pieces to tool: {:?}", start.elapsed());
+        tools.build(&spec("warm", &body).check().unwrap()).await.unwrap();
+        println!("{label}, spec to tool: {:?}", start.elapsed());
     }
     let start = Instant::now();
     build_error(&tools, &format!("let x: () = {unique}; Ok(x)")).await;
     println!("error of the compiler: {:?}", start.elapsed());
-    let tool = build(pieces("warm", &body)).await;
+    let tool = build(spec("warm", &body)).await;
     let start = Instant::now();
     for _ in 0..20 {
         assert_eq!(text(&tool, json!({})).await, unique.to_string());

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tool_dynamic::{BodyKind, Pieces, RustTools, ToolBackend};
+use tool_dynamic::{BodyKind, RustTools, ToolBackend, ToolSpec};
 use tool_runtime::{Dispatcher, Effect, Registry, Tool, ToolCall, ToolExecution, Tools};
 
 /// Returns the folder of all builds of these tests.
@@ -28,21 +28,21 @@ pub(crate) fn new_backend() -> RustTools {
     tools
 }
 
-/// Returns the pieces of a tool without arguments and effects.
-pub(crate) fn pieces(name: &str, body: &str) -> Pieces {
-    Pieces::new(BodyKind::Rust, name, "Is made by a test.", body).effect(Effect::None)
+/// Returns the spec of a tool without arguments and effects.
+pub(crate) fn spec(name: &str, body: &str) -> ToolSpec {
+    ToolSpec::new(BodyKind::Rust, name, "Is made by a test.", body).effect(Effect::None)
 }
 
 /// Builds a tool.
-pub(crate) async fn build(pieces: Pieces) -> Arc<dyn Tool> {
-    let pieces = pieces.check().unwrap();
-    backend().build(&pieces).await.unwrap_or_else(|error| panic!("{error:?}"))
+pub(crate) async fn build(spec: ToolSpec) -> Arc<dyn Tool> {
+    let spec = spec.check().unwrap();
+    backend().build(&spec).await.unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 /// Returns the text of the error of a build.
 pub(crate) async fn build_error(tools: &RustTools, body: &str) -> String {
-    let pieces = pieces("hostile", body).check().unwrap();
-    match tools.build(&pieces).await {
+    let spec = spec("hostile", body).check().unwrap();
+    match tools.build(&spec).await {
         Ok(_) => panic!("this was built: {body}"),
         Err(error) => error.text().to_owned(),
     }

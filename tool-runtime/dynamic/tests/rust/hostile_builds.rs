@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fixture::{backend, build, build_error, pieces, text};
+use super::fixture::{backend, build, build_error, spec, text};
 use serde_json::json;
 
 /// Bodies that do not compile, and a part of the error.
@@ -101,7 +101,7 @@ async fn endless_and_huge_builds_are_stopped() {
 #[tokio::test]
 async fn bodies_that_compile_gain_nothing() {
     for (name, body, expected) in HARMLESS {
-        let tool = build(pieces(name, body)).await;
+        let tool = build(spec(name, body)).await;
         assert_eq!(text(&tool, json!({})).await, expected);
     }
 }

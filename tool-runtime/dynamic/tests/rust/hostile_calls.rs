@@ -9,7 +9,7 @@ use serde_json::json;
 use tool_dynamic::{ArgumentField, FieldType};
 use tool_runtime::Tool;
 
-use super::fixture::{build, call, ends, folder, pieces, text};
+use super::fixture::{build, call, ends, folder, spec, text};
 
 /// The attacks that the body knows, and a part of the result.
 const ATTACKS: [(&str, &str); 14] = [
@@ -32,7 +32,7 @@ const ATTACKS: [(&str, &str); 14] = [
 /// Returns the tool with all attacks, whose calls have this time limit. It is built once: the limit
 /// is not part of the source.
 pub(crate) async fn attacks(timeout_seconds: u32) -> Arc<dyn Tool> {
-    let source = pieces("attacks", include_str!("hostile_calls_body.rs"))
+    let source = spec("attacks", include_str!("hostile_calls_body.rs"))
         .field(ArgumentField::new("attack", FieldType::String))
         .field(ArgumentField::new("value", FieldType::String).default_value(""))
         .timeout_seconds(timeout_seconds);

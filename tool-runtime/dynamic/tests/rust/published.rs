@@ -6,7 +6,7 @@ use std::{env, fs};
 use serde_json::json;
 use tool_dynamic::{RustTools, ToolBackend as _};
 
-use super::fixture::{folder, pieces, text};
+use super::fixture::{folder, spec, text};
 
 #[tokio::test]
 #[ignore = "compiles everything, which takes minutes: `.ci/published` runs it"]
@@ -21,7 +21,7 @@ async fn tool_is_built_from_published_crates() {
     let builds = folder().with_extension("published");
     let _ = fs::remove_dir_all(&builds);
     let tools = RustTools::new(&builds).sources(&published);
-    let tool = tools.build(&pieces("published", "Ok(42)").check().unwrap()).await.unwrap();
+    let tool = tools.build(&spec("published", "Ok(42)").check().unwrap()).await.unwrap();
     assert_eq!(text(&tool, json!({})).await, "42");
     fs::remove_dir_all(builds).unwrap();
 }

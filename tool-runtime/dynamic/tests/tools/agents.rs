@@ -2,15 +2,15 @@
 
 use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, ScriptedTurn};
 
-use super::fixture::{Fixture, allowed, pieces};
+use super::fixture::{Fixture, allowed, spec};
 
 #[tokio::test]
 async fn made_tool_is_callable_in_the_next_turn() {
     let fixture = Fixture::new().await;
-    let new_pieces = pieces("answer", "return 6 * 7;").to_string();
+    let new_spec = spec("answer", "return 6 * 7;").to_string();
     let model = ScriptedModel::new([
         ChatReply::default().call("answer", "{}"),
-        ChatReply::default().call("new_tool", new_pieces.as_str()),
+        ChatReply::default().call("new_tool", new_spec.as_str()),
         ChatReply::default().call("answer", "{}"),
         ChatReply::text("It is 42."),
     ]);
@@ -32,8 +32,8 @@ async fn made_tool_is_callable_in_the_next_turn() {
 async fn model_corrects_a_body_by_the_error_that_it_receives() {
     let fixture = Fixture::new().await;
     let make = |line: &str| {
-        let new_pieces = pieces("answer", &format!("const six = 6;\n{line}")).to_string();
-        ChatReply::default().call("new_tool", new_pieces.as_str())
+        let new_spec = spec("answer", &format!("const six = 6;\n{line}")).to_string();
+        ChatReply::default().call("new_tool", new_spec.as_str())
     };
     let model = ScriptedModel::new([
         ScriptedTurn::new(make("return six *;")),

@@ -8,7 +8,7 @@ use tool_dynamic::catalog::MemoryCatalog;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, RunContext};
 use tool_runtime::{Dispatcher, Policy, async_trait};
 
-use super::fixture::{Fixture, pieces};
+use super::fixture::{Fixture, spec};
 
 /// Approves everything, and records the previews.
 #[derive(Clone, Default)]
@@ -64,7 +64,7 @@ async fn approver_sees_definition_and_source_in_full() {
 #[tokio::test]
 async fn texts_of_the_model_do_not_look_like_parts_of_the_preview() {
     let forged = "Adds.\ncapabilities: none\nsource:\n  1  return 1;\n";
-    let mut hostile = pieces("n", "return 1;\nreturn 2;");
+    let mut hostile = spec("n", "return 1;\nreturn 2;");
     hostile["description"] = format!("{forged}{}", "\n".repeat(3000)).into();
     hostile["tools"] = json!(["a\nsource:\n  1  return 1;"]);
     let preview = DynamicTools::preview_of("new_tool", &hostile).unwrap();

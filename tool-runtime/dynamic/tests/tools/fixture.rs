@@ -48,7 +48,7 @@ impl Fixture {
 
     /// Makes a tool without arguments.
     pub(crate) async fn make(&self, name: &str, body: &str) -> ToolExecution {
-        self.call("new_tool", pieces(name, body)).await
+        self.call("new_tool", spec(name, body)).await
     }
 
     /// Returns the text of a successful call.
@@ -64,7 +64,7 @@ impl Fixture {
     }
 }
 
-pub(crate) fn pieces(name: &str, body: &str) -> Value {
+pub(crate) fn spec(name: &str, body: &str) -> Value {
     json!({
         "name": name, "description": "Does something.", "kind": "javascript", "effect": "read",
         "body": body,

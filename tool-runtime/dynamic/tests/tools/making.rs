@@ -1,13 +1,13 @@
-//! From pieces to a tool that can be called.
+//! From spec to tool that can be called.
 
 use serde_json::json;
 
-use super::fixture::{Fixture, pieces};
+use super::fixture::{Fixture, spec};
 
 #[tokio::test]
 async fn made_tool_is_called_like_any_other() {
     let fixture = Fixture::new().await;
-    let mut sum = pieces("sum", "return args.numbers.reduce((a, b) => a + b, 0);");
+    let mut sum = spec("sum", "return args.numbers.reduce((a, b) => a + b, 0);");
     sum["fields"] = json!([{ "name": "numbers", "type": "list", "items": { "type": "integer" } }]);
     sum["examples"] = json!([{ "arguments": { "numbers": [1, 2] }, "output": 3 }]);
     let text = fixture.text("new_tool", sum).await;
@@ -21,7 +21,7 @@ async fn made_tool_is_called_like_any_other() {
     let listed = fixture.text("tool_list", json!({})).await;
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
     let expected = json!({
-        "name": "sum", "version": 1, "state": "registered", "kind": "javascript",
+        "name": "sum", "version": 1, "state": "active", "kind": "javascript",
         "description": "Does something.",
     });
     assert_eq!(listed, json!([expected]));
@@ -31,9 +31,9 @@ async fn made_tool_is_called_like_any_other() {
 }
 
 #[tokio::test]
-async fn wrong_pieces_are_reported_at_once() {
+async fn errors_of_a_spec_are_reported_at_once() {
     let fixture = Fixture::new().await;
-    let mut wrong = pieces("Sum", "return 1;");
+    let mut wrong = spec("Sum", "return 1;");
     wrong["fields"] = json!([{ "name": "a-b", "type": "list" }]);
     wrong["capabilities"] = json!(["network"]);
     let execution = fixture.call("new_tool", wrong.clone()).await;
@@ -41,15 +41,15 @@ async fn wrong_pieces_are_reported_at_once() {
     for path in ["`name`", "`fields[0].name`", "`fields[0].items`"] {
         assert!(execution.result.text.contains(path), "{}", execution.result.text);
     }
-    // The backend is asked when the pieces are valid by themselves.
+    // The backend is asked when the spec is valid by itself.
     wrong["name"] = "sum".into();
     wrong["fields"] = json!([]);
     let execution = fixture.call("new_tool", wrong).await;
     assert!(execution.result.text.contains("`capabilities[0]`"), "{}", execution.result.text);
-    wrong = pieces("sum", "return 1 +;");
+    wrong = spec("sum", "return 1 +;");
     let execution = fixture.call("new_tool", wrong).await;
     assert!(execution.result.text.contains("at line 1: `return 1 +;`"));
-    wrong = pieces("sum", "return 1;");
+    wrong = spec("sum", "return 1;");
     wrong["kind"] = "rust".into();
     let execution = fixture.call("new_tool", wrong).await;
     assert!(execution.is_failure() && fixture.names().is_empty());
@@ -64,7 +64,7 @@ async fn tool_whose_examples_fail_is_not_registered() {
         ("while (true) {}", json!(4), "time limit"),
         ("return await call_tool('double', args);", json!(4), "not defined"),
     ] {
-        let mut wrong = pieces("next", body);
+        let mut wrong = spec("next", body);
         wrong["fields"] = json!([{ "name": "n", "type": "integer" }]);
         wrong["examples"] = json!([{ "arguments": { "n": 2 }, "output": output }]);
         wrong["timeout_seconds"] = json!(1);
@@ -79,7 +79,7 @@ async fn tool_whose_examples_fail_is_not_registered() {
 #[tokio::test]
 async fn examples_call_other_tools() {
     let fixture = Fixture::new().await;
-    let mut twice = pieces("twice", "return await call_tool('double', args);");
+    let mut twice = spec("twice", "return await call_tool('double', args);");
     twice["fields"] = json!([{ "name": "n", "type": "integer" }]);
     twice["tools"] = json!(["double"]);
     twice["examples"] = json!([{ "arguments": { "n": 2 }, "output": 4 }]);
@@ -95,26 +95,24 @@ async fn examples_call_other_tools() {
 #[tokio::test]
 async fn test_with_examples_beyond_the_limits_runs_none_of_them() {
     let fixture = Fixture::new().await;
-    let mut echo = pieces("echo", "return args.text;");
+    let mut echo = spec("echo", "return args.text;");
     echo["fields"] = json!([{ "name": "text", "type": "string" }]);
     fixture.text("new_tool", echo).await;
     let example = |bytes: usize| json!({ "arguments": { "text": "x".repeat(bytes) } });
     let mut examples = vec![example(1); 17];
     (examples[2], examples[4]) = (example(17 << 10), example(18 << 10));
     examples[2]["output"] = "\u{202e}".into();
-    let execution = fixture.call("tool_test", json!({ "name": "echo", "examples": examples })).await;
+    let execution =
+        fixture.call("tool_test", json!({ "name": "echo", "examples": examples })).await;
     assert!(execution.failed_with("TOOL_INVALID_ARGUMENTS"));
     let text = execution.result.text;
     let paths: Vec<_> = text.lines().skip(1).filter_map(|line| line.split('`').nth(1)).collect();
-    let expected = [
-        "examples",
-        "examples[2].arguments",
-        "examples[2].output",
-        "examples[4].arguments",
-    ];
+    let expected =
+        ["examples", "examples[2].arguments", "examples[2].output", "examples[4].arguments"];
     assert_eq!(paths, expected, "{text}");
     assert!(text.starts_with("No example ran. Correct these arguments:\n"), "{text}");
     assert!(text.contains("expected at most 16 calls, got 17"), "{text}");
-    let report = fixture.text("tool_test", json!({ "name": "echo", "examples": vec![example(1); 16] }));
+    let report =
+        fixture.text("tool_test", json!({ "name": "echo", "examples": vec![example(1); 16] }));
     assert_eq!(report.await.matches(r#""passed":true"#).count(), 16);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::fixture::{Fixture, pieces};
+use super::fixture::{Fixture, spec};
 
 #[tokio::test]
 async fn name_of_a_built_in_tool_is_refused() {
@@ -27,9 +27,9 @@ async fn name_that_contains_a_provider_is_refused_before_the_body_is_built() {
 }
 
 #[tokio::test]
-async fn pieces_that_are_too_large_to_store_are_refused_before_an_example_runs() {
+async fn spec_that_is_too_large_to_store_is_refused_before_an_example_runs() {
     let fixture = Fixture::new().await;
-    let mut large = pieces("large", "throw new Error('it ran');");
+    let mut large = spec("large", "throw new Error('it ran');");
     let field = |n: usize| json!({ "name": format!("f{n}"), "type": "string", "default": "x".repeat(16_000) });
     large["fields"] = (0..80).map(field).collect();
     large["examples"] = json!([{ "arguments": {} }]);
@@ -66,15 +66,15 @@ async fn made_tool_can_not_call_the_tools_that_make_tools_unasked() {
     let store = std::sync::Arc::new(MemoryCatalog::new());
     // Made with permission, by another program on the same catalog.
     let maker = Fixture::on(std::sync::Arc::clone(&store), allowed()).await;
-    let body = "return await call_tool('new_tool', args.pieces).catch(e => e.message);";
-    let mut spawner = pieces("spawner", body);
+    let body = "return await call_tool('new_tool', args.spec).catch(e => e.message);";
+    let mut spawner = spec("spawner", body);
     spawner["tools"] = json!(["new_tool"]);
-    spawner["fields"] = json!([{ "name": "pieces", "type": "map", "items": { "type": "string" } }]);
+    spawner["fields"] = json!([{ "name": "spec", "type": "map", "items": { "type": "string" } }]);
     maker.text("new_tool", spawner).await;
     let fixture = Fixture::on(store, policy).await;
     fixture.registrar.wait_until_settled(std::time::Duration::from_secs(10)).await;
-    let child = pieces("child", "return 1;");
-    let text = fixture.text("spawner", json!({ "pieces": child })).await;
+    let child = spec("child", "return 1;");
+    let text = fixture.text("spawner", json!({ "spec": child })).await;
     assert!(text.contains("needs approval"), "{text}");
     assert_eq!(fixture.names(), ["spawner"]);
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
-use tool_dynamic::{Catalog, CatalogError, EntryId, Pieces};
+use tool_dynamic::{Catalog, CatalogError, EntryId, ToolSpec};
 use tool_runtime::async_trait;
 
-use super::fixture::{Fixture, allowed, pieces};
+use super::fixture::{Fixture, allowed, spec};
 
 /// A store that answers one read as if it was made before the last change.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl CatalogStore for Late {
 
 #[tokio::test]
 async fn model_reads_that_another_call_made_or_removed_the_tool() {
-    let content: Pieces = serde_json::from_value(pieces("one", "return 1;")).unwrap();
+    let content: ToolSpec = serde_json::from_value(spec("one", "return 1;")).unwrap();
     for is_removed in [false, true] {
         let store = Arc::new(MemoryCatalog::new());
         let other = Catalog::new(Arc::clone(&store));

@@ -77,7 +77,7 @@ impl Transport for Restoring {
 struct Table {
     /// Calls of `new_tool`.
     attempts: usize,
-    /// Attempts that were refused because of an error in the pieces or the body.
+    /// Attempts that were refused because of an error in the spec or the body.
     refused: usize,
     /// Attempts whose body did not compile.
     uncompiled: usize,
@@ -143,7 +143,7 @@ async fn small_model_makes_tools_from_prompts() {
         table.used += usize::from(used);
     }
     assert_eq!(cassette.unplayed_count(), 0);
-    // It makes tools, and it corrects some pieces, but no body and no tool as a whole. It repeats
+    // It makes tools, and it corrects some members, but no body and no tool as a whole. It repeats
     // `new_tool` instead of calling what it has made.
     let expected =
         Table { attempts: 25, refused: 12, uncompiled: 7, registered: 4, corrected: 0, used: 0 };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
-use tool_dynamic::{BodyKind, Catalog, CatalogError, EntryId, Pieces};
+use tool_dynamic::{BodyKind, Catalog, CatalogError, EntryId, ToolSpec};
 use tool_runtime::{Effect, async_trait};
 
 use super::fixture::{Fixture, allowed};
@@ -23,10 +23,7 @@ async fn earlier_version_returns() {
         assert_eq!(fixture.text("n", json!({})).await, expected);
     }
     let first = source(&fixture, 1).await;
-    assert_eq!(
-        (&first["versions"], &first["pieces"]["body"]),
-        (&json!([1, 2]), &json!("return 1;"))
-    );
+    assert_eq!((&first["versions"], &first["spec"]["body"]), (&json!([1, 2]), &json!("return 1;")));
     let second = source(&fixture, 2).await;
     for (version, fingerprint) in [(1, &second["fingerprint"]), (3, &first["fingerprint"])] {
         let arguments = json!({ "name": "n", "version": version, "fingerprint": fingerprint });
@@ -52,12 +49,12 @@ async fn failed_new_version_keeps_the_tool() {
 #[tokio::test]
 async fn version_with_a_capability_that_is_not_granted_does_not_return() {
     let fixture = Fixture::new().await;
-    let pieces = Pieces::new(BodyKind::JavaScript, "n", "Does something.", "return 1;");
-    let pieces = pieces.effect(Effect::Read);
+    let spec = ToolSpec::new(BodyKind::JavaScript, "n", "Does something.", "return 1;");
+    let spec = spec.effect(Effect::Read);
     // Stored when the capability was granted.
-    let granted = pieces.clone().capability("network");
+    let granted = spec.clone().capability("network");
     fixture.registrar.create("n", granted.clone()).await.unwrap();
-    fixture.registrar.replace("n", pieces).await.unwrap();
+    fixture.registrar.replace("n", spec).await.unwrap();
     let fingerprint = granted.check().unwrap().fingerprint();
     let arguments = json!({ "name": "n", "version": 1, "fingerprint": fingerprint });
     let execution = fixture.call("tool_rollback", arguments).await;
@@ -81,9 +78,9 @@ impl CatalogStore for RemadeAfterRead {
         if self.is_due.swap(false, Ordering::Relaxed) {
             let other = Catalog::new(Arc::clone(&self.store));
             other.remove(&EntryId::tool("n")).await?;
-            let pieces = |body: &str| Pieces::new(BodyKind::JavaScript, "n", "Does more.", body);
-            other.create("n", pieces("return 'not approved';").effect(Effect::Read)).await?;
-            other.replace("n", pieces("return 4;").effect(Effect::Read)).await?;
+            let spec = |body: &str| ToolSpec::new(BodyKind::JavaScript, "n", "Does more.", body);
+            other.create("n", spec("return 'not approved';").effect(Effect::Read)).await?;
+            other.replace("n", spec("return 4;").effect(Effect::Read)).await?;
         }
         Ok(record)
     }

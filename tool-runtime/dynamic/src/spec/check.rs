@@ -1,22 +1,22 @@
-//! The check of pieces, with all errors at once.
+//! The check of specs, with all errors at once.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 use tool_runtime::Effect;
 
-use super::checked::CheckedPieces;
-use super::error::PieceErrors;
+use super::checked::CheckedSpec;
+use super::error::SpecErrors;
 use super::fields::{FieldChecker, text_error};
 use super::limits::{
     MAX_BODY_BYTES, MAX_CAPABILITIES, MAX_DESCRIPTION_BYTES, MAX_EXAMPLES, MAX_NAME_BYTES,
     MAX_TIMEOUT_SECONDS, MAX_TOOLS, MAX_VALUE_BYTES,
 };
-use super::{ExampleCall, Pieces};
+use super::{ExampleCall, ToolSpec};
 
-pub(super) fn check(pieces: &Pieces) -> Result<CheckedPieces, PieceErrors> {
-    let mut errors = PieceErrors::default();
-    if !is_tool_name(&pieces.name) {
+pub(super) fn check(spec: &ToolSpec) -> Result<CheckedSpec, SpecErrors> {
+    let mut errors = SpecErrors::default();
+    if !is_tool_name(&spec.name) {
         let message = format!(
             "expected 1 to {MAX_NAME_BYTES} lower-case letters, digits and `_`, a letter first, \
              without `__`"
@@ -24,8 +24,8 @@ pub(super) fn check(pieces: &Pieces) -> Result<CheckedPieces, PieceErrors> {
         errors.push("name", message);
     }
     let texts = [
-        ("description", &pieces.description, MAX_DESCRIPTION_BYTES),
-        ("body", &pieces.body, MAX_BODY_BYTES),
+        ("description", &spec.description, MAX_DESCRIPTION_BYTES),
+        ("body", &spec.body, MAX_BODY_BYTES),
     ];
     for (path, text, limit) in texts {
         if text.trim().is_empty() {
@@ -34,29 +34,29 @@ pub(super) fn check(pieces: &Pieces) -> Result<CheckedPieces, PieceErrors> {
             errors.push(path, message);
         }
     }
-    let fields = FieldChecker::new(&mut errors).fields(&pieces.fields, "fields", 1);
-    check_names(&mut errors, "capabilities", &pieces.capabilities, MAX_CAPABILITIES);
-    check_names(&mut errors, "tools", &pieces.tools, MAX_TOOLS);
-    if let Some(index) = pieces.tools.iter().position(|name| *name == pieces.name) {
+    let fields = FieldChecker::new(&mut errors).fields(&spec.fields, "fields", 1);
+    check_names(&mut errors, "capabilities", &spec.capabilities, MAX_CAPABILITIES);
+    check_names(&mut errors, "tools", &spec.tools, MAX_TOOLS);
+    if let Some(index) = spec.tools.iter().position(|name| *name == spec.name) {
         errors.push(format!("tools[{index}]"), "remove it: a tool can't call itself");
     }
-    let is_isolated = pieces.capabilities.is_empty() && pieces.tools.is_empty();
-    if pieces.effect == Effect::None && !is_isolated {
+    let is_isolated = spec.capabilities.is_empty() && spec.tools.is_empty();
+    if spec.effect == Effect::None && !is_isolated {
         let message = "expected `read`, `write` or `external`: the tool has capabilities or calls \
                        tools";
         errors.push("effect", message);
     }
-    if let Some(seconds) = pieces.timeout_seconds
+    if let Some(seconds) = spec.timeout_seconds
         && !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds)
     {
         let message = format!("expected 1 to {MAX_TIMEOUT_SECONDS} seconds, got {seconds}");
         errors.push("timeout_seconds", message);
     }
-    check_sizes(&mut errors, &pieces.examples);
+    check_sizes(&mut errors, &spec.examples);
     let has_valid_fields = !errors.iter().any(|error| error.path.starts_with("fields"));
-    let checked = CheckedPieces::new(pieces.clone(), fields);
+    let checked = CheckedSpec::new(spec.clone(), fields);
     if has_valid_fields {
-        for (index, example) in pieces.examples.iter().take(MAX_EXAMPLES).enumerate() {
+        for (index, example) in spec.examples.iter().take(MAX_EXAMPLES).enumerate() {
             check_arguments(&mut errors, &checked, example, index);
         }
     }
@@ -73,7 +73,7 @@ fn is_tool_name(name: &str) -> bool {
 }
 
 /// Checks the number of names, their form, and that there is none twice.
-fn check_names(errors: &mut PieceErrors, path: &str, names: &[String], limit: usize) {
+fn check_names(errors: &mut SpecErrors, path: &str, names: &[String], limit: usize) {
     if names.len() > limit {
         errors.push(path, format!("expected at most {limit} names, got {}", names.len()));
         return;
@@ -93,13 +93,13 @@ fn check_names(errors: &mut PieceErrors, path: &str, names: &[String], limit: us
 
 /// Returns what is wrong with the number and the sizes of example calls, for any tool.
 #[cfg(feature = "catalog")]
-pub(crate) fn check_examples(examples: &[ExampleCall]) -> PieceErrors {
-    let mut errors = PieceErrors::default();
+pub(crate) fn check_examples(examples: &[ExampleCall]) -> SpecErrors {
+    let mut errors = SpecErrors::default();
     check_sizes(&mut errors, examples);
     errors
 }
 
-fn check_sizes(errors: &mut PieceErrors, examples: &[ExampleCall]) {
+fn check_sizes(errors: &mut SpecErrors, examples: &[ExampleCall]) {
     if examples.len() > MAX_EXAMPLES {
         let count = examples.len();
         errors.push("examples", format!("expected at most {MAX_EXAMPLES} calls, got {count}"));
@@ -117,8 +117,8 @@ fn check_sizes(errors: &mut PieceErrors, examples: &[ExampleCall]) {
 }
 
 fn check_arguments(
-    errors: &mut PieceErrors,
-    checked: &CheckedPieces,
+    errors: &mut SpecErrors,
+    checked: &CheckedSpec,
     example: &ExampleCall,
     index: usize,
 ) {

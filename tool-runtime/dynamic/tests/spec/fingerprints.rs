@@ -1,14 +1,14 @@
 //! Fingerprints, to which approvals of dynamic tools are bound.
 
 use serde_json::json;
-use tool_dynamic::{ArgumentField, BodyKind, ExampleCall, FieldType, Pieces};
+use tool_dynamic::{ArgumentField, BodyKind, ExampleCall, FieldType, ToolSpec};
 use tool_runtime::{Effect, Permission};
 
-use super::pieces;
+use super::spec;
 
 #[test]
 fn every_change_changes_both_fingerprints() {
-    let base = pieces([]).effect(Effect::Read);
+    let base = spec([]).effect(Effect::Read);
     let mut other_kind = base.clone();
     other_kind.kind = BodyKind::Rust;
     let mut other_body = base.clone();
@@ -39,30 +39,30 @@ fn every_change_changes_both_fingerprints() {
 }
 
 #[test]
-fn stored_pieces_keep_their_fingerprint() {
-    let pieces = pieces([ArgumentField::new("n", FieldType::Integer).range(1, 7)])
+fn stored_specs_keep_their_fingerprint() {
+    let spec = spec([ArgumentField::new("n", FieldType::Integer).range(1, 7)])
         .effect(Effect::None)
         .example(ExampleCall::new([("n", json!(2))]).output(json!({"b": 1, "a": [1.5]})));
-    let json = serde_json::to_string(&pieces).unwrap();
-    let stored: Pieces = serde_json::from_str(&json).unwrap();
-    assert_eq!(stored, pieces);
-    assert_eq!(stored.check().unwrap().fingerprint(), pieces.check().unwrap().fingerprint());
+    let json = serde_json::to_string(&spec).unwrap();
+    let stored: ToolSpec = serde_json::from_str(&json).unwrap();
+    assert_eq!(stored, spec);
+    assert_eq!(stored.check().unwrap().fingerprint(), spec.check().unwrap().fingerprint());
 }
 
 #[test]
-fn definition_has_the_policy_of_the_pieces() {
+fn definition_has_the_policy_of_the_spec() {
     for (effect, permission) in [
         (Effect::None, Permission::Allow),
         (Effect::Read, Permission::Allow),
         (Effect::Write, Permission::Ask),
         (Effect::External, Permission::Ask),
     ] {
-        let checked = pieces([]).effect(effect).timeout_seconds(7).check().unwrap();
+        let checked = spec([]).effect(effect).timeout_seconds(7).check().unwrap();
         let definition = checked.definition();
         assert_eq!((definition.effect, definition.permission), (effect, permission));
         assert_eq!(definition.timeout, Some(checked.timeout()));
         assert!(definition.validate().is_ok());
     }
-    let checked = pieces([]).capability("network").check().unwrap();
+    let checked = spec([]).capability("network").check().unwrap();
     assert_eq!(checked.definition().requires, ["network"]);
 }

@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 use tool_runtime::message::visible;
 use tool_runtime::schema::Schema;
 
-use super::error::PieceErrors;
+use super::error::SpecErrors;
 use super::field::{ArgumentField, ElementType, FieldType};
 use super::limits::{
     MAX_DEPTH, MAX_FIELD_DESCRIPTION_BYTES, MAX_FIELDS, MAX_NAME_BYTES, MAX_VALUE_BYTES, MAX_VALUES,
@@ -52,12 +52,12 @@ impl<'a> From<&'a ElementType> for TypeMembers<'a> {
 
 /// Checks fields and collects what is wrong with them.
 pub(super) struct FieldChecker<'e> {
-    errors: &'e mut PieceErrors,
+    errors: &'e mut SpecErrors,
     field_count: usize,
 }
 
 impl<'e> FieldChecker<'e> {
-    pub(super) fn new(errors: &'e mut PieceErrors) -> Self {
+    pub(super) fn new(errors: &'e mut SpecErrors) -> Self {
         Self { errors, field_count: 0 }
     }
 

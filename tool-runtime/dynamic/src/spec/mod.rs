@@ -1,16 +1,16 @@
-//! The typed pieces of a tool, and their check.
+//! The spec of a tool, and its check.
 //!
-//! 1. [`Pieces`] and [`ArgumentField`] (`field.rs`) are what a model or a program writes. They are
-//!    plain data.
-//! 2. [`Pieces::check`] (`check.rs`, `fields.rs`) finds everything that is wrong with them, within
+//! 1. [`ToolSpec`] and [`ArgumentField`] (`field.rs`) are what a model or a program writes. They
+//!    are plain data.
+//! 2. [`ToolSpec::check`] (`check.rs`, `fields.rs`) finds everything that is wrong with it, within
 //!    the limits of `limits.rs`, and converts the fields to [`Shape`]s (`shape.rs`).
-//! 3. [`CheckedPieces`] (`checked.rs`) has the definition of the tool, whose parameters `schema.rs`
-//!    writes, and the fingerprint of the pieces.
+//! 3. [`CheckedSpec`] (`checked.rs`) has the definition of the tool, whose parameters `schema.rs`
+//!    writes, and the fingerprint of the spec.
 //!
 //! # Invariants
 //! - The schema of a tool is the one that `#[args]` generates for the equivalent struct.
 //! - No text has characters that people can't see.
-//! - A definition changes its fingerprint with every change of the pieces.
+//! - A definition changes its fingerprint with every change of the spec.
 
 mod check;
 mod checked;
@@ -27,8 +27,8 @@ use tool_runtime::{Effect, args};
 
 #[cfg(feature = "catalog")]
 pub(crate) use check::check_examples;
-pub use checked::CheckedPieces;
-pub use error::{PieceError, PieceErrors};
+pub use checked::CheckedSpec;
+pub use error::{SpecError, SpecErrors};
 pub use field::{ArgumentField, ElementType, FieldType};
 pub use shape::{CheckedField, Presence, Shape};
 
@@ -96,30 +96,30 @@ impl ExampleCall {
 
 /// The description of a tool as data: its name, arguments, effect, body and examples.
 ///
-/// Pieces are plain data: a model writes them as the arguments of `new_tool`, and a catalog stores
-/// them. They are not validated until [`check`](Self::check) is called.
+/// A spec is plain data: a model writes it as the arguments of `new_tool`, and a catalog stores it.
+/// It is not validated until [`check`](Self::check) is called.
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_dynamic::{ArgumentField, BodyKind, ExampleCall, FieldType, Pieces};
+/// use tool_dynamic::{ArgumentField, BodyKind, ExampleCall, FieldType, ToolSpec};
 /// use tool_runtime::Effect;
 ///
 /// let body = "return args.text.split(' ').length;";
-/// let pieces = Pieces::new(BodyKind::JavaScript, "count_words", "Counts words.", body)
+/// let spec = ToolSpec::new(BodyKind::JavaScript, "count_words", "Counts words.", body)
 ///     .effect(Effect::None)
 ///     .field(ArgumentField::new("text", FieldType::String))
 ///     .example(ExampleCall::new([("text", json!("a b"))]).output(2));
-/// let checked = pieces.check()?;
+/// let checked = spec.check()?;
 /// assert_eq!(checked.definition().parameters.as_value()["required"], json!(["text"]));
 ///
-/// let errors = pieces.field(ArgumentField::new("a b", FieldType::List)).check().unwrap_err();
+/// let errors = spec.field(ArgumentField::new("a b", FieldType::List)).check().unwrap_err();
 /// assert_eq!(errors.len(), 2);
-/// # Ok::<(), tool_dynamic::PieceErrors>(())
+/// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
 #[args]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Pieces {
+pub struct ToolSpec {
     /// The name of the tool: lower-case letters, digits and `_`, a letter first, without `__`.
     pub name: String,
     /// A sentence on what the tool does and returns, for the model that calls it.
@@ -158,8 +158,8 @@ fn effect_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 /// Constructors and setters, for programs. Each sets or extends the field of the same name.
-impl Pieces {
-    /// Creates the pieces of a tool without arguments. Its effect is [`Effect::External`].
+impl ToolSpec {
+    /// Creates the spec of a tool without arguments. Its effect is [`Effect::External`].
     pub fn new(
         kind: BodyKind,
         name: impl Into<String>,
@@ -222,14 +222,14 @@ impl Pieces {
         self
     }
 
-    /// Checks the pieces and converts them.
+    /// Checks the spec and converts it.
     ///
     /// The check does not compile the body. Whether it compiles, and which capabilities it can
     /// have, is decided by the [backend](crate::ToolBackend) of its kind.
     ///
     /// # Errors
-    /// Returns all errors in the pieces, with paths such as `fields[0].name`.
-    pub fn check(&self) -> Result<CheckedPieces, PieceErrors> {
+    /// Returns all errors in the spec, with paths such as `fields[0].name`.
+    pub fn check(&self) -> Result<CheckedSpec, SpecErrors> {
         check::check(self)
     }
 }

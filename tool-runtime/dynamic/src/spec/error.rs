@@ -4,44 +4,44 @@ use tool_runtime::ToolError;
 
 use super::limits::MAX_ERRORS;
 
-/// One error in the pieces of a tool.
+/// One error in the spec of a tool.
 ///
 /// ```
-/// use tool_dynamic::PieceError;
+/// use tool_dynamic::SpecError;
 ///
-/// let error = PieceError::new("fields[0].min", "expected an integer, got 0.5");
+/// let error = SpecError::new("fields[0].min", "expected an integer, got 0.5");
 /// assert_eq!(error.to_string(), "`fields[0].min`: expected an integer, got 0.5");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}`: {message}")]
 #[non_exhaustive]
-pub struct PieceError {
-    /// The path of the invalid piece, such as `fields[0].name`.
+pub struct SpecError {
+    /// The path of the invalid member, such as `fields[0].name`.
     pub path: String,
     /// The expected value, or the correction to make, as a text for the model.
     pub message: String,
 }
 
-impl PieceError {
-    /// Creates the error of the piece at a path.
+impl SpecError {
+    /// Creates the error of the member at a path.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
 }
 
-/// All errors in the pieces of a tool.
+/// All errors in the spec of a tool.
 ///
 /// ```
-/// use tool_dynamic::{BodyKind, Pieces};
+/// use tool_dynamic::{BodyKind, ToolSpec};
 ///
-/// let errors = Pieces::new(BodyKind::JavaScript, "A", "", "return 1;").check().unwrap_err();
+/// let errors = ToolSpec::new(BodyKind::JavaScript, "A", "", "return 1;").check().unwrap_err();
 /// let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
 /// assert_eq!(paths, ["name", "description"]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PieceErrors(Vec<PieceError>);
+pub struct SpecErrors(Vec<SpecError>);
 
-impl PieceErrors {
+impl SpecErrors {
     /// Returns the number of errors.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -52,48 +52,48 @@ impl PieceErrors {
         self.0.is_empty()
     }
 
-    /// Returns an iterator over the errors, in the order of the pieces.
-    pub fn iter(&self) -> std::slice::Iter<'_, PieceError> {
+    /// Returns an iterator over the errors, in the order of the members.
+    pub fn iter(&self) -> std::slice::Iter<'_, SpecError> {
         self.0.iter()
     }
 
-    /// Converts the errors into one for the model that wrote the pieces.
+    /// Converts the errors into one for the model that wrote the spec.
     pub fn to_tool_error(&self) -> ToolError {
         ToolError::validation(format!("The tool was not made. Correct these pieces:\n{self}"))
     }
 
     pub(super) fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {
         if self.0.len() < MAX_ERRORS {
-            self.0.push(PieceError::new(path, message));
+            self.0.push(SpecError::new(path, message));
         }
     }
 }
 
-impl From<Vec<PieceError>> for PieceErrors {
-    fn from(errors: Vec<PieceError>) -> Self {
+impl From<Vec<SpecError>> for SpecErrors {
+    fn from(errors: Vec<SpecError>) -> Self {
         Self(errors)
     }
 }
 
-impl IntoIterator for PieceErrors {
-    type Item = PieceError;
-    type IntoIter = std::vec::IntoIter<PieceError>;
+impl IntoIterator for SpecErrors {
+    type Item = SpecError;
+    type IntoIter = std::vec::IntoIter<SpecError>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
     }
 }
 
-impl<'a> IntoIterator for &'a PieceErrors {
-    type Item = &'a PieceError;
-    type IntoIter = std::slice::Iter<'a, PieceError>;
+impl<'a> IntoIterator for &'a SpecErrors {
+    type Item = &'a SpecError;
+    type IntoIter = std::slice::Iter<'a, SpecError>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl fmt::Display for PieceErrors {
+impl fmt::Display for SpecErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.0.iter().enumerate() {
             if index > 0 {
@@ -105,4 +105,4 @@ impl fmt::Display for PieceErrors {
     }
 }
 
-impl std::error::Error for PieceErrors {}
+impl std::error::Error for SpecErrors {}

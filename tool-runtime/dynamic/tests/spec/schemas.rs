@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tool_dynamic::{ArgumentField, ElementType, FieldType, Pieces};
+use tool_dynamic::{ArgumentField, ElementType, FieldType, ToolSpec};
 use tool_runtime::args;
 use tool_runtime::schema::Schema;
 
-use super::pieces;
+use super::spec;
 
 #[args]
 #[expect(dead_code, reason = "only the schema of the type is used")]
@@ -97,8 +97,8 @@ fn place(name: &str) -> ArgumentField {
         .member(field("name", FieldType::String).optional())
 }
 
-fn schema(pieces: &Pieces) -> Value {
-    pieces.check().unwrap().definition().parameters.as_value().clone()
+fn schema(spec: &ToolSpec) -> Value {
+    spec.check().unwrap().definition().parameters.as_value().clone()
 }
 
 fn of<T: schemars::JsonSchema>() -> Value {
@@ -110,7 +110,7 @@ fn scalars_have_the_schema_of_args() {
     let mut latitude = field("lat", FieldType::Number);
     latitude.min = serde_json::Number::from_f64(-90.0);
     latitude.max = serde_json::Number::from_f64(90.0);
-    let tool = pieces([
+    let tool = spec([
         field("text", FieldType::String).description("A text."),
         field("short", FieldType::String).range(1, 20),
         field("count", FieldType::Integer),
@@ -124,7 +124,7 @@ fn scalars_have_the_schema_of_args() {
 
 #[test]
 fn optional_fields_have_the_schema_of_args() {
-    let tool = pieces([
+    let tool = spec([
         field("text", FieldType::String).optional(),
         field("days", FieldType::Integer).range(1, 7).optional().description("The number of days."),
         unit("unit").optional(),
@@ -138,7 +138,7 @@ fn optional_fields_have_the_schema_of_args() {
 #[test]
 fn containers_have_the_schema_of_args() {
     let inner = ElementType::new(FieldType::List).items(ElementType::new(FieldType::Integer));
-    let tool = pieces([
+    let tool = spec([
         unit("unit").description("How to measure."),
         field("names", FieldType::List).items(ElementType::new(FieldType::String)),
         field("pair", FieldType::List).items(inner).range(1, 3),
@@ -150,11 +150,11 @@ fn containers_have_the_schema_of_args() {
         .fields
         .into_iter()
         .fold(ElementType::new(FieldType::Object), |it, member| it.member(member));
-    let tool = pieces([field("stops", FieldType::List).items(stop)]);
+    let tool = spec([field("stops", FieldType::List).items(stop)]);
     assert_eq!(schema(&tool), of::<Stops>());
 }
 
 #[test]
 fn tool_without_fields_has_the_schema_of_args() {
-    assert_eq!(schema(&pieces([])), of::<NoArguments>());
+    assert_eq!(schema(&spec([])), of::<NoArguments>());
 }

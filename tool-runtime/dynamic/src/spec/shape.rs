@@ -3,12 +3,12 @@ use serde_json::{Number, Value};
 /// The checked type of an argument, of an item of a list, or of a value of a map.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces, Shape};
+/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Shape, ToolSpec};
 ///
 /// let field = ArgumentField::new("deep", FieldType::Boolean);
-/// let pieces = Pieces::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
-/// assert_eq!(pieces.check()?.fields()[0].shape, Shape::Boolean);
-/// # Ok::<(), tool_dynamic::PieceErrors>(())
+/// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
+/// assert_eq!(spec.check()?.fields()[0].shape, Shape::Boolean);
+/// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -63,12 +63,12 @@ pub enum Shape {
 /// Whether an argument can be omitted.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces, Presence};
+/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Presence, ToolSpec};
 ///
 /// let field = ArgumentField::new("depth", FieldType::Integer).default_value(2);
-/// let pieces = Pieces::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
-/// assert_eq!(pieces.check()?.fields()[0].presence, Presence::Default(2.into()));
-/// # Ok::<(), tool_dynamic::PieceErrors>(())
+/// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
+/// assert_eq!(spec.check()?.fields()[0].presence, Presence::Default(2.into()));
+/// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Presence {
@@ -83,12 +83,12 @@ pub enum Presence {
 /// A checked argument, or a checked member of an object.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces};
+/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, ToolSpec};
 ///
 /// let field = ArgumentField::new("path", FieldType::String);
-/// let pieces = Pieces::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
-/// assert_eq!(pieces.check()?.fields()[0].name, "path");
-/// # Ok::<(), tool_dynamic::PieceErrors>(())
+/// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
+/// assert_eq!(spec.check()?.fields()[0].name, "path");
+/// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -1,11 +1,11 @@
-//! All errors of pieces, with their paths.
+//! All errors of a spec, with their paths.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_dynamic::{ArgumentField, ElementType, ExampleCall, FieldType, Pieces};
+use tool_dynamic::{ArgumentField, ElementType, ExampleCall, FieldType, ToolSpec};
 use tool_runtime::Effect;
 
-use super::pieces;
+use super::spec;
 
 fn field(name: &str, field_type: FieldType) -> ArgumentField {
     ArgumentField::new(name, field_type)
@@ -18,13 +18,13 @@ fn limited(limit: &str, number: &str, name: &str, field_type: FieldType) -> Argu
     serde_json::from_value(json).unwrap()
 }
 
-fn edited(mut pieces: Pieces, edit: impl FnOnce(&mut Pieces)) -> Pieces {
-    edit(&mut pieces);
-    pieces
+fn edited(mut spec: ToolSpec, edit: impl FnOnce(&mut ToolSpec)) -> ToolSpec {
+    edit(&mut spec);
+    spec
 }
 
-fn paths(pieces: &Pieces) -> Vec<String> {
-    match pieces.check() {
+fn paths(spec: &ToolSpec) -> Vec<String> {
+    match spec.check() {
         Ok(_) => Vec::new(),
         Err(errors) => errors.into_iter().map(|error| error.path).collect(),
     }
@@ -66,13 +66,13 @@ fn each_wrong_field_is_reported_with_its_path() {
             vec!["fields[0].fields[0].name", "fields[0].fields[0].values"],
         ),
     ] {
-        assert_eq!(paths(&pieces([wrong.clone()])), expected, "{wrong:?}");
+        assert_eq!(paths(&spec([wrong.clone()])), expected, "{wrong:?}");
     }
 }
 
 #[test]
 fn all_errors_are_reported_at_once() {
-    let wrong = pieces([field("a", FieldType::String), field("a", FieldType::List)])
+    let wrong = spec([field("a", FieldType::String), field("a", FieldType::List)])
         .capability("net work")
         .tool("grep")
         .tool("grep")
@@ -104,27 +104,26 @@ fn limits_hold_for_everything() {
         deep = ElementType::new(FieldType::List).items(deep);
     }
     let path = format!("fields[0]{}", ".items".repeat(6));
-    assert_eq!(paths(&pieces([field("a", FieldType::List).items(deep)])), [path]);
+    assert_eq!(paths(&spec([field("a", FieldType::List).items(deep)])), [path]);
 
     let fields = (0..129).map(|n| field(&format!("a{n}"), FieldType::String));
-    assert_eq!(paths(&pieces(fields)), ["fields"]);
+    assert_eq!(paths(&spec(fields)), ["fields"]);
     let wrong = (0..100).map(|_| field("?", FieldType::String));
-    assert_eq!(paths(&pieces(wrong)).len(), 50);
+    assert_eq!(paths(&spec(wrong)).len(), 50);
 
     for (wrong, path) in [
-        (edited(pieces([]), |it| it.name = "provider__tool".into()), "name"),
-        (edited(pieces([]), |it| it.name = "n".repeat(65)), "name"),
-        (edited(pieces([]), |it| it.body = "b".repeat(65 << 10)), "body"),
-        (edited(pieces([]), |it| it.body = "return 1; // \u{202e}".into()), "body"),
-        (edited(pieces([]), |it| it.description = "d".repeat(5 << 10)), "description"),
-        (pieces([]).timeout_seconds(301), "timeout_seconds"),
-        (pieces([]).tool("made"), "tools[0]"),
-        (pieces([]).tool("a b"), "tools[0]"),
-        ((0..33).fold(pieces([]), |it, n| it.tool(format!("t{n}"))), "tools"),
-        ((0..9).fold(pieces([]), |it, n| it.capability(format!("c{n}"))), "capabilities"),
+        (edited(spec([]), |it| it.name = "provider__tool".into()), "name"),
+        (edited(spec([]), |it| it.name = "n".repeat(65)), "name"),
+        (edited(spec([]), |it| it.body = "b".repeat(65 << 10)), "body"),
+        (edited(spec([]), |it| it.body = "return 1; // \u{202e}".into()), "body"),
+        (edited(spec([]), |it| it.description = "d".repeat(5 << 10)), "description"),
+        (spec([]).timeout_seconds(301), "timeout_seconds"),
+        (spec([]).tool("made"), "tools[0]"),
+        (spec([]).tool("a b"), "tools[0]"),
+        ((0..33).fold(spec([]), |it, n| it.tool(format!("t{n}"))), "tools"),
+        ((0..9).fold(spec([]), |it, n| it.capability(format!("c{n}"))), "capabilities"),
         (
-            (0..17)
-                .fold(pieces([]), |it, _| it.example(ExampleCall::new(Vec::<(String, _)>::new()))),
+            (0..17).fold(spec([]), |it, _| it.example(ExampleCall::new(Vec::<(String, _)>::new()))),
             "examples",
         ),
     ] {
@@ -134,7 +133,7 @@ fn limits_hold_for_everything() {
 
 #[test]
 fn examples_match_the_fields() {
-    let base = pieces([field("n", FieldType::Integer)]);
+    let base = spec([field("n", FieldType::Integer)]);
     for (arguments, is_valid) in [
         (vec![("n", json!(1))], true),
         (vec![("n", json!("one"))], false),
@@ -150,12 +149,12 @@ fn examples_match_the_fields() {
 }
 
 #[test]
-fn unknown_members_of_pieces_are_refused() {
+fn unknown_members_of_specs_are_refused() {
     let json = json!({
         "name": "a", "description": "A.", "kind": "javascript", "body": "return 1;",
         "fields": [{ "name": "n", "type": "integer", "minimum": 1 }],
     });
-    let error = serde_json::from_value::<Pieces>(json).unwrap_err().to_string();
+    let error = serde_json::from_value::<ToolSpec>(json).unwrap_err().to_string();
     assert!(error.contains("unknown field `minimum`"), "{error}");
 }
 
@@ -184,18 +183,18 @@ fn element(depth: u32) -> BoxedStrategy<Value> {
 
 proptest! {
     #[test]
-    fn valid_pieces_have_a_valid_definition(mut field in element(4), optional: bool) {
+    fn valid_specs_have_a_valid_definition(mut field in element(4), optional: bool) {
         field["name"] = "a".into();
         field["optional"] = optional.into();
         let field: ArgumentField = serde_json::from_value(field).unwrap();
-        let checked = pieces([field]).check().unwrap();
+        let checked = spec([field]).check().unwrap();
         prop_assert!(checked.definition().validate().is_ok());
     }
 
     #[test]
     fn check_of_any_text_ends(name in ".{0,80}", body in ".{0,80}", value in ".{0,80}") {
         let wrong = field(&name, FieldType::Enum).values([value]);
-        let tool = edited(pieces([wrong]), |it| (it.name, it.body) = (name.clone(), body));
+        let tool = edited(spec([wrong]), |it| (it.name, it.body) = (name.clone(), body));
         if let Ok(checked) = tool.check() {
             prop_assert!(checked.definition().validate().is_ok());
         }

@@ -4,65 +4,65 @@ use std::time::Duration;
 use serde_json::Value;
 use tool_runtime::{Effect, Fingerprint, Permission, ToolDefinition};
 
-use super::error::PieceError;
+use super::error::SpecError;
 use super::limits::DEFAULT_TIMEOUT_SECONDS;
 use super::schema;
 use super::shape::{CheckedField, Presence, Shape};
-use super::{BodyKind, ExampleCall, Pieces};
+use super::{BodyKind, ExampleCall, ToolSpec};
 
-/// Pieces that [`Pieces::check`] accepted, and the definition of their tool. Clones share them.
+/// A spec that [`ToolSpec::check`] accepted, and the definition of its tool. Clones share it.
 ///
 /// ```
-/// use tool_dynamic::{BodyKind, Pieces};
+/// use tool_dynamic::{BodyKind, ToolSpec};
 /// use tool_runtime::Effect;
 ///
-/// let pieces = Pieces::new(BodyKind::JavaScript, "one", "Returns one.", "return 1;");
-/// let checked = pieces.clone().effect(Effect::None).check()?;
+/// let spec = ToolSpec::new(BodyKind::JavaScript, "one", "Returns one.", "return 1;");
+/// let checked = spec.clone().effect(Effect::None).check()?;
 /// assert_eq!(checked.definition().name, "one");
-/// // Each change of the pieces is a change of what an approval is bound to.
-/// let mut edited = pieces.effect(Effect::None);
+/// // Each change of the spec is a change of what an approval is bound to.
+/// let mut edited = spec.effect(Effect::None);
 /// edited.body = "return 2;".into();
 /// let other = edited.check()?;
 /// assert_ne!(checked.definition().fingerprint(), other.definition().fingerprint());
-/// # Ok::<(), tool_dynamic::PieceErrors>(())
+/// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct CheckedPieces(Arc<Checked>);
+pub struct CheckedSpec(Arc<Checked>);
 
 #[derive(Debug, PartialEq)]
 struct Checked {
-    pieces: Pieces,
+    spec: ToolSpec,
     fields: Vec<CheckedField>,
     definition: ToolDefinition,
     fingerprint: Fingerprint,
 }
 
-impl CheckedPieces {
-    /// Assembles pieces that are valid.
-    pub(super) fn new(pieces: Pieces, fields: Vec<CheckedField>) -> Self {
-        let fingerprint = fingerprint(&pieces);
-        let definition = definition(&pieces, &fields, fingerprint);
-        Self(Arc::new(Checked { pieces, fields, definition, fingerprint }))
+impl CheckedSpec {
+    /// Assembles a spec that is valid.
+    pub(super) fn new(spec: ToolSpec, fields: Vec<CheckedField>) -> Self {
+        let fingerprint = fingerprint(&spec);
+        let definition = definition(&spec, &fields, fingerprint);
+        Self(Arc::new(Checked { spec, fields, definition, fingerprint }))
     }
 
-    /// Returns the pieces as they were written, such as to store them.
-    pub fn pieces(&self) -> &Pieces {
-        &self.0.pieces
+    /// Returns the spec as it was written, such as to store it.
+    pub fn as_spec(&self) -> &ToolSpec {
+        &self.0.spec
     }
 
     /// Returns the name of the tool.
     pub fn name(&self) -> &str {
-        &self.0.pieces.name
+        &self.0.spec.name
     }
 
     /// Returns the language of the body.
     pub fn kind(&self) -> BodyKind {
-        self.0.pieces.kind
+        self.0.spec.kind
     }
 
     /// Returns the source of the body.
     pub fn body(&self) -> &str {
-        &self.0.pieces.body
+        &self.0.spec.body
     }
 
     /// Returns the checked arguments in their order.
@@ -72,30 +72,30 @@ impl CheckedPieces {
 
     /// Returns the example calls of the tool.
     pub fn examples(&self) -> &[ExampleCall] {
-        &self.0.pieces.examples
+        &self.0.spec.examples
     }
 
     /// Returns whether the body needs a capability.
     pub fn has_capability(&self, capability: &str) -> bool {
-        self.0.pieces.capabilities.iter().any(|name| name == capability)
+        self.0.spec.capabilities.iter().any(|name| name == capability)
     }
 
     /// Returns the time limit of a call.
     pub fn timeout(&self) -> Duration {
-        let seconds = self.0.pieces.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+        let seconds = self.0.spec.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
         Duration::from_secs(seconds.into())
     }
 
     /// Returns the definition of the tool.
     ///
     /// If the effect is `none` or `read`, calls are allowed; otherwise, each call needs an
-    /// approval. The title contains the fingerprint of the pieces, so an approval of a call is void
+    /// approval. The title contains the fingerprint of the spec, so an approval of a call is void
     /// for a tool with another body.
     pub fn definition(&self) -> &ToolDefinition {
         &self.0.definition
     }
 
-    /// Returns the fingerprint of the pieces, with the body.
+    /// Returns the fingerprint of the spec, with the body.
     pub fn fingerprint(&self) -> Fingerprint {
         self.0.fingerprint
     }
@@ -105,31 +105,31 @@ impl CheckedPieces {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Pieces};
+    /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, ToolSpec};
     ///
     /// let depth = ArgumentField::new("depth", FieldType::Integer).default_value(2);
-    /// let pieces = Pieces::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(depth);
+    /// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(depth);
     /// let mut arguments = json!({});
-    /// pieces.check()?.add_defaults(&mut arguments);
+    /// spec.check()?.add_defaults(&mut arguments);
     /// assert_eq!(arguments, json!({ "depth": 2 }));
-    /// # Ok::<(), tool_dynamic::PieceErrors>(())
+    /// # Ok::<(), tool_dynamic::SpecErrors>(())
     /// ```
     pub fn add_defaults(&self, arguments: &mut Value) {
         add_defaults(self.fields(), arguments);
     }
 
     /// Returns an error for each capability that is not among the supported ones.
-    pub fn unsupported_capabilities(&self, supported: &[impl AsRef<str>]) -> Vec<PieceError> {
+    pub fn unsupported_capabilities(&self, supported: &[impl AsRef<str>]) -> Vec<SpecError> {
         let kind = self.kind();
         let supported: Vec<_> = supported.iter().map(AsRef::as_ref).collect();
         let expected = match supported.as_slice() {
             [] => format!("remove it: a body of kind `{kind}` can't be given capabilities here"),
             names => format!("expected one of `{}`", names.join("`, `")),
         };
-        let names = self.0.pieces.capabilities.iter().enumerate();
+        let names = self.0.spec.capabilities.iter().enumerate();
         names
             .filter(|(_, name)| !supported.contains(&name.as_str()))
-            .map(|(index, _)| PieceError::new(format!("capabilities[{index}]"), &expected))
+            .map(|(index, _)| SpecError::new(format!("capabilities[{index}]"), &expected))
             .collect()
     }
 }
@@ -160,27 +160,27 @@ fn add_inner_defaults(shape: &Shape, value: &mut Value) {
 }
 
 fn definition(
-    pieces: &Pieces,
+    spec: &ToolSpec,
     fields: &[CheckedField],
     fingerprint: Fingerprint,
 ) -> ToolDefinition {
-    let permission = match pieces.effect {
+    let permission = match spec.effect {
         Effect::None | Effect::Read => Permission::Allow,
         Effect::Write | Effect::External => Permission::Ask,
     };
-    let seconds = pieces.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
-    let definition = ToolDefinition::new(&pieces.name, &pieces.description, schema::object(fields))
+    let seconds = spec.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
+    let definition = ToolDefinition::new(&spec.name, &spec.description, schema::object(fields))
         // The title is covered by the fingerprint of the definition.
-        .title(format!("{} ({}, source {fingerprint})", pieces.name, pieces.kind))
-        .effect(pieces.effect)
+        .title(format!("{} ({}, source {fingerprint})", spec.name, spec.kind))
+        .effect(spec.effect)
         .permission(permission)
         .timeout(Duration::from_secs(seconds.into()));
-    pieces.capabilities.iter().fold(definition, ToolDefinition::requires)
+    spec.capabilities.iter().fold(definition, ToolDefinition::requires)
 }
 
-/// Hashes the pieces. The fingerprint of a definition covers a document whatever the order of its
-/// members, so the pieces are the document of one.
-fn fingerprint(pieces: &Pieces) -> Fingerprint {
-    let document = serde_json::to_value(pieces).unwrap_or(Value::Null);
+/// Hashes the spec. The fingerprint of a definition covers a document whatever the order of its
+/// members, so the spec is the document of one.
+fn fingerprint(spec: &ToolSpec) -> Fingerprint {
+    let document = serde_json::to_value(spec).unwrap_or(Value::Null);
     ToolDefinition::new("pieces", "tool-dynamic pieces 1", document).fingerprint()
 }

@@ -1,4 +1,4 @@
-//! Limits of pieces, which a model writes.
+//! Limits of specs, which models write.
 
 /// The longest name of a tool or an argument.
 pub(super) const MAX_NAME_BYTES: usize = 64;

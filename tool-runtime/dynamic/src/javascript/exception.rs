@@ -1,9 +1,10 @@
 //! Conversion of exceptions, whose members can be code of the body.
 
 use rquickjs::{CaughtError, Coerced, Ctx, Error, FromJs};
+use tool_runtime::message::visible;
 
 use super::error::ScriptError;
-use super::limits::MAX_ERROR_CHARS;
+use super::limits::{MAX_ERROR_CHARS, MAX_MEMORY_BYTES};
 
 /// The lines before the first line of the body in the function that holds it.
 const LINES_BEFORE_BODY: usize = 2;
@@ -23,8 +24,11 @@ pub(super) fn script_error(ctx: &Ctx<'_>, error: Error, line_count: usize) -> Sc
             }
             (format!("{name}: {message}"), exception.stack())
         }
-        // The engine throws `null` if there is no memory for an exception.
-        CaughtError::Value(value) if value.is_null() => return ScriptError::OutOfMemory,
+        // The engine throws it if there is no memory for an exception.
+        CaughtError::Value(value) if value.is_null() => {
+            let limit = MAX_MEMORY_BYTES >> 20;
+            (format!("It threw null, or needs more than {limit} MiB of memory."), None)
+        }
         CaughtError::Value(value) => {
             let text = Coerced::<String>::from_js(ctx, value).map(|text| text.0);
             // The conversion of the value can throw as well.
@@ -36,7 +40,9 @@ pub(super) fn script_error(ctx: &Ctx<'_>, error: Error, line_count: usize) -> Sc
         }
         CaughtError::Error(error) => (error.to_string(), None),
     };
-    let text = text.chars().take(MAX_ERROR_CHARS).collect();
+    // The text may come from outside, such as from a page that the body has read.
+    let text: String = text.chars().take(MAX_ERROR_CHARS).collect();
+    let text = visible(&text).into_owned();
     let line = stack.as_deref().and_then(|stack| line_of_body(stack, line_count));
     ScriptError::Exception { text, line }
 }

@@ -5,6 +5,7 @@
   const MAX_LENGTH = 1e7;
   const MAX_SKIPPED = 1e5;
   const MAX_SEARCH = 1e9;
+  const MAX_REPLACED = 1e9;
   const MAX_NORMALIZED = 3e4;
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
   const { isArray } = Array;
@@ -13,6 +14,7 @@
   const NativeObject = Object;
   const boxes = [Number, String, Boolean, BigInt];
   const { hasOwn } = Object;
+  const { iterator: iteratorOf } = Symbol;
   const isObject = (value) => value === NativeObject(value);
   // A template would copy a text.
   const toText = (value) => typeof value === 'string' ? value : `${value}`;
@@ -84,6 +86,41 @@
     return append([], apply(map, this, args), 1);
   });
 
+  // The functions below iterate natively. Code of a generator can be interrupted.
+  const walk = function* (iterator) {
+    const { next } = iterator;
+    for (;;) {
+      const { done, value } = apply(next, iterator, []);
+      if (done) return;
+      yield value;
+    }
+  };
+  const bound = (method, target) =>
+    typeof method === 'function' ? (...args) => apply(method, target, args) : method;
+  const sets = Set.prototype;
+  const comparisons = [
+    'difference', 'intersection', 'isDisjointFrom', 'isSubsetOf', 'isSupersetOf',
+    'symmetricDifference', 'union',
+  ];
+  for (const name of comparisons) {
+    const native = sets[name];
+    replace(sets, name, {
+      [name](other) {
+        const { size, has, keys } = other;
+        const walked = typeof keys === 'function' ? () => walk(apply(keys, other, [])) : keys;
+        return apply(native, this, [
+          { __proto__: null, size, has: bound(has, other), keys: walked },
+        ]);
+      },
+    }[name]);
+  }
+  const { sumPrecise } = Math;
+  replace(Math, 'sumPrecise', {
+    sumPrecise(items) {
+      return apply(sumPrecise, Math, [walk(items[iteratorOf]())]);
+    },
+  }.sumPrecise);
+
   const iterators = Iterator.prototype;
   const { drop } = iterators;
   replace(iterators, 'drop', {
@@ -93,6 +130,22 @@
       return apply(drop, this, [count]);
     },
   }.drop);
+
+  // Without memory for the result, the engine continues to replace to the end of the text.
+  const checkReplacement = (name, text, value) => {
+    if (typeof value === 'function') return value;
+    const part = toText(value);
+    if (text.length * part.length > MAX_REPLACED) refuse(name, `${MAX_REPLACED} characters`);
+    return part;
+  };
+  const patterns = RegExp.prototype;
+  const replaceMatches = patterns[Symbol.replace];
+  replace(patterns, Symbol.replace, {
+    [Symbol.replace](text, value) {
+      const source = toText(text);
+      return apply(replaceMatches, this, [source, checkReplacement('replace', source, value)]);
+    },
+  }[Symbol.replace]);
 
   const texts = String.prototype;
   const searches = [
@@ -111,13 +164,14 @@
         const text = toText(this);
         const part = toText(search);
         if (text.length * part.length > MAX_SEARCH) refuse(name, `${MAX_SEARCH} comparisons`);
+        if (name === 'replaceAll') args = [checkReplacement(name, text, args[0])];
         return apply(native, text, [part, ...args]);
       },
     }[name]);
   }
 
   // The time to order combining characters grows with the square of their number.
-  const { normalize } = texts;
+  const { localeCompare, normalize } = texts;
   replace(texts, 'normalize', {
     normalize(form) {
       if (this == null) return apply(normalize, this, [form]);
@@ -126,6 +180,16 @@
       return apply(normalize, text, [form]);
     },
   }.normalize);
+  replace(texts, 'localeCompare', {
+    localeCompare(other) {
+      if (this == null) return apply(localeCompare, this, [other]);
+      const text = toText(this);
+      const second = toText(other);
+      const length = text.length + second.length;
+      if (length > MAX_NORMALIZED) refuse('localeCompare', `${MAX_NORMALIZED} characters`);
+      return apply(localeCompare, text, [second]);
+    },
+  }.localeCompare);
 
   // Without memory for more text, the native loops of the functions below continue to their end.
   replace(String, 'raw', {

@@ -1,7 +1,7 @@
 //! Calls of other tools, under the policy of the caller.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tool_dynamic::{JavaScript, ToolBackend, ToolSpec};
 use tool_runtime::dispatch::Batch;
@@ -110,6 +110,35 @@ async fn tools_that_call_each_other_are_stopped() {
     };
     assert!(execution.is_failure());
     assert!(DEPTH.load(Ordering::Relaxed) < 8);
+}
+
+#[tokio::test]
+async fn calls_that_multiply_end_with_the_call_of_the_model() {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+
+    /// Counts its calls.
+    #[tool(effect = "read")]
+    async fn count() -> u32 {
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    let body = |name: &str| {
+        let call = format!("call_tool('{name}').catch(() => call_tool('count'))");
+        format!("while (true) await Promise.all(Array.from({{ length: 9 }}, () => {call}));")
+    };
+    let first = script(&body("other")).tool("other").tool("count").timeout_seconds(1);
+    let mut second = script(&body("script")).tool("script").tool("count").timeout_seconds(1);
+    second.name = "other".into();
+    let dispatcher = dispatcher(&[first, second]).await;
+    dispatcher.registry().register_all(tools![count]).unwrap();
+    let started = Instant::now();
+    let execution = call(&dispatcher).await;
+    assert!(execution.failed_with("TOOL_TIMEOUT"), "{}", execution.result.text);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    let counted = COUNT.load(Ordering::Relaxed);
+    assert!(counted > 0);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(COUNT.load(Ordering::Relaxed), counted);
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ mod web;
 mod words;
 
 #[cfg(all(feature = "files", target_os = "linux"))]
-pub use files::{DiffRecorder, Files, OpenError, Patch, UndoError};
+pub use files::{DiffRecorder, Files, OpenFilesError, Patch, UndoError};
 #[cfg(feature = "schedule")]
 pub use schedule::{ScheduleTools, Scheduler};
 #[cfg(feature = "shell")]

@@ -20,7 +20,7 @@ use super::root::FileError;
 #[derive(Debug, thiserror::Error)]
 #[error("workspace can't be opened: {}: {source}", folder.display())]
 #[non_exhaustive]
-pub struct OpenError {
+pub struct OpenFilesError {
     /// The folder that was to be opened.
     pub folder: PathBuf,
     /// The error of the operating system. `Unsupported` means that the kernel is older than Linux

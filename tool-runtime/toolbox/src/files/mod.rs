@@ -45,7 +45,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::{fmt, io};
 
-pub use error::OpenError;
+pub use error::OpenFilesError;
 pub use recorder::{DiffRecorder, Patch};
 pub use undo::UndoError;
 
@@ -107,12 +107,12 @@ impl Files {
     ///
     /// let files = Files::open(std::env::temp_dir())?;
     /// # drop(files);
-    /// # Ok::<(), tool_toolbox::OpenError>(())
+    /// # Ok::<(), tool_toolbox::OpenFilesError>(())
     /// ```
-    pub fn open(folder: impl AsRef<Path>) -> Result<Self, OpenError> {
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, OpenFilesError> {
         let folder = folder.as_ref();
         let root = Root::open(folder)
-            .map_err(|error: io::Error| OpenError { folder: folder.to_owned(), source: error })?;
+            .map_err(|error: io::Error| OpenFilesError { folder: folder.to_owned(), source: error })?;
         Ok(Self(Arc::new(Workspace {
             root,
             versions: Versions::default(),

@@ -58,7 +58,7 @@ impl Files {
     /// let arguments = json!({"path": "new-note.txt", "content": "buy milk\n"});
     /// let preview = files.preview_of("file_write", &arguments).unwrap_or_default();
     /// assert!(preview.ends_with("+++ b/new-note.txt\n@@ -0,0 +1 @@\n+buy milk\n"));
-    /// # Ok::<(), tool_toolbox::OpenError>(())
+    /// # Ok::<(), tool_toolbox::OpenFilesError>(())
     /// ```
     pub fn preview_of(&self, tool: &str, arguments: &Value) -> Option<String> {
         let arguments = ChangeArguments::deserialize(arguments).ok()?;

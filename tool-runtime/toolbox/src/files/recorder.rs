@@ -165,7 +165,7 @@ impl fmt::Debug for DiffRecorder {
 ///
 /// let recorder = DiffRecorder::new(&Files::open(std::env::temp_dir())?);
 /// assert!(recorder.patch_of_run(RunId::random()).as_str().is_empty());
-/// # Ok::<(), tool_toolbox::OpenError>(())
+/// # Ok::<(), tool_toolbox::OpenFilesError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patch {

@@ -39,10 +39,10 @@ pub enum KnowledgeError {
         actual: usize,
     },
     /// The embedder returned a vector that can't be compared with others.
-    #[error("embedder returned an invalid vector for text {text}: {reason}")]
+    #[error("embedder returned an invalid vector for text {index}: {reason}")]
     InvalidVector {
         /// The index of the text in the request, from 0.
-        text: usize,
+        index: usize,
         /// The reason why it can't be compared.
         reason: String,
     },

@@ -100,7 +100,7 @@ pub(super) async fn embed(
         return Err(KnowledgeError::VectorCount { expected, actual });
     }
     let dimensions = embedder.dimensions().or_else(|| vectors.first().map(Vec::len));
-    for (text, vector) in vectors.iter().enumerate() {
+    for (index, vector) in vectors.iter().enumerate() {
         let reason = match invalid_component(vector) {
             Some(component) if component.is_finite() => {
                 format!(
@@ -115,7 +115,7 @@ pub(super) async fn embed(
             }
             None => continue,
         };
-        return Err(KnowledgeError::InvalidVector { text, reason });
+        return Err(KnowledgeError::InvalidVector { index, reason });
     }
     Ok(vectors)
 }

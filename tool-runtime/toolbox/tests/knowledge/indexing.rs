@@ -4,7 +4,9 @@ use std::{env, fs, process};
 use tool_runtime::ModelError;
 use tool_runtime::models::{EmbedLimits, EmbedRequest, Embedder, Embeddings, TestEmbedder};
 use tool_runtime::store::Sqlite;
-use tool_toolbox::knowledge::{Added, Document, Knowledge, SearchFilter, SqliteDocuments};
+use tool_toolbox::knowledge::{
+    Added, Document, Knowledge, KnowledgeError, SearchFilter, SqliteDocuments,
+};
 
 async fn knowledge() -> Knowledge {
     Knowledge::new(SqliteDocuments::open(&Sqlite::in_memory().unwrap()).await.unwrap())
@@ -136,7 +138,8 @@ async fn vectors_that_cannot_be_compared_are_refused() {
     for (component, fails) in [(f32::NAN, true), (0.8, false)] {
         let knowledge = knowledge().await.embedder(Fixed(vec![vec![0.6, component]], None));
         let found = knowledge.search("a", &SearchFilter::default(), 5).await;
-        assert_eq!(found.is_err(), fails);
+        let is_invalid = matches!(found, Err(KnowledgeError::InvalidVector { index: 0, .. }));
+        assert_eq!(is_invalid, fails);
     }
 }
 

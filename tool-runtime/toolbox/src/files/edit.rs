@@ -2,6 +2,7 @@
 
 use tool_runtime::args;
 
+use super::line_ends::UnixText;
 use super::nearest::nearest_lines;
 use super::version::MAX_CONTENT;
 
@@ -34,63 +35,87 @@ pub(super) struct Edited {
 
 /// Applies edits one after the other, each to the result of those before it.
 ///
+/// In a text with `\r\n`, the edits are compared without regard to the ends of lines, and the lines
+/// keep theirs.
+///
 /// Returns the reason, for the model, if one of them can't be applied.
 pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<Edited, String> {
-    let has_crlf = text.contains("\r\n") && text.split("\r\n").all(|line| !line.contains('\n'));
+    let ends = Ends {
+        has_crlf: text.contains("\r\n"),
+        is_crlf_first: text.split_once('\n').is_some_and(|(line, _)| line.ends_with('\r')),
+    };
     let mut edited = Edited { text: text.to_owned(), count: 0 };
     for (index, edit) in edits.iter().enumerate() {
-        let name = format!("edits[{index}].old");
-        let normalize = |text: &str| {
-            if has_crlf {
-                text.replace("\r\n", "\n").replace('\n', "\r\n")
-            } else {
-                text.to_owned()
-            }
-        };
-        let (old, new) = (normalize(&edit.old), normalize(&edit.new));
-        if old.is_empty() {
-            return Err(format!("`{name}` is empty: send the text to replace."));
-        }
-        if old == new {
-            return Err(format!("`{name}` and `new` are the same: the edit changes nothing."));
-        }
-        let positions: Vec<_> = edited.text.match_indices(&old).map(|(at, _)| at).collect();
-        match *positions {
-            [] => return Err(format!("`{name}` does not occur. {}", nearest(&edited.text, &old))),
-            _ if edit.all => {}
-            [first] => {
-                if let Some(second) = overlapping(&edited.text, &old, first) {
-                    let [first, second] = [first, second].map(|at| line_of(&edited.text, at));
-                    return Err(format!(
-                        "`{name}` occurs several times, and overlaps itself, in lines {first}, \
-                         {second}: send more of the text around it."
-                    ));
-                }
-            }
-            [..] => {
-                let (text, count) = (&edited.text, positions.len());
-                let lines = positions.iter().take(MAX_LISTED).map(|at| line_of(text, *at));
-                let lines = lines.map(|line| line.to_string()).collect::<Vec<_>>().join(", ");
-                let more = if count > MAX_LISTED { ", …" } else { "" };
+        let (text, count) = apply_one(&edited.text, index, edit, ends)?;
+        edited.count += count;
+        edited.text = text;
+    }
+    Ok(edited)
+}
+
+/// The ends of the lines of a text before all edits.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    has_crlf: bool,
+    /// Whether the first line ends with `\r\n`.
+    is_crlf_first: bool,
+}
+
+fn apply_one(
+    file_text: &str,
+    index: usize,
+    edit: &Edit,
+    ends: Ends,
+) -> Result<(String, usize), String> {
+    let name = format!("edits[{index}].old");
+    if edit.old.is_empty() {
+        return Err(format!("`{name}` is empty: send the text to replace."));
+    }
+    if edit.old == edit.new {
+        return Err(format!("`{name}` and `new` are the same: the edit changes nothing."));
+    }
+    let [old, new] = [&edit.old, &edit.new].map(|text| text.replace("\r\n", "\n"));
+    // An edit of texts that differ in the ends of their lines only changes those.
+    let (text, old, new) = if ends.has_crlf && old != new {
+        (UnixText::normalized(file_text), &old, &new)
+    } else {
+        (UnixText::verbatim(file_text), &edit.old, &edit.new)
+    };
+    let positions: Vec<_> = text.text.match_indices(old).map(|(at, _)| at).collect();
+    match *positions {
+        [] => return Err(format!("`{name}` does not occur. {}", nearest(&text.text, old))),
+        _ if edit.all => {}
+        [first] => {
+            if let Some(second) = overlapping(&text.text, old, first) {
+                let [first, second] = [first, second].map(|at| line_of(&text.text, at));
                 return Err(format!(
-                    "`{name}` occurs {count} times, in lines {lines}{more}: send more of the text \
-                     around it, or set `all`."
+                    "`{name}` occurs several times, and overlaps itself, in lines {first}, \
+                     {second}: send more of the text around it."
                 ));
             }
         }
-        // Before the replacement: edits of a repeated text double it each time.
-        let removed = positions.len().saturating_mul(old.len());
-        let added = positions.len().saturating_mul(new.len());
-        let len = edited.text.len().saturating_sub(removed).saturating_add(added);
-        if len as u64 > MAX_CONTENT {
+        [..] => {
+            let count = positions.len();
+            let lines = positions.iter().take(MAX_LISTED).map(|at| line_of(&text.text, *at));
+            let lines = lines.map(|line| line.to_string()).collect::<Vec<_>>().join(", ");
+            let more = if count > MAX_LISTED { ", …" } else { "" };
             return Err(format!(
-                "`edits[{index}]` makes a text of {len} bytes; at most {MAX_CONTENT} are written."
+                "`{name}` occurs {count} times, in lines {lines}{more}: send more of the text \
+                 around it, or set `all`."
             ));
         }
-        edited.count += positions.len();
-        edited.text = edited.text.replace(&old, &new);
     }
-    Ok(edited)
+    // Before the replacement: edits of a repeated text double it each time.
+    let removed = positions.len().saturating_mul(old.len());
+    let added = positions.len().saturating_mul(new.len());
+    let len = text.text.len().saturating_sub(removed).saturating_add(added);
+    if len as u64 > MAX_CONTENT {
+        return Err(format!(
+            "`edits[{index}]` makes a text of {len} bytes; at most {MAX_CONTENT} are written."
+        ));
+    }
+    let text = text.replace(old, new, ends.is_crlf_first);
+    Ok((text.into_file_text(), positions.len()))
 }
 
 /// Returns the position of an occurrence that begins within the first one, as in a row of closing
@@ -159,28 +184,48 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_follow_the_file() {
-        let edited = apply("a\r\nb\r\nc\r\n", &[edit("a\nb", "a\nx\nb")]).unwrap();
-        assert_eq!(edited.text, "a\r\nx\r\nb\r\nc\r\n");
+    fn lines_keep_their_ends() {
+        for (text, old, new, expected) in [
+            ("a\r\nb\r\nc\r\n", "a\nb", "a\nx\nb", "a\r\nx\r\nb\r\nc\r\n"),
+            ("a\r\nb\r\nc\r\n", "a\r\nb", "x\ny", "x\r\ny\r\nc\r\n"),
+            ("a\r\nb\nc\r\nd\n", "a\nb\nc", "x\ny\nz", "x\r\ny\nz\r\nd\n"),
+            ("a\r\nb\nc\r\nd\n", "b\r\nc\r\n", "b\r\nx\r\nc\r\n", "a\r\nb\nx\nc\r\nd\n"),
+            ("a\nb\n", "a\n", "x\n", "x\nb\n"),
+            // In a text without it, `\r\n` is what the model wants.
+            ("a\nb\n", "a\n", "x\r\ny\r\n", "x\r\ny\r\nb\n"),
+            // Nothing else changes.
+            ("a\r\nb\nc\r\n", "c\r\n", "c\n", "a\r\nb\nc\n"),
+            ("a\nb\n", "a\n", "a\r\n", "a\r\nb\n"),
+        ] {
+            let edited = apply(text, &[edit(old, new)]).unwrap();
+            assert_eq!(edited.text, expected, "{text:?} {old:?}");
+        }
+        // The second edit adds lines to a text that has none any more.
+        let edits = [edit("a\n", ""), edit("b", "b\nc")];
+        assert_eq!(apply("a\r\nb", &edits).unwrap().text, "b\r\nc");
     }
 
     #[test]
     fn text_with_other_line_breaks_is_repeated_with_its_own() {
-        let text = "a\r\nb\nc\r\n\"d\"\ne";
-        for (old, expected) in [
-            ("a\nb", r#""a\r\nb""#),
-            ("b\r\nc", r#""b\nc""#),
-            ("b\nc\n\"d\"\ne", r#""b\nc\r\n\"d\"\ne""#),
-            ("c\n", r#""c\r\n""#),
-        ] {
+        let text = "a\nb\nc\n\"d\"\ne";
+        for (old, expected) in
+            [("a\r\nb", r#""a\nb""#), ("b\nc\r\n\"d\"\ne", r#""b\nc\n\"d\"\ne""#)]
+        {
             let error = apply(text, &[edit(old, "")]).unwrap_err();
             let end = format!("send those of the file, as in {expected}.");
             assert!(error.ends_with(&end), "{old:?}: {error}");
             let old: String = serde_json::from_str(expected).unwrap();
             assert!(apply(text, &[edit(&old, "")]).is_ok(), "{old:?}");
         }
+        // Edits of the ends of lines.
+        let text = "a\r\nb\nc\r\n\"d\"";
+        for (old, expected) in [("a\n", r#""a\r\n""#), ("b\r\nc", r#""b\nc""#)] {
+            let other = if old.contains('\r') { old.replace('\r', "") } else { "a\r\n".to_owned() };
+            let error = apply(text, &[edit(old, &other)]).unwrap_err();
+            assert!(error.ends_with(&format!("as in {expected}.")), "{old:?}: {error}");
+        }
         let long = "x".repeat(2000);
-        let error = apply(&format!("{long}\r\ny\nz"), &[edit(&format!("{long}\ny"), "")]);
+        let error = apply(&format!("{long}\ny"), &[edit(&format!("{long}\r\ny"), "")]);
         assert!(error.unwrap_err().ends_with("send those of the file, and fewer lines."));
     }
 

@@ -17,8 +17,17 @@ pub(super) struct Line {
     pub(super) text: String,
     /// The number of characters after those of `text`.
     pub(super) omitted: u64,
-    /// Whether the line ended with `\r\n`.
-    pub(super) is_crlf: bool,
+    pub(super) end: LineEnd,
+}
+
+/// The line break after a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LineEnd {
+    /// None: the line is the last one.
+    #[default]
+    None,
+    Lf,
+    Crlf,
 }
 
 /// Skips lines; returns how many there were.
@@ -52,13 +61,13 @@ pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Resu
     let mut text = Vec::new();
     let (mut characters, mut bytes) = (0_u64, 0_u64);
     let (mut last_byte, mut missing) = (0, 0);
-    loop {
+    let end = loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
             if bytes == 0 {
                 return Ok(None);
             }
-            break;
+            break LineEnd::None;
         }
         let end = memchr::memchr(b'\n', buffer);
         let (part, _) = buffer.split_at(end.unwrap_or(buffer.len()));
@@ -77,18 +86,17 @@ pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Resu
         bytes += used as u64;
         reader.consume(used);
         if end.is_some() {
-            break;
+            break if last_byte == b'\r' { LineEnd::Crlf } else { LineEnd::Lf };
         }
-    }
-    let is_crlf = last_byte == b'\r';
-    if is_crlf {
+    };
+    if end == LineEnd::Crlf {
         characters -= 1;
         if text.last() == Some(&b'\r') {
             text.pop();
         }
     }
     let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(Some(Line { text, omitted: characters.saturating_sub(last), is_crlf }))
+    Ok(Some(Line { text, omitted: characters.saturating_sub(last), end }))
 }
 
 /// Returns the number of bytes that continue a character of UTF-8 which starts with this one.
@@ -105,26 +113,26 @@ fn continuation_len(byte: u8) -> u8 {
 mod tests {
     use std::io::BufReader;
 
-    use super::{Columns, Line, read_line, skip_lines};
+    use super::{Columns, Line, LineEnd, read_line, skip_lines};
 
     const ALL: Columns = Columns { skipped: 0, limit: usize::MAX };
 
     #[test]
     fn lines_are_read_across_buffers() {
-        let mut reader = BufReader::with_capacity(3, "Tromsø\r\n\nend".as_bytes());
+        let mut reader = BufReader::with_capacity(3, "Tromsø\r\n\nend\r".as_bytes());
         let mut lines = Vec::new();
         while let Some(line) = read_line(&mut reader, ALL).unwrap() {
-            lines.push((line.text, line.is_crlf));
+            lines.push((line.text, line.end));
         }
-        let expected = [("Tromsø", true), ("", false), ("end", false)];
-        assert_eq!(lines, expected.map(|(text, is_crlf)| (text.to_owned(), is_crlf)));
+        let expected = [("Tromsø", LineEnd::Crlf), ("", LineEnd::Lf), ("end\r", LineEnd::None)];
+        assert_eq!(lines, expected.map(|(text, end)| (text.to_owned(), end)));
     }
 
     #[test]
     fn long_line_is_shown_by_columns() {
         let columns = Columns { skipped: 2, limit: 3 };
         let line = read_line(&mut "åbçdéfgh\r\n".as_bytes(), columns).unwrap().unwrap();
-        assert_eq!(line, Line { text: "çdé".into(), omitted: 3, is_crlf: true });
+        assert_eq!(line, Line { text: "çdé".into(), omitted: 3, end: LineEnd::Crlf });
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //! 3. A tool reads: `read.rs` (with `content.rs` and `lines.rs`), `list.rs`, `grep.rs`; the latter
 //!    two by `walk.rs`.
 //! 4. Or it changes a file: `change.rs` compares the file with what the run has read
-//!    (`version.rs`), `edit.rs` computes the new content, `atomic.rs` replaces the file, and
-//!    `journal.rs` keeps both contents.
+//!    (`version.rs`), `edit.rs` computes the new content (with `line_ends.rs`), `atomic.rs`
+//!    replaces the file, and `journal.rs` keeps both contents.
 //! 5. `recorder.rs` makes patches of the journal by `diff.rs`, and `undo.rs` reverts a turn.
 //!
 //! # Invariants
@@ -27,6 +27,7 @@ mod error;
 mod first;
 mod grep;
 mod journal;
+mod line_ends;
 mod lines;
 mod list;
 mod nearest;
@@ -111,8 +112,10 @@ impl Files {
     /// ```
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, OpenFilesError> {
         let folder = folder.as_ref();
-        let root = Root::open(folder)
-            .map_err(|error: io::Error| OpenFilesError { folder: folder.to_owned(), source: error })?;
+        let root = Root::open(folder).map_err(|error: io::Error| OpenFilesError {
+            folder: folder.to_owned(),
+            source: error,
+        })?;
         Ok(Self(Arc::new(Workspace {
             root,
             versions: Versions::default(),

@@ -11,7 +11,7 @@ use tool_runtime::{Image, ToolError, ToolErrorKind, ToolOutput};
 
 use super::content::{Content, HEAD_LEN, is_utf16};
 use super::error::{io_error, path_error};
-use super::lines::{Columns, read_line, skip_lines};
+use super::lines::{Columns, LineEnd, read_line, skip_lines};
 use super::path::RelativePath;
 use super::root::{FileError, Root};
 use super::version::{MAX_CONTENT, Version};
@@ -128,7 +128,8 @@ fn text(
     let skipped = skip_lines(&mut reader, range.offset.saturating_sub(1)).map_err(failed)?;
     let columns = Columns { skipped: range.column.saturating_sub(1), limit: MAX_LINE_LEN };
     let limit = range.limit.unwrap_or(MAX_LINES).min(MAX_LINES);
-    let (mut output, mut number, mut is_crlf) = (String::new(), skipped, false);
+    let (mut output, mut number) = (String::new(), skipped);
+    let (mut has_crlf, mut has_lf) = (false, false);
     let mut notes = Vec::new();
     while let Some(line) = read_line(&mut reader, columns).map_err(failed)? {
         if number - skipped >= limit || output.len() > MAX_BYTES {
@@ -137,7 +138,8 @@ fn text(
             break;
         }
         number += 1;
-        is_crlf |= line.is_crlf;
+        has_crlf |= line.end == LineEnd::Crlf;
+        has_lf |= line.end == LineEnd::Lf;
         output.push_str(&format!("{number}\t{}\n", line.text));
         if line.omitted > 0 {
             let next = columns.skipped + MAX_LINE_LEN as u64 + 1;
@@ -158,8 +160,9 @@ fn text(
     if encoding != UTF_8 {
         notes.push(format!("decoded from {}", encoding.name()));
     }
-    if is_crlf {
-        notes.push("lines end with CRLF".to_owned());
+    if has_crlf {
+        let ends = if has_lf { "line ends are mixed: CRLF and LF" } else { "lines end with CRLF" };
+        notes.push(ends.to_owned());
     }
     for note in notes {
         output.push_str(&format!("[{note}]\n"));

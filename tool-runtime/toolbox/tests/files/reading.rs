@@ -41,6 +41,8 @@ async fn content_is_decoded_or_refused() {
             "1\tDéjà vu à l'été, très français\n[decoded from windows-1252]",
         ),
         ("crlf", b"a\r\nb\r\n", "1\ta\n2\tb\n[lines end with CRLF]"),
+        ("crlf_at_last", b"a\r\nb", "1\ta\n2\tb\n[lines end with CRLF]"),
+        ("mixed", b"a\r\nb\nc\r\n", "1\ta\n2\tb\n3\tc\n[line ends are mixed: CRLF and LF]"),
         ("no_break", b"a\nb", "1\ta\n2\tb"),
     ] {
         fixture.write(name, content);

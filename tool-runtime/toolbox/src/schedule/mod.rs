@@ -9,7 +9,7 @@
 //! 3. `worker.rs`: a [`Scheduler`] (`scheduler.rs`, `settings.rs`) claims the occurrence in the
 //!    store, and `executor.rs` performs the action with the rights of its principal.
 //!
-//! `tools.rs` lets a model create schedules (`arguments.rs`, `rows.rs`). `conformance/` tests
+//! `tools.rs` lets a model create schedules (`arguments/`, `rows.rs`). `conformance/` tests
 //! stores.
 //!
 //! # Invariants

@@ -139,12 +139,17 @@ impl Timing {
         }
     }
 
+    /// Returns the time zone of the local times, if this timing has any.
+    pub(super) fn own_zone(&self) -> Option<&str> {
+        match self {
+            Self::At { zone, .. } | Self::Cron { zone, .. } => Some(zone),
+            Self::Once { .. } | Self::Every { .. } => None,
+        }
+    }
+
     /// Returns the time zone in which times of this timing are shown.
     pub(super) fn zone_name(&self) -> &str {
-        match self {
-            Self::At { zone, .. } | Self::Cron { zone, .. } => zone,
-            Self::Once { .. } | Self::Every { .. } => "UTC",
-        }
+        self.own_zone().unwrap_or("UTC")
     }
 }
 

@@ -341,11 +341,11 @@ impl ScheduleTools {
         every: Option<String>,
         /// Cron pattern of five fields, such as `0 9 * * 1-5`.
         cron: Option<String>,
-        /// Time zone such as `Europe/Oslo`.
+        /// Time zone such as `Europe/Oslo`. Default: that of the schedule.
         zone: Option<String>,
         /// Prompt that the agent runs.
         prompt: Option<String>,
-        /// Session of the prompt or the message. Default: this one.
+        /// Session of the prompt or the message. Default: that of the schedule.
         session: Option<String>,
         /// Message to the running agent.
         message: Option<String>,
@@ -366,14 +366,17 @@ impl ScheduleTools {
         let mut record = self.load(&name, &principal).await?;
         let mut problems = Problems::default();
         let timing = TimingArguments { at, every, cron, zone };
-        let timing =
-            (!timing.is_empty()).then(|| timing.timing(&self.zone, now, &mut problems)).flatten();
+        let current = &record.schedule;
+        let timing = (!timing.is_empty())
+            .then(|| timing.replacement(&current.timing, &self.zone, now, &mut problems))
+            .flatten();
         let action = ActionArguments { prompt, session, tool, arguments, message };
         let run = ctx.run_context();
         let is_allowed = |session: &str| (self.may_use)(&principal, session);
         let sessions = Sessions { of_run: run.session(), is_allowed: &is_allowed };
+        let (sessions, callable) = (&sessions, &self.callable);
         let action = (!action.is_empty())
-            .then(|| action.action(&sessions, &self.callable, &mut problems))
+            .then(|| action.replacement(&current.action, sessions, callable, &mut problems))
             .flatten();
         problems.check()?;
         for _ in 0..MAX_SAVES {

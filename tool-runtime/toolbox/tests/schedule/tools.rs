@@ -147,6 +147,25 @@ async fn all_wrong_arguments_are_reported_at_once() {
             &["`every`: `soon` is not an interval in days or shorter units, such as `15m`"],
         ),
         (
+            json!({ "name": "a", "every": "-1h", "prompt": "Hi" }),
+            &["`every`: `-1h` is a negative interval: send a positive one, such as `15m`"],
+        ),
+        (
+            json!({ "name": "a", "every": "0s", "prompt": "Hi" }),
+            &["`every`: interval of 0ns is out of range: at least 1 second"],
+        ),
+        (
+            json!({ "name": "a", "cron": "0 0 9 * * *", "prompt": "Hi" }),
+            &[
+                "`cron`: `0 0 9 * * *` has 6 fields: send five, which are minute, hour,",
+                "such as `0 9 * * 1-5`, or `every` for times in seconds.",
+            ],
+        ),
+        (
+            json!({ "name": "a", "cron": "0 0 9 * * * 2027", "prompt": "Hi" }),
+            &["`cron`: `0 0 9 * * * 2027` has 7 fields: send five"],
+        ),
+        (
             json!({ "name": "a", "every": "1h", "cron": "0 9 * * *", "prompt": "Hi" }),
             &["Send one of `at`, `every` and `cron`."],
         ),
@@ -256,6 +275,81 @@ async fn update_changes_what_is_sent_and_keeps_the_rest() {
     let deleted = desk.call("schedule_delete", json!({ "name": "a" })).await;
     assert_eq!(deleted.result.text, "Deleted the schedule `a`.");
     assert_eq!(desk.store.load("ada", "a").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn update_keeps_the_parts_of_times_and_actions_that_are_left_out() {
+    let cron = json!({ "name": "a", "cron": "0 9 * * *", "zone": "Asia/Tokyo", "prompt": "Hi" });
+    let at = json!({ "name": "a", "at": "2027-04-01T09:00", "message": "Hi", "session": "s" });
+    let call = json!({ "name": "a", "cron": "@daily", "tool": "send_mail" });
+    for (created, update, timing, action) in [
+        (&cron, json!({ "zone": "Europe/Oslo" }), "cron 0 9 * * * in Europe/Oslo", "chat"),
+        (&cron, json!({ "cron": "0 8 * * *" }), "cron 0 8 * * * in Asia/Tokyo", "chat"),
+        (&cron, json!({ "at": "2027-04-01T09:00" }), "once at 2027-04-01T09:00:00 in Asia", "chat"),
+        (&cron, json!({ "session": "s" }), "cron 0 9", "prompt \"Hi\" in session s"),
+        (
+            &at,
+            json!({ "zone": "asia/tokyo" }),
+            "once at 2027-04-01T09:00:00 in Asia/Tokyo",
+            "session s",
+        ),
+        (&at, json!({ "message": "Ho" }), "in Europe/Oslo", "message \"Ho\" to session s"),
+        (&at, json!({ "prompt": "Ho" }), "in Europe/Oslo", "prompt \"Ho\" in session s"),
+        (&at, json!({ "session": "chat" }), "in Europe/Oslo", "message \"Hi\" to session chat"),
+        (
+            &call,
+            json!({ "arguments": { "to": "bob" } }),
+            "cron @daily",
+            "call send_mail {\"to\":\"",
+        ),
+        (&call, json!({ "prompt": "Ho" }), "cron @daily", "prompt \"Ho\" in session chat"),
+    ] {
+        let desk = Desk::new();
+        desk.create(created.clone()).await;
+        let mut arguments = update.clone();
+        arguments["name"] = json!("a");
+        let execution = desk.call("schedule_update", arguments).await;
+        assert!(execution.is_success(), "{update}: {}", execution.result.text);
+        let schedule = desk.store.load("ada", "a").await.unwrap().unwrap().schedule;
+        let found = (schedule.timing.to_string(), schedule.action.to_string());
+        assert!(found.0.contains(timing) && found.1.contains(action), "{update}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn update_refuses_parts_that_the_schedule_does_not_have() {
+    let every = json!({ "name": "a", "every": "1h", "prompt": "Hi" });
+    let call = json!({ "name": "a", "cron": "0 9 * * *", "tool": "send_mail" });
+    for (created, update, expected) in [
+        (
+            &every,
+            json!({ "zone": "Europe/Oslo" }),
+            "`zone`: the schedule has no local times (every 1h from 2027-03-26T13:00:00Z): send \
+             `at`, `every` or `cron` as well.",
+        ),
+        (&every, json!({ "arguments": {} }), "`arguments` belong to `tool`"),
+        (&call, json!({ "session": "s" }), "The action is missing: send `prompt`"),
+        (&call, json!({ "zone": "Olso" }), "`zone`: there is no time zone `Olso`"),
+    ] {
+        let desk = Desk::new();
+        desk.create(created.clone()).await;
+        let before = desk.store.load("ada", "a").await.unwrap();
+        let mut arguments = update.clone();
+        arguments["name"] = json!("a");
+        let text = desk.call("schedule_update", arguments).await.result.text;
+        assert!(text.contains(expected), "{update}: {text}");
+        assert_eq!(desk.store.load("ada", "a").await.unwrap(), before);
+    }
+    // A program has scheduled a prompt in another session.
+    let desk = Desk::new();
+    desk.create(every).await;
+    let mut record = desk.store.load("ada", "a").await.unwrap().unwrap();
+    record.schedule.action = Action::prompt("private", "Hi");
+    desk.store.save(&record).await.unwrap();
+    let text =
+        desk.call("schedule_update", json!({ "name": "a", "prompt": "Ho" })).await.result.text;
+    let expected = "`session`: `private` is not available here; send `chat` to use this one.";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Terminal output of a running agent.
 
 mod partial;
+mod warnings;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -290,3 +290,50 @@ async fn batch_has_extensions_and_observers_of_its_own() {
     }
     assert_eq!(of_all.executions().len(), 4);
 }
+
+/// Reports what it can't do.
+struct Warns;
+
+#[async_trait]
+impl ModelHook for Warns {
+    async fn before_request(
+        &self,
+        _: &mut PreparedRequest<'_>,
+        ctx: &RunContext<'_>,
+    ) -> ControlFlow<String> {
+        ctx.warn("no file for topsecret");
+        ControlFlow::Continue(())
+    }
+
+    async fn after_reply(&self, _: &mut ChatReply, ctx: &RunContext<'_>) -> ControlFlow<String> {
+        ctx.warn("no file again");
+        ControlFlow::Continue(())
+    }
+}
+
+#[tokio::test]
+async fn warnings_of_hooks_are_events_of_their_turn() {
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(script([ChatReply::text("Done.")]), tools![])
+        .model_hook(Warns)
+        .policy(Policy::new().secrets(["topsecret"]))
+        .observer(recorder.clone());
+    agent.run("Go").await.unwrap();
+    let events = recorder.events();
+    let events = events.iter().filter(|event| event.layer() == "model");
+    let found: Vec<_> = events
+        .map(|event| match &event.kind {
+            EventKind::Model(ModelEvent::HookWarning { reason }) => {
+                (event.action(), event.origin.turn, reason.as_str())
+            }
+            _ => (event.action(), event.origin.turn, ""),
+        })
+        .collect();
+    let expected = [
+        ("asked", 1, ""),
+        ("hook_warning", 1, "no file for [redacted]"),
+        ("hook_warning", 1, "no file again"),
+        ("replied", 1, ""),
+    ];
+    assert_eq!(found, expected);
+}

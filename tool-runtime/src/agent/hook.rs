@@ -16,7 +16,8 @@ use crate::tool::RunContext;
 /// Several hooks run in the order in which they were added before a request, and in reverse order
 /// after the reply. If a hook returns `Break`, the run ends with
 /// [`StopReason::StopRequested`](crate::StopReason::StopRequested) and the given reason. A hook that panics
-/// ends the run in the same way.
+/// ends the run in the same way. A problem that does not end the run is reported by
+/// [`RunContext::warn`].
 ///
 /// Put `#[async_trait]`, which this crate re-exports, on the `impl` block.
 ///

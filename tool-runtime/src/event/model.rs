@@ -51,6 +51,12 @@ pub enum ModelEvent {
         /// The error of the summarizer.
         reason: String,
     },
+    /// A [model hook](crate::agent::ModelHook) reported a problem that does not end the run, by
+    /// [`RunContext::warn`](crate::RunContext::warn).
+    HookWarning {
+        /// The problem in words, for operators.
+        reason: String,
+    },
     /// A reply did not contain what the driver, or a [typed extraction](crate::Agent::extract),
     /// asked for.
     ///

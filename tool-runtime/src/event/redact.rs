@@ -40,7 +40,9 @@ impl Redactor {
                 self.redact_option(error);
             }
             EventKind::Model(ModelEvent::Requested) => {}
-            EventKind::Model(ModelEvent::SummaryFailed { reason }) => self.redact(reason),
+            EventKind::Model(
+                ModelEvent::SummaryFailed { reason } | ModelEvent::HookWarning { reason },
+            ) => self.redact(reason),
             EventKind::Model(ModelEvent::Replied {
                 text,
                 reasoning,

@@ -105,6 +105,9 @@ impl Screen {
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => {
                 vec![line(Sign::Failed, join_columns(["summary".into(), excerpt(reason)]))]
             }
+            EventKind::Model(ModelEvent::HookWarning { reason }) => {
+                vec![line(Sign::Failed, join_columns(["hook".into(), excerpt(reason)]))]
+            }
             EventKind::Tool(ToolEvent::Retried { call, attempt, error, text, delay }) => {
                 let name = self.running.get(&key(origin, Some(call)));
                 let name = name.map_or_else(|| excerpt(call.as_str()), |call| call.name.clone());

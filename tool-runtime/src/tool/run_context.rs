@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value};
 
 use super::Extensions;
-use crate::event::{Origin, RunId};
+use crate::event::{ModelEvent, Origin, RunId};
 use crate::message::{CallId, Message};
 
 static NO_METADATA: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
@@ -103,11 +103,13 @@ pub struct RunContext<'a> {
     metadata: Option<&'a Map<String, Value>>,
     transcript: &'a [Message],
     extensions: [Option<&'a Extensions>; 2],
+    emit: Option<&'a (dyn Fn(ModelEvent) + Send + Sync)>,
 }
 
 impl<'a> RunContext<'a> {
     pub(crate) fn new(origin: &'a Origin, info: Option<&'a RunInfo>) -> Self {
-        Self { origin, info, metadata: None, transcript: &[], extensions: [None, None] }
+        let (metadata, transcript, extensions, emit) = (None, &[][..], [None, None], None);
+        Self { origin, info, metadata, transcript, extensions, emit }
     }
 
     /// Sets metadata that replaces the metadata of the run.
@@ -124,6 +126,12 @@ impl<'a> RunContext<'a> {
     /// Sets the extensions, of which the first take precedence.
     pub(crate) fn with_extensions(mut self, first: &'a Extensions, second: &'a Extensions) -> Self {
         self.extensions = [Some(first), Some(second)];
+        self
+    }
+
+    /// Sets the function that emits the warnings of hooks.
+    pub(crate) fn with_emitter(mut self, emit: &'a (dyn Fn(ModelEvent) + Send + Sync)) -> Self {
+        self.emit = Some(emit);
         self
     }
 
@@ -173,6 +181,17 @@ impl<'a> RunContext<'a> {
     /// [`Batch::extensions`](super::Batch::extensions).
     pub fn get<T: 'static>(&self) -> Option<&'a T> {
         self.extensions.iter().flatten().find_map(|extensions| extensions.get())
+    }
+
+    /// Reports a problem of a [model hook](crate::agent::ModelHook) that does not end the run, such
+    /// as a store that can't be read. The operator receives it as
+    /// [`ModelEvent::HookWarning`](crate::event::ModelEvent::HookWarning), and the model does not.
+    ///
+    /// Outside of model hooks, it does nothing.
+    pub fn warn(&self, reason: impl Into<String>) {
+        if let Some(emit) = self.emit {
+            emit(ModelEvent::HookWarning { reason: reason.into() });
+        }
     }
 
     /// Returns the messages of the conversation so far; empty outside of a run.

@@ -84,10 +84,8 @@ impl Run {
         };
         let context = RunContext::new(&origin, Some(&run_info))
             .with_transcript(turn.transcript())
-            .with_extensions(
-                dispatcher.registered_extensions(),
-                dispatcher.registered_extensions(),
-            );
+            .with_extensions(dispatcher.registered_extensions(), dispatcher.registered_extensions())
+            .with_emitter(&emit);
         let budget = &mut metered.budget;
         let deltas = redacting.as_mut();
         let exchange = ModelExchange { agent, context, request, deltas, emit: &emit, budget };

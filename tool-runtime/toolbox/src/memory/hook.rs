@@ -15,12 +15,15 @@ use super::scope::MemoryScope;
 /// The number of runs whose facts are kept.
 const MAX_RUNS: usize = 1_000;
 
+/// The number of facts that a warning names.
+const MAX_NAMED: usize = 5;
+
 /// Hook that offers the newest facts to the model, created by [`Memory::hook`].
 ///
 /// Each request of a run contains, after its system messages, the facts that were stored when the
 /// run began, so that model providers can cache the prefix of the prompt. The facts are sent as
-/// untrusted text, and are not part of the transcript. If the facts can't be read, the run
-/// continues without them.
+/// untrusted text, and are not part of the transcript. If facts can't be read, the run continues
+/// with the others, and a [warning](tool_runtime::event::ModelEvent::HookWarning) is emitted.
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;
@@ -57,7 +60,7 @@ impl MemoryHook {
         if let Some(facts) = known(&self.runs.lock().unwrap_or_else(PoisonError::into_inner)) {
             return facts;
         }
-        let facts = self.read(&MemoryScope::of_run(ctx)).await;
+        let facts = self.read(ctx).await;
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         if runs.len() >= MAX_RUNS {
             runs.pop_front();
@@ -66,14 +69,26 @@ impl MemoryHook {
         facts
     }
 
-    /// Returns the newest facts of these scopes that fit.
-    async fn read(&self, scopes: &[MemoryScope]) -> Option<Arc<str>> {
+    /// Returns the newest facts of the run's scopes that fit. What can't be read is reported.
+    async fn read(&self, ctx: &RunContext<'_>) -> Option<Arc<str>> {
         let mut lines = Vec::new();
         // What the tags and the notice take, and how long a line is after it was escaped.
         let tags = message("").len();
         let mut bytes = tags;
-        for scope in scopes {
-            for fact in self.memory.facts(scope).await.ok()? {
+        for scope in MemoryScope::of_run(ctx) {
+            let facts = match self.memory.readable_facts(&scope).await {
+                Ok((facts, corrupt)) => {
+                    if !corrupt.is_empty() {
+                        ctx.warn(warning(&scope, &corrupt));
+                    }
+                    facts
+                }
+                Err(error) => {
+                    ctx.warn(format!("facts of {scope} are not offered: {error}"));
+                    continue;
+                }
+            };
+            for fact in facts {
                 let about = fact.about.map(|about| format!("{about}: ")).unwrap_or_default();
                 let line = format!("- {about}{}", fact.text).replace('\n', " ");
                 let len = message(&line).len() - tags + 1;
@@ -91,6 +106,20 @@ impl MemoryHook {
         }
         (!lines.is_empty()).then(|| text.into())
     }
+}
+
+/// Returns the warning about facts that can't be decoded.
+fn warning(scope: &MemoryScope, corrupt: &[String]) -> String {
+    let named = corrupt.iter().take(MAX_NAMED).map(|id| format!("`{id}`")).collect::<Vec<_>>();
+    let more = match corrupt.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "facts of {scope} are not offered, because their metadata can't be decoded: {}{more}; \
+         forget them, and remember them again",
+        named.join(", ")
+    )
 }
 
 /// Returns facts as the model receives them.

@@ -198,13 +198,24 @@ impl Memory {
         query: &str,
         limit: usize,
     ) -> Result<Vec<StoredFact>, MemoryError> {
+        let found = self.recall_each(scopes, query, limit).await?;
+        found.into_iter().map(|it| it.map_err(|id| MemoryError::CorruptRecord { id })).collect()
+    }
+
+    /// Returns the facts that match a query best, or the ids of those that can't be decoded.
+    async fn recall_each(
+        &self,
+        scopes: &[MemoryScope],
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<Result<StoredFact, String>>, MemoryError> {
         let mut found = Vec::new();
         for scope in scopes {
             let filter = SearchFilter::tenant(scope.tenant());
             let passages = self.knowledge.search(query, &filter, limit).await;
             for passage in passages.map_err(MemoryError::Knowledge)? {
-                let fact = StoredFact::new(&passage.source, &passage.metadata)?;
-                found.push((passage.score, fact));
+                let fact = StoredFact::new(&passage.source, &passage.metadata);
+                found.push((passage.score, fact.map_err(|_| passage.source)));
             }
         }
         // The best of each scope come first, in the order of the scopes.
@@ -232,14 +243,30 @@ impl Memory {
     /// # }
     /// ```
     pub async fn facts(&self, scope: &MemoryScope) -> Result<Vec<StoredFact>, MemoryError> {
+        let (facts, corrupt) = self.readable_facts(scope).await?;
+        match corrupt.into_iter().next() {
+            None => Ok(facts),
+            Some(id) => Err(MemoryError::CorruptRecord { id }),
+        }
+    }
+
+    /// Returns the facts of a scope, the newest first, and the ids of those that can't be decoded.
+    async fn readable_facts(
+        &self,
+        scope: &MemoryScope,
+    ) -> Result<(Vec<StoredFact>, Vec<String>), MemoryError> {
         let records = self.knowledge.store().list(&scope.tenant(), "", None, MAX_FACTS).await;
-        let records = records.map_err(knowledge_error)?;
-        let mut facts: Vec<StoredFact> =
-            records.iter().map(StoredFact::of_record).collect::<Result<_, _>>()?;
+        let (mut facts, mut corrupt) = (Vec::new(), Vec::new());
+        for record in records.map_err(knowledge_error)? {
+            match StoredFact::of_record(&record) {
+                Ok(fact) => facts.push(fact),
+                Err(_) => corrupt.push(record.source),
+            }
+        }
         facts.sort_by(|fact, other| {
             other.saved_at.cmp(&fact.saved_at).then_with(|| fact.id.cmp(&other.id))
         });
-        Ok(facts)
+        Ok((facts, corrupt))
     }
 
     /// Forgets a fact with its history, and returns whether it was stored.

@@ -68,7 +68,7 @@ impl Memory {
             let text = "This conversation has no user, session or agent, so it has no facts.";
             return Err(no_scope(text));
         }
-        let facts = self.recall(&scopes, query, limit.into()).await.map_err(tool_error)?;
+        let facts = self.recall_each(&scopes, query, limit.into()).await.map_err(tool_error)?;
         Ok(output.render(facts.iter().map(row)))
     }
 
@@ -90,7 +90,15 @@ impl Memory {
     }
 }
 
-fn row(fact: &StoredFact) -> Row {
+/// Returns the row of a fact, or of the id of one that can't be decoded.
+fn row(fact: &Result<StoredFact, String>) -> Row {
+    let fact = match fact {
+        Ok(fact) => fact,
+        Err(id) => {
+            let advice = "this fact is damaged: forget it, and remember it again";
+            return Row::new().with("id", id.clone()).with("error", advice);
+        }
+    };
     Row::new()
         .with("id", fact.id.clone())
         .with("about", fact.about.clone())

@@ -2,6 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::Prompt;
 use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::event::{EventKind, ModelEvent, Recorder};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, Answer, ChatModel, ChatReply, ChatRequest, Message, ModelError, ScriptedModel,
@@ -283,6 +284,46 @@ async fn facts_of_the_start_are_offered_in_each_request_of_a_run() {
     assert!(!offered[0].contains("Oldest"), "the budget is used up: {}", offered[0]);
     assert_eq!(offered[0], offered[1]);
     assert!(offered[2].contains("- Said in the run."), "{}", offered[2]);
+}
+
+#[tokio::test]
+async fn damaged_facts_are_reported_and_the_others_are_offered() {
+    let store = SqliteDocuments::open(&Sqlite::in_memory().unwrap()).await.unwrap();
+    let (memory, documents) = (Memory::new(store.clone()), Knowledge::new(store));
+    for scope in [ada(), MemoryScope::agent("helper")] {
+        memory.remember(&scope, Fact::new(format!("Tea of {scope}."))).await.unwrap();
+    }
+    // Documents without the metadata of facts.
+    for number in 0..7 {
+        let damaged = Document::text(format!("fact-{number}"), "tea").tenant("memory/user/ada");
+        documents.add(damaged).await.unwrap();
+    }
+    let error = memory.facts(&ada()).await.unwrap_err();
+    assert!(matches!(error, MemoryError::CorruptRecord { .. }), "{error}");
+
+    let (requests, recorder) = (Arc::default(), Recorder::new(100));
+    let script = ScriptedModel::new(["One.", "Two."].map(ChatReply::text));
+    let model = Recording { script, requests: Arc::clone(&requests) };
+    let agent = Agent::new(model, tools![]).name("helper").model_hook(memory.hook(2_000));
+    let agent = agent.observer(recorder.clone());
+    agent.run(Prompt::from("Hello").metadata("user", "ada")).await.unwrap();
+    let offered = requests.lock().unwrap()[0].clone();
+    assert!(offered.contains("- Tea of user ada.\n- Tea of agent helper.\n</unt"), "{offered}");
+    let warnings = recorder.events_of_action("model", "hook_warning");
+    let warnings = warnings.iter().map(|event| match &event.kind {
+        EventKind::Model(ModelEvent::HookWarning { reason }) => reason.as_str(),
+        other => panic!("{other:?}"),
+    });
+    let expected = "facts of user ada are not offered, because their metadata can't be decoded: \
+                    `fact-0`, `fact-1`, `fact-2`, `fact-3`, `fact-4` and 2 more; forget them, and \
+                    remember them again";
+    assert_eq!(warnings.collect::<Vec<_>>(), [expected]);
+
+    let recalled = run_call(&memory, Some("ada"), "recall", r#"{"query": "tea"}"#).await;
+    assert!(recalled.contains("id: fact-3 | error: this fact is damaged: forget it"), "{recalled}");
+    assert!(recalled.contains("Tea of user ada."), "{recalled}");
+    let text = run_call(&memory, Some("ada"), "forget", r#"{"id": "fact-3"}"#).await;
+    assert_eq!(text, "Forgotten.");
 }
 
 #[tokio::test]

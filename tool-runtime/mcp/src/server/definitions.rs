@@ -1,18 +1,31 @@
 //! Tool definitions, from the runtime to MCP.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde_json::Value;
 use tool_runtime::schema::Schema;
 use tool_runtime::{Effect, ToolDefinition};
 
+/// The metadata of tools, by the names that clients list.
+#[derive(Debug, Default)]
+pub(crate) struct ToolMeta(BTreeMap<String, MetaObject>);
+
+impl ToolMeta {
+    pub(crate) fn insert(&mut self, tool: String, key: String, value: Value) {
+        self.0.entry(tool).or_default().0.insert(key, value);
+    }
+}
+
 /// Converts a definition into the tool that clients list.
-pub(crate) fn tool(definition: &ToolDefinition) -> Tool {
+pub(crate) fn tool(definition: &ToolDefinition, meta: &ToolMeta) -> Tool {
     let input = object(&definition.parameters).unwrap_or_default();
     let mut tool = Tool::new(definition.name.clone(), definition.description.clone(), input);
     tool.title.clone_from(&definition.title);
     tool.output_schema = definition.output.as_ref().and_then(object).map(Arc::new);
     tool.annotations = Some(annotations(definition));
+    tool.meta = meta.0.get(&definition.name).cloned();
     tool
 }
 

@@ -52,7 +52,8 @@ impl ServerHandler for Handler {
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let caller = caller();
         let tools = registry(&self.0.shared, caller.as_ref()).ok()?.snapshot();
-        tools.definition(name).map(definitions::tool)
+        let definition = tools.definition(name)?;
+        Some(definitions::tool(definition, &self.0.shared.tool_meta))
     }
 
     async fn list_tools(&self, params: Page, cx: Context) -> Result<ListToolsResult, ErrorData> {
@@ -62,7 +63,8 @@ impl ServerHandler for Handler {
         let tools = registry(&self.0.shared, access)?.snapshot();
         let offered = dispatcher.offered_tools(&tools).into_iter();
         let (tools, next_cursor) = page(offered, params, |tool| &tool.name);
-        let tools = tools.into_iter().map(definitions::tool).collect();
+        let meta = &self.0.shared.tool_meta;
+        let tools = tools.into_iter().map(|tool| definitions::tool(tool, meta)).collect();
         Ok(ListToolsResult { next_cursor, ..ListToolsResult::with_all_items(tools) })
     }
 

@@ -15,7 +15,8 @@
 //   connection, and `shared.rs` what belongs to the server.
 // - `call/` runs tools, `get_prompt.rs` and `prompts.rs` render prompts, `resources/` reads.
 // - `request.rs` is what tools see of the client; `outbox.rs` sends what comes before the answer;
-//   `input/` are questions to the client.
+//   `input/` are questions to the client. `definitions.rs` describes the tools, and
+//   `result_meta.rs` is what a tool adds to its result.
 // - `notifications.rs` reports changes; `tasks.rs` runs long calls.
 
 mod access;
@@ -39,6 +40,7 @@ mod page;
 mod prompts;
 mod request;
 mod resources;
+mod result_meta;
 #[cfg(feature = "server")]
 mod running;
 mod session;
@@ -52,6 +54,7 @@ use std::sync::Arc;
 
 use rmcp::model::Implementation;
 use tokio::io::{AsyncRead, AsyncWrite};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tool_runtime::{CancellationToken, Dispatcher, RegistryError};
 
@@ -70,10 +73,12 @@ pub use prompts::{Prompt, PromptMessage, PromptRequest, Prompts};
 pub use request::McpRequest;
 pub use resources::{ResourceRequest, ResourceTemplate, Resources};
 pub use tasks::Tasks;
+pub use result_meta::ResultMeta;
 
 use call::seal::Seals;
 use completion::Completer;
 use shared::Shared;
+use definitions::ToolMeta;
 use tasks::TaskStore;
 
 /// Serves tools, resources and prompts to MCP clients.
@@ -103,6 +108,7 @@ pub struct McpServer {
     completer: Option<Completer>,
     tasks: Option<Tasks>,
     limits: Limits,
+    tool_meta: ToolMeta,
     seal_key: Option<[u8; 32]>,
     cancellation: CancellationToken,
     #[cfg(feature = "server")]
@@ -123,6 +129,7 @@ impl McpServer {
             completer: None,
             tasks: None,
             limits: Limits::default(),
+            tool_meta: ToolMeta::default(),
             seal_key: None,
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server")]
@@ -178,6 +185,37 @@ impl McpServer {
     }
 
     /// Sets the limits on the memory and the time that clients can take.
+    /// Adds a member to the metadata (`_meta`) of a tool that clients list, such as the page that a
+    /// client shows with its results.
+    ///
+    /// The tool is named as clients list it. A name without a tool has no effect until there is
+    /// such a tool. Models do not receive the metadata from this runtime.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_mcp::McpServer;
+    /// use tool_runtime::{tool, tools};
+    ///
+    /// /// Returns the weather of a city.
+    /// #[tool(effect = "read")]
+    /// async fn forecast(city: String) -> String {
+    ///     format!("{city}: 4 degrees, rain")
+    /// }
+    ///
+    /// let page = json!({ "resourceUri": "ui://forecast" });
+    /// let server = McpServer::new(tools![forecast]).tool_meta("forecast", "ui", page);
+    /// # let _ = server;
+    /// ```
+    pub fn tool_meta(
+        mut self,
+        tool: impl Into<String>,
+        key: impl Into<String>,
+        value: impl Into<Value>,
+    ) -> Self {
+        self.tool_meta.insert(tool.into(), key.into(), value.into());
+        self
+    }
+
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -277,6 +315,7 @@ impl McpServer {
             completer: self.completer,
             tasks: self.tasks.map(TaskStore::new),
             requests: Semaphore::new(self.limits.requests),
+            tool_meta: self.tool_meta,
             limits: self.limits,
             seals,
             cancellation: self.cancellation,

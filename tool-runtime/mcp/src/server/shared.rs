@@ -9,6 +9,7 @@ use tool_runtime::{CancellationToken, Dispatcher, RegistryError};
 
 use super::call::seal::Seals;
 use super::completion::Completer;
+use super::definitions::ToolMeta;
 use super::errors::busy;
 use super::tasks::TaskStore;
 use super::{Limits, McpServer, Prompts, Resources};
@@ -21,6 +22,7 @@ pub(crate) struct Shared {
     pub(crate) prompts: Prompts,
     pub(crate) completer: Option<Completer>,
     pub(crate) tasks: Option<TaskStore>,
+    pub(crate) tool_meta: ToolMeta,
     pub(crate) limits: Limits,
     /// A permit for each running request.
     pub(crate) requests: Semaphore,

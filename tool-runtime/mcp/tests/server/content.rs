@@ -1,9 +1,12 @@
-//! Definitions and content as clients receive them.
+//! Definitions, content and metadata as clients receive them.
 
 use serde_json::json;
 use tool_mcp::McpServer;
+use tool_mcp::server::{McpRequest, ResultMeta, Tasks};
 use tool_runtime::message::{Audio, EmbeddedResource, FileData, ResourceLink};
-use tool_runtime::{Image, ToolOutput, args, tool, tools};
+use tool_runtime::{
+    Dispatcher, Image, Policy, Registry, ToolContext, ToolError, ToolOutput, args, tool, tools,
+};
 
 use crate::client::{Client, NEW, OLD};
 
@@ -110,5 +113,72 @@ async fn results_have_structured_content_and_ordered_parts() {
 
         let image = client.call("draw", json!({})).await;
         assert_eq!(image["content"][0]["type"], "image", "no empty text before it");
+    }
+}
+
+/// Returns the metadata of its request, and adds metadata to its result in both ways.
+#[tool]
+async fn trip(fails: bool, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let received = ctx.require::<McpRequest>()?.meta().get("a.example/from").cloned();
+    ctx.record(ResultMeta::new().with("a.example/to", "Oslo").with("key", "hunter2"));
+    if fails {
+        return Err(ToolError::failed("no train"));
+    }
+    let replaced = ResultMeta::new().with("a.example/to", json!({ "city": "Bergen" }));
+    Ok(ToolOutput::json(&received)?.with_effect(replaced))
+}
+
+fn trips() -> McpServer {
+    let registry = Registry::try_from(tools![trip, read]).unwrap();
+    McpServer::new(Dispatcher::new(registry).policy(Policy::new().secrets(["hunter2"])))
+}
+
+#[tokio::test]
+async fn request_and_result_carry_metadata() {
+    for revision in [OLD, NEW] {
+        let mut client = Client::connect(trips(), revision).await;
+        for (fails, expected) in [(false, json!({ "city": "Bergen" })), (true, "Oslo".into())] {
+            let params = json!({
+                "name": "trip", "arguments": { "fails": fails }, "_meta": { "a.example/from": [7] },
+            });
+            let result = client.request("tools/call", params).await["result"].clone();
+            assert_eq!(result["isError"], fails);
+            assert_eq!(result["_meta"]["a.example/to"], expected, "{result}");
+            assert_eq!(result["_meta"]["key"], "[redacted]", "metadata is redacted");
+            let received = if fails { "no train" } else { "[7]" };
+            assert_eq!(result["content"][0]["text"], received);
+        }
+        let result = client.call("read", json!({})).await;
+        assert_eq!(result["_meta"]["a.example/to"], json!(null), "{result}");
+    }
+}
+
+#[tokio::test]
+async fn result_of_a_task_carries_metadata() {
+    let server = trips().tasks(Tasks::new().tools(["trip"]));
+    let mut client = Client::connect(server, NEW).await;
+    let task = client.call("trip", json!({ "fails": false })).await["taskId"].clone();
+    let result = loop {
+        let state = client.request("tasks/get", json!({ "taskId": task })).await["result"].clone();
+        if state["status"] == "completed" {
+            break state["result"].clone();
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(result["_meta"]["a.example/to"]["city"], "Bergen", "{result}");
+}
+
+#[tokio::test]
+async fn definition_carries_metadata() {
+    for revision in [OLD, NEW] {
+        let server = trips()
+            .tool_meta("trip", "ui", json!({ "resourceUri": "ui://trip" }))
+            .tool_meta("trip", "a.example/rank", 1)
+            .tool_meta("none", "ui", 2);
+        let mut client = Client::connect(server, revision).await;
+        let tools = client.request("tools/list", json!({})).await["result"]["tools"].clone();
+        assert_eq!(tools[0].get("_meta"), None, "{tools}");
+        let expected = json!({ "ui": { "resourceUri": "ui://trip" }, "a.example/rank": 1 });
+        assert_eq!(tools[1]["_meta"], expected);
     }
 }

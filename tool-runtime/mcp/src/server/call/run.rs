@@ -6,9 +6,9 @@ use serde_json::Value;
 use tool_runtime::dispatch::{Batch, RunInfo};
 use tool_runtime::{Arguments, Dispatcher, Snapshot, ToolCall, ToolDefinition, ToolExecution};
 
-use super::super::McpRequest;
 use super::super::input::InputRequests;
 use super::super::outbox::{Link, delivering};
+use super::super::{McpRequest, ResultMeta};
 use super::observer::CallObserver;
 use super::pending::{ANSWERED_BY, Outcome, PendingCall};
 use super::resume::Resume;
@@ -176,7 +176,12 @@ impl Invocation {
                         let data = Some(error.data.clone()).filter(|data| !data.is_null());
                         Err(ErrorData::new(ErrorCode(code), execution.result.text, data))
                     }
-                    None => Ok(call_result(*execution, has_schema)),
+                    None => {
+                        let meta = ResultMeta::of(&execution.effects);
+                        let mut result = call_result(*execution, has_schema);
+                        result.meta = meta;
+                        Ok(result)
+                    }
                 }
             }
             Ended::Failed(text) => Ok(error_result(text)),

@@ -1,0 +1,58 @@
+use rmcp::model::MetaObject;
+use serde_json::{Map, Value};
+use tool_runtime::EffectRecord;
+
+/// The name of the effect that carries the metadata of a result.
+const EFFECT: &str = "mcp_result_meta";
+
+/// Metadata for the client (`_meta`) that a tool adds to the result of its call.
+///
+/// Record it as an effect: with [`ToolContext::record`](tool_runtime::ToolContext::record), which
+/// also applies to a call that fails later, or with
+/// [`ToolOutput::with_effect`](tool_runtime::ToolOutput::with_effect). The policy applies to it
+/// like to any effect: secrets are redacted, and observers receive it. The model does not receive
+/// it from this runtime; what a client does with it is up to the client. A later value of a key
+/// replaces an earlier one.
+///
+/// Keys whose prefix contains `modelcontextprotocol` or `mcp` are reserved by the protocol.
+///
+/// ```
+/// use tool_mcp::server::ResultMeta;
+/// use tool_runtime::{ToolOutput, tool};
+///
+/// /// Returns the orders of a day.
+/// #[tool(effect = "read")]
+/// async fn orders(day: String) -> ToolOutput {
+///     let source = ResultMeta::new().with("example.com/source", "replica-2");
+///     ToolOutput::text(format!("{day}: 42 orders")).with_effect(source)
+/// }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResultMeta(Map<String, Value>);
+
+impl ResultMeta {
+    /// Creates metadata without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a member, or replaces the one with the same key.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.0.insert(key.into(), value.into());
+        self
+    }
+
+    /// Collects the metadata among the effects of a call.
+    pub(crate) fn of(effects: &[EffectRecord]) -> Option<MetaObject> {
+        let all = effects.iter().filter_map(|effect| effect.other_data(EFFECT));
+        let members: Map<String, Value> = all.flat_map(|meta: Map<String, Value>| meta).collect();
+        (!members.is_empty()).then(|| MetaObject(members))
+    }
+}
+
+impl From<ResultMeta> for EffectRecord {
+    fn from(meta: ResultMeta) -> Self {
+        Self::Other { name: EFFECT.to_owned(), data: Value::Object(meta.0) }
+    }
+}

@@ -49,7 +49,8 @@ impl Limits {
     /// Sets the maximum number of requests that run at the same time: per connection on a stream,
     /// and in total over HTTP. Default: 256.
     ///
-    /// Further requests are answered with an error. Open event streams count as requests.
+    /// Further requests are answered with an error. Open event streams count as requests. Over
+    /// HTTP, 32 messages that end or answer a request are accepted beyond it, 8 of one principal.
     #[must_use]
     pub fn requests(mut self, count: usize) -> Self {
         self.requests = count;
@@ -68,8 +69,10 @@ impl Limits {
     /// Sets the maximum number of HTTP requests of one [principal](crate::server::Access) that run
     /// at the same time. Default: half of all [requests](Self::requests).
     ///
-    /// Further requests are answered with the status 503. In a session, a call continues if its
-    /// client disconnects, and counts until it has ended.
+    /// Further requests are answered with the status 503, except those that end or answer others:
+    /// notifications such as a cancellation, answers to questions, `tasks/cancel`, and the end of a
+    /// session. In a session, a call continues if its client disconnects, and counts until it has
+    /// ended.
     #[must_use]
     pub fn requests_per_principal(mut self, count: usize) -> Self {
         self.requests_of_principal = Some(count);

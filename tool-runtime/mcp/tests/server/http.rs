@@ -149,8 +149,14 @@ impl Http {
     }
 
     pub(crate) async fn initialize(&mut self) -> Reply {
+        self.initialize_with(json!({})).await
+    }
+
+    /// Starts a session with these capabilities.
+    pub(crate) async fn initialize_with(&mut self, capabilities: Value) -> Reply {
         let info = json!({ "name": "test", "version": "1" });
-        let params = json!({ "protocolVersion": OLD, "capabilities": {}, "clientInfo": info });
+        let params =
+            json!({ "protocolVersion": OLD, "capabilities": capabilities, "clientInfo": info });
         let reply = self.post("initialize", params).await;
         let session = reply.headers.get("mcp-session-id");
         self.session = session.map(|id| id.to_str().unwrap().to_owned());

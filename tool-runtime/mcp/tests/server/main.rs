@@ -18,6 +18,7 @@ mod content;
 mod hostile;
 mod http;
 mod http_calls;
+mod http_limits;
 mod input;
 mod offers;
 mod principals;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use http_body::{Body as _, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::super::running::Running;
 use super::super::session::lock;
+use super::admission::Permit;
 
 /// The body of a response that counts as a running request until it is sent, or until the client
 /// has not read for too long.
@@ -26,7 +26,7 @@ struct OpenResponse {
     body: Body,
     /// The time since which the client has to read; `None` while it waits for the server.
     unread_since: Option<Instant>,
-    _permit: OwnedSemaphorePermit,
+    _permit: Permit,
     _running: Option<Running>,
 }
 
@@ -34,7 +34,7 @@ impl PermitBody {
     /// Creates a body whose client must read each frame in this time.
     pub(super) fn new(
         body: Body,
-        permit: OwnedSemaphorePermit,
+        permit: Permit,
         running: Option<Running>,
         limit: Duration,
     ) -> Self {

@@ -22,8 +22,41 @@ impl<'m> MessageHead<'m> {
         self.method.as_deref() == Some("initialize")
     }
 
+    /// Whether the message ends or answers something that runs: it is a notification, a response,
+    /// or the cancellation of a task.
+    pub(super) fn ends_or_answers(&self) -> bool {
+        match &self.method {
+            Some(method) => self.id.is_none() || method == "tasks/cancel",
+            None => self.id.is_some(),
+        }
+    }
+
     /// Whether the message awaits a response.
     pub(super) fn is_request(&self) -> bool {
         self.method.is_some() && self.id.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_of_a_message_is_found() {
+        for (message, is_request, ends_or_answers) in [
+            (r#"{"method":"tools/call","id":1}"#, true, false),
+            (r#"{"method":"tasks/cancel","id":"a"}"#, true, true),
+            (r#"{"method":"notifications/cancelled","params":{}}"#, false, true),
+            (r#"{"id":1,"result":{}}"#, false, true),
+            (r#"{"id":1,"error":{}}"#, false, true),
+            (r#"{"result":{}}"#, false, false),
+            ("[]", false, false),
+            ("junk", false, false),
+            ("", false, false),
+        ] {
+            let head = MessageHead::of(message.as_bytes());
+            let found = (head.is_request(), head.ends_or_answers());
+            assert_eq!(found, (is_request, ends_or_answers), "{message}");
+        }
     }
 }

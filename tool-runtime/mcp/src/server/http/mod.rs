@@ -1,11 +1,12 @@
 //! Streamable HTTP: the guard around the service of the SDK.
 //!
-//! For each request, `mod.rs` takes a permit, authenticates, reads the body (`message.rs`), enters
-//! the session (`sessions.rs`) and passes the request on to the SDK, which validates `Host` and
-//! `Origin`. `shares.rs` limits what one principal can take of the permits and sessions. `body.rs`
-//! keeps the permit until the response is sent or the client does not read. When the server stops,
-//! `shutdown.rs` gives running requests the time to end.
+//! For each request, `mod.rs` takes a permit (`admission.rs`), authenticates, reads the body
+//! (`message.rs`), enters the session (`sessions.rs`) and passes the request on to the SDK, which
+//! validates `Host` and `Origin`. `shares.rs` limits what one principal can take of the permits and
+//! sessions. `body.rs` keeps the permit until the response is sent or the client does not read.
+//! When the server stops, `shutdown.rs` gives running requests the time to end.
 
+mod admission;
 mod authenticator;
 mod body;
 mod message;
@@ -24,17 +25,16 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::access::with_caller;
 use super::handler::Handler;
 use super::running::Running;
 use super::{Access, McpServer, Shared};
+use admission::{Admission, Permit};
 use body::PermitBody;
 use message::MessageHead;
 use sessions::{NoSession, Sessions};
-use shares::Shares;
 use shutdown::Shutdown;
 
 pub use authenticator::{Authenticator, Denied};
@@ -116,9 +116,7 @@ struct HttpServer {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     authenticator: Option<Arc<dyn Authenticator>>,
     sessions: Arc<Sessions>,
-    requests: Arc<Semaphore>,
-    /// The running requests of each principal, including calls whose client has left.
-    shares: Shares,
+    admission: Admission,
     /// Held by each request, so that a stream does not end with the router.
     shutdown: Arc<Shutdown>,
     shared: Arc<Shared>,
@@ -152,8 +150,7 @@ impl HttpServer {
             service: StreamableHttpService::new(create, Arc::clone(&manager), config),
             authenticator: settings.authenticator,
             sessions: Arc::new(Sessions::new(manager, &limits)),
-            requests: Arc::new(Semaphore::new(limits.requests)),
-            shares: Shares::default(),
+            admission: Admission::new(&limits),
             shutdown,
             shared,
         }
@@ -161,9 +158,9 @@ impl HttpServer {
 }
 
 async fn handle(State(server): State<Arc<HttpServer>>, request: Request) -> Response {
-    let Ok(permit) = Arc::clone(&server.requests).try_acquire_owned() else { return busy() };
+    let Some(mut permit) = server.admission.permit() else { return busy() };
     let limit = server.shared.limits.send;
-    let responding = server.respond(request).await;
+    let responding = server.respond(request, &mut permit).await;
     let (response, running) = responding.unwrap_or_else(|refused| (refused, None));
     response.map(|body| Body::new(PermitBody::new(body, permit, running, limit)))
 }
@@ -179,7 +176,11 @@ fn not_found(_: NoSession) -> Response {
 
 impl HttpServer {
     /// Answers a request, or refuses it.
-    async fn respond(&self, request: Request) -> Result<(Response, Option<Running>), Response> {
+    async fn respond(
+        &self,
+        request: Request,
+        permit: &mut Permit,
+    ) -> Result<(Response, Option<Running>), Response> {
         let (mut parts, body) = request.into_parts();
         let access = match &self.authenticator {
             Some(authenticator) => {
@@ -189,13 +190,11 @@ impl HttpServer {
         };
         let principal = access.as_ref().map(Access::principal).map(str::to_owned);
         let limits = self.shared.limits;
-        let share = match &principal {
-            Some(principal) => {
-                let share = self.shares.take(principal, limits.requests_of_principal());
-                Some(share.ok_or_else(busy)?)
-            }
-            None => None,
-        };
+        let place = self.admission.place(permit, principal.as_deref()).ok_or_else(busy)?;
+        let is_limited = place.is_reserved();
+        if is_limited && !matches!(parts.method, Method::POST | Method::DELETE) {
+            return Err(busy());
+        }
         let session = session_id(&parts.headers);
         let session_use = match &session {
             Some(id) => self.sessions.enter(id, principal.as_deref()).map_err(not_found)?,
@@ -203,13 +202,16 @@ impl HttpServer {
         };
         // A shutdown does not wait for the stream of a session, which has no end.
         let in_flight = (parts.method != Method::GET).then(|| self.shutdown.track());
-        let running = Running::new((share, session_use, in_flight, Arc::clone(&self.shutdown)));
+        let running = Running::new((place, session_use, in_flight, Arc::clone(&self.shutdown)));
         let body = to_bytes(body, limits.message_bytes);
         let body = timeout(limits.send, body).await;
         let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT.into_response())?;
         let body = body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE.into_response())?;
         let (is_request, is_initialize) = {
             let message = MessageHead::of(&body);
+            if is_limited && parts.method == Method::POST && !message.ends_or_answers() {
+                return Err(busy());
+            }
             (message.is_request(), message.is_initialize())
         };
         if self.shutdown.is_requested() && (is_request || parts.method == Method::GET) {
@@ -254,5 +256,98 @@ impl fmt::Debug for HttpSettings {
             .field("origins", &self.origins)
             .field("hosts", &self.hosts)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream::{self, StreamExt as _};
+    use serde_json::{Value, json};
+    use tool_runtime::tools;
+
+    use super::super::Limits;
+    use super::*;
+
+    /// The principal of a request is its token.
+    fn authenticate(request: &axum::http::request::Parts) -> Result<Access, Denied> {
+        let token = request.headers.get("authorization").and_then(|value| value.to_str().ok());
+        token.map(Access::new).ok_or_else(Denied::forbidden)
+    }
+
+    async fn post(
+        server: &Arc<HttpServer>,
+        principal: &str,
+        session: Option<&str>,
+        message: &Value,
+    ) -> Response {
+        let request = Request::post(PATH)
+            .header("host", "localhost")
+            .header("authorization", principal)
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json")
+            .header("mcp-protocol-version", "2025-11-25");
+        let request = match session {
+            Some(id) => request.header(SESSION_ID, id),
+            None => request,
+        };
+        let body = Body::from(message.to_string());
+        handle(State(Arc::clone(server)), request.body(body).unwrap()).await
+    }
+
+    async fn start_session(server: &Arc<HttpServer>, principal: &str) -> String {
+        let client = json!({ "name": "test", "version": "1" });
+        let params =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let message =
+            json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        session_id(post(server, principal, None, &message).await.headers()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn flood_of_notifications_takes_no_places_of_others_and_leaves_nothing() {
+        const COUNT: usize = 10_000;
+        let limits = Limits::default().requests(16);
+        let server = McpServer::new(tools![]).limits(limits).authenticate(authenticate);
+        let settings = server.http.clone();
+        let shared = Arc::new(server.into_shared().unwrap());
+        let server = Arc::new(HttpServer::new(shared, settings));
+        let (ada, bob) = (start_session(&server, "Ada").await, start_session(&server, "Bob").await);
+        let kinds = [
+            json!({ "method": "notifications/cancelled", "params": { "requestId": 7 } }),
+            json!({ "method": "notifications/initialized" }),
+            json!({ "method": "notifications/roots/list_changed" }),
+            json!({ "method": "notifications/unknown", "params": { "text": "x".repeat(1000) } }),
+        ];
+        let kinds = kinds.map(|mut kind| {
+            kind["jsonrpc"] = "2.0".into();
+            kind
+        });
+        let flood = stream::iter(kinds.iter().cycle().take(COUNT)).map(|kind| {
+            let (server, ada) = (&server, &ada);
+            async move {
+                let status = post(server, "Ada", Some(ada), kind).await.status();
+                (status == StatusCode::ACCEPTED, server.admission.place_count(&limits))
+            }
+        });
+        let flood = flood.buffer_unordered(100).fold((0, 0), async |(count, most), reply| {
+            (count + usize::from(reply.0), most.max(reply.1))
+        });
+        let requests = async {
+            for id in 1..=50 {
+                let list = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+                let response = post(&server, "Bob", Some(&bob), &list).await;
+                assert_eq!(response.status(), StatusCode::OK);
+                let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+                assert!(String::from_utf8_lossy(&body).contains("\"tools\""));
+            }
+        };
+        let ((accepted, most_places), ()) = tokio::join!(flood, requests);
+        assert!(accepted > 0);
+        // Each has half of the places and 8 reserved ones, which count for all and for each.
+        assert!(most_places <= 2 * 2 * (8 + 8), "{most_places}");
+        while server.admission.place_count(&limits) > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(server.sessions.count(), 2);
     }
 }

@@ -152,6 +152,11 @@ impl Sessions {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        lock(&self.table).sessions.len()
+    }
+
     /// Forgets a session that has ended.
     pub(super) fn remove(&self, id: &str) {
         lock(&self.table).sessions.remove(id);

@@ -27,6 +27,14 @@ impl Shares {
     }
 }
 
+#[cfg(test)]
+impl Shares {
+    /// Returns the number of places that are taken.
+    pub(super) fn count(&self) -> usize {
+        lock(&self.0).values().sum()
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
         let mut counts = lock(&self.shares.0);

@@ -1,0 +1,138 @@
+//! Admits HTTP requests up to the limits, and beyond them what ends or answers other requests.
+//!
+//! Without its own places, a client that has used up its share could neither cancel a call, nor
+//! answer the question of one, nor close its session. These places are few, and a principal gets a
+//! part of them, so they are no way around the limits.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::super::Limits;
+use super::shares::{Share, Shares};
+
+/// The number of places beyond the limits.
+const RESERVED: usize = 32;
+
+/// The number of these places that one principal can take.
+const RESERVED_OF_PRINCIPAL: usize = 8;
+
+/// The places of all requests, and those that each principal has taken.
+pub(super) struct Admission {
+    requests: Arc<Semaphore>,
+    reserved: Arc<Semaphore>,
+    /// The running requests of each principal, including calls whose client has left.
+    shares: Shares,
+    reserved_shares: Shares,
+    principal_limit: usize,
+}
+
+/// The place of a request among all requests, until it is dropped.
+pub(super) struct Permit {
+    _permit: OwnedSemaphorePermit,
+    is_reserved: bool,
+}
+
+/// The place of a request among those of its principal, until it is dropped.
+pub(super) struct Place {
+    _share: Option<Share>,
+    is_reserved: bool,
+}
+
+impl Admission {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            requests: Arc::new(Semaphore::new(limits.requests)),
+            reserved: Arc::new(Semaphore::new(RESERVED)),
+            shares: Shares::default(),
+            reserved_shares: Shares::default(),
+            principal_limit: limits.requests_of_principal(),
+        }
+    }
+
+    /// Takes a place for a request whose sender is not known yet.
+    pub(super) fn permit(&self) -> Option<Permit> {
+        match Arc::clone(&self.requests).try_acquire_owned() {
+            Ok(permit) => Some(Permit { _permit: permit, is_reserved: false }),
+            Err(_) => self.reserved_permit(),
+        }
+    }
+
+    fn reserved_permit(&self) -> Option<Permit> {
+        let permit = Arc::clone(&self.reserved).try_acquire_owned().ok()?;
+        Some(Permit { _permit: permit, is_reserved: true })
+    }
+
+    /// Takes a place for a request of a principal, if the sender is one. A request beyond the share
+    /// of its principal leaves its permit to others and gets a reserved one.
+    pub(super) fn place(&self, permit: &mut Permit, principal: Option<&str>) -> Option<Place> {
+        let Some(principal) = principal else {
+            return Some(Place { _share: None, is_reserved: permit.is_reserved });
+        };
+        if !permit.is_reserved
+            && let Some(share) = self.shares.take(principal, self.principal_limit)
+        {
+            return Some(Place { _share: Some(share), is_reserved: false });
+        }
+        let share = self.reserved_shares.take(principal, RESERVED_OF_PRINCIPAL)?;
+        if !permit.is_reserved {
+            *permit = self.reserved_permit()?;
+        }
+        Some(Place { _share: Some(share), is_reserved: true })
+    }
+}
+
+#[cfg(test)]
+impl Admission {
+    /// Returns the number of places that are taken.
+    pub(super) fn place_count(&self, limits: &Limits) -> usize {
+        let requests = limits.requests - self.requests.available_permits();
+        let reserved = RESERVED - self.reserved.available_permits();
+        requests + reserved + self.shares.count() + self.reserved_shares.count()
+    }
+}
+
+impl Place {
+    /// Whether the request is beyond the limits, so that it may only end or answer others.
+    pub(super) fn is_reserved(&self) -> bool {
+        self.is_reserved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_beyond_the_limits_are_few_and_shared_by_principals() {
+        let limits = Limits::default().requests(4);
+        let admission = Admission::new(&limits);
+        let mut places = Vec::new();
+        let mut take = |principal| {
+            let mut permit = admission.permit()?;
+            let place = admission.place(&mut permit, principal)?;
+            let is_reserved = place.is_reserved();
+            places.push((permit, place));
+            Some(is_reserved)
+        };
+        // Ada has half of the requests.
+        assert_eq!([take(Some("Ada")), take(Some("Ada"))], [Some(false); 2]);
+        for _ in 0..RESERVED_OF_PRINCIPAL {
+            assert_eq!(take(Some("Ada")), Some(true));
+        }
+        assert_eq!(take(Some("Ada")), None);
+        // She has taken none of the other half.
+        for (principal, is_reserved) in [("Bob", false), ("Cyd", false), ("Dan", true)] {
+            assert_eq!(take(Some(principal)), Some(is_reserved));
+        }
+        let mut left = 0;
+        while take(None) == Some(true) {
+            left += 1;
+        }
+        assert_eq!(left, RESERVED - RESERVED_OF_PRINCIPAL - 1);
+        places.clear();
+        assert_eq!(admission.place_count(&limits), 0);
+        let place = admission.place(&mut admission.permit().unwrap(), Some("Ada")).unwrap();
+        assert!(!place.is_reserved());
+    }
+}

@@ -9,8 +9,8 @@
 
 // The path of a request:
 //
-// - `stream.rs` with `transport.rs`, or `http/`, receives it; `running.rs` is what a request over
-//   HTTP holds meanwhile.
+// - `stream.rs` with `transport.rs` and `unanswered.rs`, or `http/`, receives it; `running.rs` is
+//   what a request over HTTP holds meanwhile.
 // - `handler.rs` has a method for each kind of request; `session.rs` holds what belongs to one
 //   connection, and `shared.rs` what belongs to the server.
 // - `call/` runs tools, `get_prompt.rs` and `prompts.rs` render prompts, `resources/` reads.
@@ -48,13 +48,14 @@ mod shared;
 mod stream;
 mod tasks;
 mod transport;
+mod unanswered;
 
 use std::fmt;
 use std::sync::Arc;
 
 use rmcp::model::Implementation;
-use tokio::io::{AsyncRead, AsyncWrite};
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 use tool_runtime::{CancellationToken, Dispatcher, RegistryError};
 
@@ -72,13 +73,13 @@ pub use limits::Limits;
 pub use prompts::{Prompt, PromptMessage, PromptRequest, Prompts};
 pub use request::McpRequest;
 pub use resources::{ResourceRequest, ResourceTemplate, Resources};
-pub use tasks::Tasks;
 pub use result_meta::ResultMeta;
+pub use tasks::Tasks;
 
 use call::seal::Seals;
 use completion::Completer;
-use shared::Shared;
 use definitions::ToolMeta;
+use shared::Shared;
 use tasks::TaskStore;
 
 /// Serves tools, resources and prompts to MCP clients.
@@ -107,8 +108,8 @@ pub struct McpServer {
     prompts: Option<Prompts>,
     completer: Option<Completer>,
     tasks: Option<Tasks>,
-    limits: Limits,
     tool_meta: ToolMeta,
+    limits: Limits,
     seal_key: Option<[u8; 32]>,
     cancellation: CancellationToken,
     #[cfg(feature = "server")]
@@ -128,8 +129,8 @@ impl McpServer {
             prompts: None,
             completer: None,
             tasks: None,
-            limits: Limits::default(),
             tool_meta: ToolMeta::default(),
+            limits: Limits::default(),
             seal_key: None,
             cancellation: CancellationToken::new(),
             #[cfg(feature = "server")]
@@ -184,7 +185,6 @@ impl McpServer {
         self
     }
 
-    /// Sets the limits on the memory and the time that clients can take.
     /// Adds a member to the metadata (`_meta`) of a tool that clients list, such as the page that a
     /// client shows with its results.
     ///
@@ -216,6 +216,7 @@ impl McpServer {
         self
     }
 
+    /// Sets the limits on the memory and the time that clients can take.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -314,8 +315,8 @@ impl McpServer {
             prompts: self.prompts.unwrap_or_default(),
             completer: self.completer,
             tasks: self.tasks.map(TaskStore::new),
-            requests: Semaphore::new(self.limits.requests),
             tool_meta: self.tool_meta,
+            requests: Semaphore::new(self.limits.requests),
             limits: self.limits,
             seals,
             cancellation: self.cancellation,

@@ -1,16 +1,15 @@
 //! A byte stream as a transport that a client can't make hang or grow.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage,
     ServerJsonRpcMessage,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -21,7 +20,7 @@ use tool_runtime::CancellationToken;
 
 use super::Limits;
 use super::decode::decode;
-use super::session::lock;
+use super::unanswered::Unanswered;
 use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending};
 
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -34,9 +33,15 @@ const MAX_WAITING: usize = 1024;
 /// Some programs begin their first line with it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// The number of ignored messages after which other tasks get their turn.
+const MAX_IGNORED: usize = 64;
+
 /// Ends the connection if the client does not read: after a timeout for each message, or at once
 /// if too many messages wait. Stops reading while too many requests are unanswered. The SDK alone
 /// would hold all of them.
+///
+/// Ignores notifications that change nothing: the SDK would spawn a task for each of them, without
+/// a limit.
 ///
 /// Answers what it can't read with an error, and ignores what comes before the first request, which
 /// the SDK would take for a wrong start.
@@ -48,6 +53,7 @@ pub(crate) struct StreamTransport {
     has_ended: Pin<Box<WaitForCancellationFutureOwned>>,
     unanswered: Arc<Unanswered>,
     has_started: bool,
+    is_initialized: bool,
 }
 
 impl StreamTransport {
@@ -60,11 +66,12 @@ impl StreamTransport {
             ended,
             unanswered: Arc::new(Unanswered::new(limits.requests.saturating_add(MAX_WAITING))),
             has_started: false,
+            is_initialized: false,
         }
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<ClientJsonRpcMessage>> {
-        loop {
+        for _ in 0..MAX_IGNORED {
             if self.has_ended.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(None);
             }
@@ -93,29 +100,41 @@ impl StreamTransport {
                     continue;
                 }
             };
-            self.received(&message);
-            if self.has_started {
+            if self.received(&message) {
                 return Poll::Ready(Some(message));
             }
         }
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
-    fn received(&mut self, message: &ClientJsonRpcMessage) {
+    /// Records a message. Returns whether it is passed on.
+    fn received(&mut self, message: &ClientJsonRpcMessage) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
                 self.unanswered.insert(request.id.clone());
                 self.has_started = true;
+                true
             }
-            // A cancelled request gets no response.
             JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.unanswered.remove(id);
-                }
+                self.has_started && self.notified(&notification.notification)
             }
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.has_started,
+        }
+    }
+
+    /// Records a notification. Returns whether it changes anything.
+    fn notified(&mut self, notification: &ClientNotification) -> bool {
+        match notification {
+            // A cancelled request gets no response.
+            ClientNotification::CancelledNotification(cancelled) => {
+                let id = cancelled.params.request_id.as_ref();
+                id.is_some_and(|id| self.unanswered.remove(id))
+            }
+            ClientNotification::InitializedNotification(_) => {
+                !std::mem::replace(&mut self.is_initialized, true)
+            }
+            _ => false,
         }
     }
 
@@ -149,50 +168,6 @@ impl StreamTransport {
     }
 }
 
-/// The ids of the requests that await their response.
-struct Unanswered {
-    state: Mutex<UnansweredState>,
-    limit: usize,
-}
-
-#[derive(Default)]
-struct UnansweredState {
-    ids: HashSet<RequestId>,
-    /// Reads on when there is room.
-    reader: Option<Waker>,
-}
-
-impl Unanswered {
-    fn new(limit: usize) -> Self {
-        Self { state: Mutex::default(), limit }
-    }
-
-    fn insert(&self, id: RequestId) {
-        lock(&self.state).ids.insert(id);
-    }
-
-    fn remove(&self, id: &RequestId) {
-        let reader = {
-            let mut state = lock(&self.state);
-            state.ids.remove(id);
-            state.reader.take()
-        };
-        if let Some(reader) = reader {
-            reader.wake();
-        }
-    }
-
-    /// Waits until there is room for a request.
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = lock(&self.state);
-        if state.ids.len() < self.limit {
-            return Poll::Ready(());
-        }
-        state.reader = Some(cx.waker().clone());
-        Poll::Pending
-    }
-}
-
 impl Transport<RoleServer> for StreamTransport {
     type Error = io::Error;
 
@@ -201,9 +176,13 @@ impl Transport<RoleServer> for StreamTransport {
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         match &message {
-            JsonRpcMessage::Response(response) => self.unanswered.remove(&response.id),
+            JsonRpcMessage::Response(response) => {
+                self.unanswered.remove(&response.id);
+            }
             JsonRpcMessage::Error(error) => {
-                error.id.iter().for_each(|id| self.unanswered.remove(id));
+                if let Some(id) = &error.id {
+                    self.unanswered.remove(id);
+                }
             }
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
         }
@@ -224,5 +203,63 @@ impl Transport<RoleServer> for StreamTransport {
 impl fmt::Debug for StreamTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamTransport").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a client floods a server with: notifications of each kind, and of requests that are not
+    /// in flight.
+    fn flood(count: usize) -> Vec<u8> {
+        let kinds = [
+            json!({ "method": "notifications/cancelled", "params": { "requestId": 7 } }),
+            json!({ "method": "notifications/initialized" }),
+            json!({ "method": "notifications/progress",
+                "params": { "progressToken": 1, "progress": 1.0 } }),
+            json!({ "method": "notifications/roots/list_changed" }),
+            json!({ "method": "notifications/unknown", "params": { "text": "x".repeat(100) } }),
+        ];
+        let lines = kinds.into_iter().cycle().take(count).map(|mut notification| {
+            notification["jsonrpc"] = "2.0".into();
+            format!("{notification}\n")
+        });
+        lines.collect::<String>().into_bytes()
+    }
+
+    fn request(id: u32) -> Vec<u8> {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").into_bytes()
+    }
+
+    #[tokio::test]
+    async fn flood_of_notifications_reaches_no_handler_and_yields() {
+        const COUNT: usize = 20_000;
+        let cancelled =
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+        let cancelled = [&cancelled[..], b"\n"].concat();
+        let lines = [request(1), flood(COUNT), request(2), cancelled.repeat(3), flood(COUNT)];
+        let reader = Box::new(io::Cursor::new(lines.concat()));
+        let limits = Limits::default().send_timeout(Duration::from_secs(1));
+        let mut transport = StreamTransport::new(reader, Box::new(tokio::io::sink()), &limits);
+        let (mut passed, mut yields) = (Vec::new(), 0);
+        loop {
+            match transport.receive().now_or_never() {
+                Some(Some(message)) => passed.push(serde_json::to_value(message).unwrap()),
+                Some(None) => break,
+                None => yields += 1,
+            }
+            assert!(transport.unanswered.count() <= 2);
+        }
+        let methods: Vec<_> = passed.iter().map(|message| message["method"].as_str()).collect();
+        let initialized = Some("notifications/initialized");
+        let expected = [Some("ping"), initialized, Some("ping"), Some("notifications/cancelled")];
+        assert_eq!(methods, expected);
+        assert!(yields >= 2 * COUNT / MAX_IGNORED - 2, "{yields}");
     }
 }

@@ -50,7 +50,11 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 pub struct Elicitation {
     /// The name of the connection.
     pub server: String,
-    /// The name of the tool whose call caused the question, if there is one.
+    /// The name of the tool whose call caused the question.
+    ///
+    /// It is `None` if the call is unknown: before 2026-07-28, a question does not name its call,
+    /// so on a stream of bytes, such as that of a process, it could belong to any request in
+    /// flight.
     pub tool: Option<String>,
     /// The question, in which deceptive characters are [visible].
     pub message: String,
@@ -117,6 +121,8 @@ pub enum ElicitationAnswer {
 /// Answers the questions of servers, for instance by asking the user.
 ///
 /// The future runs within the call that the question belongs to, and is dropped when the call ends.
+/// If that call is [unknown](Elicitation::tool), the newest call runs it; if that one ends first,
+/// the question is asked again within the newest of the others.
 ///
 /// ```
 /// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler};

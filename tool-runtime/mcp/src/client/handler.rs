@@ -12,10 +12,14 @@ use tokio::sync::oneshot;
 
 use super::options::Options;
 use super::roots::Roots;
-use super::traffic::{Question, RequestSlot, Traffic};
+use super::traffic::{AnsweringCall, Question, Traffic};
 
 /// The handler of the SDK. Questions go to the call that they belong to, which answers them in its
 /// own task: they end with it, and count towards its budget.
+///
+/// Before 2026-07-28, a question does not name its call. Over HTTP, it arrives on the stream of the
+/// call. On other transports, and while several requests are in flight, the newest call answers; if
+/// it ends before, the newest one of the others does.
 pub(super) struct Handler {
     pub(super) options: Arc<Options>,
     pub(super) roots: Roots,
@@ -24,35 +28,43 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// Returns where the questions of a request go.
-    fn questions(
+    /// Lets a call answer a question.
+    async fn ask<T>(
         &self,
         context: &RequestContext<RoleClient>,
-    ) -> Result<Arc<RequestSlot>, ErrorData> {
-        let call: Option<RequestId> = match context.extensions.get::<InboundStreamOrigin>() {
+        question: impl Fn(bool, Answer<T>) -> Question,
+    ) -> Result<T, ErrorData> {
+        let of: Option<RequestId> = match context.extensions.get::<InboundStreamOrigin>() {
             Some(InboundStreamOrigin::OutboundRequest(id)) => Some(id.clone()),
             _ => None,
         };
-        let traffic = self.traffic.upgrade();
-        let questions = traffic.and_then(|traffic| traffic.answering(call.as_ref()));
-        questions.ok_or_else(|| refused("no call of this client is in flight"))
+        let (mut none_left, mut is_first) = ("no call of this client is in flight", true);
+        loop {
+            let traffic = self.traffic.upgrade();
+            let call = traffic.and_then(|traffic| traffic.answering(of.as_ref()));
+            let AnsweringCall { slot, is_certain } = call.ok_or_else(|| refused(none_left))?;
+            // Once it was asked, it may belong to a call that has ended since.
+            let is_of_call = is_certain && is_first;
+            let (answer, answered) = oneshot::channel();
+            let pushed = slot.push_question(question(is_of_call, answer));
+            pushed.map_err(|_| refused("too many requests for one call"))?;
+            // The question ends with the call.
+            drop(slot);
+            (none_left, is_first) = ("the call has ended", false);
+            match answered.await {
+                Ok(answer) => return answer,
+                Err(_) if is_of_call => return Err(refused(none_left)),
+                Err(_) => {}
+            }
+        }
     }
 }
 
+/// Receives the answer to a question.
+type Answer<T> = oneshot::Sender<Result<T, ErrorData>>;
+
 fn refused(message: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
-}
-
-async fn ask<T>(
-    call: Arc<RequestSlot>,
-    question: impl FnOnce(oneshot::Sender<Result<T, ErrorData>>) -> Question,
-) -> Result<T, ErrorData> {
-    let (answer, answered) = oneshot::channel();
-    let pushed = call.push_question(question(answer));
-    pushed.map_err(|_| refused("too many requests for one call"))?;
-    // The question ends with the call.
-    drop(call);
-    answered.await.unwrap_or_else(|_| Err(refused("the call has ended")))
 }
 
 impl ClientHandler for Handler {
@@ -61,8 +73,11 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let questions = self.questions(&context)?;
-        ask(questions, |answer| Question::Elicit(Box::new(request), answer)).await
+        let question = |is_of_call, answer| {
+            let params = Box::new(request.clone());
+            Question::Elicit { params, is_of_call, answer }
+        };
+        self.ask(&context, question).await
     }
 
     async fn create_message(
@@ -73,8 +88,8 @@ impl ClientHandler for Handler {
         if self.options.sampling.is_none() {
             return Err(refused("sampling is off"));
         }
-        let questions = self.questions(&context)?;
-        ask(questions, |answer| Question::Sample(Box::new(request), answer)).await
+        let question = |_, answer| Question::Sample(Box::new(request.clone()), answer);
+        self.ask(&context, question).await
     }
 
     async fn list_roots(

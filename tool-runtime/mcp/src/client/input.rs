@@ -57,7 +57,7 @@ impl QuestionCounts {
     /// Counts a request, and returns the number of earlier ones of its kind.
     pub(super) fn count(&mut self, question: &Question) -> u32 {
         let count = match question {
-            Question::Elicit(..) => &mut self.elicitations,
+            Question::Elicit { .. } => &mut self.elicitations,
             Question::Sample(..) => &mut self.samples,
         };
         *count += 1;
@@ -77,18 +77,19 @@ impl InputHandler<'_> {
     /// its kind.
     pub(super) async fn answer(&self, question: Question, earlier: u32) {
         match question {
-            Question::Elicit(_, answer) if earlier >= MAX_QUESTIONS => {
+            Question::Elicit { answer, .. } if earlier >= MAX_QUESTIONS => {
                 let reason = format!("limit of {MAX_QUESTIONS} questions for one call exceeded");
                 let _ = answer.send(Err(ErrorData::invalid_request(reason, None)));
             }
-            Question::Elicit(params, answer) => {
-                let elicitation = match self.elicitation(&params) {
+            Question::Elicit { params, is_of_call, answer } => {
+                let mut elicitation = match self.elicitation(&params) {
                     Ok(elicitation) => elicitation,
                     Err(reason) => {
                         let _ = answer.send(Err(ErrorData::invalid_params(reason, None)));
                         return;
                     }
                 };
+                elicitation.tool = elicitation.tool.filter(|_| is_of_call);
                 let answered = self.elicit(elicitation.clone()).await;
                 let cancelled = || elicitation.result(ElicitationAnswer::Cancel);
                 let result = elicitation.result(answered).or_else(|_| cancelled());

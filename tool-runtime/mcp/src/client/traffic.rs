@@ -29,7 +29,12 @@ const MAX_PROGRESS_CHARS: usize = 500;
 
 /// A request of the server that the call it belongs to answers.
 pub(super) enum Question {
-    Elicit(Box<ElicitRequestParams>, oneshot::Sender<Result<ElicitResult, ErrorData>>),
+    Elicit {
+        params: Box<ElicitRequestParams>,
+        /// Whether the question belongs to the call that answers it, as far as the client knows.
+        is_of_call: bool,
+        answer: oneshot::Sender<Result<ElicitResult, ErrorData>>,
+    },
     Sample(
         Box<CreateMessageRequestParams>,
         oneshot::Sender<Result<CreateMessageResult, ErrorData>>,
@@ -149,6 +154,14 @@ impl Notices {
     }
 }
 
+/// The call that answers a question of the server.
+pub(super) struct AnsweringCall {
+    pub(super) slot: Arc<RequestSlot>,
+    /// Whether the question belongs to this call. Otherwise it may belong to another request in
+    /// flight.
+    pub(super) is_certain: bool,
+}
+
 /// The traffic of one connection.
 #[derive(Default)]
 pub(super) struct Traffic {
@@ -220,16 +233,21 @@ impl Traffic {
         });
     }
 
-    /// Returns the request whose call answers the questions for it, or the newest call if the
-    /// request is unknown.
-    pub(super) fn answering(&self, of: Option<&RequestId>) -> Option<Arc<RequestSlot>> {
+    /// Returns the call that answers the questions for a request. If the request is unknown, that
+    /// is the newest call.
+    pub(super) fn answering(&self, of: Option<&RequestId>) -> Option<AnsweringCall> {
         let routes = lock(&self.routes);
         let answers = |route: &&Route| route.slot.answers_questions;
-        let route = match of {
-            Some(id) => routes.by_id.get(id).filter(answers),
-            None => routes.by_id.values().filter(answers).max_by_key(|route| route.number),
+        let (route, is_certain) = match of {
+            Some(id) => (routes.by_id.get(id).filter(answers), true),
+            None => {
+                let awaited = routes.by_id.values().filter(|route| !route.slot.is_subscription);
+                let is_only = awaited.count() == 1;
+                let calls = routes.by_id.values().filter(answers);
+                (calls.max_by_key(|route| route.number), is_only)
+            }
         };
-        route.map(|route| Arc::clone(&route.slot))
+        route.map(|route| AnsweringCall { slot: Arc::clone(&route.slot), is_certain })
     }
 
     /// Changes the notices that wait, and wakes their reader.

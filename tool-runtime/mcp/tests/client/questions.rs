@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler, McpClient, Sampling};
 use tool_runtime::{ChatReply, ScriptedModel, async_trait};
 
-use crate::server::{Action, Server, answer, call, connect, text, with_go};
+use crate::server::{Action, Server, answer, call, connect, text, tool, with_go, with_tools};
 
 /// Agrees to everything and records what it was asked.
 #[derive(Clone, Default)]
@@ -192,4 +192,73 @@ async fn number_of_questions_is_limited_over_all_rounds_of_a_call() {
     let text = call(&registry, "s__go", "{}").await.result.text;
     assert!(text.contains("it asked more than 20 questions"), "{text}");
     assert_eq!(user.count(), 20);
+}
+
+/// While a user is asked, ends the newest call. Accepts the next question.
+struct Outlived {
+    server: Server,
+    calls: Arc<Mutex<Vec<Value>>>,
+    tools: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+#[async_trait]
+impl ElicitationHandler for Outlived {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAction {
+        let is_first = {
+            let mut tools = self.tools.lock().unwrap();
+            tools.push(request.tool);
+            tools.len() == 1
+        };
+        if is_first {
+            let newest = self.calls.lock().unwrap()[1].clone();
+            text(&newest, "quick").into_iter().for_each(|action| self.server.send(action));
+            std::future::pending::<()>().await;
+        }
+        ElicitationAction::Accept(json!({}))
+    }
+}
+
+#[tokio::test]
+async fn question_of_an_unknown_call_names_no_tool_and_outlives_the_newest_call() {
+    let form = json!({
+        "mode": "form", "message": "Sure?",
+        "requestedSchema": { "type": "object", "properties": {} },
+    });
+    let user = Agrees::default();
+    let client = client_of_asking_server(1, "elicitation/create", form.clone());
+    let (registry, _) = connect(client.elicitation(user.clone())).await;
+    call(&registry, "s__go", "{}").await;
+    let only = user.0.lock().unwrap().remove(0);
+    assert_eq!(only.tool.as_deref(), Some("go"), "a single call in flight is the one");
+
+    let (server, calls) = (Server::default(), Arc::new(Mutex::new(Vec::new())));
+    let tools = json!([tool("slow"), tool("quick")]);
+    let mut other = with_tools(false, tools, {
+        let calls = Arc::clone(&calls);
+        move |call| {
+            let mut calls = calls.lock().unwrap();
+            calls.push(call.clone());
+            let question = json!({
+                "jsonrpc": "2.0", "id": 5, "method": "elicitation/create", "params": form,
+            });
+            if calls.len() == 2 { vec![Action::Send(question)] } else { Vec::new() }
+        }
+    });
+    let client = server.simple({
+        let calls = Arc::clone(&calls);
+        move |message| match message["result"]["action"].as_str() {
+            Some(action) => text(&calls.lock().unwrap()[0], action),
+            None => other(message),
+        }
+    });
+    let tools = Arc::default();
+    let user =
+        Outlived { server: server.clone(), calls: Arc::clone(&calls), tools: Arc::clone(&tools) };
+    let (registry, _) = connect(client.elicitation(user)).await;
+    let (slow, quick) =
+        tokio::join!(call(&registry, "s__slow", "{}"), call(&registry, "s__quick", "{}"));
+    assert_eq!(calls.lock().unwrap()[0]["params"]["name"], "slow", "the calls are in this order");
+    assert!(quick.result.text.contains("quick"), "{}", quick.result.text);
+    assert!(slow.result.text.contains("accept"), "{}", slow.result.text);
+    assert_eq!(*tools.lock().unwrap(), [None, None], "no call is named that may not have asked");
 }

@@ -125,6 +125,17 @@ pub trait ChatModel: Send + Sync {
         Ok(reply)
     }
 
+    /// Returns the name of the model, such as `qwen3`, if it is known. Default: it is not.
+    ///
+    /// ```
+    /// use tool_runtime::{ChatModel, ScriptedModel};
+    ///
+    /// assert_eq!(ScriptedModel::default().name(), None);
+    /// ```
+    fn name(&self) -> Option<&str> {
+        None
+    }
+
     /// Reports what would make every request fail, without sending one.
     ///
     /// [`Agent::check`](crate::Agent::check) calls this at startup. Provider clients report a
@@ -166,6 +177,10 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
         self.as_ref().stream(request, deltas).await
     }
 
+    fn name(&self) -> Option<&str> {
+        self.as_ref().name()
+    }
+
     fn check(&self) -> Result<(), ModelError> {
         self.as_ref().check()
     }
@@ -189,6 +204,10 @@ impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         self.as_ref().stream(request, deltas).await
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.as_ref().name()
     }
 
     fn check(&self) -> Result<(), ModelError> {

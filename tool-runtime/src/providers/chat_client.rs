@@ -123,6 +123,10 @@ impl<C: Codec> ChatModel for Client<C> {
         reply.map_err(|_| timeout_error(&exchange.http.url, limit))?
     }
 
+    fn name(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
     /// Checks the setup without a request.
     ///
     /// # Errors

@@ -150,7 +150,10 @@ fn environment(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::Ollama;
+    use crate::models::ChatModel;
 
     #[test]
     fn environment_sets_model_and_base_url() {
@@ -169,6 +172,9 @@ mod tests {
             assert!(format!("{model:?}").contains(url), "{model:?}");
         }
         let local = read(&[("OLLAMA_MODEL", "m")]).unwrap();
+        let shared: Arc<dyn ChatModel> = Arc::new(local.clone());
+        let boxed: Box<dyn ChatModel> = Box::new(shared);
+        assert_eq!(boxed.name(), Some("m"));
         assert!(format!("{local:?}").contains("127.0.0.1:11434"));
     }
 }

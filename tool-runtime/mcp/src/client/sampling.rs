@@ -7,6 +7,7 @@ use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ErrorCode, ErrorData, Role, SamplingMessage,
     SamplingMessageContentBlock,
 };
+use tool_runtime::agent::Prices;
 use tool_runtime::message::{Audio, Usage, strip_invisible};
 use tool_runtime::{
     ChatModel, ChatOptions, ChatRequest, ContentPart, EffectRecord, FinishReason, Image, Message,
@@ -20,6 +21,10 @@ use tool_runtime::{
 /// If the model reports no usage, four bytes count as one token. Of a request that the server
 /// abandons, the prompt counts. A request outside of a call is refused, and so is a request with
 /// tools.
+///
+/// The cost counts towards the [cost limit](tool_runtime::agent::Limits::cost) of the run, at the
+/// [prices](Self::prices) of the model or else at those of the run. The server receives the
+/// [name](ChatModel::name) of the model, or `unknown`.
 ///
 /// ```
 /// use tool_mcp::{McpClient, Sampling};
@@ -36,14 +41,18 @@ pub struct Sampling {
     max_requests: u32,
     max_tokens: u32,
     max_prompt_bytes: usize,
+    prices: Option<Prices>,
 }
+
+/// The name of a model that reports none.
+const UNKNOWN_MODEL: &str = "unknown";
 
 impl Sampling {
     /// Lets a server use this model: 5 requests for each call, each with a prompt of at most 64 KiB
     /// and a reply of at most 4,096 tokens.
     pub fn new(model: impl ChatModel + 'static) -> Self {
         let (model, max_prompt_bytes) = (Arc::new(model), 64 << 10);
-        Self { model, max_requests: 5, max_tokens: 4_096, max_prompt_bytes }
+        Self { model, max_requests: 5, max_tokens: 4_096, max_prompt_bytes, prices: None }
     }
 
     /// Sets the maximum number of requests for each call.
@@ -62,6 +71,32 @@ impl Sampling {
     pub fn max_prompt_bytes(mut self, bytes: usize) -> Self {
         self.max_prompt_bytes = bytes;
         self
+    }
+
+    /// Sets the prices of the model, in the currency of the run's prices. Default: those of the
+    /// run.
+    ///
+    /// Before a request, its cost is estimated at the prices of the run. If the model is more
+    /// expensive, the last request can exceed the cost limit of the run.
+    ///
+    /// ```
+    /// use tool_mcp::Sampling;
+    /// use tool_runtime::ScriptedModel;
+    /// use tool_runtime::agent::Prices;
+    ///
+    /// let prices = Prices { input: 0.1, cached: 0.01, output: 0.4 };
+    /// let sampling = Sampling::new(ScriptedModel::default()).prices(prices);
+    /// # let _ = sampling;
+    /// ```
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = Some(prices);
+        self
+    }
+
+    /// Returns the record of the tokens of a request, with their cost if the prices are known.
+    fn spent(&self, usage: Usage) -> EffectRecord {
+        let cost = self.prices.map(|prices| prices.cost_of(&usage));
+        EffectRecord::TokensSpent { usage, cost }
     }
 
     /// Answers a request of a server for a call, which has made `earlier` requests.
@@ -97,17 +132,18 @@ impl Sampling {
         let max_tokens = u32::try_from(reservation.max_output()).unwrap_or(max_tokens);
         let mut options = ChatOptions::default().max_tokens(max_tokens);
         options.temperature = params.temperature.map(f64::from);
-        let mut charge = Charge { ctx, input, is_due: true };
+        let mut charge = Charge { sampling: self, ctx, input, is_due: true };
         let reply = self.model.reply(ChatRequest::new(&messages).options(&options)).await;
         charge.is_due = false;
         let reply = reply.map_err(|_| refused("the model is not available".into()))?;
         let text = reply.to_text();
         let usage = reply.usage.unwrap_or_else(|| Usage::new(input, tokens(text.len())));
-        ctx.record(EffectRecord::TokensSpent { usage, cost: None });
+        ctx.record(self.spent(usage));
         drop(reservation);
         let text = SamplingMessageContentBlock::text(text);
-        let mut result =
-            CreateMessageResult::new(SamplingMessage::new(Role::Assistant, text), "model".into());
+        let name = self.model.name().unwrap_or(UNKNOWN_MODEL).to_owned();
+        let message = SamplingMessage::new(Role::Assistant, text);
+        let mut result = CreateMessageResult::new(message, name);
         result.stop_reason = Some(match reply.finish_reason {
             FinishReason::Length => CreateMessageResult::STOP_REASON_END_MAX_TOKEN.to_owned(),
             _ => CreateMessageResult::STOP_REASON_END_TURN.to_owned(),
@@ -118,6 +154,7 @@ impl Sampling {
 
 /// Counts the prompt of a request that is abandoned, such as when the server has answered the call.
 struct Charge<'c> {
+    sampling: &'c Sampling,
     ctx: &'c ToolContext,
     input: u64,
     is_due: bool,
@@ -127,7 +164,7 @@ impl Drop for Charge<'_> {
     fn drop(&mut self) {
         if self.is_due {
             let usage = Usage::new(self.input, 0);
-            self.ctx.record(EffectRecord::TokensSpent { usage, cost: None });
+            self.ctx.record(self.sampling.spent(usage));
         }
     }
 }
@@ -176,6 +213,7 @@ impl fmt::Debug for Sampling {
             .field("max_requests", &self.max_requests)
             .field("max_tokens", &self.max_tokens)
             .field("max_prompt_bytes", &self.max_prompt_bytes)
+            .field("prices", &self.prices)
             .finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tool_mcp::{
     ElicitLater, Elicitation, ElicitationAnswer, ElicitationHandler, McpClient, Sampling,
 };
-use tool_runtime::agent::{Limits, Paused};
+use tool_runtime::agent::{Limits, Paused, Prices};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError, ScriptedModel,
     StopReason, ToolErrorKind, Usage, async_trait,
@@ -184,8 +184,11 @@ fn sampling_client(server: &Server, count: usize) -> McpClient {
             return other(message);
         }
         let mut pending = pending.lock().unwrap();
-        let reply = message["result"]["content"]["text"].as_str();
-        let reply = reply.or(message["error"]["message"].as_str()).unwrap_or("?").to_owned();
+        let result = &message["result"];
+        let reply = result["content"]["text"].as_str();
+        let reply = reply.map(|text| format!("{text} by {}", result["model"].as_str().unwrap()));
+        let failure = || message["error"]["message"].as_str().unwrap_or("?").to_owned();
+        let reply = reply.unwrap_or_else(failure);
         pending.1.push(reply);
         if pending.1.len() < count {
             vec![ask(pending.1.len())]
@@ -208,7 +211,12 @@ async fn sampling_is_off_by_default_and_limited() {
     let (registry, _) = connect(client).await;
     let execution = call(&registry, "s__go", "{}").await;
     let text = &execution.result.text;
-    assert!(text.contains("Hello.; Hello.; sampling limit of 2 requests exceeded"), "{text}");
+    assert!(
+        text.contains(
+            "Hello. by unknown; Hello. by unknown; sampling limit of 2 requests exceeded"
+        ),
+        "{text}"
+    );
     let tokens = execution.effects.iter().filter_map(|effect| match effect {
         EffectRecord::TokensSpent { usage, .. } => Some(usage.input + usage.output),
         _ => None,
@@ -232,6 +240,40 @@ impl ChatModel for Reporting {
         reply.usage = self.usages.lock().unwrap().pop_front().unwrap();
         Ok(reply)
     }
+
+    fn name(&self) -> Option<&str> {
+        Some("reporting-1")
+    }
+}
+
+fn reporting(usages: impl IntoIterator<Item = Option<Usage>>) -> Reporting {
+    let usages = usages.into_iter().collect();
+    Reporting { usages: Arc::new(Mutex::new(usages)), lengths: Arc::default() }
+}
+
+#[tokio::test]
+async fn server_receives_the_name_of_the_model_and_the_run_its_cost() {
+    let prices = |input: f64, output: f64| Prices { input, cached: 0.0, output };
+    for (model_prices, expected) in
+        [(None, 0.5 * 20.0 + 20.0), (Some(prices(1e6, 2e6)), 20.0 + 2.0 * 4.0)]
+    {
+        let mut sampling = Sampling::new(reporting([Some(Usage::new(20, 4))]));
+        if let Some(prices) = model_prices {
+            sampling = sampling.prices(prices);
+        }
+        let client = sampling_client(&Server::default(), 1).sampling(sampling);
+        let (registry, _) = connect(client).await;
+        let call = ChatReply::default().call("s__go", "{}").usage(Usage::new(0, 0));
+        let last = ChatReply::text("Done.").usage(Usage::new(0, 0));
+        let limits = Limits::default().cost(1_000.0, prices(5e5, 5e6));
+        let agent = Agent::new(ScriptedModel::new([call, last]), registry).limits(limits);
+        let answer = agent.run("Go.").await.unwrap();
+        assert_eq!(answer.cost, Some(expected));
+        let Some(Message::Tool { results }) = answer.transcript.iter().rev().nth(1) else {
+            panic!()
+        };
+        assert!(results[0].text.contains("Hello. by reporting-1"), "{}", results[0].text);
+    }
 }
 
 #[tokio::test]
@@ -242,8 +284,7 @@ async fn sampling_never_exceeds_the_token_budget_of_the_run() {
         (vec![Some(Usage::new(3, 77))], vec![77]),
         (vec![None, Some(Usage::new(70, 6))], vec![77, 73]),
     ] {
-        let model =
-            Reporting { usages: Arc::new(Mutex::new(usages.into())), lengths: Arc::default() };
+        let model = reporting(usages);
         let client = sampling_client(&Server::default(), 4).sampling(Sampling::new(model.clone()));
         let (registry, _) = connect(client).await;
         let reply = ChatReply::default().call("s__go", "{}").usage(Usage::new(10, 10));

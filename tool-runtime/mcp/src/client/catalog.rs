@@ -1,6 +1,6 @@
 //! The tools of a server, as it listed them and as they are registered.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rmcp::model::Tool;
 use tool_runtime::Fingerprint;
@@ -30,7 +30,8 @@ const MAX_NAME_CHARS: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolsReport {
-    /// The full names of the registered tools, in the order of the server.
+    /// The full names of the registered tools, in the order in which the server listed them when
+    /// they were registered. The order in which models are offered tools does not depend on it.
     pub registered: Vec<String>,
     /// The tools that are not registered, because they are invalid.
     pub skipped: Vec<SkippedServerTool>,
@@ -84,8 +85,8 @@ pub(super) struct Catalog {
 /// The tools of the server and the features that were registered.
 #[derive(PartialEq)]
 pub(super) struct Registered {
-    /// The names and fingerprints of the tools of the server.
-    pub(super) tools: Vec<(String, Fingerprint)>,
+    /// The fingerprints of the tools of the server by name, because their order changes nothing.
+    pub(super) tools: BTreeMap<String, Fingerprint>,
     pub(super) features: OfferedFeatures,
 }
 

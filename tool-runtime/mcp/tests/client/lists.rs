@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_mcp::{ListLimits, McpEvent};
-use tool_runtime::{Effect, Registry, ToolKind};
+use tool_runtime::{
+    Agent, ChatModel, ChatReply, ChatRequest, Effect, ModelError, Registry, ToolKind, async_trait,
+};
 
 use crate::server::{
     Server, answer, call, connect, error, handshake, names, notification, text, tool, wait_until,
@@ -245,6 +247,44 @@ async fn equal_list_is_no_change() {
     for (old, new) in before.entries().zip(after.entries()) {
         assert!(Arc::ptr_eq(old.tool(), new.tool()));
     }
+}
+
+/// Records the definitions that it is offered.
+#[derive(Clone, Default)]
+struct Offered(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl ChatModel for Offered {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.lock().unwrap().push(serde_json::to_string(request.tools).unwrap());
+        Ok(ChatReply::text("Done."))
+    }
+}
+
+/// A prompt cache of a model provider is valid only for the same bytes.
+#[tokio::test]
+async fn order_of_a_list_does_not_change_what_models_are_offered() {
+    let model = Offered::default();
+    for first in [["c", "a", "b"], ["b", "a", "c"]] {
+        let (server, shelf) = (Server::default(), Shelf::default());
+        shelf.set(&first);
+        let (registry, connection) = connect(server.simple(shelf.script(false, None))).await;
+        let agent = Agent::new(model.clone(), registry.clone());
+        let before = registry.snapshot();
+        for order in [first, ["b", "c", "a"], ["a", "b", "c"]] {
+            shelf.set(&order);
+            connection.refresh().await.unwrap();
+            agent.run("Go.").await.unwrap();
+        }
+        let after = registry.snapshot();
+        for (old, new) in before.entries().zip(after.entries()) {
+            assert!(Arc::ptr_eq(old.tool(), new.tool()), "the tools are not registered again");
+        }
+    }
+    let offered = model.0.lock().unwrap();
+    assert!(offered[0].contains("s__c"), "{}", offered[0]);
+    assert!(offered.iter().all(|tools| *tools == offered[0]), "{offered:#?}");
+    assert_eq!(offered.len(), 6);
 }
 
 #[tokio::test]

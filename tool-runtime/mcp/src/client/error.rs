@@ -88,7 +88,7 @@ pub enum McpError {
         /// The name of the connection.
         server: String,
     },
-    /// The connection was lost while the request was in flight.
+    /// The connection, or over HTTP the stream of the response, ended before the response.
     #[error("MCP server `{server}`: connection lost during `{operation}`")]
     ConnectionLost {
         /// The name of the connection.

@@ -25,7 +25,7 @@ const MAX_DATA_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub(super) enum RequestError {
     Service(ServiceError),
-    /// The connection ended while the request was in flight.
+    /// The connection, or the stream of the response, ended before the response.
     Lost,
     TimedOut,
 }

@@ -170,7 +170,12 @@ impl<'c> RemoteTask<'c> {
         let Some(session) = self.link.session() else { return Ok(None) };
         match session.request(request, operation, deadline).await {
             Ok(result) => Ok(Some(result)),
-            Err(McpError::ConnectionLost { .. } | McpError::Transport { .. }) => {
+            // Only the stream of the response may have ended: other calls use the connection.
+            Err(McpError::ConnectionLost { .. }) => {
+                self.back_off(None);
+                Ok(None)
+            }
+            Err(McpError::Transport { .. }) => {
                 self.back_off(None);
                 self.link.suspect(&session);
                 Ok(None)

@@ -21,15 +21,25 @@ pub(crate) type Reply = (u16, Vec<(&'static str, &'static str)>, String);
 pub(crate) struct HttpServer {
     pub(crate) url: String,
     headers: Arc<Mutex<Vec<HeaderMap>>>,
+    methods: Arc<Mutex<Vec<String>>>,
+}
+
+impl HttpServer {
+    /// Returns how many messages with this method the server received.
+    pub(crate) fn count(&self, method: &str) -> usize {
+        self.methods.lock().unwrap().iter().filter(|received| *received == method).count()
+    }
 }
 
 pub(crate) async fn serve(
     reply: impl Fn(&Value) -> Reply + Clone + Send + Sync + 'static,
 ) -> HttpServer {
     let headers = Arc::new(Mutex::new(Vec::new()));
-    let recorded = Arc::clone(&headers);
+    let methods = Arc::new(Mutex::new(Vec::new()));
+    let (recorded, received) = (Arc::clone(&headers), Arc::clone(&methods));
     let handler = move |request: Request| {
         let (reply, recorded) = (reply.clone(), Arc::clone(&recorded));
+        let received = Arc::clone(&received);
         async move {
             let (parts, body) = request.into_parts();
             if parts.method != "POST" {
@@ -38,6 +48,8 @@ pub(crate) async fn serve(
             recorded.lock().unwrap().push(parts.headers);
             let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
             let message: Value = serde_json::from_slice(&bytes).unwrap();
+            let method = message["method"].as_str().unwrap_or_default().to_owned();
+            received.lock().unwrap().push(method);
             let reply = reply(&message);
             if reply.0 == 0 {
                 std::future::pending::<()>().await;
@@ -49,7 +61,7 @@ pub(crate) async fn serve(
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let app = Router::new().route("/mcp", any(handler));
     tokio::spawn(async move { axum::serve(listener, app).await });
-    HttpServer { url, headers }
+    HttpServer { url, headers, methods }
 }
 
 pub(crate) fn respond((status, headers, body): Reply) -> Response<Body> {

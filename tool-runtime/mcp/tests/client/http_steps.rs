@@ -10,10 +10,10 @@ use crate::http::{Reply, connect, good, json_reply, serve};
 use crate::server::{call, names, text};
 
 /// The name of the failure that ends by a time limit of the client.
-const NO_FAILURE: &str = "nothing";
+pub(crate) const NO_FAILURE: &str = "nothing";
 
 /// Ways in which a server does not answer a request.
-fn failures() -> Vec<(&'static str, Reply)> {
+pub(crate) fn failures() -> Vec<(&'static str, Reply)> {
     let json = || vec![("content-type", "application/json")];
     let events = || vec![("content-type", "text/event-stream")];
     vec![

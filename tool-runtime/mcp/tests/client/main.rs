@@ -15,6 +15,7 @@ mod calls;
 mod connections;
 mod hostile;
 mod http;
+mod http_features;
 mod http_steps;
 mod http_streams;
 mod input;

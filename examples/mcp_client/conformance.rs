@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tool_mcp::{
-    AuthorizationHandler, Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind,
+    AuthorizationHandler, Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind,
     McpClient, OAuth, SigningAlgorithm, SigningKey,
 };
 use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait};
@@ -127,7 +127,7 @@ struct FormFiller;
 
 #[async_trait]
 impl ElicitationHandler for FormFiller {
-    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAction {
         match &request.kind {
             ElicitationKind::Form { schema } => {
                 let mut content = sample(schema.as_value());
@@ -135,9 +135,9 @@ impl ElicitationHandler for FormFiller {
                 for (name, value) in defaults.as_object().into_iter().flatten() {
                     content[name] = value.clone();
                 }
-                ElicitationAnswer::Accept(content)
+                ElicitationAction::Accept(content)
             }
-            _ => ElicitationAnswer::Accept(json!({})),
+            _ => ElicitationAction::Accept(json!({})),
         }
     }
 }

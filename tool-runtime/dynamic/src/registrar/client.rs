@@ -41,7 +41,7 @@ pub(super) async fn client(
         client = client.bearer(load(options, name, &mut known).await?.expose());
     }
     let secrets = Arc::new(known);
-    let client = client.pins(EntryPins {
+    let client = client.pin_store(EntryPins {
         catalog: task.shared.catalog.clone(),
         id: task.id.clone(),
         version: task.version,

@@ -36,7 +36,7 @@ use super::wire::BoxFuture;
 /// ```
 ///
 /// # Trust
-/// A server is untrusted: see [`Trust`](crate::Trust) and [`pins`](Self::pins).
+/// A server is untrusted: see [`Trust`](crate::Trust) and [`pin_store`](Self::pin_store).
 #[derive(Clone)]
 #[must_use = "the client does nothing until `connect` is called"]
 pub struct McpClient {
@@ -55,7 +55,7 @@ impl McpClient {
     /// - The name is invalid or taken, or the options are invalid.
     /// - The server can't be reached, refuses authorization, or does not complete the handshake and
     ///   return its tools in time.
-    /// - The [pin store](Self::pins) fails.
+    /// - The [pin store](Self::pin_store) fails.
     ///
     /// After an error, nothing is registered and nothing runs in the background.
     ///

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction as ActionOfResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::async_trait;
@@ -24,7 +24,7 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 /// server, and never ask for passwords in a form.
 ///
 /// ```
-/// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind};
+/// use tool_mcp::{Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind};
 /// use tool_runtime::async_trait;
 ///
 /// /// Answers a question with the defaults of its form, if they are a complete answer.
@@ -32,15 +32,15 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 ///
 /// #[async_trait]
 /// impl ElicitationHandler for Defaults {
-///     async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+///     async fn elicit(&self, request: Elicitation) -> ElicitationAction {
 ///         match (&request.kind, request.defaults()) {
 ///             // A form can require fields that have no default.
 ///             (ElicitationKind::Form { schema }, Some(content))
 ///                 if schema.check(&content).is_empty() =>
 ///             {
-///                 ElicitationAnswer::Accept(content)
+///                 ElicitationAction::Accept(content)
 ///             }
-///             _ => ElicitationAnswer::Decline,
+///             _ => ElicitationAction::Decline,
 ///         }
 ///     }
 /// }
@@ -91,18 +91,18 @@ pub enum ElicitationKind {
     },
 }
 
-/// The answer to an [`Elicitation`].
+/// The action of the user on an [`Elicitation`], which the handler of a client returns.
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::ElicitationAnswer;
+/// use tool_mcp::ElicitationAction;
 ///
-/// let answer = ElicitationAnswer::Accept(json!({ "seat": "aisle" }));
-/// assert_ne!(answer, ElicitationAnswer::Decline);
+/// let action = ElicitationAction::Accept(json!({ "seat": "aisle" }));
+/// assert_ne!(action, ElicitationAction::Decline);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum ElicitationAnswer {
+pub enum ElicitationAction {
     /// The user agrees, with the content of the form. For a URL, the content is ignored. If the
     /// content does not match the form, the call fails; a server of a revision before 2026-07-28
     /// receives `cancel` instead.
@@ -125,29 +125,29 @@ pub enum ElicitationAnswer {
 /// the question is asked again within the newest of the others.
 ///
 /// ```
-/// use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler};
+/// use tool_mcp::{Elicitation, ElicitationAction, ElicitationHandler};
 /// use tool_runtime::async_trait;
 ///
 /// struct DeclineAll;
 ///
 /// #[async_trait]
 /// impl ElicitationHandler for DeclineAll {
-///     async fn elicit(&self, _: Elicitation) -> ElicitationAnswer {
-///         ElicitationAnswer::Decline
+///     async fn elicit(&self, _: Elicitation) -> ElicitationAction {
+///         ElicitationAction::Decline
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait ElicitationHandler: Send + Sync {
     /// Answers a question of a server.
-    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer;
+    async fn elicit(&self, request: Elicitation) -> ElicitationAction;
 }
 
 /// Shares one handler among several clients.
 #[diagnostic::do_not_recommend]
 #[async_trait]
 impl<H: ElicitationHandler + ?Sized> ElicitationHandler for Arc<H> {
-    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAction {
         self.as_ref().elicit(request).await
     }
 }
@@ -165,8 +165,8 @@ pub struct ElicitLater;
 
 #[async_trait]
 impl ElicitationHandler for ElicitLater {
-    async fn elicit(&self, _: Elicitation) -> ElicitationAnswer {
-        ElicitationAnswer::Later
+    async fn elicit(&self, _: Elicitation) -> ElicitationAction {
+        ElicitationAction::Later
     }
 }
 
@@ -221,19 +221,19 @@ impl Elicitation {
         }
     }
 
-    /// Checks the answer, and returns what the server receives.
+    /// Checks the action, and returns what the server receives.
     ///
     /// # Errors
-    /// The answer does not match the form. The error describes the mismatch.
-    pub(super) fn result(&self, answer: ElicitationAnswer) -> Result<ElicitResult, String> {
-        let content = match answer {
-            ElicitationAnswer::Accept(content) => content,
-            ElicitationAnswer::Decline => return Ok(ElicitResult::new(ElicitationAction::Decline)),
-            ElicitationAnswer::Cancel | ElicitationAnswer::Later => {
-                return Ok(ElicitResult::new(ElicitationAction::Cancel));
+    /// The content does not match the form. The error describes the mismatch.
+    pub(super) fn result(&self, action: ElicitationAction) -> Result<ElicitResult, String> {
+        let content = match action {
+            ElicitationAction::Accept(content) => content,
+            ElicitationAction::Decline => return Ok(ElicitResult::new(ActionOfResult::Decline)),
+            ElicitationAction::Cancel | ElicitationAction::Later => {
+                return Ok(ElicitResult::new(ActionOfResult::Cancel));
             }
         };
-        let accepted = ElicitResult::new(ElicitationAction::Accept);
+        let accepted = ElicitResult::new(ActionOfResult::Accept);
         match &self.kind {
             ElicitationKind::Url { .. } => Ok(accepted),
             ElicitationKind::Form { schema } => {
@@ -258,7 +258,7 @@ enum Action {
 
 /// Reads the answer to the question of a suspended call: the content of the form, `true` or
 /// `false`, or an object with an `action`.
-pub(super) fn answer_of(value: &Value) -> ElicitationAnswer {
+pub(super) fn answer_of(value: &Value) -> ElicitationAction {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct WithAction {
@@ -268,14 +268,14 @@ pub(super) fn answer_of(value: &Value) -> ElicitationAnswer {
     }
     if let Ok(WithAction { action, content }) = WithAction::deserialize(value) {
         return match action {
-            Action::Accept => ElicitationAnswer::Accept(content),
-            Action::Decline => ElicitationAnswer::Decline,
-            Action::Cancel => ElicitationAnswer::Cancel,
+            Action::Accept => ElicitationAction::Accept(content),
+            Action::Decline => ElicitationAction::Decline,
+            Action::Cancel => ElicitationAction::Cancel,
         };
     }
     match value {
-        Value::Null | Value::Bool(false) => ElicitationAnswer::Decline,
-        Value::Bool(true) => ElicitationAnswer::Accept(json!({})),
-        content => ElicitationAnswer::Accept(content.clone()),
+        Value::Null | Value::Bool(false) => ElicitationAction::Decline,
+        Value::Bool(true) => ElicitationAction::Accept(json!({})),
+        content => ElicitationAction::Accept(content.clone()),
     }
 }

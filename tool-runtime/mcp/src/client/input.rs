@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_runtime::{ToolContext, ToolError};
 
-use super::elicitation::{Elicitation, ElicitationAnswer, answer_of};
+use super::elicitation::{Elicitation, ElicitationAction, answer_of};
 use super::link::Link;
 use super::traffic::Question;
 
@@ -91,7 +91,7 @@ impl InputHandler<'_> {
                 };
                 elicitation.tool = elicitation.tool.filter(|_| is_of_call);
                 let answered = self.elicit(elicitation.clone()).await;
-                let cancelled = || elicitation.result(ElicitationAnswer::Cancel);
+                let cancelled = || elicitation.result(ElicitationAction::Cancel);
                 let result = elicitation.result(answered).or_else(|_| cancelled());
                 if let Ok(result) = result {
                     let _ = answer.send(Ok(result));
@@ -197,7 +197,7 @@ impl InputHandler<'_> {
                     return Err(self.failed(&cause));
                 }
                 let answer = self.elicit(elicitation.clone()).await;
-                if answer == ElicitationAnswer::Later {
+                if answer == ElicitationAction::Later {
                     return Err(ToolError::suspended(elicitation.question(), &*state));
                 }
                 let result = elicitation.result(answer).map_err(|mismatch| {
@@ -226,10 +226,10 @@ impl InputHandler<'_> {
         Elicitation::new(&self.link.name, Some(self.tool), params)
     }
 
-    async fn elicit(&self, elicitation: Elicitation) -> ElicitationAnswer {
+    async fn elicit(&self, elicitation: Elicitation) -> ElicitationAction {
         match &self.link.options.elicitation {
             Some(handler) => handler.elicit(elicitation).await,
-            None => ElicitationAnswer::Decline,
+            None => ElicitationAction::Decline,
         }
     }
 

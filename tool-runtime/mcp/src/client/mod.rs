@@ -94,7 +94,7 @@ pub use builder::McpClient;
 pub use catalog::{SkippedServerTool, ToolsReport};
 pub use connection::McpConnection;
 pub use elicitation::{
-    ElicitLater, Elicitation, ElicitationAnswer, ElicitationHandler, ElicitationKind,
+    ElicitLater, Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind,
 };
 pub use error::McpError;
 pub use events::McpEvent;

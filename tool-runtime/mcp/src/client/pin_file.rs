@@ -18,7 +18,7 @@ use super::pins::{PinStore, Pins};
 /// ```
 /// use tool_mcp::{McpClient, PinFile};
 ///
-/// let client = McpClient::stdio("my-server").pins(PinFile::new("mcp-pins.json"));
+/// let client = McpClient::stdio("my-server").pin_store(PinFile::new("mcp-pins.json"));
 /// # let _ = client;
 /// ```
 #[derive(Clone, Debug)]

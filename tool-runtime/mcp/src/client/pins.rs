@@ -135,7 +135,7 @@ pub trait PinStore: Send + Sync {
 /// ```
 /// use tool_mcp::{McpClient, MemoryPins};
 ///
-/// let client = McpClient::stdio("my-server").pins(MemoryPins::new());
+/// let client = McpClient::stdio("my-server").pin_store(MemoryPins::new());
 /// # let _ = client;
 /// ```
 #[derive(Clone, Debug, Default)]

@@ -29,7 +29,7 @@ const MIGRATIONS: &[&str] = &["
 ///
 /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
 /// let store = Postgres::connect("host=localhost user=app dbname=app").await?;
-/// let client = McpClient::stdio("my-server").pins(PostgresPins::open(&store).await?);
+/// let client = McpClient::stdio("my-server").pin_store(PostgresPins::open(&store).await?);
 /// # drop(client);
 /// # Ok(())
 /// # }

@@ -69,13 +69,13 @@ impl McpClient {
         self
     }
 
-    /// Sets where the definitions of the tools are pinned. Default: in memory, for as long as the
-    /// connection lives.
+    /// Sets the store of the pinned definitions of the tools. Default: in memory, for as long as
+    /// the connection lives.
     ///
     /// The first definitions of a server are pinned. A definition that differs later, or appears
     /// under another name, is not offered until
     /// [`McpConnection::approve`](crate::McpConnection::approve) accepts it.
-    pub fn pins(mut self, store: impl PinStore + 'static) -> Self {
+    pub fn pin_store(mut self, store: impl PinStore + 'static) -> Self {
         self.options.pins = Some(Arc::new(store));
         self
     }
@@ -100,7 +100,7 @@ impl McpClient {
     }
 
     /// Adds a root: a folder that the server may work in, by its `file://` URI.
-    pub fn root(mut self, uri: impl Into<String>, name: impl Into<String>) -> Self {
+    pub fn add_root(mut self, uri: impl Into<String>, name: impl Into<String>) -> Self {
         self.options.roots.get_or_insert_default().push(named_root(uri, name));
         self
     }

@@ -29,7 +29,7 @@ const MIGRATIONS: &[&str] = &["
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let path = std::env::temp_dir().join(format!("mcp-pins-{}.db", std::process::id()));
 /// let file = Sqlite::open(&path).await?;
-/// let client = McpClient::stdio("my-server").pins(SqlitePins::open(&file).await?);
+/// let client = McpClient::stdio("my-server").pin_store(SqlitePins::open(&file).await?);
 /// # drop((client, file));
 /// # std::fs::remove_file(&path)?;
 /// # Ok(())

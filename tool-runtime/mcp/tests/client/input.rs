@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_mcp::{
-    ElicitLater, Elicitation, ElicitationAnswer, ElicitationHandler, McpClient, Sampling,
+    ElicitLater, Elicitation, ElicitationAction, ElicitationHandler, McpClient, Sampling,
 };
 use tool_runtime::agent::{Limits, Paused, Prices};
 use tool_runtime::{
@@ -50,27 +50,27 @@ fn asking_client(server: &Server) -> McpClient {
     }))
 }
 
-struct Answers(Mutex<Vec<Elicitation>>, ElicitationAnswer);
+struct Answers(Mutex<Vec<Elicitation>>, ElicitationAction);
 
 #[async_trait]
 impl ElicitationHandler for Answers {
-    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAction {
         self.0.lock().unwrap().push(request);
         self.1.clone()
     }
 }
 
-fn answers(answer: ElicitationAnswer) -> Arc<Answers> {
+fn answers(answer: ElicitationAction) -> Arc<Answers> {
     Arc::new(Answers(Mutex::default(), answer))
 }
 
 #[tokio::test]
 async fn handler_answers_in_both_revisions() {
-    let accept = ElicitationAnswer::Accept(json!({ "seat": "aisle" }));
+    let accept = ElicitationAction::Accept(json!({ "seat": "aisle" }));
     for (answer, expected) in [
         (accept, r#""accept": "aisle""#),
-        (ElicitationAnswer::Decline, r#""decline": null"#),
-        (ElicitationAnswer::Cancel, r#""cancel": null"#),
+        (ElicitationAction::Decline, r#""decline": null"#),
+        (ElicitationAction::Cancel, r#""cancel": null"#),
     ] {
         let handler = answers(answer);
         let client = asking_client(&Server::default()).elicitation(Arc::clone(&handler));
@@ -112,7 +112,7 @@ async fn handler_answers_in_both_revisions() {
 #[tokio::test]
 async fn answer_that_does_not_match_is_not_sent() {
     let server = Server::default();
-    let wrong = answers(ElicitationAnswer::Accept(json!({ "seat": "roof" })));
+    let wrong = answers(ElicitationAction::Accept(json!({ "seat": "roof" })));
     let (registry, _) = connect(asking_client(&server).elicitation(wrong)).await;
     let execution = call(&registry, "s__go", "{}").await;
     assert_eq!(execution.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
@@ -154,7 +154,7 @@ async fn endless_questions_end() {
     let client = server.simple(with_go(true, |call| {
         answer(call, json!({ "resultType": "input_required", "inputRequests": { "seat": form() } }))
     }));
-    let (registry, _) = connect(client.elicitation(answers(ElicitationAnswer::Decline))).await;
+    let (registry, _) = connect(client.elicitation(answers(ElicitationAction::Decline))).await;
     let execution = call(&registry, "s__go", "{}").await;
     assert!(execution.result.text.contains("more than 10 times"), "{}", execution.result.text);
     assert_eq!(server.received("tools/call").len(), 11);
@@ -329,7 +329,7 @@ async fn roots_are_those_of_the_program() {
         }
         text(call, &roots.to_string())
     }));
-    let (registry, _) = connect(client.root("file:///srv", "srv")).await;
+    let (registry, _) = connect(client.add_root("file:///srv", "srv")).await;
     let execution = call(&registry, "s__go", "{}").await;
     assert!(execution.result.text.contains("file:///srv"), "{}", execution.result.text);
 }
@@ -340,7 +340,7 @@ async fn question_ends_with_its_call() {
 
     #[async_trait]
     impl ElicitationHandler for Never {
-        async fn elicit(&self, _: Elicitation) -> ElicitationAnswer {
+        async fn elicit(&self, _: Elicitation) -> ElicitationAction {
             std::future::pending().await
         }
     }

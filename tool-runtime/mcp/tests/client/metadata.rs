@@ -57,7 +57,7 @@ async fn changed_roots_are_notified_and_listed() {
         }
         _ => other(message),
     });
-    let (_registry, connection) = connect(client.root("file:///a", "a")).await;
+    let (_registry, connection) = connect(client.add_root("file:///a", "a")).await;
     let declared = &server.received("initialize")[0]["params"]["capabilities"]["roots"];
     assert_eq!(declared, &json!({ "listChanged": true }));
     connection.set_roots([("file:///b", "b")]).await.unwrap();

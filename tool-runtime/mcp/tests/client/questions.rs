@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tool_mcp::{Elicitation, ElicitationAnswer, ElicitationHandler, McpClient, Sampling};
+use tool_mcp::{Elicitation, ElicitationAction, ElicitationHandler, McpClient, Sampling};
 use tool_runtime::{ChatReply, ScriptedModel, async_trait};
 
 use crate::server::{Action, Server, answer, call, connect, text, tool, with_go, with_tools};
@@ -14,9 +14,9 @@ pub(crate) struct Agrees(Arc<Mutex<Vec<Elicitation>>>);
 
 #[async_trait]
 impl ElicitationHandler for Agrees {
-    async fn elicit(&self, request: Elicitation) -> ElicitationAnswer {
+    async fn elicit(&self, request: Elicitation) -> ElicitationAction {
         self.0.lock().unwrap().push(request);
-        ElicitationAnswer::Accept(json!({}))
+        ElicitationAction::Accept(json!({}))
     }
 }
 

@@ -121,17 +121,17 @@ async fn pins_outlive_the_process_in_a_file() {
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("pins.json");
     let tools = Changing::new(json!([described("add", "Adds.")]));
-    connect(tools.client().pins(PinFile::new(&file))).await;
+    connect(tools.client().pin_store(PinFile::new(&file))).await;
     tools.set(json!([described("add", "Adds and mails.")]));
-    let (registry, connection) = connect(tools.client().pins(PinFile::new(&file))).await;
+    let (registry, connection) = connect(tools.client().pin_store(PinFile::new(&file))).await;
     assert!(names(&registry).is_empty());
     let change = connection.tools().await.pending.remove(0);
     connection.approve(&change).await.unwrap();
-    let (registry, _) = connect(tools.client().pins(PinFile::new(&file))).await;
+    let (registry, _) = connect(tools.client().pin_store(PinFile::new(&file))).await;
     assert_eq!(names(&registry), ["s__add"]);
 
     std::fs::write(&file, "{ not json").unwrap();
-    let failed = tools.client().pins(PinFile::new(&file)).connect("s", &Registry::new()).await;
+    let failed = tools.client().pin_store(PinFile::new(&file)).connect("s", &Registry::new()).await;
     assert!(matches!(failed.unwrap_err(), McpError::Pins { .. }));
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -153,7 +153,7 @@ async fn failing_store_offers_nothing() {
 
     let registry = Registry::new();
     let tools = Changing::new(json!([described("add", "Adds.")]));
-    let failed = tools.client().pins(Failing).connect("s", &registry).await;
+    let failed = tools.client().pin_store(Failing).connect("s", &registry).await;
     assert!(failed.unwrap_err().to_string().contains("disk full"));
     assert!(names(&registry).is_empty());
 }
@@ -162,15 +162,15 @@ async fn failing_store_offers_nothing() {
 async fn new_and_renamed_tools_are_held_as_configured() {
     let pins = MemoryPins::new();
     let tools = Changing::new(json!([described("add", "Adds.")]));
-    connect(tools.client().pins(pins.clone())).await;
+    connect(tools.client().pin_store(pins.clone())).await;
     tools.set(json!([described("plus", "Adds."), described("new", "New.")]));
     let (registry, connection) =
-        connect(tools.client().pins(pins.clone()).approve_new_tools()).await;
+        connect(tools.client().pin_store(pins.clone()).approve_new_tools()).await;
     let pending = connection.tools().await.pending;
     let kinds: Vec<_> = pending.iter().map(|change| change.kind.clone()).collect();
     assert_eq!(kinds, [ChangeKind::Renamed { from: "add".into() }, ChangeKind::New]);
     assert!(names(&registry).is_empty());
-    let (registry, connection) = connect(tools.client().pins(pins)).await;
+    let (registry, connection) = connect(tools.client().pin_store(pins)).await;
     assert_eq!(names(&registry), ["s__new"]);
     connection.approve(&pending[0]).await.unwrap();
     assert_eq!(names(&registry), ["s__new", "s__plus"]);

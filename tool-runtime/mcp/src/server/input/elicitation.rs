@@ -70,7 +70,7 @@ impl ElicitationRequest {
     }
 }
 
-/// The reply of the user of a client to a question.
+/// The reply that a server receives to a question for the user of the client.
 ///
 /// ```
 /// use serde_json::json;

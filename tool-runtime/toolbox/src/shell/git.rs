@@ -5,6 +5,8 @@
 //! and replaced. The mounts are made by path, which a background process may change meanwhile; so
 //! the identity of each part is taken from the open folder without following links, and checked in
 //! the sandbox before the command starts.
+//!
+//! A workspace may also be a bare repository, whose parts are in its own folder.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -35,17 +37,24 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
         Errno::LOOP => format!("`{name}` of the workspace is a link, which can't be protected"),
         error => format!("`{name}` of the workspace can't be protected: {error}"),
     };
-    let git = match resolve(root, ".git") {
-        Ok(git) => git,
-        Err(Errno::NOENT) => return Ok(Vec::new()),
-        Err(error) => return Err(failed(".git", error)),
-    };
     let part = |name: &str, file: &OwnedFd, is_writable| {
         Part::of(workspace.join(name), file, is_writable).map_err(|error| failed(name, error))
     };
+    let (git, prefix) = match resolve(root, ".git") {
+        Ok(git) => (git, ".git/"),
+        Err(Errno::NOENT) if is_repository(root) => {
+            let root = resolve(root, ".").map_err(|error| failed(".", error))?;
+            (root, "")
+        }
+        Err(Errno::NOENT) => return Ok(Vec::new()),
+        Err(error) => return Err(failed(".git", error)),
+    };
     let is_folder =
         fstat(&git).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
-    let mut parts = vec![part(".git", &git, is_folder)?];
+    let mut parts = Vec::new();
+    if !prefix.is_empty() {
+        parts.push(part(".git", &git, is_folder)?);
+    }
     if !is_folder {
         // A worktree or a submodule: a file with the path of the repository.
         return Ok(parts);
@@ -58,7 +67,7 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
         ("modules", create_folder),
         ("worktrees", create_folder),
     ] {
-        let full_name = format!(".git/{name}");
+        let full_name = format!("{prefix}{name}");
         let file = match resolve(&git, name) {
             Err(Errno::NOENT) => create(&git, name).and_then(|()| resolve(&git, name)),
             file => file,
@@ -67,6 +76,11 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
         parts.push(part(&full_name, &file, false)?);
     }
     Ok(parts)
+}
+
+/// Returns whether git takes the folder for a repository: whether it has these three entries.
+fn is_repository(folder: &OwnedFd) -> bool {
+    ["HEAD", "objects", "refs"].into_iter().all(|name| resolve(folder, name).is_ok())
 }
 
 /// Opens an entry of a folder without following a link.
@@ -141,6 +155,22 @@ mod tests {
         assert_eq!(parts_of("folder", repository).unwrap(), expected);
         let worktree = |folder: &Path| fs::write(folder.join(".git"), "gitdir: /x").unwrap();
         assert_eq!(parts_of("file", worktree).unwrap(), [(".git".to_owned(), false)]);
+    }
+
+    #[test]
+    fn hooks_and_settings_of_a_bare_repository_are_read_only() {
+        let almost = |folder: &Path| {
+            fs::create_dir(folder.join("objects")).unwrap();
+            fs::create_dir(folder.join("refs")).unwrap();
+        };
+        assert_eq!(parts_of("almost", almost).unwrap(), []);
+        let bare = |folder: &Path| {
+            almost(folder);
+            fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        };
+        let names = ["hooks", "config", "config.worktree", "commondir", "modules", "worktrees"];
+        let expected = names.map(|name| (name.to_owned(), false));
+        assert_eq!(parts_of("bare", bare).unwrap(), expected);
     }
 
     #[test]

@@ -22,4 +22,5 @@ mod landlock;
 mod launcher;
 mod lifetimes;
 mod limits;
+mod repositories;
 mod task;

@@ -12,8 +12,15 @@ use seccompiler::{
 };
 
 /// The address families of sockets that may be created. Those of the internet reach the network
-/// of the sandbox, which is empty; that of netlink is used to look up names.
+/// of the sandbox, which is empty; that of netlink is used to look up names, with the protocol 0
+/// (`NETLINK_ROUTE`).
 const FAMILIES: [u64; 3] = [libc::AF_INET as u64, libc::AF_INET6 as u64, libc::AF_NETLINK as u64];
+
+/// `open_tree_attr` of Linux 6.15. The number is the same on all architectures.
+const SYS_OPEN_TREE_ATTR: i64 = 467;
+
+/// Requests that type into a terminal.
+const TERMINAL_REQUESTS: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
 
 /// Bit of the numbers by which x86-64 calls are made for 32-bit pointers. The kernel may accept it.
 #[cfg(target_arch = "x86_64")]
@@ -24,8 +31,12 @@ const X32: i64 = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
 const REFUSED_X32: [i64; 4] = [521, 528, 539, 540];
 
+/// The number of `ioctl` for 32-bit pointers.
+#[cfg(target_arch = "x86_64")]
+const IOCTL_X32: i64 = 514;
+
 /// Refused with all arguments.
-const REFUSED: [i64; 40] = [
+const REFUSED: [i64; 42] = [
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -50,6 +61,7 @@ const REFUSED: [i64; 40] = [
     libc::SYS_pivot_root,
     libc::SYS_chroot,
     libc::SYS_open_tree,
+    SYS_OPEN_TREE_ATTR,
     libc::SYS_move_mount,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
@@ -66,6 +78,25 @@ const REFUSED: [i64; 40] = [
     libc::SYS_syslog,
     libc::SYS_acct,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+];
+
+/// Refused in the namespace of the machine, where they share memory and messages with the other
+/// processes of the user.
+const REFUSED_IPC: [i64; 13] = [
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
 ];
 
 /// Bits of the mode of a file that let it run with the rights of its owner or group.
@@ -98,24 +129,36 @@ pub(super) fn bytes() -> Result<Vec<u8>, String> {
 
 /// Returns the filter for a sandbox with a separate network.
 fn program() -> Result<BpfProgram, BackendError> {
-    program_with(vec![other_family()?])
+    let netlink = libc::AF_NETLINK as u64;
+    let other_protocol = SeccompRule::new(vec![
+        condition(0, SeccompCmpOp::Eq, netlink)?,
+        condition(2, SeccompCmpOp::Ne, 0)?,
+    ])?;
+    program_with(vec![other_family()?, other_protocol], &[])
 }
 
-/// Returns the filter for a sandbox in the network of the machine, which refuses all sockets.
-pub(super) fn program_without_sockets() -> Result<BpfProgram, BackendError> {
-    program_with(Vec::new())
+/// Returns the filter for a sandbox in the network and the IPC namespace of the machine, which
+/// refuses all sockets, System V IPC and message queues.
+pub(super) fn program_without_ipc() -> Result<BpfProgram, BackendError> {
+    program_with(Vec::new(), &REFUSED_IPC)
 }
 
-/// Returns the filter with the rules by which sockets are refused; without rules, all are.
-fn program_with(socket: Vec<SeccompRule>) -> Result<BpfProgram, BackendError> {
+/// Returns the filter with the rules by which sockets are refused; without rules, all are. The
+/// further calls are refused with all arguments.
+fn program_with(socket: Vec<SeccompRule>, further: &[i64]) -> Result<BpfProgram, BackendError> {
     let mut rules = BTreeMap::new();
-    for number in REFUSED {
+    for &number in REFUSED.iter().chain(further) {
         rules.insert(number, Vec::new());
     }
     rules.insert(libc::SYS_socket, socket);
     // A datagram socket of a pair can be connected to the socket of another process.
     let pair = |kind: i32| rule(&[(1, 0xf, kind as u64)]);
-    rules.insert(libc::SYS_socketpair, vec![pair(libc::SOCK_DGRAM)?, pair(libc::SOCK_RAW)?]);
+    let other_pair = SeccompRule::new(vec![condition(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)?])?;
+    let pairs = vec![pair(libc::SOCK_DGRAM)?, pair(libc::SOCK_RAW)?, other_pair];
+    rules.insert(libc::SYS_socketpair, pairs);
+    let requests = TERMINAL_REQUESTS.map(|request| rule(&[(1, u64::from(u32::MAX), request)]));
+    let requests = requests.into_iter().collect::<Result<Vec<_>, _>>()?;
+    rules.insert(libc::SYS_ioctl, requests.clone());
     let namespaces = NAMESPACE_BITS.map(|bit| rule(&[(0, bit, bit)]));
     rules.insert(libc::SYS_clone, namespaces.into_iter().collect::<Result<_, _>>()?);
     // The argument that is the mode.
@@ -150,6 +193,7 @@ fn program_with(socket: Vec<SeccompRule>) -> Result<BpfProgram, BackendError> {
             rules.iter().map(|(number, chain)| (number | X32, chain.clone())).collect();
         rules.extend(twice);
         rules.extend(REFUSED_X32.map(|number| (number | X32, Vec::new())));
+        rules.insert(IOCTL_X32 | X32, requests);
     }
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
@@ -189,9 +233,16 @@ fn rule(conditions: &[(u8, u64, u64)]) -> Result<SeccompRule, BackendError> {
 
 /// Returns a rule that holds for a socket of any other than the allowed families.
 fn other_family() -> Result<SeccompRule, BackendError> {
-    let conditions = FAMILIES
-        .map(|family| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family));
+    let conditions = FAMILIES.map(|family| condition(0, SeccompCmpOp::Ne, family));
     SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?)
+}
+
+fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
 #[cfg(test)]

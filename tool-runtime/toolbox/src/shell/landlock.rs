@@ -35,12 +35,11 @@ const VERSION: ABI = ABI::V6;
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// Protections that this level does not provide.
-const NOT_ENFORCED: [&str; 8] = [
+const NOT_ENFORCED: [&str; 7] = [
     "descendants may outlive the command and the program",
     "commands see names, metadata and changes of files, and processes where /proc shows them",
     "commands change the metadata of the user's files, such as permissions and times",
     "commands change the priority and the limits of the user's other processes",
-    "commands share System V memory with other processes",
     "the memory of all processes together",
     "the number of processes (root has no limit, and for others all processes of the user count)",
     ".git/hooks and .git/config are writable",
@@ -88,7 +87,7 @@ impl Landlock {
             return Err(SandboxError::new(reason));
         }
         let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;
-        let filter = filter::program_without_sockets()
+        let filter = filter::program_without_ipc()
             .map_err(|error| SandboxError::new(format!("the filter can't be built: {error}")))?;
         let name = format!("tool-toolbox-{}-{:016x}", std::process::id(), fastrand::u64(..));
         let temp = std::env::temp_dir().join(name);

@@ -2,7 +2,9 @@
 
 use seccompiler::BpfProgram;
 
-use super::{NAMESPACE_BITS, REFUSED, X32, program, program_without_sockets};
+use super::{
+    NAMESPACE_BITS, REFUSED, REFUSED_IPC, TERMINAL_REQUESTS, X32, program, program_without_ipc,
+};
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const EPERM: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
@@ -53,6 +55,11 @@ fn calls_of_both_widths_have_the_same_verdict() {
         (libc::SYS_socket, &[libc::AF_INET as u64], ALLOW),
         (libc::SYS_socketpair, &[1, libc::SOCK_DGRAM as u64], EPERM),
         (libc::SYS_socketpair, &[1, libc::SOCK_STREAM as u64], ALLOW),
+        (libc::SYS_socketpair, &[libc::AF_TIPC as u64, libc::SOCK_STREAM as u64], EPERM),
+        (libc::SYS_socket, &[libc::AF_NETLINK as u64, 3, libc::NETLINK_ROUTE as u64], ALLOW),
+        (libc::SYS_socket, &[libc::AF_NETLINK as u64, 3, libc::NETLINK_NETFILTER as u64], EPERM),
+        (libc::SYS_socket, &[libc::AF_INET as u64, 1, libc::IPPROTO_TCP as u64], ALLOW),
+        (libc::SYS_shmget, &[], ALLOW),
         (libc::SYS_chmod, &[0, SETUID], EPERM),
         (libc::SYS_chmod, &[0, 0o755], ALLOW),
         (libc::SYS_fchmodat2, &[0, 0, SETGID], EPERM),
@@ -87,16 +94,35 @@ fn calls_with_another_number_for_short_pointers_are_refused() {
 }
 
 #[test]
+fn nothing_types_into_a_terminal() {
+    let program = program().unwrap();
+    for number in [libc::SYS_ioctl, X32 | 514] {
+        for (request, verdict) in [
+            (TERMINAL_REQUESTS[0], EPERM),
+            // The kernel reads the lower half only.
+            (TERMINAL_REQUESTS[0] | 1 << 32, EPERM),
+            (TERMINAL_REQUESTS[1], EPERM),
+            (libc::TIOCGWINSZ as u64, ALLOW),
+        ] {
+            assert_eq!(run(&program, X86_64, number, &[0, request]), verdict, "{request:#x}");
+        }
+    }
+}
+
+#[test]
 fn another_architecture_ends_the_process() {
     let verdict = run(&program().unwrap(), I386, libc::SYS_read, &[]);
     assert_eq!(verdict, libc::SECCOMP_RET_KILL_PROCESS);
 }
 
 #[test]
-fn filter_for_the_network_of_the_machine_refuses_all_sockets() {
-    let program = program_without_sockets().unwrap();
+fn filter_for_the_namespaces_of_the_machine_refuses_sockets_and_shared_memory() {
+    let program = program_without_ipc().unwrap();
     for family in [libc::AF_UNIX, libc::AF_INET, libc::AF_NETLINK] {
         let verdict = run(&program, X86_64, libc::SYS_socket, &[family as u64]);
         assert_eq!(verdict, EPERM, "{family}");
+    }
+    for number in REFUSED_IPC.into_iter().chain(REFUSED) {
+        assert_eq!(run(&program, X86_64, number, &[]), EPERM, "{number}");
     }
 }

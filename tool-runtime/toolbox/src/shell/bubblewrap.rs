@@ -15,6 +15,7 @@ use super::command::{Command, Output, shell};
 use super::error::SandboxError;
 use super::git::{Part, protected_parts};
 use super::limits::{NO_BASH, NO_FILE_LIMIT, environment, limits, prlimit};
+use super::own_files::OwnFiles;
 use super::program::Program;
 use super::sandbox::{Access, Sandbox};
 use super::{filter, mounts};
@@ -24,6 +25,10 @@ const ENTRY: &str = include_str!("entry.sh");
 
 /// The most bytes of each private file system.
 const TMPFS_BYTES: &str = "268435456";
+
+/// The protection that takes a mount namespace outside of the sandbox.
+const NO_OWN_FILES: &str = "the modes and times of bubblewrap and of devices that belong to the user \
+    (no mount namespace)";
 
 /// Options for what a sandbox unshares and drops. `--unshare-all` would only try.
 const NAMESPACES: [&str; 11] = [
@@ -53,6 +58,7 @@ pub(super) struct Bubblewrap {
     readable: Vec<(PathBuf, PathBuf)>,
     filter: Vec<u8>,
     cgroups: Option<Cgroups>,
+    own_files: Option<OwnFiles>,
 }
 
 /// The means of a machine to enforce limits and to close files.
@@ -62,17 +68,19 @@ struct Machine {
     has_prlimit: bool,
     has_bash: bool,
     is_root: bool,
+    has_own_files: bool,
 }
 
 impl Machine {
     fn not_enforced(self) -> impl Iterator<Item = &'static str> {
-        let Self { has_groups, has_prlimit, has_bash, is_root } = self;
+        let Self { has_groups, has_prlimit, has_bash, is_root, has_own_files } = self;
         [
             (!has_groups, "the memory of all processes together (no writable cgroup v2)"),
             (!has_groups && is_root, "the number of processes (root, and no writable cgroup v2)"),
             (!has_groups && !has_prlimit, "the memory and the number of processes (no prlimit)"),
             (!has_prlimit, NO_FILE_LIMIT),
             (!has_bash, NO_BASH),
+            (has_own_files, NO_OWN_FILES),
         ]
         .into_iter()
         .filter_map(|(is_missing, text)| is_missing.then_some(text))
@@ -103,10 +111,20 @@ impl Bubblewrap {
         let opened = opened.collect::<Result<_, SandboxError>>()?;
         let filter = filter::bytes().map_err(SandboxError::new)?;
         let cgroups = Cgroups::find();
+        let own_files = OwnFiles::find(&program.path);
         let readable = mounts::resolved(&sandbox.readable, &workspace, &writable);
         let writable = opened;
-        let bubblewrap =
-            Self { program, workspace, root, writable, sandbox, readable, filter, cgroups };
+        let bubblewrap = Self {
+            program,
+            workspace,
+            root,
+            writable,
+            sandbox,
+            readable,
+            filter,
+            cgroups,
+            own_files,
+        };
         bubblewrap.probe()?;
         Ok(bubblewrap)
     }
@@ -137,6 +155,7 @@ impl Bubblewrap {
             has_prlimit: prlimit().is_some(),
             has_bash: shell().ends_with("bash"),
             is_root: rustix::process::geteuid().is_root(),
+            has_own_files: self.own_files.as_ref().is_some_and(|it| it.starter().is_none()),
         };
         machine.not_enforced().map(Into::into).collect()
     }
@@ -152,16 +171,13 @@ impl Bubblewrap {
             Some(cgroups) => Some(cgroups.create(self.sandbox.memory, self.sandbox.processes)?),
             None => None,
         };
-        let mut process = match &cgroup {
-            Some(cgroup) => cgroup.enter(&self.program.path),
-            None => Process::new(&self.program.path),
-        };
+        let mut process = self.process(cgroup.as_ref());
         // The first process of the sandbox shows the environment that bubblewrap was started with.
         process.env_clear().current_dir("/");
         process.arg("--seccomp").arg(filter.as_raw_fd().to_string());
         process.args(NAMESPACES).arg("--args").arg(environment.as_raw_fd().to_string());
         process.args(mounts::system(&self.sandbox.hidden));
-        process.args(["--proc", "/proc", "--dev", "/dev"]);
+        process.args(["--proc", "/proc", "--dev", "/dev"]).args(mounts::masks());
         for path in ["/dev/shm", "/tmp"] {
             process.args(["--size", TMPFS_BYTES, "--tmpfs", path]);
         }
@@ -182,6 +198,21 @@ impl Bubblewrap {
             .args(parts.iter().flat_map(check));
         process.arg("--").args(command.argv());
         Ok(Launch { process, cgroup, _files: [filter, environment] })
+    }
+
+    /// Returns the process of bubblewrap, to which the options are added.
+    fn process(&self, cgroup: Option<&Cgroup>) -> Process {
+        let program = self.program.path.as_os_str();
+        let starter = self.own_files.as_ref().and_then(OwnFiles::starter);
+        let [words, options] = starter.map_or([&[][..]; 2], |it| [&it.words, &it.options]);
+        let mut words = words.iter().map(OsString::as_os_str).chain([program]);
+        let first = Path::new(words.next().unwrap_or(program));
+        let mut process = match cgroup {
+            Some(cgroup) => cgroup.enter(first),
+            None => Process::new(first),
+        };
+        process.args(words).args(options);
+        process
     }
 
     /// Returns the workspace and the other folders that commands may write, and what of them is
@@ -257,13 +288,20 @@ mod tests {
 
     #[test]
     fn everything_that_a_machine_lacks_is_named() {
-        let all = Machine { has_groups: true, has_prlimit: true, has_bash: true, is_root: true };
+        let all = Machine {
+            has_groups: true,
+            has_prlimit: true,
+            has_bash: true,
+            is_root: true,
+            has_own_files: false,
+        };
         for (machine, expected) in [
             (all, &[][..]),
             (Machine { has_groups: false, ..all }, &["the memory of all", "the number of"]),
             (Machine { has_groups: false, is_root: false, ..all }, &["the memory of all"]),
             (Machine { has_prlimit: false, ..all }, &["the size of files"]),
             (Machine { has_bash: false, ..all }, &["the hiding of files"]),
+            (Machine { has_own_files: true, ..all }, &["the modes and times of bubblewrap"]),
             (
                 Machine { has_groups: false, has_prlimit: false, is_root: false, ..all },
                 &["the memory of all", "the memory and the number", "the size of files"],

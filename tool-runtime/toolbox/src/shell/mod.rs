@@ -50,6 +50,8 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
+mod own_files;
+#[cfg(target_os = "linux")]
 mod program;
 
 use std::fmt;

@@ -47,6 +47,26 @@ const PROGRAMS: [&str; 10] = [
 /// The folders that a workspace must not contain, because a sandbox mounts over them.
 const MOUNTED: [&str; 6] = ["/usr", "/etc", "/proc", "/dev", "/sys", "/run"];
 
+/// Files of `/proc` about the machine: keyrings of the user, memory and timers.
+const MASKED: [&str; 10] = [
+    "/proc/keys",
+    "/proc/key-users",
+    "/proc/kcore",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/kpagecgroup",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/timer_list",
+    "/proc/vmallocinfo",
+];
+
+/// Returns the options that hide files of `/proc`: a device that can't be opened covers each.
+pub(super) fn masks() -> Vec<&'static str> {
+    let existing = MASKED.into_iter().filter(|path| Path::new(path).exists());
+    existing.flat_map(|path| ["--ro-bind", "/dev/null", path]).collect()
+}
+
 /// Returns the options that mount the installed programs, without files that are hidden.
 pub(super) fn system(hidden: &[PathBuf]) -> Vec<OsString> {
     let mut options: Vec<OsString> = ["--ro-bind", "/usr", "/usr"].map(Into::into).into();

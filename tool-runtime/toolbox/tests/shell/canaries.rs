@@ -15,10 +15,15 @@ use std::thread;
 /// The text that no output may contain.
 pub(crate) const SECRET: &str = "c4n4ry-s3cr3t";
 
+/// Creates a message queue that every user may read.
+const CREATE_QUEUE: &str = "import ctypes, os, sys; os.umask(0); \
+    sys.exit(ctypes.CDLL(None).syscall(240, sys.argv[1].encode(), os.O_CREAT, 0o666, None) < 0)";
+
 /// Canaries in the folder `outside`, and processes and sockets of the machine.
 pub(crate) struct Canaries {
     pub(crate) outside: PathBuf,
     process: Child,
+    priority: Option<String>,
     /// Inherited by every process that this one starts.
     _leaked: File,
     shared_memory: PathBuf,
@@ -48,6 +53,8 @@ impl Canaries {
         let shared_memory = Path::new("/dev/shm").join(&name);
         fs::write(&shared_memory, SECRET).unwrap();
         Command::new("ipcmk").args(["-M", "100"]).stdout(Stdio::null()).status().unwrap();
+        let queue = Command::new("python3").args(["-c", CREATE_QUEUE, &name]).status().unwrap();
+        assert!(queue.success(), "this test needs message queues");
 
         let visits = Arc::new(AtomicU32::new(0));
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -74,9 +81,11 @@ impl Canaries {
             ("PID", process.id().to_string()),
             ("TCP", tcp_port.to_string()),
             ("UDP", udp_port.to_string()),
+            ("QUEUE", name.clone()),
             ("ABSTRACT", name),
         ];
-        Self { outside, process, _leaked: leaked, shared_memory, visits, names }
+        let priority = priority(&process);
+        Self { outside, process, priority, _leaked: leaked, shared_memory, visits, names }
     }
 
     /// Returns the definitions of shell variables with which commands find the canaries.
@@ -90,6 +99,10 @@ impl Canaries {
         let mut damage = Vec::new();
         if self.process.try_wait().unwrap().is_some() {
             damage.push("the process has ended".to_owned());
+        }
+        let priority = priority(&self.process);
+        if priority != self.priority {
+            damage.push(format!("the priority of the process is now {priority:?}"));
         }
         let visits = self.visits.swap(0, Ordering::SeqCst);
         if visits > 0 {
@@ -113,6 +126,13 @@ impl Canaries {
         }
         damage
     }
+}
+
+/// Returns the niceness of a process that has not been waited for.
+fn priority(process: &Child) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.id())).ok()?;
+    // The fields after the name of the program begin with the third one.
+    stat.rsplit(") ").next()?.split(' ').nth(16).map(str::to_owned)
 }
 
 /// Counts the visits of a socket.

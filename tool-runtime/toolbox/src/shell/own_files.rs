@@ -15,13 +15,16 @@ use rustix::process::{getegid, geteuid};
 const SCRIPT: &str = r#"
 PATH=/usr/bin:/bin:/usr/sbin:/sbin
 while [ "$1" != -- ]; do
-    mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 125
+    mount -o bind,ro "$1" "$1" || exit 125
     shift
 done
 shift
 unset PATH
 exec "$@"
 "#;
+
+/// Fails if the times of a file can be set. Some versions of `mount` ignore `ro` in silence.
+const CHECK: &str = r#"for file; do touch -c -r "$file" "$file" 2>/dev/null && exit 1; done; :"#;
 
 /// The folder of the devices.
 const FOLDER: &str = "/dev";
@@ -44,6 +47,7 @@ pub(super) struct Starter {
     pub(super) words: Vec<OsString>,
     /// The options of bubblewrap with which the sandbox has the ids of the user.
     pub(super) options: Vec<OsString>,
+    files: Vec<PathBuf>,
 }
 
 impl OwnFiles {
@@ -80,8 +84,8 @@ impl Starter {
         let unshare = ["/usr/bin/unshare"].into_iter().chain(namespaces.iter().copied());
         let script = ["--propagation", "private", "/bin/sh", "-c", SCRIPT, "own-files"];
         let words = unshare.chain(script).map(OsString::from);
-        let words = words.chain(files.into_iter().map(Into::into)).chain(["--".into()]);
-        Self { words: words.collect(), options: Vec::new() }
+        let words = words.chain(files.iter().map(Into::into)).chain(["--".into()]);
+        Self { words: words.collect(), options: Vec::new(), files }
     }
 
     /// Mounts as the root of a user namespace, because `mount` lets no other user do it.
@@ -94,7 +98,8 @@ impl Starter {
     fn works(&self) -> bool {
         let Some((program, arguments)) = self.words.split_first() else { return false };
         let mut command = Command::new(program);
-        command.args(arguments).arg("/bin/true").env_clear().current_dir("/");
+        command.args(arguments).args(["/bin/sh", "-c", CHECK, "check"]).args(&self.files);
+        command.env_clear().current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     }

@@ -77,14 +77,15 @@ pub enum McpEvent {
         /// The number of dropped notifications.
         count: u64,
     },
-    /// The stream on which the server sends notifications over HTTP can't be opened. The client
-    /// tries again until it can.
+    /// The stream on which the server sends notifications over HTTP can't be opened, or a server of
+    /// the revision 2026-07-28 refuses the subscription to its changes. The client tries again
+    /// until it can.
     NotificationsInterrupted {
         /// The cause, for operators.
         reason: String,
     },
-    /// The stream of notifications is open again after it had ended. The list of tools is renewed,
-    /// because the notification of a change may have been lost.
+    /// The stream of notifications, or the subscription, is open again after it had ended. The list
+    /// of tools is renewed, because the notification of a change may have been lost.
     NotificationsResumed,
 }
 

@@ -15,9 +15,10 @@ use super::events::McpEvent;
 use super::handshake::connect;
 use super::link::Link;
 use super::notices::deliver;
-use super::request_error::RequestError;
+use super::request_error::{RequestError, mcp_error};
 use super::session::Session;
 use super::status::McpStatus;
+use super::subscription::Subscription;
 use super::traffic::RequestSlot;
 
 /// The delay before the first attempt to connect again; it doubles after each.
@@ -31,6 +32,9 @@ const STABLE_AFTER: Duration = Duration::from_secs(30);
 
 /// The shortest time between two requests of the list of tools.
 const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The method that subscribes.
+const LISTEN: &str = "subscriptions/listen";
 
 /// A deadline for what lasts as long as the connection.
 const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
@@ -137,7 +141,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
     };
     let (mut expires_at, mut retry_delay) = (expiry(ttl), Duration::ZERO);
     // The revisions without a handshake send notifications to subscribers only.
-    let (mut delay, mut is_first) = (Duration::ZERO, true);
+    let (mut delay, mut subscription) = (Duration::ZERO, Subscription::default());
     let mut listening = Box::pin(listen(link, &session, delay));
     loop {
         let expired = async {
@@ -150,15 +154,21 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
             () = session.ended() => return "the connection ended".to_owned(),
             () = link.suspected() => return "the server can't be reached".to_owned(),
             () = expired => true,
-            lived = &mut listening => {
-                delay = lived.map_or(FIRST_DELAY, |lived| next_delay(delay, lived));
+            lost = &mut listening, if !session.has_ended() => {
+                delay = lost.as_ref().map_or(FIRST_DELAY, |lost| next_delay(delay, lost.lived));
+                let reported = subscription.ended(lost.map(|lost| lost.reason));
+                reported.iter().for_each(|event| link.emit(event));
                 listening = Box::pin(listen(link, &session, delay));
-                is_first = false;
                 true
             }
             notices = session.traffic().next_notices() => {
-                // What changed before a new subscription was not notified.
-                let has_gap = notices.is_subscribed && !is_first;
+                let mut has_gap = false;
+                if notices.is_subscribed {
+                    let reported;
+                    // What changed before a new subscription was not notified.
+                    (has_gap, reported) = subscription.accepted();
+                    reported.iter().for_each(|event| link.emit(event));
+                }
                 let has_expired = notices.has_expired;
                 let has_changed = deliver(link, notices);
                 if has_expired {
@@ -182,9 +192,16 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
     }
 }
 
-/// Subscribes to the changes of lists after a delay. Returns how long the subscription lived when
-/// it has ended, or `None` if other resources must be subscribed to.
-async fn listen(link: &Link, session: &Session, delay: Duration) -> Option<Duration> {
+/// A subscription that the server ended or refused, such as when it is busy.
+struct Lost {
+    lived: Duration,
+    /// The cause, for operators.
+    reason: String,
+}
+
+/// Subscribes to the changes of lists after a delay. Returns when the subscription has ended, or
+/// `None` if other resources must be subscribed to.
+async fn listen(link: &Link, session: &Session, delay: Duration) -> Option<Lost> {
     if session.info.has_initialize {
         // A new connection knows nothing of the subscriptions of the one before.
         for uri in link.subscriptions() {
@@ -213,7 +230,13 @@ async fn listen(link: &Link, session: &Session, delay: Duration) -> Option<Durat
                 link.resubscribe.notified().await;
                 None
             }
-            Ended::Lost => Some(since.elapsed()),
+            Ended::Lost(error) => {
+                let reason = match error {
+                    Some(error) => mcp_error(&link.name, LISTEN, FOREVER, error).to_string(),
+                    None => "the server ended the subscription".to_owned(),
+                };
+                Some(Lost { lived: since.elapsed(), reason })
+            }
         },
     }
 }
@@ -222,8 +245,8 @@ async fn listen(link: &Link, session: &Session, delay: Duration) -> Option<Durat
 enum Ended {
     /// The server knows no subscriptions.
     Unknown,
-    /// The server ended or refused it, such as when it is busy.
-    Lost,
+    /// The server ended it, or refused it with an error.
+    Lost(Option<RequestError>),
 }
 
 async fn subscribe(session: &Session, filter: SubscriptionFilter, deadline: Instant) -> Ended {
@@ -237,7 +260,7 @@ async fn subscribe(session: &Session, filter: SubscriptionFilter, deadline: Inst
         {
             Ended::Unknown
         }
-        _ => Ended::Lost,
+        result => Ended::Lost(result.err()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Servers on HTTP that fail at one request beside tools: nothing hangs, the error is clear, and
 //! other requests go on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -98,7 +98,14 @@ async fn subscription_that_fails_over_http_keeps_the_tools() {
             good(message, true, |call| json_reply(text(call, "ok")))
         })
         .await;
-        let (registry, connection) = connect(McpClient::http(&server.url)).await.unwrap();
+        let interruptions = Arc::new(Mutex::new(Vec::new()));
+        let reported = Arc::clone(&interruptions);
+        let client = McpClient::http(&server.url).on_event(move |_, event| {
+            if let McpEvent::NotificationsInterrupted { reason } = event {
+                reported.lock().unwrap().push(reason.clone());
+            }
+        });
+        let (registry, connection) = connect(client).await.unwrap();
         connection.subscribe("file:///a").await.unwrap();
         for _ in 0..3 {
             let execution = call(&registry, "s__go", "{}").await;
@@ -106,6 +113,11 @@ async fn subscription_that_fails_over_http_keeps_the_tools() {
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
         assert!(connection.status().is_connected(), "{name}");
+        let interruptions = interruptions.lock().unwrap();
+        let expected = usize::from(name != NO_FAILURE);
+        assert_eq!(interruptions.len(), expected, "{name}: {interruptions:?}");
+        let is_clear = |reason: &String| reason.contains("subscriptions/listen");
+        assert!(interruptions.iter().all(is_clear), "{name}: {interruptions:?}");
         // The client waits between its attempts.
         assert!(server.count("subscriptions/listen") <= 4, "{name}");
     });

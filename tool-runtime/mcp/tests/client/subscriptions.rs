@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
+use tool_mcp::McpEvent;
 use tool_runtime::Registry;
 
 use crate::server::{
@@ -20,12 +21,14 @@ struct Subscribable {
     /// The error code of the subscriptions with the first numbers.
     refusals: (usize, i64),
     count: Arc<AtomicUsize>,
+    /// The interruptions and their ends that the client reported.
+    events: Arc<Mutex<Vec<&'static str>>>,
 }
 
 impl Subscribable {
     fn new(refusals: usize, code: i64) -> Self {
-        let (server, count) = (Server::default(), Arc::default());
-        Self { server, tool: Arc::new(Mutex::new("a")), refusals: (refusals, code), count }
+        let (server, count, events) = (Server::default(), Arc::default(), Arc::default());
+        Self { server, tool: Arc::new(Mutex::new("a")), refusals: (refusals, code), count, events }
     }
 
     async fn connect(&self) -> Registry {
@@ -43,6 +46,15 @@ impl Subscribable {
                 answer(message, json!({ "tools": [tool(*peer.tool.lock().unwrap())] }))
             }
             _ => handshake(message, true).unwrap_or_default(),
+        });
+        let events = Arc::clone(&self.events);
+        let client = client.on_event(move |_, event| match event {
+            McpEvent::NotificationsInterrupted { reason } => {
+                assert!(reason.contains("`subscriptions/listen` failed: no"), "{reason}");
+                events.lock().unwrap().push("interrupted");
+            }
+            McpEvent::NotificationsResumed => events.lock().unwrap().push("resumed"),
+            _ => {}
         });
         connect(client).await.0
     }
@@ -79,6 +91,7 @@ async fn refused_subscription_is_requested_again_with_growing_delays() {
         eventually(|| names(&registry) == ["s__b"]).await;
         sleep(Duration::from_secs(600)).await;
         assert_eq!(peer.count(), 6, "{code}");
+        assert_eq!(*peer.events.lock().unwrap(), ["interrupted", "resumed"], "{code}");
     }
 }
 
@@ -103,6 +116,7 @@ async fn unknown_method_ends_the_attempts_to_subscribe() {
     let _registry = peer.connect().await;
     sleep(Duration::from_secs(600)).await;
     assert_eq!(peer.count(), 1);
+    assert!(peer.events.lock().unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -147,6 +147,18 @@ async fn all_wrong_arguments_are_reported_at_once() {
             &["`every`: `soon` is not an interval in days or shorter units, such as `15m`"],
         ),
         (
+            json!({ "name": "a", "every": "1h", "zone": "Europe/Olso", "prompt": "Hi" }),
+            &["`zone`: there is no time zone `Europe/Olso`"],
+        ),
+        (
+            json!({ "name": "a", "at": "2027-03-28T09:00", "zone": "Olso", "prompt": "Hi" }),
+            &["`zone`: there is no time zone `Olso`"],
+        ),
+        (
+            json!({ "name": "a", "cron": "x", "zone": "Olso", "prompt": "Hi" }),
+            &["`cron`: cron pattern `x` is not valid", "`zone`: there is no time zone `Olso`"],
+        ),
+        (
             json!({ "name": "a", "every": "-1h", "prompt": "Hi" }),
             &["`every`: `-1h` is a negative interval: send a positive one, such as `15m`"],
         ),

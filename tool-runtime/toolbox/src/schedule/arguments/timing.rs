@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, Zoned};
 
 use super::Problems;
 use crate::schedule::timing::{Timing, TimingError};
+use crate::schedule::zone;
 
 /// The number of fields of a cron pattern.
 const FIELDS: usize = 5;
@@ -54,7 +55,9 @@ impl TimingArguments {
         now: Timestamp,
         problems: &mut Problems,
     ) -> Option<Timing> {
-        let zone = self.zone.as_deref().unwrap_or(default_zone);
+        let named = zone::zone(self.zone.as_deref().unwrap_or(default_zone));
+        // With another zone, the other arguments are still checked.
+        let zone = named.as_ref().map_or("UTC", |named| &named.name);
         let timing = match (self.at, self.every, self.cron) {
             (Some(at), None, None) => instant(&at, zone).map_err(|error| ("at", error)),
             (at, Some(every), None) => interval(&every).and_then(|interval| {
@@ -81,7 +84,11 @@ impl TimingArguments {
                 return None;
             }
         };
-        checked(timing, now, problems)
+        let timing = checked(timing, now, problems);
+        if let Err(error) = &named {
+            problems.push(format!("`zone`: {error}."));
+        }
+        timing.filter(|_| named.is_ok())
     }
 }
 
@@ -133,10 +140,8 @@ fn cron(pattern: &str, zone: &str) -> Result<Timing, (&'static str, String)> {
         );
         return Err(("cron", error));
     }
-    Timing::cron(pattern, zone).map_err(|error| match error {
-        TimingError::Zone(_) => ("zone", error.to_string()),
-        _ => ("cron", format!("{error}; an example is `0 9 * * 1-5`")),
-    })
+    Timing::cron(pattern, zone)
+        .map_err(|error| ("cron", format!("{error}; an example is `0 9 * * 1-5`")))
 }
 
 /// Reads a time with an offset, a local time with a zone, or a local time in the given zone.

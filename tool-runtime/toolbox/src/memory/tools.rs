@@ -136,6 +136,10 @@ fn tool_error(error: MemoryError) -> ToolError {
         MemoryError::Length { .. } | MemoryError::Full { .. } => {
             ToolError::new(ToolErrorKind::Failed, format!("The {error}."))
         }
+        MemoryError::CorruptRecord { id } => {
+            let text = format!("The stored fact `{id}` is damaged: call `forget` with it first.");
+            ToolError::new(ToolErrorKind::Failed, text)
+        }
         _ => ToolError::new(ToolErrorKind::Failed, "The memory can't be used now."),
     }
     .with_source(error)

@@ -327,6 +327,23 @@ async fn damaged_facts_are_reported_and_the_others_are_offered() {
 }
 
 #[tokio::test]
+async fn damaged_fact_is_forgotten_before_it_is_replaced() {
+    let store = SqliteDocuments::open(&Sqlite::in_memory().unwrap()).await.unwrap();
+    let (memory, documents) = (Memory::new(store.clone()), Knowledge::new(store));
+    let oslo = Fact::new("Lives in Oslo.").about("home city");
+    memory.remember(&ada(), oslo).await.unwrap();
+    let id = memory.facts(&ada()).await.unwrap().remove(0).id;
+    documents.add(Document::text(&id, "tea").tenant("memory/user/ada")).await.unwrap();
+    let lima = r#"{"fact": "Lives in Lima.", "about": "home city"}"#;
+    let text = run_call(&memory, Some("ada"), "remember", lima).await;
+    let expected = format!("The stored fact `{id}` is damaged: call `forget` with it first.");
+    assert_eq!(text, expected);
+    let forget = format!(r#"{{"id": "{id}"}}"#);
+    assert_eq!(run_call(&memory, Some("ada"), "forget", &forget).await, "Forgotten.");
+    assert_eq!(run_call(&memory, Some("ada"), "remember", lima).await, "Remembered.");
+}
+
+#[tokio::test]
 async fn offered_facts_with_their_tags_stay_within_the_budget() {
     let memory = memory().await;
     for number in 0..40 {

@@ -157,7 +157,7 @@ impl JsonSchema for Untrusted {
 
 /// Replaces line breaks and other control characters that are white space.
 fn on_one_line(c: char) -> char {
-    if c.is_control() { ' ' } else { c }
+    if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c }
 }
 
 /// Returns the text with a backslash behind each character for which `is_escaped` returns true.

@@ -32,8 +32,8 @@ const LETTERS: [&str; 12] = [
     "acute", "breve", "caron", "cedil", "circ", "fr", "grave", "macr", "opf", "scr", "tilde", "uml",
 ];
 
-/// Spellings of `&` after `&`, in a text that was encoded more than once.
-const AMPERSANDS: [&str; 5] = ["amp;", "AMP;", "#38;", "#x26;", "amp"];
+/// Names of `&` after `&`, in a text that was encoded more than once.
+const AMPERSANDS: [&str; 3] = ["amp;", "AMP;", "amp"];
 
 /// Escapes that mails use for the characters of a tag.
 const QUOTED_PRINTABLE: [(&str, char); 6] =
@@ -45,8 +45,16 @@ const MAX_NAME: usize = 31;
 /// Decodes the reference or escape at the start of a text. Returns the character and the length of
 /// the reference.
 pub(super) fn reference(rest: &str) -> Option<(char, usize)> {
+    let decoded = escape(rest);
+    // An escape may stand for the `&` of a reference, as in `\u0026lt;`.
+    let Some(('&', length)) = decoded else { return decoded };
+    let named = rest.get(length..).and_then(after_ampersand);
+    named.map(|(c, more)| (c, length + more)).or(decoded)
+}
+
+fn escape(rest: &str) -> Option<(char, usize)> {
     match rest.as_bytes() {
-        [b'&', ..] => of_html(rest),
+        [b'&', ..] => after_ampersand(rest.get(1..)?).map(|(c, length)| (c, 1 + length)),
         [b'\\', b'u', b'{', ..] => {
             let (digits, _) = rest.get(3..)?.split_at_checked(8).unwrap_or((rest.get(3..)?, ""));
             let (digits, _) = digits.split_once('}')?;
@@ -70,10 +78,11 @@ fn hex(digits: &str) -> Option<char> {
     is_hex.then(|| char::from_u32(u32::from_str_radix(digits, 16).ok()?))?
 }
 
-/// Decodes `&lt;`, `&#60;` or `&#x3c;`, which may be encoded again as `&amp;lt;`.
-fn of_html(rest: &str) -> Option<(char, usize)> {
-    let mut after = rest.get(1..)?;
-    while let Some(inner) = AMPERSANDS.iter().find_map(|amp| after.strip_prefix(amp)) {
+/// Decodes what follows the `&` of `&lt;`, `&#60;` or `&#x3c;`, which may be encoded again as
+/// `&amp;lt;`.
+fn after_ampersand(rest: &str) -> Option<(char, usize)> {
+    let mut after = rest;
+    while let Some(inner) = without_ampersand(after) {
         after = inner;
     }
     let skipped = rest.len() - after.len();
@@ -83,6 +92,17 @@ fn of_html(rest: &str) -> Option<(char, usize)> {
     };
     let is_closed = after.as_bytes().get(length) == Some(&b';');
     Some((c, skipped + length + usize::from(is_closed)))
+}
+
+/// Removes what follows the `&` of an encoded `&`: `amp;`, `#38;` or `#x26;`.
+fn without_ampersand(rest: &str) -> Option<&str> {
+    let named = AMPERSANDS.iter().find_map(|amp| rest.strip_prefix(amp));
+    named.or_else(|| {
+        let digits = rest.strip_prefix('#')?;
+        let (_, length) = numeric(digits).filter(|(c, _)| *c == '&')?;
+        let inner = digits.get(length..)?;
+        Some(inner.strip_prefix(';').unwrap_or(inner))
+    })
 }
 
 /// Decodes what follows `&#`.

@@ -38,17 +38,26 @@ fn is_closing_tag(bracket: char, after: impl Iterator<Item = Glyph>) -> bool {
         has_slash |= mark.c == '/';
     }
     let is_next_tag = rest.peek().is_some_and(|next| is_bracket(next.c));
-    if !has_slash || is_next_tag || !NAME.chars().all(|letter| has_letter(&mut rest, letter)) {
+    // Only marks may precede the first letter: otherwise every bracket in a text of another script
+    // would search it to the end.
+    let is_word = rest.peek().is_some_and(|next| is_letter(next.c, 'u'));
+    if !has_slash || is_next_tag || !is_word || !NAME.chars().all(|it| has_letter(&mut rest, it)) {
         return false;
     }
     // Other brackets stand before paths, such as `(/untrusted/list)`.
     bracket == '<' || rest.find(|next| next.c != ' ').is_none_or(|next| ends_name(next.c))
 }
 
-/// Returns whether the next character is a letter of the name, after marks that are skipped.
+/// Returns whether the next character is a letter of the name, after what may separate letters.
 fn has_letter(rest: &mut Peekable<impl Iterator<Item = Glyph>>, letter: char) -> bool {
-    while rest.next_if(|next| is_mark(next.c)).is_some() {}
+    while rest.next_if(|next| is_between_letters(next.c)).is_some() {}
     rest.next().is_some_and(|next| is_letter(next.c, letter))
+}
+
+/// Whether a character between two letters of the name leaves it readable: punctuation, and what
+/// can't be a letter of it, such as the vowel signs of other scripts.
+fn is_between_letters(c: char) -> bool {
+    is_mark(c) || !(c.is_ascii() || c == ANY_LETTER)
 }
 
 /// Whether an opening tag follows a bracket. After white space the text may be a comparison, so

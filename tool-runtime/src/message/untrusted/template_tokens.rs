@@ -108,7 +108,7 @@ const ANGLED_FAMILIES: [&str; 9] = [
 ];
 
 /// Names of tokens in square brackets, in upper case, with or without a slash before them.
-const SQUARE: [&str; 25] = [
+const SQUARE: [&str; 27] = [
     // Mistral.
     "INST",
     "SYSTEM_PROMPT",
@@ -131,7 +131,9 @@ const SQUARE: [&str; 25] = [
     // Others.
     "BOS",
     "EOS",
+    "EOT",
     "PAD",
+    "UNK",
     "MASK",
     "gMASK",
     "sMASK",

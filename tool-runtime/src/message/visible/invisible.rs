@@ -70,10 +70,24 @@ fn is_selector(c: char) -> bool {
 
 /// Whether a character is not seen as one of its own: it is invisible, or a mark on another one.
 pub(in crate::message) fn is_unseen(c: char) -> bool {
-    let is_mark = matches!(c,
-        '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
-        | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}');
-    !c.is_whitespace() && (is_mark || is_joiner(c) || is_selector(c) || is_invisible(c))
+    !c.is_whitespace()
+        && (is_combining_mark(c) || is_joiner(c) || is_selector(c) || is_invisible(c))
+}
+
+/// Whether a character is drawn on the letter before it: marks of all scripts, and those of the
+/// most common ones.
+fn is_combining_mark(c: char) -> bool {
+    match c {
+        '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' => true,
+        '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}' => true,
+        // Cyrillic, Hebrew, Arabic, Thai, Chinese and Japanese.
+        '\u{483}'..='\u{489}' | '\u{a66f}'..='\u{a672}' | '\u{a674}'..='\u{a67d}' => true,
+        '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}'..='\u{5c2}' | '\u{5c4}'..='\u{5c5}' => true,
+        '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}' => true,
+        '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}' => true,
+        '\u{302a}'..='\u{302d}' | '\u{3099}'..='\u{309a}' => true,
+        _ => false,
+    }
 }
 
 /// Whether a character is a space or a line break that is none of ASCII.

@@ -139,6 +139,37 @@ async fn damaged_page_is_an_error_or_changes_nothing() {
     assert!(failed > pages, "{failed}");
 }
 
+/// Both the row and its entry in the index contain the name of a session.
+#[tokio::test]
+async fn session_is_deleted_or_its_lost_name_is_an_error() {
+    const NAME: &str = "the only such name";
+    let file = file("lost_names").await;
+    let store = Sqlite::open(&file).await.unwrap();
+    let all = messages(2, "kept ");
+    store.save(NAME, SessionWrite::create().messages(0, &all)).await.unwrap();
+    drop(store);
+    let bytes = fs::read(&file).unwrap();
+    let names = bytes.windows(NAME.len()).enumerate();
+    let places = names.filter(|(_, text)| *text == NAME.as_bytes()).map(|(at, _)| at);
+    let altered = file.with_file_name("altered.db");
+    let mut is_deleted = Vec::new();
+    for place in places {
+        let mut copy = bytes.clone();
+        copy[place] ^= 1;
+        remove_log(&altered);
+        fs::write(&altered, copy).unwrap();
+        let deleted = Sqlite::open(&altered).await.unwrap().delete(NAME).await;
+        let count = "SELECT count(*) FROM messages WHERE message LIKE '%kept %'";
+        let connection = rusqlite::Connection::open(&altered).unwrap();
+        let left: i64 = connection.query_row(count, (), |row| row.get(0)).unwrap();
+        let is_corrupt = matches!(deleted, Err(SessionError::CorruptRecord { .. }));
+        assert!(deleted.is_ok() || is_corrupt, "{deleted:?}");
+        assert_eq!(left == 0, deleted.is_ok(), "{left} messages, {deleted:?}");
+        is_deleted.push(deleted.is_ok());
+    }
+    assert!(is_deleted.contains(&false), "{is_deleted:?}");
+}
+
 /// What a statement alters is found as well: rows that take the place of others.
 #[tokio::test]
 async fn exchanged_rows_are_errors() {

@@ -42,6 +42,7 @@ use crate::agent::session::{
     SessionStore, SessionWrite,
 };
 use crate::store::sessions::EncodedWrite;
+use names::CompleteNames;
 
 /// Session store in an SQLite file. Clones share one connection.
 ///
@@ -54,12 +55,13 @@ use crate::store::sessions::EncodedWrite;
 /// The file must not be on a network file system.
 ///
 /// **Damage.** Every record has a checksum. If a failing disk or another program altered the file,
-/// loading returns [`CorruptRecord`](SessionError::CorruptRecord) or another error. It never
-/// returns another conversation. Checksums are not signatures: anyone who can write the file can
-/// also write valid checksums.
+/// loading returns [`CorruptRecord`](SessionError::CorruptRecord) or another error, as does deleting
+/// a session that the index has lost. Loading never returns another conversation. Checksums are not
+/// signatures: anyone who can write the file can also write valid checksums.
 ///
 /// **Read-only files.** A read-only file, or a file on a read-only file system, can be opened and
-/// read. Saving returns [`InvalidWrite`](SessionError::InvalidWrite).
+/// read. Saving returns [`InvalidWrite`](SessionError::InvalidWrite). If a program that was killed
+/// has left a write-ahead log (`-wal`), its index (`-shm`) must be beside it as well.
 ///
 /// **Cancellation.** The store runs on tokio's blocking pool, one operation at a time. If the
 /// future of a save is dropped, the save still completes.
@@ -89,6 +91,7 @@ use crate::store::sessions::EncodedWrite;
 pub struct Sqlite {
     // One connection is enough: SQLite allows one writer at a time, and reading a session is quick.
     connection: Arc<Mutex<Connection>>,
+    names: Arc<CompleteNames>,
     /// `None` in memory.
     path: Option<Arc<Path>>,
     locks: SessionLocks,
@@ -153,7 +156,12 @@ impl Sqlite {
     }
 
     fn new(connection: Connection, path: Option<Arc<Path>>) -> Self {
-        Self { connection: Arc::new(Mutex::new(connection)), path, locks: SessionLocks::new() }
+        Self {
+            connection: Arc::new(Mutex::new(connection)),
+            names: Arc::default(),
+            path,
+            locks: SessionLocks::new(),
+        }
     }
 
     /// Creates, or opens, tables of another part of the program in this file.
@@ -227,12 +235,15 @@ impl Sqlite {
     /// Runs an operation on the blocking pool.
     async fn with_connection<T: Send + 'static>(
         &self,
-        operation: impl FnOnce(&mut Connection) -> Result<T, SessionError> + Send + 'static,
+        operation: impl FnOnce(&mut Connection, &CompleteNames) -> Result<T, SessionError>
+        + Send
+        + 'static,
     ) -> Result<T, SessionError> {
-        let connection = Arc::clone(&self.connection);
+        let (connection, names) = (Arc::clone(&self.connection), Arc::clone(&self.names));
         // A transaction that a panic interrupts is rolled back while the stack unwinds.
-        let operation =
-            move || operation(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+        let operation = move || {
+            operation(&mut connection.lock().unwrap_or_else(PoisonError::into_inner), &names)
+        };
         spawn_blocking(operation).await.map_err(SessionError::unavailable)?
     }
 }
@@ -250,7 +261,10 @@ async fn open_in_background(path: PathBuf) -> Result<Connection, OpenError> {
 impl SessionStore for Sqlite {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection| session_table::load(connection, &session)).await
+        self.with_connection(move |connection, names| {
+            session_table::load(connection, names, &session)
+        })
+        .await
     }
 
     async fn load_range(
@@ -259,15 +273,18 @@ impl SessionStore for Sqlite {
         range: Range<usize>,
     ) -> Result<Option<SessionPart>, SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection| {
-            session_table::load_range(connection, &session, range)
+        self.with_connection(move |connection, names| {
+            session_table::load_range(connection, names, &session, range)
         })
         .await
     }
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let write = EncodedWrite::new(session, &write)?;
-        self.with_connection(move |connection| session_table::save(connection, &write)).await
+        self.with_connection(move |connection, names| {
+            session_table::save(connection, names, &write)
+        })
+        .await
     }
 
     async fn fork(
@@ -278,28 +295,35 @@ impl SessionStore for Sqlite {
     ) -> Result<u64, SessionError> {
         let write = EncodedWrite::new(session, &write)?;
         let (session, to) = (session.to_owned(), to.to_owned());
-        self.with_connection(move |connection| session_table::fork(connection, &session, to, write))
-            .await
+        self.with_connection(move |connection, names| {
+            session_table::fork(connection, names, &session, to, write)
+        })
+        .await
     }
 
     async fn list(&self, query: SessionQuery<'_>) -> Result<Vec<SessionInfo>, SessionError> {
         let (prefix, after) = (query.prefix.to_owned(), query.after.map(str::to_owned));
         let limit = query.limit;
-        self.with_connection(move |connection| {
-            session_table::list(connection, &prefix, after.as_deref(), limit)
+        self.with_connection(move |connection, names| {
+            session_table::list(connection, names, &prefix, after.as_deref(), limit)
         })
         .await
     }
 
     async fn rename(&self, session: &str, to: &str) -> Result<(), SessionError> {
         let (session, to) = (session.to_owned(), to.to_owned());
-        self.with_connection(move |connection| session_table::rename(connection, &session, &to))
-            .await
+        self.with_connection(move |connection, names| {
+            session_table::rename(connection, names, &session, &to)
+        })
+        .await
     }
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         let session = session.to_owned();
-        self.with_connection(move |connection| session_table::delete(connection, &session)).await
+        self.with_connection(move |connection, names| {
+            session_table::delete(connection, names, &session)
+        })
+        .await
     }
 
     fn locks(&self) -> &SessionLocks {

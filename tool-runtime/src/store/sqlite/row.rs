@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row};
 
-use super::names;
+use super::names::CompleteNames;
 use crate::agent::session::SessionError;
 use crate::store::sessions::{SessionRow, corrupt_record};
 
@@ -26,19 +26,24 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
 /// Returns the row of a session, or `None` if there certainly is none.
 pub(super) fn find(
     connection: &Connection,
+    names: &CompleteNames,
     session: &str,
 ) -> Result<Option<SessionRow>, SessionError> {
     let find = format!("SELECT {COLUMNS} FROM sessions WHERE name = ?1");
     let found = connection.query_row(&find, (session,), read).optional();
     match found.map_err(|error| failed(session, error))? {
         Some(row) => row.verified(session).map(Some),
-        None => check_names(connection, session).map(|()| None),
+        None => check_names(connection, names, session).map(|()| None),
     }
 }
 
 /// Checks that the list of names is complete.
-pub(super) fn check_names(connection: &Connection, session: &str) -> Result<(), SessionError> {
-    if names::are_complete(connection).map_err(|error| failed(session, error))? {
+pub(super) fn check_names(
+    connection: &Connection,
+    names: &CompleteNames,
+    session: &str,
+) -> Result<(), SessionError> {
+    if names.are_complete(connection).map_err(|error| failed(session, error))? {
         Ok(())
     } else {
         Err(corrupt_record(session, None, "the list of session names is damaged"))

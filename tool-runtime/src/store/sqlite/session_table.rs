@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::names;
+use super::names::{self, CompleteNames};
 use super::row::{self, COLUMNS, check_names, failed, find};
 use crate::agent::session::{
     SessionError, SessionInfo, SessionPart, SessionQuery, SessionRecord, SessionWrite,
@@ -16,14 +16,18 @@ use crate::store::sessions::{
 };
 
 /// Saves a write in one transaction.
-pub(super) fn save(connection: &mut Connection, write: &EncodedWrite) -> Result<u64, SessionError> {
+pub(super) fn save(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    write: &EncodedWrite,
+) -> Result<u64, SessionError> {
     let session = &write.session;
     // Immediate: a transaction that reads first and writes later fails if another writer came
     // between.
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let found = find(&transaction, session)?;
+    let found = find(&transaction, names, session)?;
     let revision = write.check(session, found.as_ref())?;
     let chain = chain_before(&transaction, session, found.as_ref(), write.from)?;
     write_rows(&transaction, write, found.as_ref(), chain, revision)
@@ -96,20 +100,22 @@ fn chain_before(
 
 pub(super) fn load(
     connection: &mut Connection,
+    names: &CompleteNames,
     session: &str,
 ) -> Result<Option<SessionRecord>, SessionError> {
-    let part = load_range(connection, session, 0..usize::MAX)?;
+    let part = load_range(connection, names, session, 0..usize::MAX)?;
     Ok(part.map(|part| SessionRecord::new(part.messages, part.state, part.revision)))
 }
 
 pub(super) fn load_range(
     connection: &mut Connection,
+    names: &CompleteNames,
     session: &str,
     range: Range<usize>,
 ) -> Result<Option<SessionPart>, SessionError> {
     // One transaction, so that both tables are from the same moment.
     let transaction = connection.transaction().map_err(|error| failed(session, error))?;
-    let Some(row) = find(&transaction, session)? else { return Ok(None) };
+    let Some(row) = find(&transaction, names, session)? else { return Ok(None) };
     let (revision, count) = row.position();
     let bounds = MessageBounds::new(&range, count);
     let state = "SELECT CAST(state AS BLOB) FROM sessions WHERE id = ?1";
@@ -150,6 +156,7 @@ fn read_messages(
 /// Copies the messages before `write.from` and adds those of the write.
 pub(super) fn fork(
     connection: &mut Connection,
+    names: &CompleteNames,
     session: &str,
     to: String,
     write: EncodedWrite,
@@ -157,9 +164,9 @@ pub(super) fn fork(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let source = find(&transaction, session)?;
+    let source = find(&transaction, names, session)?;
     write.check(session, source.as_ref())?;
-    if find(&transaction, &to)?.is_some() {
+    if find(&transaction, names, &to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to });
     }
     let chain = chain_before(&transaction, session, source.as_ref(), write.from)?;
@@ -183,6 +190,7 @@ pub(super) fn fork(
 
 pub(super) fn list(
     connection: &mut Connection,
+    names: &CompleteNames,
     prefix: &str,
     after: Option<&str>,
     limit: usize,
@@ -191,7 +199,7 @@ pub(super) fn list(
     query.after = after;
     let transaction = connection.transaction().map_err(|error| failed(prefix, error))?;
     // A session that the index has lost would be missing from the list.
-    check_names(&transaction, prefix)?;
+    check_names(&transaction, names, prefix)?;
     let read = || -> rusqlite::Result<Vec<(String, SessionRow)>> {
         let names = format!("SELECT {COLUMNS}, name FROM sessions WHERE name >= ?1 ORDER BY name");
         let mut found = transaction.prepare(&names)?;
@@ -218,19 +226,20 @@ pub(super) fn list(
 
 pub(super) fn rename(
     connection: &mut Connection,
+    names: &CompleteNames,
     session: &str,
     to: &str,
 ) -> Result<(), SessionError> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| failed(session, error))?;
-    let Some(row) = find(&transaction, session)? else {
+    let Some(row) = find(&transaction, names, session)? else {
         return Err(SessionError::NotFound { session: session.to_owned() });
     };
     if session == to {
         return Ok(());
     }
-    if find(&transaction, to)?.is_some() {
+    if find(&transaction, names, to)?.is_some() {
         return Err(SessionError::AlreadyExists { session: to.to_owned() });
     }
     let update = "UPDATE sessions SET name = ?2, checksum = ?3 WHERE id = ?1";
@@ -242,16 +251,25 @@ pub(super) fn rename(
         .map_err(|error| failed(session, error))
 }
 
-pub(super) fn delete(connection: &mut Connection, session: &str) -> Result<(), SessionError> {
-    let delete = |connection: &mut Connection| -> rusqlite::Result<()> {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(super) fn delete(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    session: &str,
+) -> Result<(), SessionError> {
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| failed(session, error))?;
+    let delete = || -> rusqlite::Result<usize> {
         let messages = "DELETE FROM messages \
                      WHERE session = (SELECT id FROM sessions WHERE name = ?1)";
         transaction.execute(messages, (session,))?;
-        if transaction.execute("DELETE FROM sessions WHERE name = ?1", (session,))? > 0 {
-            names::toggle(&transaction, session, -1)?;
-        }
-        transaction.commit()
+        transaction.execute("DELETE FROM sessions WHERE name = ?1", (session,))
     };
-    delete(connection).map_err(|error| failed(session, error))
+    if delete().map_err(|error| failed(session, error))? > 0 {
+        names::toggle(&transaction, session, -1).map_err(|error| failed(session, error))?;
+    } else {
+        // A session that the index has lost would stay in the file.
+        check_names(&transaction, names, session)?;
+    }
+    transaction.commit().map_err(|error| failed(session, error))
 }

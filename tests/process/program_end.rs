@@ -91,6 +91,52 @@ async fn program_starts_a_script_and_ends() {
     }
 }
 
+/// Returns the process ids of the shells that wait beside a program.
+fn shells(program: u32) -> Vec<String> {
+    let id = format!("{program}-");
+    let is_shell = |pid: &String| {
+        let arguments = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut arguments = arguments.split('\0').skip_while(|argument| *argument != "watchdog");
+        arguments.nth(1).is_some_and(|program| program.starts_with(&id))
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(is_shell).collect()
+}
+
+fn start_program(script: usize, end: &str, seconds: &str) -> std::process::Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "process::program_end::program_starts_a_script_and_ends"])
+        .args(["--ignored", "--nocapture"])
+        .envs([(SCRIPT, &*script.to_string()), (END, end), (SECONDS, seconds)])
+        .process_group(0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// A process that a tool has started can kill the shell.
+#[tokio::test]
+async fn killed_shell_is_replaced() {
+    let seconds = format!("{}9999", std::process::id());
+    let mut program = start_program(1, "TERM", &seconds);
+    let pid = program.id();
+    let (_, count) = SCRIPTS[1];
+    wait_until("the script has started", || with_argument(&seconds) == count).await;
+    for round in 0..3 {
+        let killed = shells(pid);
+        assert_eq!(killed.len(), 1, "{killed:?}");
+        let kill = |pid: &str| Command::new("kill").args(["-s", "KILL", pid]).status().unwrap();
+        assert!(kill(&killed[0]).success());
+        let is_replaced = || matches!(&*shells(pid), [shell] if *shell != killed[0]);
+        wait_until(&format!("another shell in round {round}"), is_replaced).await;
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
+    wait_until("nothing is left", || with_argument(&seconds) == 0).await;
+}
+
 #[tokio::test]
 async fn nothing_outlives_the_program() {
     let has_cgroups = has_cgroups();
@@ -103,16 +149,7 @@ async fn nothing_outlives_the_program() {
             .zip(ENDS)
             .map(|(end_number, end)| {
                 let seconds = format!("{}{number}{end_number}", std::process::id());
-                let program = Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "process::program_end::program_starts_a_script_and_ends"])
-                    .args(["--ignored", "--nocapture"])
-                    .envs([(SCRIPT, number.to_string()), (END, end.to_owned())])
-                    .env(SECONDS, &seconds)
-                    .process_group(0)
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::null())
-                    .spawn();
-                (program.unwrap(), end, seconds)
+                (start_program(number, end, &seconds), end, seconds)
             })
             .collect();
         for (mut program, end, seconds) in programs {

@@ -5,14 +5,17 @@
 //! kills the groups, and, where `/proc` shows the environment of processes, also those that left
 //! their group: all of them have inherited an environment variable. Where the program may create a
 //! cgroup (`cgroup.rs`), all processes are in it, and the shell kills it as a whole.
+//!
+//! A process that a tool has started could kill the shell, so a thread waits for its end and starts
+//! another one.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::{env, process};
+use std::{env, process, thread};
 
 #[cfg(target_os = "linux")]
 use super::cgroup::Cgroup;
@@ -143,8 +146,25 @@ impl Watchdog {
             let _ = shell.wait();
         }
         self.shell = command().spawn().ok();
+        if let Some(shell) = &mut self.shell
+            && let Some(output) = shell.stdout.take()
+        {
+            let id = shell.id();
+            // Without a thread, the next process to start replaces a shell that has ended.
+            let _ = thread::Builder::new().spawn(move || replace_after_end(id, output));
+        }
         let lines: String = self.groups.iter().map(|group| format!("+ {group}\n")).collect();
         let _ = self.write(&lines);
+    }
+}
+
+/// Waits until the output of the shell with this id is closed, because the shell ends, and starts
+/// another one.
+fn replace_after_end(id: u32, mut output: ChildStdout) {
+    let _ = io::copy(&mut output, &mut io::sink());
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if watchdog.shell.as_ref().is_some_and(|shell| shell.id() == id) {
+        watchdog.restart();
     }
 }
 
@@ -156,7 +176,7 @@ fn command() -> Command {
     command.env_clear().env("PATH", search_path()).current_dir("/");
     // Ctrl-C at a terminal reaches the group of the program only.
     command.process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 

@@ -91,7 +91,8 @@ impl Redactor {
     /// Returns a redactor with these secrets in addition, and nothing collected.
     pub(crate) fn with(&self, secrets: impl IntoIterator<Item = String>) -> Self {
         let mut configured = Secrets::clone(&self.shared.configured);
-        secrets.into_iter().for_each(|text| configured.insert(&text));
+        let secrets: Vec<String> = secrets.into_iter().collect();
+        configured.insert_all(secrets.iter().map(String::as_str));
         Self::with_configured(Arc::new(configured))
     }
 
@@ -345,11 +346,12 @@ impl Redactor {
         });
         let texts = secrets.iter().flat_map(values::texts).flat_map(spellings);
         let texts = texts.filter(|text| text.len() >= MIN_SECRET_LEN && text != REDACTED);
-        for text in texts {
-            let mut collected = self.collected();
-            if !collected.secrets.contains(&text) {
-                Arc::make_mut(&mut collected.secrets).insert(&text);
-            }
+        let mut texts: Vec<String> = texts.collect();
+        let mut collected = self.collected();
+        texts.retain(|text| !collected.secrets.contains(text));
+        if !texts.is_empty() {
+            let secrets = Arc::make_mut(&mut collected.secrets);
+            secrets.insert_all(texts.iter().map(String::as_str));
         }
         !secrets.is_empty()
     }

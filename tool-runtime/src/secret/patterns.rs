@@ -27,26 +27,20 @@ pub(super) struct Spellings {
 }
 
 impl Secrets {
-    /// Adds a secret, and each line of a secret of several lines.
-    pub(super) fn insert(&mut self, secret: &str) {
-        self.insert_spellings(secret);
-        if secret.trim().contains(['\n', '\r']) {
-            let is_secret = |line: &&str| line.len() >= MIN_LINE_LEN && !line.starts_with("-----");
-            let lines = secret.split(['\n', '\r']).map(str::trim).filter(is_secret);
-            lines.for_each(|line| self.insert_spellings(line));
-        }
-    }
-
-    fn insert_spellings(&mut self, secret: &str) {
-        let spellings =
-            if secret.len() < MIN_SECRET_LEN { &mut self.short } else { &mut self.long };
-        // Forms of web pages write a plus for a space.
-        let plus = secret.contains(' ').then(|| secret.replace(' ', "+"));
-        for spelled in [Some(secret), plus.as_deref()].into_iter().flatten() {
-            if spellings.verbatim.insert(spelled.as_bytes()) {
-                forms(spelled).iter().for_each(|form| _ = spellings.normal.insert(form));
+    /// Adds secrets, and each line of a secret of several lines. Many are added together, because
+    /// the patterns that are known already are rebuilt each time.
+    pub(super) fn insert_all<'s>(&mut self, secrets: impl IntoIterator<Item = &'s str>) {
+        let (mut long, mut short) = (NewPatterns::default(), NewPatterns::default());
+        for secret in secrets {
+            // Environment variables contain a private key on one line, with escaped line breaks.
+            let unescaped = secret.replace("\\r", "\r").replace("\\n", "\n");
+            for text in std::iter::once(secret).chain(lines(&unescaped)) {
+                let patterns = if text.len() < MIN_SECRET_LEN { &mut short } else { &mut long };
+                patterns.add(text);
             }
         }
+        self.long.insert_all(long);
+        self.short.insert_all(short);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -57,6 +51,39 @@ impl Secrets {
     pub(super) fn contains(&self, secret: &str) -> bool {
         let pattern = Pattern::new(secret.as_bytes());
         self.long.verbatim.contains(&pattern) || self.short.verbatim.contains(&pattern)
+    }
+}
+
+/// Returns the lines of a secret of several lines that are secrets themselves.
+fn lines(secret: &str) -> impl Iterator<Item = &str> {
+    let has_lines = secret.trim().contains(['\n', '\r']);
+    let lines = secret.split(['\n', '\r']).filter(move |_| has_lines);
+    let lines = lines.map(|line| line.trim().trim_end_matches('\\'));
+    lines.filter(|line| line.len() >= MIN_LINE_LEN && !line.starts_with("-----"))
+}
+
+/// Patterns to be added together.
+#[derive(Default)]
+struct NewPatterns {
+    verbatim: Vec<Pattern>,
+    normal: Vec<Pattern>,
+}
+
+impl NewPatterns {
+    fn add(&mut self, text: &str) {
+        // Forms of web pages write a plus for a space.
+        let plus = text.contains(' ').then(|| text.replace(' ', "+"));
+        for spelled in [Some(text), plus.as_deref()].into_iter().flatten() {
+            self.verbatim.push(Pattern::new(spelled.as_bytes()));
+            self.normal.extend(forms(spelled).iter().map(|form| Pattern::new(form)));
+        }
+    }
+}
+
+impl Spellings {
+    fn insert_all(&mut self, patterns: NewPatterns) {
+        self.verbatim.insert_all(patterns.verbatim);
+        self.normal.insert_all(patterns.normal);
     }
 }
 
@@ -74,20 +101,16 @@ struct Tier {
 }
 
 impl Patterns {
-    /// Adds a pattern and returns whether it is new.
-    fn insert(&mut self, pattern: &[u8]) -> bool {
-        let pattern = Pattern::new(pattern);
-        if pattern.len() == 0 || self.contains(&pattern) {
-            return false;
-        }
-        self.min_len = Some(self.min_len.map_or(pattern.len(), |min| min.min(pattern.len())));
-        let mut patterns = vec![pattern];
+    /// Adds the patterns that are new.
+    fn insert_all(&mut self, mut patterns: Vec<Pattern>) {
+        patterns.retain(|pattern| pattern.len() > 0 && !self.contains(pattern));
+        let Some(shortest) = patterns.iter().map(Pattern::len).min() else { return };
+        self.min_len = Some(self.min_len.map_or(shortest, |min| min.min(shortest)));
         while let Some(last) = self.tiers.pop_if(|it| it.patterns.len() <= patterns.len()) {
             patterns.extend(last.patterns.iter().cloned());
         }
         let automaton = Automaton::new(&mut patterns);
         self.tiers.push(Arc::new(Tier { patterns, automaton }));
-        true
     }
 
     fn contains(&self, pattern: &Pattern) -> bool {

@@ -4,8 +4,9 @@ use super::text::replace;
 use super::{REDACTED, Redactor};
 
 /// The size of a held text from which on it is searched only after it has grown by half. A text is
-/// held only while it may be the start of a secret, so such a secret is very long.
-const LONG: usize = 16 << 10;
+/// held only while it may be the start of a secret, so the secret is long, or the text is hostile
+/// and consists of backslashes.
+const LONG: usize = 1 << 10;
 
 /// Redacts a text that arrives in pieces, as if it were whole. Text that may be the start of a
 /// secret is held back until the rest arrives.

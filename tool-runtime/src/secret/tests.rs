@@ -185,7 +185,17 @@ fn lines_of_a_secret_are_redacted_alone() {
         ("Ab3= -----BEGIN KEY-----", "Ab3= -----BEGIN KEY-----"),
     ] {
         assert_eq!(redact(text, &[key]), redacted);
+        if text == key {
+            continue;
+        }
+        // As in environment variables.
+        let escaped = key.replace('\r', "\\r").replace('\n', "\\n");
+        for key in [escaped.replace('\\', "\\\\"), escaped] {
+            assert_eq!(redact(text, &[&key]), redacted, "{key}");
+        }
     }
+    // What looks like a line break may be none.
+    assert_eq!(redact("ew or", &[r"C:\new or\rest"]), "ew or");
 }
 
 #[test]
@@ -281,6 +291,19 @@ fn words_of_plain_text_are_not_held_back() {
     assert_eq!(released, whole);
     assert_eq!(pieces.push(&redactor, "hunt"), "");
     assert_eq!(pieces.push(&redactor, "ing "), "hunting ");
+}
+
+/// Backslashes may begin an escape, so they are held back until another character follows.
+#[test]
+fn long_held_text_is_not_searched_at_each_piece() {
+    let (redactor, mut pieces) = (redactor(&["hunter22"]), PieceRedactor::default());
+    let text = "\\".repeat(20_000);
+    let start = std::time::Instant::now();
+    let mut released: String =
+        text.chars().map(|c| pieces.push(&redactor, &c.to_string())).collect();
+    released += &pieces.finish(&redactor);
+    assert_eq!(released, text);
+    assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 /// A model can't make a run forget a secret by many others.

@@ -54,10 +54,11 @@ use names::CompleteNames;
 /// seconds. A writer whose revision is no longer current gets a [conflict](SessionError::Conflict).
 /// The file must not be on a network file system.
 ///
-/// **Damage.** Every record has a checksum. If a failing disk or another program altered the file,
-/// loading returns [`CorruptRecord`](SessionError::CorruptRecord) or another error, as does deleting
-/// a session that the index has lost. Loading never returns another conversation. Checksums are not
-/// signatures: anyone who can write the file can also write valid checksums.
+/// **Damage.** Every record of a session has a checksum. If a failing disk or another program
+/// altered the file, loading returns [`CorruptRecord`](SessionError::CorruptRecord) or another
+/// error, as does deleting a session that the index has lost. Loading never returns another
+/// conversation. Checksums are not signatures: anyone who can write the file can also write valid
+/// checksums. The [tables](Self::tables) of other parts have none.
 ///
 /// **Read-only files.** A read-only file, or a file on a read-only file system, can be opened and
 /// read. Saving returns [`InvalidWrite`](SessionError::InvalidWrite). If a program that was killed

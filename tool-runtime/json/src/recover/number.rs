@@ -150,8 +150,8 @@ impl<B: Builder> Parser<'_, '_, B> {
         Ok(value)
     }
 
-    /// Returns the error of a number. Its advice does not mention text where the schema allows none:
-    /// that would be refused next.
+    /// Returns the error of a number. Its advice does not mention text where the schema allows
+    /// none: that would be refused next.
     #[cold]
     pub(super) fn number_error(&self, start: usize, advice: &'static str) -> RecoveryError {
         let other = advice.strip_suffix(OR_TEXT);

@@ -68,6 +68,9 @@ async fn body_that_can_not_be_parsed_is_not_built() {
         ("const a = 1;\nreturn a +;", "at line 2: `"),
         ("if (true) {\n  return 1;\n", "at line 2: `"),
         ("import fs from 'fs';", "at line 1: `"),
+        ("return 1; /* open", "at line 1: `"),
+        ("return `open", "at line 1: `"),
+        ("return 1; }\nfunction args() {", "at line "),
         // A body can't end its function to run code when it is parsed.
         ("}); while (true) {} (async () => {", "at line 1: `"),
         ("return 1; } while (true) {} async function f() {", "at line "),

@@ -149,7 +149,7 @@ async fn hostile_bodies_are_refused_in_our_words() {
 
 #[tokio::test]
 async fn thousands_of_errors_are_a_few_lines() {
-    let body = format!("{}Ok(())", "let x: () = 1;\n".repeat(4000));
+    let body = format!("{}Ok(())", "let x: () = 1;\n".repeat(2000));
     let error = build_error(&backend(), &body).await;
     assert!(error.lines().count() == 8 && error.len() < 2500, "{error}");
     let long = format!("compile_error!(\"{}\");", "x".repeat(60_000));
@@ -160,7 +160,7 @@ async fn thousands_of_errors_are_a_few_lines() {
 async fn endless_and_huge_builds_are_stopped() {
     // What all tools share is compiled without this limit.
     backend().prepare().await.unwrap();
-    let tools = backend().build_timeout(Duration::from_secs(6)).build_memory(1 << 30);
+    let tools = backend().build_timeout(Duration::from_secs(3)).build_memory(1 << 30);
     let endless = "#[allow(long_running_const_eval)] const X: u64 = { let mut n = 0u64; \
         loop { n += 1; if n == u64::MAX { break } } n }; Ok(X)";
     let growing = "macro_rules! m { ($($t:tt)*) => { m!($($t)* $($t)* x) } } m!(x x); Ok(())";
@@ -171,7 +171,7 @@ async fn endless_and_huge_builds_are_stopped() {
         let error = build_error(&tools, body).await;
         println!("{error}");
         let is_stopped =
-            ["within 6 seconds", "too much memory", "out of memory", "recursion limit"]
+            ["within 3 seconds", "too much memory", "out of memory", "recursion limit"]
                 .iter()
                 .any(|reason| error.contains(reason));
         assert!(is_stopped, "{error}");

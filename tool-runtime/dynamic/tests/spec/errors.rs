@@ -149,6 +149,37 @@ fn examples_match_the_fields() {
 }
 
 #[test]
+fn invisible_characters_are_refused_before_anything_is_built() {
+    // Marks of direction, tags, joiners, fillers, controls, and letters that look like others.
+    for hidden in [
+        "\u{202e}",
+        "\u{2066}",
+        "\u{e0041}",
+        "\u{200b}",
+        "\u{feff}",
+        "\u{3164}",
+        "\u{ad}",
+        "\u{85}",
+        "p\u{430}y",
+    ] {
+        let comment = format!("return 1; // {hidden}");
+        let wrong = spec([field("a", FieldType::Enum).values([hidden]).description(hidden)])
+            .example(ExampleCall::new([("a", json!(hidden))]).output(hidden));
+        let wrong =
+            edited(wrong, |wrong| (wrong.body, wrong.description) = (comment, hidden.into()));
+        let expected = [
+            "description",
+            "body",
+            "fields[0].description",
+            "fields[0].values[0]",
+            "examples[0].arguments",
+            "examples[0].output",
+        ];
+        assert_eq!(paths(&wrong), expected, "{}", hidden.escape_unicode());
+    }
+}
+
+#[test]
 fn unknown_members_of_specs_are_refused() {
     let json = json!({
         "name": "a", "description": "A.", "kind": "javascript", "body": "return 1;",

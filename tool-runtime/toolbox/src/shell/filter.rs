@@ -19,8 +19,8 @@ const FAMILIES: [u64; 3] = [libc::AF_INET as u64, libc::AF_INET6 as u64, libc::A
 /// `open_tree_attr` of Linux 6.15. The number is the same on all architectures.
 const SYS_OPEN_TREE_ATTR: i64 = 467;
 
-/// Requests that type into a terminal.
-const TERMINAL_REQUESTS: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+/// Requests that type into a terminal: `TIOCSTI` and `TIOCLINUX`.
+const TERMINAL_REQUESTS: [u64; 2] = [0x5412, 0x541c];
 
 /// Bit of the numbers by which x86-64 calls are made for 32-bit pointers. The kernel may accept it.
 #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,6 @@
 //! Clients that break the rules: nothing hangs, and memory stays bounded.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,6 +76,41 @@ async fn floods_of_progress_are_coalesced() {
     assert!(client.received.len() < 1000, "{} notifications", client.received.len());
     let last = client.received.back().unwrap();
     assert_eq!(last["params"]["progress"], 99_999.0, "the last one is sent");
+}
+
+#[tokio::test]
+async fn floods_of_notifications_disturb_no_request() {
+    for revision in [OLD, NEW] {
+        let mut flooding = Client::connect(server(), revision).await;
+        let mut other = Client::connect(server(), revision).await;
+        let kinds = [
+            ("notifications/cancelled", json!({ "requestId": 9_999 })),
+            ("notifications/initialized", json!({})),
+            ("notifications/progress", json!({ "progressToken": 1, "progress": 1 })),
+            ("notifications/roots/list_changed", json!({})),
+            ("notifications/none", json!({ "text": "x".repeat(500) })),
+        ];
+        let is_over = Cell::new(false);
+        let flood = async {
+            for (number, (method, params)) in kinds.iter().cycle().enumerate() {
+                if is_over.get() {
+                    break;
+                }
+                assert!(number < 1_000_000, "the other client waits for the end of the flood");
+                flooding.notify(method, params.clone()).await;
+            }
+        };
+        let calls = async {
+            for _ in 0..20 {
+                let result = other.call("echo", json!({ "text": "other" })).await;
+                assert_eq!(text(&result), "other");
+            }
+            is_over.set(true);
+        };
+        let requests = async { tokio::join!(flood, calls) };
+        tokio::time::timeout(Duration::from_secs(60), requests).await.expect("the server reads on");
+        assert_eq!(text(&flooding.call("echo", json!({ "text": "mine" })).await), "mine");
+    }
 }
 
 #[tokio::test]

@@ -155,6 +155,60 @@ async fn secret_split_over_deltas_is_not_recorded() {
     }
 }
 
+/// Returns the message with this number and text.
+type Shape<'s> = &'s dyn Fn(usize, &str) -> Value;
+
+/// The part that continues a text is not always the first of its message.
+#[tokio::test]
+async fn secret_split_over_items_of_lists_is_not_recorded() {
+    let secret = "sk-\"very\"-secret";
+    let parts = |texts: Value| json!({ "candidates": [{ "content": { "parts": texts } }] });
+    let calls = |calls: Value| json!({ "choices": [{ "delta": { "tool_calls": calls } }] });
+    let call = |index: usize, text: &str| json!({ "index": index, "arguments": text });
+    let shapes: [(Shape<'_>, &str); 2] = [
+        (
+            &|nth, text| match nth % 2 {
+                0 => parts(json!([{ "text": text }])),
+                _ => parts(json!([{ "thoughtSignature": "c2ln" }, { "text": text }])),
+            },
+            "text",
+        ),
+        (
+            &|nth, text| match nth % 2 {
+                0 => calls(json!([call(7, text)])),
+                _ => calls(json!([call(8, ""), call(7, text)])),
+            },
+            "arguments",
+        ),
+    ];
+    for (shape, member) in shapes {
+        for size in 1..secret.len() {
+            let chars: Vec<char> = format!("My key is {secret} again.").chars().collect();
+            let pieces = chars.chunks(size).map(|piece| piece.iter().collect::<String>());
+            let lines =
+                pieces.enumerate().map(|(nth, text)| format!("data: {}\n\n", shape(nth, &text)));
+            let body: Vec<Vec<u8>> = lines.map(String::into_bytes).collect();
+            let path = file("items");
+            let recorder =
+                Cassette::record(&path, Stream { body, is_broken: false }).redact(secret);
+            let request = HttpRequest::post("https://h.invalid/", "{}");
+            recorder.send(&request).await.unwrap().body.read_to_end(1 << 20).await.unwrap();
+            let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            let reply = written[0]["reply"].as_str().unwrap();
+            let mut joined = String::new();
+            for line in reply.lines().filter(|line| !line.is_empty()) {
+                let message: Value = serde_json::from_str(&line["data: ".len()..]).unwrap();
+                let list = &message["candidates"][0]["content"]["parts"];
+                let list =
+                    list.as_array().or(message["choices"][0]["delta"]["tool_calls"].as_array());
+                let texts = list.unwrap().iter().filter_map(|item| item[member].as_str());
+                joined.extend(texts);
+            }
+            assert_eq!(joined, "My key is [scrubbed] again.", "{member} in pieces of {size}");
+        }
+    }
+}
+
 /// A body in chunks, after which the connection may break.
 struct Stream {
     body: Vec<Vec<u8>>,

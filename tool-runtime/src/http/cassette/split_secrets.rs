@@ -2,6 +2,8 @@
 //!
 //! Each line of the stream that is JSON is a message. The strings at the same place of all messages
 //! are read as one text. Where a secret in it belongs to several messages, its parts are replaced.
+//! Then the same is done with the strings at the same place of any item of a list: the part of a
+//! message that continues a text is not always at the same position.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,13 +30,31 @@ pub(super) fn without_split_secrets(
     is_broken: bool,
     find: impl Fn(&str) -> Vec<Range<usize>>,
 ) -> String {
+    let edited = without_secrets_at(Items::Distinct, stream, replacement, is_broken, &find);
+    without_secrets_at(Items::Joined, &edited, replacement, is_broken, &find)
+}
+
+/// Whether strings in different items of a list are different texts.
+#[derive(Clone, Copy)]
+enum Items {
+    Distinct,
+    Joined,
+}
+
+fn without_secrets_at(
+    items: Items,
+    stream: &str,
+    replacement: &str,
+    is_broken: bool,
+    find: impl Fn(&str) -> Vec<Range<usize>>,
+) -> String {
     let lines: Vec<&str> = stream.split_inclusive('\n').collect();
     let mut messages: Vec<_> = lines.iter().map(|line| message(line)).collect();
     let mut texts: BTreeMap<String, Vec<(Place, String)>> = BTreeMap::new();
     for (line, message) in messages.iter_mut().enumerate() {
         let Some(message) = message else { continue };
         let mut count = 0;
-        for_each_string(&mut message.json, "", &mut |path, text| {
+        for_each_string(items, &mut message.json, "", &mut |path, text| {
             texts.entry(path.to_owned()).or_default().push(((line, count), text.clone()));
             count += 1;
         });
@@ -53,7 +73,7 @@ pub(super) fn without_split_secrets(
     for (line, message) in messages.iter_mut().enumerate() {
         let Some(message) = message else { continue };
         let mut count = 0;
-        for_each_string(&mut message.json, "", &mut |_, text| {
+        for_each_string(items, &mut message.json, "", &mut |_, text| {
             let edits = edits.get(&(line, count)).into_iter().flatten().rev();
             edits.for_each(|(range, is_first)| {
                 text.replace_range(range.clone(), if *is_first { replacement } else { "" });
@@ -100,12 +120,21 @@ fn message(line: &str) -> Option<StreamMessage<'_>> {
 
 /// Calls `visit` with each string of a message and its place, which includes the numbers by which
 /// messages of several parts or calls are distinguished.
-fn for_each_string(value: &mut Value, path: &str, visit: &mut impl FnMut(&str, &mut String)) {
+fn for_each_string(
+    items: Items,
+    value: &mut Value,
+    path: &str,
+    visit: &mut impl FnMut(&str, &mut String),
+) {
     match value {
         Value::String(text) => visit(path, text),
-        Value::Array(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                for_each_string(item, &format!("{path}/{index}"), visit);
+        Value::Array(list) => {
+            for (index, item) in list.iter_mut().enumerate() {
+                let path = match items {
+                    Items::Distinct => format!("{path}/{index}"),
+                    Items::Joined => format!("{path}/"),
+                };
+                for_each_string(items, item, &path, visit);
             }
         }
         Value::Object(members) => {
@@ -115,7 +144,7 @@ fn for_each_string(value: &mut Value, path: &str, visit: &mut impl FnMut(&str, &
                 .map(|(name, value)| format!("{name}={value},"))
                 .collect();
             for (name, member) in members {
-                for_each_string(member, &format!("{path}/{numbers}{name}"), visit);
+                for_each_string(items, member, &format!("{path}/{numbers}{name}"), visit);
             }
         }
         _ => {}

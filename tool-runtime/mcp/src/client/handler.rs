@@ -18,8 +18,8 @@ use super::traffic::{AnsweringCall, Question, Traffic};
 /// own task: they end with it, and count towards its budget.
 ///
 /// Before 2026-07-28, a question does not name its call. Over HTTP, it arrives on the stream of the
-/// call. On other transports, and while several requests are in flight, the newest call answers; if
-/// it ends before, the newest one of the others does.
+/// call. On other transports, the newest call answers. If that call ends first, the newest of the
+/// others answers.
 pub(super) struct Handler {
     pub(super) options: Arc<Options>,
     pub(super) roots: Roots,

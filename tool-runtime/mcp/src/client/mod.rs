@@ -13,12 +13,14 @@
 //!    `sampling.rs`), `content.rs` converts the result, `request_error.rs` the error. `task.rs`
 //!    follows long calls, and `trace_context.rs` connects the traces of both sides.
 //! 5. `supervisor.rs` keeps the connection and its `subscription.rs` alive; `notices.rs` delivers
-//! notifications, and `handler.rs` receives requests of the server. `traffic.rs` holds what is in
-//! flight, `link.rs` what all parts share, such as the `roots.rs`. 6. `challenge.rs` answers
-//! challenges by the authorization of `oauth/`, and the refused request is sent again. 7.
-//! `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
-//! `prompts.rs` and `completion.rs`. `feature_tools.rs` gives them to a model, if
-//! `offered_features.rs` has them, and `model_tools.rs` gives connections to `allowed_servers.rs`.
+//!    notifications, and `handler.rs` receives requests of the server. `traffic.rs` holds what is
+//!    in flight, `link.rs` what all parts share, such as the `roots.rs`.
+//! 6. `challenge.rs` answers challenges by the authorization of `oauth/`, and the refused request
+//!    is sent again.
+//! 7. `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
+//!    `prompts.rs` and `completion.rs`. `feature_tools.rs` gives them to a model, if
+//!    `offered_features.rs` has them, and `model_tools.rs` gives connections to
+//!    `allowed_servers.rs`.
 //!
 //! # Invariants
 //! - Nothing waits for a server without a limit: every request has a deadline, every write a

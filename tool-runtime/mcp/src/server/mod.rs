@@ -188,8 +188,8 @@ impl McpServer {
     /// Adds a member to the metadata (`_meta`) of a tool that clients list, such as the page that a
     /// client shows with its results.
     ///
-    /// The tool is named as clients list it. A name without a tool has no effect until there is
-    /// such a tool. Models do not receive the metadata from this runtime.
+    /// `tool` is the name that clients list. If there is no tool of this name yet, the metadata
+    /// takes effect when one is registered. This runtime does not send the metadata to models.
     ///
     /// ```
     /// use serde_json::json;

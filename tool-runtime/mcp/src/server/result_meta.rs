@@ -9,10 +9,9 @@ const EFFECT: &str = "mcp_result_meta";
 ///
 /// Record it as an effect: with [`ToolContext::record`](tool_runtime::ToolContext::record), which
 /// also applies to a call that fails later, or with
-/// [`ToolOutput::with_effect`](tool_runtime::ToolOutput::with_effect). The policy applies to it
-/// like to any effect: secrets are redacted, and observers receive it. The model does not receive
-/// it from this runtime; what a client does with it is up to the client. A later value of a key
-/// replaces an earlier one.
+/// [`ToolOutput::with_effect`](tool_runtime::ToolOutput::with_effect). Like in any effect, secrets
+/// are redacted, and observers receive it. This runtime does not send it to the model, but a client
+/// may. A later value of a key replaces an earlier one.
 ///
 /// Keys whose prefix contains `modelcontextprotocol` or `mcp` are reserved by the protocol.
 ///

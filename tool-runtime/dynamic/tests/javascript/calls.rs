@@ -29,9 +29,9 @@ async fn wipe() -> String {
     "wiped".into()
 }
 
-async fn dispatcher(spec: &[ToolSpec]) -> Dispatcher {
+async fn dispatcher(specs: &[ToolSpec]) -> Dispatcher {
     let registry = Registry::try_from(tools![double, greet, wipe, wait]).unwrap();
-    for spec in spec {
+    for spec in specs {
         registry.register_all([build(spec).await.unwrap()].into_iter().collect()).unwrap();
     }
     Dispatcher::new(registry)

@@ -50,7 +50,7 @@ fn every_shape() -> ToolSpec {
 }
 
 #[tokio::test]
-async fn program_has_the_schema_of_the_spec_and_decodes_their_values() {
+async fn program_has_the_schema_of_the_spec_and_decodes_its_arguments() {
     // The build compares the definition that the program serves with that of the spec.
     let tool = build(every_shape()).await;
     let arguments = json!({ "type": "é字", "count": i64::MAX, "string": "light rain" });

@@ -97,8 +97,8 @@ impl ParseError {
         self.offset
     }
 
-    /// Returns the problem and its position, without the instruction for the model that ends the
-    /// message.
+    /// Returns the message without its last sentence, which tells the model what to send: the
+    /// problem and its position.
     ///
     /// ```
     /// use tool_json::parse;

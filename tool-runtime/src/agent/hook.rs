@@ -15,8 +15,8 @@ use crate::tool::RunContext;
 ///
 /// Several hooks run in the order in which they were added before a request, and in reverse order
 /// after the reply. If a hook returns `Break`, the run ends with
-/// [`StopReason::StopRequested`](crate::StopReason::StopRequested) and the given reason. A hook that panics
-/// ends the run in the same way. A problem that does not end the run is reported by
+/// [`StopReason::StopRequested`](crate::StopReason::StopRequested) and the given reason. A hook
+/// that panics ends the run in the same way. To report a problem without ending the run, call
 /// [`RunContext::warn`].
 ///
 /// Put `#[async_trait]`, which this crate re-exports, on the `impl` block.

@@ -56,8 +56,8 @@ use names::CompleteNames;
 ///
 /// **Damage.** Every record of a session has a checksum. If a failing disk or another program
 /// altered the file, loading returns [`CorruptRecord`](SessionError::CorruptRecord) or another
-/// error, as does deleting a session that the index has lost. Loading never returns another
-/// conversation. Checksums are not signatures: anyone who can write the file can also write valid
+/// error, and never another conversation. Deleting a session that the index has lost is an error,
+/// too. Checksums are not signatures: anyone who can write the file can also write valid
 /// checksums. The [tables](Self::tables) of other parts have none.
 ///
 /// **Read-only files.** A read-only file, or a file on a read-only file system, can be opened and

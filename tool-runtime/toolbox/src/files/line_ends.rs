@@ -45,7 +45,7 @@ impl UnixText {
     ///
     /// The last lines keep their ends if both texts have them. The lines before them keep theirs by
     /// position; a further one gets the end of the line before it, or else of the one after it. If
-    /// the text has no end of a line, `is_crlf` tells which one a line gets.
+    /// the text has no line ends, an added line gets `\r\n` if `is_crlf` is set.
     #[must_use]
     pub(super) fn replace(&self, old: &str, new: &str, is_crlf: bool) -> Self {
         let [old_count, new_count] = [old, new].map(|text| text.matches('\n').count());

@@ -81,8 +81,8 @@ const REFUSED: [i64; 42] = [
     libc::SYS_quotactl_fd,
 ];
 
-/// Refused in the namespace of the machine, where they share memory and messages with the other
-/// processes of the user.
+/// Refused in the IPC namespace of the machine, where these calls share memory and messages with
+/// the other processes of the user.
 const REFUSED_IPC: [i64; 13] = [
     libc::SYS_shmget,
     libc::SYS_shmat,

@@ -6,9 +6,10 @@
 //! 2. `tools.rs`: the model sends a command (`command.rs`). `preview.rs` shows it to the approver.
 //! 3. `bubblewrap.rs` builds the command line of the sandbox, for the program that `program.rs`
 //!    finds, with the mounts of `mounts.rs`, the filter of `filter.rs`, the protected parts of a
-//!    git repository (`git.rs`) and the limits of `cgroup.rs`. Inside, `entry.sh` checks the mounts
-//!    before it starts the command. Or `landlock.rs` restricts the thread that starts the command.
-//!    `limits.rs` has what both share.
+//!    git repository (`git.rs`) and the limits of `cgroup.rs`. If the user owns bubblewrap or the
+//!    devices, it starts where `own_files.rs` has made them read-only. Inside, `entry.sh` checks
+//!    the mounts before it starts the command. Or `landlock.rs` restricts the thread that starts
+//!    the command. `limits.rs` has what both share.
 //! 4. `spawner.rs` starts it from a thread that lives as long as the program.
 //! 5. `exec.rs` waits for the command, or `processes.rs` keeps it as a background process.
 //!    `capture.rs` and `lines.rs` bound the output.

@@ -215,8 +215,8 @@ mod tests {
 
     use super::*;
 
-    /// What a client floods a server with: notifications of each kind, and of requests that are not
-    /// in flight.
+    /// Returns this number of notifications of all kinds, including cancellations of requests that
+    /// are not in flight.
     fn flood(count: usize) -> Vec<u8> {
         let kinds = [
             json!({ "method": "notifications/cancelled", "params": { "requestId": 7 } }),

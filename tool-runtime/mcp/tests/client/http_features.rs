@@ -1,5 +1,5 @@
-//! Servers on HTTP that fail at one request beside tools: nothing hangs, the error is clear, and
-//! other requests go on.
+//! Servers on HTTP that fail at one request other than a call of a tool: nothing hangs, the error is
+//! clear, and other requests succeed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ async fn request(connection: &McpConnection, method: &str) -> Result<(), McpErro
     }
 }
 
-/// The time limit of a request. It is long for what ends by itself, and short for what ends by it.
+/// The time limit of a request: short if the server does not answer, and long otherwise.
 fn call_timeout(failure: &str) -> Duration {
     let millis = if failure == NO_FAILURE { 4_000 } else { 20_000 };
     Duration::from_millis(millis)
@@ -135,8 +135,8 @@ fn task(result_type: &str, status: &str, members: &Value) -> Value {
     task
 }
 
-/// Answers as a server whose calls are tasks, unless they say otherwise. The tasks ask a question,
-/// if one of their requests to fail is the answer to it.
+/// Answers as a server whose calls are tasks, except for those with the argument `plain`. If the
+/// request to fail is `tasks/update`, the tasks ask a question.
 fn with_tasks(message: &Value, failing: &str) -> Reply {
     match message["method"].as_str() {
         Some("tasks/get") if failing == "tasks/update" => {

@@ -75,7 +75,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// Returns the reason for which the text cannot be parsed.
+    /// Returns the kind of the problem, for programs.
     ///
     /// ```
     /// use tool_json::{ParseErrorKind, parse};

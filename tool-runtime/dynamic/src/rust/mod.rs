@@ -13,7 +13,7 @@
 //!
 //! # Invariants
 //! - Nothing that a model wrote runs during a build, and nothing of it runs outside of a sandbox.
-//! - The definition of a tool is that of its spec: a program that claims another is not called.
+//! - The definition of a tool is that of its spec: a program that serves another one is not called.
 //! - No process outlives its call or its build.
 
 mod allowed;

@@ -2,8 +2,8 @@
 //!
 //! Each line of the stream that is JSON is a message. The strings at the same place of all messages
 //! are read as one text. Where a secret in it belongs to several messages, its parts are replaced.
-//! Then the same is done with the strings at the same place of any item of a list: the part of a
-//! message that continues a text is not always at the same position.
+//! A second pass ignores the positions of items in lists, because the part that continues a text
+//! can follow others in its message.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -5,7 +5,7 @@ use tool_runtime::ToolErrorKind;
 use super::{Attack, violations};
 use crate::fixture::{run, script};
 
-/// Values that have no text, with the part of the error that says so.
+/// Values that have no text, and a part of the error.
 const VALUES: &[Attack] = &[
     ("cyclic output", "const a = {}; a.a = a; return a;", "circular"),
     ("giant output", "return 'x'.repeat(300000);", "at most 262144"),

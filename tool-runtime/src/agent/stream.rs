@@ -24,7 +24,7 @@ use crate::models::Delta;
 /// [`finish`](Self::finish) returns how the run ended.
 ///
 /// The stream owns its run: it is `'static` and `Send`, so that a web handler can return it. If a
-/// reply can't be parsed, as
+/// reply is rejected, as
 /// [`ModelEvent::ExtractionFailed`](crate::event::ModelEvent::ExtractionFailed) and
 /// [`ModelEvent::ValidationFailed`](crate::event::ModelEvent::ValidationFailed) report, or if its
 /// request fails, discard the text and calls of that reply.

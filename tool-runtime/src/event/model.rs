@@ -70,17 +70,20 @@ pub enum ModelEvent {
         /// The number of the reply within the turn, or of the extraction attempt, from 1.
         attempt: u32,
     },
-    /// A reply asked for something impossible: an unknown tool or arguments that the tool does not
-    /// accept; or it gave a value that does not match the schema of an extraction.
+    /// A reply asked for something impossible: an unknown tool, arguments that the tool does not
+    /// accept, or a call whose markup can't be parsed; or it gave a value that does not match the
+    /// schema of an extraction, or an answer that an
+    /// [`AnswerValidator`](crate::agent::AnswerValidator) rejected.
     ///
     /// The model receives the reason and is asked again, unless all attempts are used. For an
-    /// extraction, the event follows [`Replied`](Self::Replied).
+    /// extraction and for an answer, the event follows [`Replied`](Self::Replied).
     ValidationFailed {
         /// The text of the reply.
         text: String,
         /// The reason, as the model receives it.
         reason: String,
-        /// The number of the reply within the turn, or of the extraction attempt, from 1.
+        /// The number of the reply within the turn, of the extraction attempt, or of the answer
+        /// among those rejected in a row, from 1.
         attempt: u32,
     },
 }

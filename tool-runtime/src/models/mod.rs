@@ -125,7 +125,7 @@ pub trait ChatModel: Send + Sync {
         Ok(reply)
     }
 
-    /// Returns the name of the model, such as `qwen3`, if it is known. Default: it is not.
+    /// Returns the name of the model, such as `qwen3`. Default: `None`, if the name is unknown.
     ///
     /// ```
     /// use tool_runtime::{ChatModel, ScriptedModel};

@@ -74,8 +74,8 @@ pub(in crate::message) fn is_unseen(c: char) -> bool {
         && (is_combining_mark(c) || is_joiner(c) || is_selector(c) || is_invisible(c))
 }
 
-/// Whether a character is drawn on the letter before it: marks of all scripts, and those of the
-/// most common ones.
+/// Whether a character is drawn on the letter before it. Covers the marks that scripts share, and
+/// those of the most common scripts.
 fn is_combining_mark(c: char) -> bool {
     match c {
         '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' => true,

@@ -86,7 +86,7 @@ impl Sandbox {
         Self::new(Access::ReadOnly)
     }
 
-    /// Lets commands write to the workspace, except for `.git/hooks` and `.git/config`, and to a
+    /// Lets commands write to the workspace, except for the hooks and settings of git, and to a
     /// private `/tmp`. This is the default.
     ///
     /// ```

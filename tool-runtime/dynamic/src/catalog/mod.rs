@@ -37,5 +37,4 @@ pub use postgres::PostgresCatalog;
 pub use sqlite::SqliteCatalog;
 pub use store::{CatalogRecord, CatalogRecords, CatalogStore};
 
-/// The provider and the label of the tools that a catalog adds.
-pub const DYNAMIC: &str = "dynamic";
+pub use crate::spec::DYNAMIC;

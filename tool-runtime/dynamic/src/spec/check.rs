@@ -12,7 +12,7 @@ use super::limits::{
     MAX_BODY_BYTES, MAX_CAPABILITIES, MAX_DESCRIPTION_BYTES, MAX_EXAMPLES, MAX_NAME_BYTES,
     MAX_TIMEOUT_SECONDS, MAX_TOOLS, MAX_VALUE_BYTES,
 };
-use super::{ExampleCall, ToolSpec};
+use super::{DYNAMIC, ExampleCall, ToolSpec};
 
 pub(super) fn check(spec: &ToolSpec) -> Result<CheckedSpec, SpecErrors> {
     let mut errors = SpecErrors::default();
@@ -37,7 +37,7 @@ pub(super) fn check(spec: &ToolSpec) -> Result<CheckedSpec, SpecErrors> {
     let fields = FieldChecker::new(&mut errors).fields(&spec.fields, "fields", 1);
     check_names(&mut errors, "capabilities", &spec.capabilities, MAX_CAPABILITIES);
     check_names(&mut errors, "tools", &spec.tools, MAX_TOOLS);
-    if let Some(index) = spec.tools.iter().position(|name| *name == spec.name) {
+    if let Some(index) = spec.tools.iter().position(|name| is_name_of(name, spec)) {
         errors.push(format!("tools[{index}]"), "remove it: a tool can't call itself");
     }
     let is_isolated = spec.capabilities.is_empty() && spec.tools.is_empty();
@@ -61,6 +61,12 @@ pub(super) fn check(spec: &ToolSpec) -> Result<CheckedSpec, SpecErrors> {
         }
     }
     if errors.is_empty() { Ok(checked) } else { Err(errors) }
+}
+
+/// Returns whether a name is the own or the full name of the tool of a spec.
+fn is_name_of(name: &str, spec: &ToolSpec) -> bool {
+    let own_name = name.strip_prefix(DYNAMIC).and_then(|rest| rest.strip_prefix("__"));
+    own_name.unwrap_or(name) == spec.name
 }
 
 fn is_tool_name(name: &str) -> bool {

@@ -32,6 +32,9 @@ pub use error::{SpecError, SpecErrors};
 pub use field::{ArgumentField, ElementType, FieldType};
 pub use shape::{CheckedField, Presence, Shape};
 
+/// The provider and the label of the tools that a catalog adds.
+pub const DYNAMIC: &str = "dynamic";
+
 /// The language of the body of a tool.
 ///
 /// ```

@@ -119,6 +119,7 @@ fn limits_hold_for_everything() {
         (edited(spec([]), |it| it.description = "d".repeat(5 << 10)), "description"),
         (spec([]).timeout_seconds(301), "timeout_seconds"),
         (spec([]).tool("made"), "tools[0]"),
+        (spec([]).tool("dynamic__made"), "tools[0]"),
         (spec([]).tool("a b"), "tools[0]"),
         ((0..33).fold(spec([]), |it, n| it.tool(format!("t{n}"))), "tools"),
         ((0..9).fold(spec([]), |it, n| it.capability(format!("c{n}"))), "capabilities"),
@@ -129,6 +130,8 @@ fn limits_hold_for_everything() {
     ] {
         assert_eq!(paths(&wrong), [path]);
     }
+    let others = spec([]).tool("docs__made").tool("dynamic__other");
+    assert_eq!(paths(&others), [""; 0]);
 }
 
 #[test]

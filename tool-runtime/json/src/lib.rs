@@ -71,8 +71,10 @@
 //!   the middle, and nothing is filled in.
 //! - **A number or literal after a literal, `true false`; semicolons in a list.** It may be text,
 //!   several values, or rows of a table.
-//! - **A closing bracket without an opening one.** It could have been opened in several places.
-//!   Only the brace before the first key of the text is inserted ([`FixKind::MissingOpener`]).
+//! - **A closing bracket whose opening one is missing.** It could have been opened in several
+//!   places. Only the brace before the first key of the text is inserted
+//!   ([`FixKind::MissingOpener`]). A bracket that closes too early, or is left over after the value,
+//!   is removed ([`FixKind::ExtraCloser`]).
 //! - **More than [`Options`] allow.** A limit is exceeded.
 //!
 //! # Example

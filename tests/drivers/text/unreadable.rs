@@ -7,7 +7,7 @@ use serde_json::json;
 use tool_runtime::drivers::Text;
 use tool_runtime::drivers::text::{ToolLookup, extract};
 use tool_runtime::{
-    Agent, ChatOptions, ChatReply, ScriptedModel, ToolChoice, ToolDefinition, tool, tools,
+    Agent, ChatOptions, ChatReply, Message, ScriptedModel, ToolChoice, ToolDefinition, tool, tools,
 };
 
 use super::{lookup, tools as offered};
@@ -268,6 +268,27 @@ async fn feedback_names_the_problem_of_the_json() {
         assert!(error.contains(&after_markup), "{reply}: {error}");
         assert!(!error.contains("Send one JSON"), "{error}");
     }
+}
+
+/// The limit bounds the time that one reply holds its thread.
+#[tokio::test]
+async fn reply_with_too_many_calls_is_rejected() {
+    let call = r#"<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>"#;
+    let object = r#"{"name": "search", "arguments": {"query": "x"}},"#;
+    for reply in [
+        format!("{call}\n").repeat(10_001),
+        call.repeat(40_000),
+        format!("[TOOL_CALLS][{}]", object.repeat(10_001).trim_end_matches(',')),
+    ] {
+        let model = ScriptedModel::new([ChatReply::text(reply), ChatReply::text("None.")]);
+        let agent = Agent::new(model, tools![search]).driver(Text::new());
+        let answer = agent.run("Find x.").await.expect("an answer");
+        let has_result = answer.transcript.iter().any(|it| matches!(it, Message::Tool { .. }));
+        assert_eq!((answer.text.as_str(), has_result), ("None.", false));
+    }
+    let reply = call.repeat(10_000);
+    let search = ToolDefinition::new("search", "Does it.", json!({"type": "object"}));
+    assert_eq!(extract(&reply, &ToolLookup::new(&[&search])).calls.len(), 10_000);
 }
 
 /// A turn may offer tools and allow no call.

@@ -1,5 +1,6 @@
 //! The text driver: native calls, and calls that the model writes into its text.
 
+use super::scanner::MAX_CALLS;
 use super::unreadable::{UnreadableCall, is_call_markup, unreadable_call};
 use super::{Formats, TextStream, ToolLookup};
 use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
@@ -9,6 +10,9 @@ use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink, FinishReason};
 
 /// The number of replies of one turn that are parsed.
 const PARSE_ATTEMPTS: u32 = 3;
+/// The feedback for a reply with more calls than the driver reads.
+const TOO_MANY: &str = "Your reply has more than 10,000 tool calls, and none was run. Send fewer \
+                        calls in a reply.";
 /// The feedback for a call in a turn that allows none.
 const NOT_ALLOWED: &str = "No tool can be called now. Answer without tool call markup.";
 
@@ -21,6 +25,8 @@ const NOT_ALLOWED: &str = "No tool can be called now. Answer without tool call m
 /// The same holds for a call in a turn whose [`ToolChoice`](crate::ToolChoice) allows none. Markup
 /// is never the answer: after the last attempt the run ends with
 /// [`StopReason::UnparsableReply`](crate::StopReason::UnparsableReply).
+///
+/// A reply with more than 10,000 calls is rejected in the same way, and none of them runs.
 ///
 /// # Examples
 ///
@@ -114,6 +120,10 @@ impl Driver for Text {
         let tools = ToolLookup::new(&tools).truncated(is_truncated);
         let parse = |part| parse_part(part, self.formats_or_all(), &tools);
         let parts: Vec<_> = reply.parts.into_iter().flat_map(parse).collect();
+        let call_count = parts.iter().filter(|part| matches!(part, AssistantPart::Call(_))).count();
+        if call_count > MAX_CALLS {
+            return Err(ReplyParseError::invalid(ChatReply { parts, ..reply }, TOO_MANY));
+        }
         let unreadable = self.unreadable(&parts, &tools).filter(|_| has_tools && !is_truncated);
         let feedback = unreadable.map(|call| call.feedback());
         let reply = ChatReply { parts, ..reply };

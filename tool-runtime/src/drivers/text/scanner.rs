@@ -22,6 +22,8 @@ use super::wrapper;
 use super::{Formats, Input, Match, NoMatch, ParsedText, ToolLookup};
 use crate::message::ToolCall;
 
+/// The number of calls after which the rest is text: more than a reply may have.
+pub(super) const MAX_CALLS: usize = 10_000;
 /// The number of malformed calls after which the rest is text.
 const MAX_MALFORMED: usize = 32;
 /// The number of bytes that may be read to the end of the text without being consumed. It bounds
@@ -209,8 +211,9 @@ impl Scanner {
         if !is_complete && text.len() < self.retry_len {
             return false;
         }
-        let may_match =
-            self.malformed < MAX_MALFORMED && self.rescanned_bytes < MAX_RESCANNED_BYTES;
+        let may_match = self.calls.len() <= MAX_CALLS
+            && self.malformed < MAX_MALFORMED
+            && self.rescanned_bytes < MAX_RESCANNED_BYTES;
         let next = || formats.markers.next_candidate(text, self.at, self.at_line_start);
         let candidate = may_match.then(next).flatten();
         let Some(candidate) = candidate else {

@@ -25,6 +25,7 @@ mod sqlite;
 mod store;
 pub(crate) mod validation;
 
+use crate::spec::PROVIDER;
 pub use connection::{Connection, ConnectionTarget};
 pub use content::{EntryContent, EntryKind};
 pub use entry::{CatalogEntry, EntryVersion, MAX_VERSIONS};
@@ -37,4 +38,5 @@ pub use postgres::PostgresCatalog;
 pub use sqlite::SqliteCatalog;
 pub use store::{CatalogRecord, CatalogRecords, CatalogStore};
 
-pub use crate::spec::DYNAMIC;
+/// The provider and the label of the tools that a catalog adds.
+pub const DYNAMIC: &str = PROVIDER;

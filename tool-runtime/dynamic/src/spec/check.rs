@@ -12,7 +12,7 @@ use super::limits::{
     MAX_BODY_BYTES, MAX_CAPABILITIES, MAX_DESCRIPTION_BYTES, MAX_EXAMPLES, MAX_NAME_BYTES,
     MAX_TIMEOUT_SECONDS, MAX_TOOLS, MAX_VALUE_BYTES,
 };
-use super::{DYNAMIC, ExampleCall, ToolSpec};
+use super::{ExampleCall, PROVIDER, ToolSpec};
 
 pub(super) fn check(spec: &ToolSpec) -> Result<CheckedSpec, SpecErrors> {
     let mut errors = SpecErrors::default();
@@ -65,7 +65,7 @@ pub(super) fn check(spec: &ToolSpec) -> Result<CheckedSpec, SpecErrors> {
 
 /// Returns whether a name is the own or the full name of the tool of a spec.
 fn is_name_of(name: &str, spec: &ToolSpec) -> bool {
-    let own_name = name.strip_prefix(DYNAMIC).and_then(|rest| rest.strip_prefix("__"));
+    let own_name = name.strip_prefix(PROVIDER).and_then(|rest| rest.strip_prefix("__"));
     own_name.unwrap_or(name) == spec.name
 }
 

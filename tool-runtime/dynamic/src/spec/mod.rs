@@ -32,8 +32,8 @@ pub use error::{SpecError, SpecErrors};
 pub use field::{ArgumentField, ElementType, FieldType};
 pub use shape::{CheckedField, Presence, Shape};
 
-/// The provider and the label of the tools that a catalog adds.
-pub const DYNAMIC: &str = "dynamic";
+/// The provider of the tools that a catalog adds.
+pub(crate) const PROVIDER: &str = "dynamic";
 
 /// The language of the body of a tool.
 ///

@@ -93,8 +93,9 @@
 //!   argument without quotes that is `<query>` or `[your query here]`. In quotes, it is text.
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
 //!   in it, or its format is not known and it names an offered tool, and the reply has no other
-//!   call, the [`Text`](super::Text) driver asks the model again, and names the format if it is
-//!   known. After the last attempt, the run ends with an error that quotes the markup.
+//!   call, the [`Text`](super::Text) driver asks the model again, and names the format and the
+//!   error in the JSON if they are known. After the last attempt, the run ends with an error that
+//!   quotes the markup.
 //!   An expression such as `@search(query="x")` or `Calling search with {…}` is such markup, too,
 //!   if it begins a line and its arguments have values. `<tool name="search"/>` alone is an entry
 //!   of a list, unless the tool requires no arguments.
@@ -119,7 +120,9 @@
 //!
 //! The time is linear in the length of the text. A text without markers costs little more than a
 //! copy. To keep this bound, the scanner counts failed attempts: after one megabyte that was read
-//! to the end of the text without being consumed, or after 32 malformed calls, the rest is text.
+//! to the end of the text without being consumed, or after 32 malformed calls, the rest is text. It
+//! reads no more than 10,001 calls: the [`Text`](super::Text) driver rejects a reply with more than
+//! 10,000.
 
 mod arguments;
 mod byte_search;

@@ -22,7 +22,8 @@ use super::wrapper;
 use super::{Formats, Input, Match, NoMatch, ParsedText, ToolLookup};
 use crate::message::ToolCall;
 
-/// The number of calls after which the rest is text: more than a reply may have.
+/// The maximum number of calls of a reply. After one more call, the rest is text, and the driver
+/// rejects the reply.
 pub(super) const MAX_CALLS: usize = 10_000;
 /// The number of malformed calls after which the rest is text.
 const MAX_MALFORMED: usize = 32;

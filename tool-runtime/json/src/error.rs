@@ -235,9 +235,11 @@ impl ParseError {
         Self::new(kind, offset, format!("{reason} {position}"), &instruction(expected))
     }
 
-    fn new(kind: ParseErrorKind, offset: usize, reason: String, instruction: &str) -> Self {
-        let reason_len = reason.len();
-        Self { kind, offset, message: format!("{reason}. {instruction}"), reason_len }
+    fn new(kind: ParseErrorKind, offset: usize, mut message: String, instruction: &str) -> Self {
+        let reason_len = message.len();
+        message.push_str(". ");
+        message.push_str(instruction);
+        Self { kind, offset, message, reason_len }
     }
 }
 

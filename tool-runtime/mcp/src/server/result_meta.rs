@@ -46,7 +46,7 @@ impl ResultMeta {
     pub(crate) fn of(effects: &[EffectRecord]) -> Option<MetaObject> {
         let all = effects.iter().filter_map(|effect| effect.other_data(EFFECT));
         let members: Map<String, Value> = all.flat_map(|meta: Map<String, Value>| meta).collect();
-        (!members.is_empty()).then(|| MetaObject(members))
+        (!members.is_empty()).then_some(MetaObject(members))
     }
 }
 

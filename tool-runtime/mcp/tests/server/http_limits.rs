@@ -35,7 +35,7 @@ fn authenticate(request: &Parts) -> Result<Access, Denied> {
     name.map(Access::new).ok_or_else(Denied::forbidden)
 }
 
-fn notification(method: &str, params: Value) -> String {
+fn notification(method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
 }
 
@@ -47,7 +47,7 @@ async fn post(client: &Http, message: String) -> StatusCode {
 async fn session(router: &Router, token: Option<&'static str>) -> Http {
     let mut client = Http::new(router, token, OLD);
     client.initialize_with(json!({ "elicitation": {} })).await;
-    let initialized = notification("notifications/initialized", json!({}));
+    let initialized = notification("notifications/initialized", &json!({}));
     assert_eq!(post(&client, initialized).await, StatusCode::ACCEPTED);
     client
 }
@@ -88,7 +88,7 @@ async fn client_at_its_limit_can_cancel_and_close() {
         assert_eq!(client.open_stream().await.status(), busy);
         assert_eq!(post(&client, "junk".to_owned()).await, busy);
 
-        let cancelled = notification("notifications/cancelled", json!({ "requestId": id }));
+        let cancelled = notification("notifications/cancelled", &json!({ "requestId": id }));
         assert_eq!(post(&client, cancelled).await, StatusCode::ACCEPTED);
         Reply::read(first).await;
         while client.post("tools/list", json!({})).await.status == busy {

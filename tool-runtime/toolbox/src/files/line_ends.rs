@@ -60,9 +60,9 @@ impl UnixText {
             replaced.text.push_str(before);
             replaced.text.push_str(new);
             replaced.is_crlf.extend(before_ends);
-            let neighbor = following.first().or(replaced.is_crlf.last());
+            let neighbor = following.first().or_else(|| replaced.is_crlf.last());
             let last = changed.get(..added).unwrap_or(changed).last();
-            let last = last.or(shared.first()).or(neighbor).copied().unwrap_or(is_crlf);
+            let last = last.or_else(|| shared.first()).or(neighbor).copied().unwrap_or(is_crlf);
             let first = changed.iter().copied().chain(std::iter::repeat(last)).take(added);
             replaced.is_crlf.extend(first);
             replaced.is_crlf.extend(shared);

@@ -18,11 +18,11 @@ impl Sessions<'_> {
     /// both, returns the session of the run.
     fn choose(
         &self,
-        named: Option<String>,
+        named: Option<&str>,
         current: Option<&str>,
         problems: &mut Problems,
     ) -> Option<String> {
-        let Some(name) = named.as_deref().or(current) else {
+        let Some(name) = named.or(current) else {
             return self.of_run.map(str::to_owned);
         };
         if self.of_run != Some(name) && !(self.is_allowed)(name) {
@@ -111,7 +111,7 @@ impl ActionArguments {
         problems: &mut Problems,
     ) -> Option<Action> {
         let current = current_session.filter(|_| self.tool.is_none());
-        let session = sessions.choose(self.session, current, problems);
+        let session = sessions.choose(self.session.as_deref(), current, problems);
         if self.arguments.is_some() && self.tool.is_none() {
             problems.push("`arguments` belong to `tool`: send the name of the tool as well.");
         }

@@ -154,7 +154,7 @@ mod tests {
         let tool = |name: &str| ToolSpec::new(BodyKind::JavaScript, name, "Adds.", "return 1;");
         for (name, tool, expected) in [
             ("add", tool("add"), "valid"),
-            ("add", tool("sub"), "have another name, `sub`"),
+            ("add", tool("sub"), "its spec has another name, `sub`"),
             ("a__b", tool("a__b"), "without `__`"),
             ("a b", tool("a b"), "name"),
         ] {

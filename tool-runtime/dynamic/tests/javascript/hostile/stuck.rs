@@ -8,7 +8,7 @@ use tool_runtime::ToolErrorKind;
 use crate::fixture::{run, script};
 
 /// The engine looks for an interrupt once in thousands of these products, which takes minutes.
-const STUCK: &str = "const n = 7n ** 300000n; while (true) n * n;";
+const STUCK: &str = "const n = 7n ** 1500000n; while (true) n * n;";
 
 const CHILD: &str = "TOOL_DYNAMIC_STUCK_CHILD";
 

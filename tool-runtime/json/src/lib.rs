@@ -73,8 +73,8 @@
 //!   several values, or rows of a table.
 //! - **A closing bracket whose opening one is missing.** It could have been opened in several
 //!   places. Only the brace before the first key of the text is inserted
-//!   ([`FixKind::MissingOpener`]). A bracket that closes too early, or is left over after the value,
-//!   is removed ([`FixKind::ExtraCloser`]).
+//!   ([`FixKind::MissingOpener`]). A bracket that closes too early, or is left over after the
+//!   value, is removed ([`FixKind::ExtraCloser`]).
 //! - **More than [`Options`] allow.** A limit is exceeded.
 //!
 //! # Example

@@ -1,5 +1,5 @@
-//! Servers on HTTP that fail at one request other than a call of a tool: nothing hangs, the error is
-//! clear, and other requests succeed.
+//! Servers on HTTP that fail at one request other than a call of a tool: nothing hangs, the error
+//! is clear, and other requests succeed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

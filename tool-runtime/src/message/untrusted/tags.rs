@@ -1,9 +1,9 @@
 //! Escaping of tags that would end an untrusted text, or begin another one.
 //!
 //! What looks like a tag begins with a bracket and names the tag. Between them and between the
-//! letters, a closing tag may have white space and punctuation; between the letters, also characters
-//! of other scripts. The search for one tag stops at the next bracket, which may begin a tag itself,
-//! so the time is linear in the text.
+//! letters, a closing tag may have white space and punctuation; between the letters, also
+//! characters of other scripts. The search for one tag stops at the next bracket, which may begin
+//! a tag itself, so the time is linear in the text.
 
 use std::iter::Peekable;
 

@@ -63,7 +63,9 @@ impl McpClient {
         self
     }
 
-    /// Sets the trust in one tool, by its name on the server.
+    /// Sets the trust in one tool, by its name on the server, such as `echo`, not its full name.
+    ///
+    /// A name that no tool of the server has is ignored.
     pub fn trust_tool(mut self, tool: impl Into<String>, trust: Trust) -> Self {
         self.options.trust.tools.insert(tool.into(), trust);
         self

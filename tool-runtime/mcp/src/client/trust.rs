@@ -11,7 +11,8 @@ use tool_runtime::{Effect, Permission, ToolDefinition};
 /// Without it, a tool has the effect [`External`](Effect::External) and is not idempotent, whatever
 /// the server declares: annotations come from the server, so they only make the client stricter.
 /// [`McpClient::trust`](crate::McpClient::trust) applies to all tools of a server,
-/// [`trust_tool`](crate::McpClient::trust_tool) to one. A setting for a tool takes precedence.
+/// [`trust_tool`](crate::McpClient::trust_tool) to one. A setting for a tool replaces the same
+/// setting for the server; the other settings for the server still apply to the tool.
 ///
 /// ```
 /// use tool_mcp::{McpClient, Trust};
@@ -19,7 +20,10 @@ use tool_runtime::{Effect, Permission, ToolDefinition};
 ///
 /// let client = McpClient::http("http://127.0.0.1:3001/mcp")
 ///     .trust(Trust::new().effect(Effect::Read))
-///     .trust_tool("delete_page", Trust::new().permission(Permission::Ask));
+///     .trust_tool(
+///         "delete_page",
+///         Trust::new().effect(Effect::External).permission(Permission::Ask),
+///     );
 /// # let _ = client;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,8 +7,9 @@ use tool_runtime::ToolErrorKind;
 
 use crate::fixture::{run, script};
 
-/// The engine looks for an interrupt once in thousands of these products, which takes minutes.
-const STUCK: &str = "const n = 7n ** 1500000n; while (true) n * n;";
+/// The engine looks for an interrupt once in 10,000 steps, so once in 10,000 products, which takes
+/// minutes. The first look comes after fewer products: it must come before the time limit.
+const STUCK: &str = "const n = 7n ** 100000n; while (true) n * n;";
 
 const CHILD: &str = "TOOL_DYNAMIC_STUCK_CHILD";
 

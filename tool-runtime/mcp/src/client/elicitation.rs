@@ -121,8 +121,8 @@ pub enum ElicitationAction {
 /// Answers the questions of servers, for instance by asking the user.
 ///
 /// The future runs within the call that the question belongs to, and is dropped when the call ends.
-/// If that call is [unknown](Elicitation::tool), the future runs within the newest call; if that one
-/// ends first, the question is asked again within the newest of the others.
+/// If that call is [unknown](Elicitation::tool), the future runs within the newest call; if that
+/// one ends first, the question is asked again within the newest of the others.
 ///
 /// ```
 /// use tool_mcp::{Elicitation, ElicitationAction, ElicitationHandler};

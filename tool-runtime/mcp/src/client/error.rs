@@ -83,7 +83,9 @@ pub enum McpError {
         limit: Duration,
     },
     /// The connection is down.
-    #[error("MCP server `{server}`: not connected; call `McpConnection::connected` to wait")]
+    #[error(
+        "MCP server `{server}`: not connected; wait by `McpConnection::connected`, or connect again after a disconnect"
+    )]
     NotConnected {
         /// The name of the connection.
         server: String,

@@ -41,13 +41,24 @@ impl PinFile {
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let path = Arc::clone(&self.path);
-        tokio::task::spawn_blocking(move || work(&path)).await.map_err(io::Error::other)?
+        let work = move || {
+            work(&path).map_err(|error| {
+                io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+            })
+        };
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
     }
 }
 
 fn read(path: &Path) -> io::Result<Servers> {
     match fs::read(path) {
-        Ok(json) => Ok(serde_json::from_slice(&json)?),
+        Ok(json) => serde_json::from_slice(&json).map_err(|error| {
+            let text = format!(
+                "this is no file of pinned definitions: {error}. Restore it; if you delete it, the \
+                 definitions that the servers have now are pinned"
+            );
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Servers::new()),
         Err(error) => Err(error),
     }

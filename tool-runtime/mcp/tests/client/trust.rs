@@ -132,7 +132,16 @@ async fn pins_outlive_the_process_in_a_file() {
 
     std::fs::write(&file, "{ not json").unwrap();
     let failed = tools.client().pin_store(PinFile::new(&file)).connect("s", &Registry::new()).await;
-    assert!(matches!(failed.unwrap_err(), McpError::Pins { .. }));
+    let error = failed.unwrap_err();
+    assert!(matches!(error, McpError::Pins { .. }));
+    let text = error.to_string();
+    assert!(text.contains(&format!("`{}`", file.display())), "{text}");
+    assert!(text.contains("no file of pinned definitions"), "{text}");
+
+    let missing = folder.join("missing").join("pins.json");
+    let client = tools.client().pin_store(PinFile::new(&missing));
+    let text = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
+    assert!(text.contains(&format!("`{}`", missing.display())), "{text}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

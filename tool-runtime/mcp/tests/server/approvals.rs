@@ -158,8 +158,8 @@ async fn clients_that_cannot_ask_are_denied() {
         let paid = Arc::<AtomicU32>::default();
         let mut client = Client::with(server(&paid), revision, json!({})).await;
         let result = client.request("tools/call", order(5)).await["result"].clone();
-        let expected =
-            "`pay` needs input from the client, but the client does not support `elicitation`.";
+        let expected = "`pay` needs an approval or other input, which this client can't give: it \
+                        does not support `elicitation`. Go on without this tool.";
         assert_eq!((text(&result), &result["isError"]), (expected, &json!(true)));
         assert_eq!(paid.load(Ordering::Relaxed), 0);
     }

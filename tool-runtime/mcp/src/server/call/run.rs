@@ -160,7 +160,8 @@ impl Invocation {
     fn unable(&self, missing: &'static str) -> String {
         let name = &self.definition.name;
         format!(
-            "`{name}` needs input from the client, but the client does not support `{missing}`."
+            "`{name}` needs an approval or other input, which this client can't give: it does not \
+             support `{missing}`. Go on without this tool."
         )
     }
 

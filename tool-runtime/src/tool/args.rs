@@ -22,6 +22,7 @@
 mod buffered;
 mod document;
 mod duplicate_keys;
+mod flat_object;
 mod location;
 mod open_text;
 mod problems;

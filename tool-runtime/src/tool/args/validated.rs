@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::duplicate_keys::duplicate_key;
+use super::flat_object::flat_object;
 use super::repair::repair;
 use super::{
     came_twice, holds_secrets, invalid_arguments, mismatch_error, problems_of, refusal, text_of,
@@ -91,7 +92,11 @@ impl ToolDefinition {
         arguments: &Arguments,
         ctx: &ToolContext,
     ) -> Result<ValidatedArguments, ToolError> {
-        let (value, json) = self.repair_arguments(arguments, ctx)?;
+        let text = text_of(arguments);
+        if let Some(valid) = self.valid_flat(&text) {
+            return Ok(valid);
+        }
+        let (value, json) = self.repair_arguments(&text, ctx)?;
         match self.parameters.check(&value).as_slice() {
             [] => Ok(ValidatedArguments { value, json: json.into() }),
             mismatches => {
@@ -150,7 +155,13 @@ impl ToolDefinition {
         arguments: &Arguments,
         ctx: &ToolContext,
     ) -> Result<T, ToolError> {
-        let (value, json) = self.repair_arguments(arguments, ctx)?;
+        let text = text_of(arguments);
+        if self.valid_flat(&text).is_some()
+            && let Ok(decoded) = serde_json::from_str(&text)
+        {
+            return Ok(decoded);
+        }
+        let (value, json) = self.repair_arguments(&text, ctx)?;
         if self.parameters.check(&value).is_empty()
             // From the text, not the value, which has lost the digits beyond 64 bits.
             && let Ok(decoded) = serde_json::from_str(&json)
@@ -161,16 +172,83 @@ impl ToolDefinition {
         Err(refusal(self, problems_of::<T>(&self.parameters, &value, &json, is_secret)))
     }
 
+    /// Returns the arguments if they are a flat object that is valid without repair.
+    fn valid_flat(&self, text: &str) -> Option<ValidatedArguments> {
+        let value = flat_object(text, self.parameters.as_value())?;
+        let is_valid =
+            self.parameters.check(&value).is_empty() && duplicate_key(text, &value).is_none();
+        is_valid.then(|| ValidatedArguments { value, json: text.trim().into() })
+    }
+
     /// Repairs arguments in which each key is unique.
     fn repair_arguments(
         &self,
-        arguments: &Arguments,
+        text: &str,
         ctx: &ToolContext,
     ) -> Result<(Value, String), ToolError> {
-        let (value, json) = repair(self, &text_of(arguments), ctx)?;
+        let (value, json) = repair(self, text, ctx)?;
         match duplicate_key(&json, &value) {
             Some(key) => Err(invalid_arguments(self, &[came_twice(&key)])),
             None => Ok((value, json)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::proptest;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Schemas whose valid arguments a repair may change: members in another case or in an
+    /// envelope, null, integers with a fraction, types in branches.
+    fn definitions() -> Vec<ToolDefinition> {
+        let members = json!({
+            "a": { "type": "integer" },
+            "name": { "type": ["string", "null"] },
+            "arguments": {},
+            "b": { "anyOf": [{ "type": "number" }, { "enum": ["x", "1"] }] },
+        });
+        [
+            json!({ "type": "object", "properties": members }),
+            json!({ "type": "object", "properties": members, "required": ["a"] }),
+            json!({ "type": "object", "properties": members, "additionalProperties": false }),
+            json!({ "properties": { "name": {}, "arguments": { "type": "object" } } }),
+            json!({ "anyOf": [{ "type": "object", "properties": members }, { "type": "string" }] }),
+            json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        ]
+        .into_iter()
+        .map(|schema| ToolDefinition::new("test", "Does something.", schema))
+        .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn flat_arguments_are_those_of_the_repair(
+            members in r#"("(a|A|name|arguments|b|c)": ?(1|-0|30\.0|1\.5|1e2|99999999999999999999|"x"|"1"|""|"<\\u0041\\n>"|null|true|test|\{\}|"\{"), ?){0,3}"#,
+            is_closed: bool,
+        ) {
+            let members = members.trim_end().trim_end_matches(',');
+            let text = format!(" {{{members}{}\n", if is_closed { "}" } else { "" });
+            let ctx = ToolContext::default();
+            for definition in definitions() {
+                if let Some(flat) = definition.valid_flat(&text) {
+                    let (value, json) = definition.repair_arguments(&text, &ctx).unwrap();
+                    assert_eq!(flat, ValidatedArguments { value, json: json.into() }, "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plain_arguments_are_valid_without_repair() {
+        let definition = definitions().remove(0);
+        assert!(definition.valid_flat(r#"{"a": 1, "name": "x"}"#).is_some());
+        for text in
+            [r#"{"a": "1"}"#, r#"{"a": 1, "a": 2}"#, r#"{"a": 1.0}"#, r#"{"c": 1}"#, "{a: 1}"]
+        {
+            assert_eq!(definition.valid_flat(text), None, "{text}");
         }
     }
 }

@@ -32,6 +32,10 @@ pub(super) fn glyphs(text: &str, mut at: usize) -> impl Iterator<Item = Glyph> +
     std::iter::from_fn(move || {
         loop {
             let rest = text.get(at..)?;
+            if let Some(c) = plain(rest) {
+                at += 1;
+                return Some(Glyph { c, start: at - 1, end: at });
+            }
             let first = rest.chars().next()?;
             let named = reference(rest);
             let (c, length) = named.unwrap_or_else(|| (first, first.len_utf8()));
@@ -43,6 +47,13 @@ pub(super) fn glyphs(text: &str, mut at: usize) -> impl Iterator<Item = Glyph> +
             }
         }
     })
+}
+
+/// Returns the character at the start of a text if it is visible ASCII that begins no reference.
+fn plain(rest: &str) -> Option<char> {
+    let byte = rest.bytes().next()?;
+    let is_plain = matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'\\' | b'%' | b'=');
+    is_plain.then_some(char::from(byte))
 }
 
 /// Returns the ASCII character that a character is or looks like.

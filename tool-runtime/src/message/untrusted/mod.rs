@@ -128,8 +128,8 @@ impl fmt::Display for Untrusted {
         // What looks like the end of the attribute is dropped, as is what can't be seen.
         let source = glyphs(&self.source, 0).filter(|glyph| !"\"<>".contains(glyph.c));
         let source = source.filter_map(|glyph| self.source.get(glyph.start..glyph.end));
-        let source: String = source.flat_map(str::chars).map(on_one_line).collect();
-        let source: String = source.chars().take(Self::MAX_SOURCE_CHARS).collect();
+        let source = source.flat_map(str::chars).map(on_one_line);
+        let source: String = source.take(Self::MAX_SOURCE_CHARS).collect();
         write!(f, "{before}{source}\">\n{}{after}", escape_tags(&self.text))
     }
 }

@@ -5,6 +5,7 @@
 //! characters of other scripts. The search for one tag stops at the next bracket, which may begin
 //! a tag itself, so the time is linear in the text.
 
+use std::borrow::Cow;
 use std::iter::Peekable;
 
 use super::glyph::{Glyph, glyphs};
@@ -13,13 +14,21 @@ use super::reference::{ANY_LETTER, ANY_SYMBOL};
 /// The name of the tag.
 const NAME: &str = "untrusted";
 
+/// The characters of ASCII of which a tag has at least one: `<` or a slash, or the start of an
+/// escape that stands for it.
+const TAG_PARTS: [char; 6] = ['<', '/', '&', '\\', '%', '='];
+
 /// Inserts a backslash into `untrusted` tags, even if they are disguised by white space,
 /// punctuation, invisible or look-alike characters, other brackets, upper case, or character
 /// references.
-pub(super) fn escape_tags(text: &str) -> String {
+pub(super) fn escape_tags(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() && !text.contains(TAG_PARTS) {
+        return text.into();
+    }
     super::with_backslashes(text, |bracket| {
         is_bracket(bracket.c) && is_tag(bracket.c, glyphs(text, bracket.end))
     })
+    .into()
 }
 
 /// Whether an opening bracket begins an `untrusted` tag.

@@ -21,7 +21,7 @@ use tool_runtime::CancellationToken;
 use super::Limits;
 use super::decode::decode;
 use super::unanswered::Unanswered;
-use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending};
+use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending, json_line};
 
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -154,11 +154,8 @@ impl StreamTransport {
 
     /// Queues a message. One that is not sent would be awaited for ever, so it ends the connection.
     fn encode(&self, message: &ServerJsonRpcMessage) -> Sending<io::Result<()>> {
-        let sending = match serde_json::to_vec(message) {
-            Ok(mut line) => {
-                line.push(b'\n');
-                self.writer.send(line)
-            }
+        let sending = match json_line(message) {
+            Ok(line) => self.writer.send(line),
             Err(error) => Sending::Ready(Some(Err(error.into()))),
         };
         if matches!(sending, Sending::Ready(Some(Err(_)))) {

@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tool_runtime::process::{ChildProcess, Shutdown};
 
 use super::{BoxFuture, Delivery, Received, Wire, WireError};
-use crate::lines::{BoundedLines, Line, LineWriter, Sending};
+use crate::lines::{BoundedLines, Line, LineWriter, Sending, json_line};
 
 /// How many times the size limit of a message is skipped before the server is given up.
 const MAX_SKIPPED_LIMITS: usize = 8;
@@ -81,11 +81,8 @@ fn live(mut child: ChildProcess, stopped: CancellationToken) -> BoxFuture<'stati
 impl Wire for Stdio {
     fn send(&mut self, message: ClientJsonRpcMessage) -> Delivery {
         // Queued before the future is polled, because the SDK polls futures in any order.
-        match serde_json::to_vec(&message) {
-            Ok(mut line) => {
-                line.push(b'\n');
-                self.writer.send(line)
-            }
+        match json_line(&message) {
+            Ok(line) => self.writer.send(line),
             Err(error) => Sending::Ready(Some(Err(WireError::Encode(error)))),
         }
     }

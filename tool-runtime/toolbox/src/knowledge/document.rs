@@ -1,6 +1,7 @@
 //! Documents as programs add them.
 
 use std::path::Path;
+use std::{fs, io};
 
 use serde_json::{Map, Value};
 
@@ -109,6 +110,33 @@ impl Document {
     /// ```
     pub fn html(source: impl Into<String>, html: impl Into<String>) -> Self {
         Self::new(source, html, DocumentFormat::Html)
+    }
+
+    /// Reads a text file, whatever its size. The source is the path.
+    ///
+    /// The format is that of the [extension](DocumentFormat::of_path), or plain text if the
+    /// extension is unknown. The function blocks the thread while it reads.
+    ///
+    /// # Errors
+    /// Returns an error if the file can't be read, or if it is not UTF-8.
+    ///
+    /// ```
+    /// use tool_toolbox::knowledge::{Document, DocumentFormat};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("document-{}.md", std::process::id()));
+    /// # std::fs::write(&path, "# Leave\n\nEveryone has 30 days.")?;
+    /// let leave = Document::from_file(&path)?;
+    /// assert_eq!(leave.source, path.to_string_lossy());
+    /// assert_eq!(leave.format, DocumentFormat::Markdown);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_file(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        let format = DocumentFormat::of_path(path).unwrap_or(DocumentFormat::Text);
+        Ok(Self::new(path.to_string_lossy(), fs::read_to_string(path)?, format))
     }
 
     /// Creates a document of the given format.

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
-
 use super::document::DocumentFormat;
+use super::text_blocks::blocks;
+use crate::words::beginning;
 
 /// The most bytes of a chunk: about 400 tokens, which most embedding models read whole.
-const MAX_BYTES: usize = 1_500;
+pub(super) const MAX_BYTES: usize = 1_500;
 
 /// Changes whenever the same document is divided otherwise, or has other words, so that it is
 /// indexed again.
-pub(super) const VERSION: &str = "2";
+pub(super) const VERSION: &str = "3";
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,23 +22,11 @@ pub(super) struct Chunk {
     pub(super) range: Range<usize>,
 }
 
-/// A piece of a document that belongs together, such as a paragraph.
-struct Block {
-    heading: String,
-    range: Range<usize>,
-}
-
 /// Divides a document; one in HTML as Markdown. The chunks are in order, overlap nowhere, and leave
 /// out white space only.
 pub(super) fn chunks(text: &str, format: DocumentFormat) -> Vec<Chunk> {
-    let blocks = match format {
-        DocumentFormat::Markdown | DocumentFormat::Html => markdown_blocks(text),
-        DocumentFormat::Text => paragraphs(text, |_| true),
-        // A line that is indented continues the item above.
-        DocumentFormat::Code => paragraphs(text, |line| !line.starts_with([' ', '\t', '}', ')'])),
-    };
     let mut chunks: Vec<Chunk> = Vec::new();
-    for block in blocks {
+    for block in blocks(text, format) {
         for range in split(text, block.range) {
             match chunks.last_mut() {
                 Some(last)
@@ -54,83 +42,19 @@ pub(super) fn chunks(text: &str, format: DocumentFormat) -> Vec<Chunk> {
     chunks
 }
 
-/// Finds the paragraphs of a text: lines up to an empty one, after which a line begins a new one.
-fn paragraphs(text: &str, begins: impl Fn(&str) -> bool) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let (mut start, mut is_after_gap) = (0, true);
-    for line in text.split_inclusive('\n') {
-        let end = start + line.len();
-        if line.trim().is_empty() {
-            is_after_gap = true;
-        } else {
-            match blocks.last_mut() {
-                Some(block) if !(is_after_gap && begins(line)) => block.range.end = end,
-                _ => blocks.push(Block { heading: String::new(), range: start..end }),
-            }
-            is_after_gap = false;
-        }
-        start = end;
-    }
-    blocks
-}
-
-/// Finds the outermost blocks of Markdown, with the headings above each.
-fn markdown_blocks(text: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut headings: Vec<(HeadingLevel, String)> = Vec::new();
-    let (mut depth, mut is_heading) = (0_usize, false);
-    let parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
-    for (event, range) in parser.into_offset_iter() {
-        match event {
-            Event::Start(tag) => {
-                if depth == 0 {
-                    if let Tag::Heading { level, .. } = tag {
-                        headings.retain(|(above, _)| *above < level);
-                        headings.push((level, String::new()));
-                        is_heading = true;
-                    } else {
-                        blocks.push(Block { heading: path(&headings), range });
-                    }
-                }
-                depth += 1;
-            }
-            Event::End(_) => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 && is_heading {
-                    is_heading = false;
-                    // The name of the heading is complete now.
-                    blocks.push(Block { heading: path(&headings), range });
-                }
-            }
-            Event::Text(words) | Event::Code(words) if is_heading => {
-                if let Some((_, heading)) = headings.last_mut() {
-                    heading.push_str(&words);
-                }
-            }
-            _ if depth == 0 => blocks.push(Block { heading: path(&headings), range }),
-            _ => {}
-        }
-    }
-    blocks
-}
-
-fn path(headings: &[(HeadingLevel, String)]) -> String {
-    let names: Vec<&str> = headings.iter().map(|(_, name)| name.trim()).collect();
-    names.join(" > ")
-}
-
 /// Trims a range, and splits one that is too long at the best places.
 fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
-    let mut rest = range;
+    let trimmed_len = text.get(range.clone()).map_or(0, |found| found.trim_end().len());
+    let mut rest = range.start..range.start + trimmed_len;
     while let Some(found) = text.get(rest.clone()) {
         let trimmed = found.trim_start();
         rest.start += found.len() - trimmed.len();
-        if trimmed.trim_end().is_empty() {
+        if trimmed.is_empty() {
             break;
         }
-        if trimmed.trim_end().len() <= MAX_BYTES {
-            parts.push(rest.start..rest.start + trimmed.trim_end().len());
+        if trimmed.len() <= MAX_BYTES {
+            parts.push(rest);
             break;
         }
         let end = rest.start + cut(trimmed);
@@ -144,19 +68,14 @@ fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 /// Returns where a text that is too long is cut: after a line, a sentence or a word, if one of them
 /// ends in the second half.
 fn cut(text: &str) -> usize {
-    let limit = boundary_before(text, MAX_BYTES);
-    let head = text.get(..limit).unwrap_or_default();
+    let head = beginning(text, MAX_BYTES);
+    let limit = head.len();
     let ends = [
         head.rfind('\n').map(|at| at + 1),
         [". ", "! ", "? "].iter().filter_map(|end| head.rfind(end)).max().map(|at| at + 2),
         head.rmatch_indices(char::is_whitespace).next().map(|(at, space)| at + space.len()),
     ];
     ends.into_iter().flatten().find(|end| *end > limit / 2).unwrap_or(limit)
-}
-
-/// Returns the last boundary of characters of a text that is at most `at`.
-pub(super) fn boundary_before(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -216,7 +135,7 @@ mod tests {
     proptest! {
         #[test]
         fn chunks_cover_everything_but_white_space(
-            text in "([a-zé# \n`*-]|\\PC){0,400}",
+            text in "([a-zé# \n`*:\\[\\]|-]|\\PC){0,400}",
             repeat in 1_usize..40,
         ) {
             let text = text.repeat(repeat);
@@ -226,15 +145,12 @@ mod tests {
                     let range = chunk.range.clone();
                     prop_assert!(range.len() <= MAX_BYTES && !range.is_empty());
                     prop_assert!(range.start >= end, "{format:?}");
-                    if format != DocumentFormat::Markdown {
-                        let between = text.get(end..range.start).unwrap();
-                        prop_assert!(between.trim().is_empty());
-                    }
+                    let between = text.get(end..range.start).unwrap();
+                    prop_assert!(between.trim().is_empty(), "{format:?} {between:?}");
                     end = range.end;
                 }
-                if format != DocumentFormat::Markdown {
-                    prop_assert!(text.get(end..).unwrap().trim().is_empty());
-                }
+                let after = text.get(end..).unwrap();
+                prop_assert!(after.trim().is_empty(), "{format:?} {after:?}");
             }
         }
     }

@@ -25,6 +25,9 @@ const AHEAD: usize = 64;
 /// The number of records that are listed at once.
 const PAGE: usize = 1_000;
 
+/// The number of documents that are removed at once.
+const PART: usize = 256;
+
 /// The name of the metadata with the folder that a document was read from.
 const FOLDER: &str = "folder";
 
@@ -197,7 +200,12 @@ impl Knowledge {
             missing.extend(page.into_iter().filter(is_missing).map(|record| record.source));
         }
         let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
-        Ok(self.store.remove(tenant, &missing).await?)
+        let mut count = 0;
+        // Other writers wait for each of these parts, and not for all of them.
+        for part in missing.chunks(PART) {
+            count += self.store.remove(tenant, part).await?;
+        }
+        Ok(count)
     }
 }
 

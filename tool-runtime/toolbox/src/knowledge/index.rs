@@ -13,8 +13,11 @@ use super::page::page_text;
 use super::store::{Digest, DocumentRecord, IndexedChunk, IndexedDocument};
 use super::vectors::{ChunkVectors, embedded_text};
 
-/// The number of documents that are written at once.
+/// The most documents that are written at once.
 const BATCH: usize = 256;
+
+/// The bytes of documents after which a batch ends: other writers wait for the one of a batch.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// The result of [`Knowledge::add`]: whether the document is new.
 ///
@@ -118,12 +121,7 @@ impl Knowledge {
         let mut report = AddReport::default();
         let mut documents = documents.into_iter();
         loop {
-            // A later document of the same source replaces an earlier one.
-            let mut batch: Vec<Document> = Vec::new();
-            for document in documents.by_ref().take(BATCH) {
-                batch.retain(|it| (&it.tenant, &it.source) != (&document.tenant, &document.source));
-                batch.push(document);
-            }
+            let batch = next_batch(&mut documents);
             if batch.is_empty() {
                 return Ok(report);
             }
@@ -237,6 +235,23 @@ impl Knowledge {
     }
 }
 
+/// Takes the documents of the next batch.
+fn next_batch(documents: &mut impl Iterator<Item = Document>) -> Vec<Document> {
+    let mut batch: Vec<Document> = Vec::new();
+    let (mut count, mut bytes) = (0, 0);
+    while count < BATCH
+        && bytes < BATCH_BYTES
+        && let Some(document) = documents.next()
+    {
+        count += 1;
+        bytes += document.text.len();
+        // A later document of the same source replaces an earlier one.
+        batch.retain(|it| (&it.tenant, &it.source) != (&document.tenant, &document.source));
+        batch.push(document);
+    }
+    batch
+}
+
 async fn divide(document: Document) -> Vec<IndexedChunk> {
     let Document { source, text, format, .. } = document;
     let text = match format {
@@ -259,4 +274,28 @@ fn digest_of(document: &Document) -> Digest {
     let format = Value::from(format!("{:?}", document.format));
     let described = format!("{}\n{format}\n{}", chunk::VERSION, document.text);
     hmac_sha256::Hash::hash(described.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BATCH_BYTES, Document, next_batch};
+
+    #[test]
+    fn batches_are_bounded_by_documents_and_bytes() {
+        for (len, count, expected) in [
+            (1, 600, &[256, 256, 88][..]),
+            (BATCH_BYTES / 100, 210, &[101, 101, 8]),
+            (2 * BATCH_BYTES, 3, &[1, 1, 1]),
+        ] {
+            let text = "x".repeat(len);
+            let mut documents =
+                (0..count).map(|number: usize| Document::text(number.to_string(), &text));
+            let batches = std::iter::from_fn(|| Some(next_batch(&mut documents).len()));
+            let batches: Vec<usize> = batches.take_while(|len| *len > 0).collect();
+            assert_eq!(batches, expected, "{len}");
+        }
+        let same = ["a", "b", "a"].map(|source| Document::text(source, "x"));
+        let batch = next_batch(&mut same.into_iter());
+        assert_eq!(batch.iter().map(|it| it.source.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+    }
 }

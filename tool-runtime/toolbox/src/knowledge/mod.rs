@@ -3,8 +3,8 @@
 //! # The path of a document
 //! 1. `document.rs`: the program adds a [`Document`], or a folder (`folder.rs`).
 //! 2. `index.rs` skips a document that is stored and has not changed. Otherwise `page.rs` converts
-//!    it if it is HTML, `chunk.rs` divides it, and the embedder embeds those chunks that are new
-//!    (`vectors.rs`).
+//!    it if it is HTML, `chunk.rs` divides it between its blocks (`text_blocks.rs`), and the
+//!    embedder embeds those chunks that are new (`vectors.rs`).
 //! 3. A [`DocumentStore`] checks it (`incoming.rs`) and stores it: `sqlite` in a file, and
 //!    `postgres` in a database. Both find vectors by `codes.rs` and `nearest.rs`.
 //!
@@ -29,6 +29,7 @@ mod passage;
 mod postgres;
 mod sqlite;
 mod store;
+mod text_blocks;
 mod tools;
 mod vectors;
 
@@ -51,6 +52,7 @@ pub use store::{
     SearchFilter, StoredChunk,
 };
 
+use crate::words::beginning;
 use vectors::embed;
 
 /// The number of chunks that each ranking contributes.
@@ -137,6 +139,9 @@ impl Knowledge {
 
     /// Returns the passages that match a query best, best first.
     ///
+    /// Of a long query, the first 256 words of its first 16 KiB are searched, and the first 1,500
+    /// bytes are embedded.
+    ///
     /// # Errors
     /// Returns an error if the store or the embedder fails.
     ///
@@ -166,14 +171,16 @@ impl Knowledge {
         filter: &SearchFilter,
         limit: usize,
     ) -> Result<Vec<Passage>, KnowledgeError> {
-        if query.trim().is_empty() {
+        let query = query.trim();
+        if query.is_empty() {
             return Ok(Vec::new());
         }
         let ranked = RANKED.max(limit);
         let words = self.store.search_words(query, filter, ranked).await?;
         let vectors = match &self.embedder {
             Some(embedder) if self.fusion.vectors > 0.0 => {
-                let vectors = embed(embedder, EmbedRequest::queries(&[query])).await?;
+                let text = beginning(query, chunk::MAX_BYTES);
+                let vectors = embed(embedder, EmbedRequest::queries(&[text])).await?;
                 let vector = vectors.into_iter().next().unwrap_or_default();
                 self.store.search_vectors(&embedder.id(), &vector, filter, ranked).await?
             }

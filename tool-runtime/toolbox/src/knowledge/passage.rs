@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::chunk::boundary_before;
 use super::store::StoredChunk;
-use crate::words::{query_stems, stems};
+use crate::words::{beginning, query_stems, stems};
 
 /// The most bytes of a snippet.
 const SNIPPET: usize = 300;
@@ -66,7 +65,7 @@ fn snippet(text: &str, query: &str) -> String {
         starts.push((start, is_wanted));
         start += word.len();
     }
-    let end_of = |at: usize| boundary_before(text, at + SNIPPET);
+    let end_of = |at: usize| beginning(text, at + SNIPPET).len();
     let count = |at: usize| {
         let end = end_of(at);
         let after = starts.iter().skip_while(|(start, _)| *start < at);
@@ -81,7 +80,7 @@ fn snippet(text: &str, query: &str) -> String {
         .map_or(0, |(_, std::cmp::Reverse(start))| start);
     let begin =
         if best + SNIPPET >= text.len() { text.len().saturating_sub(SNIPPET) } else { best };
-    let begin = boundary_before(text, begin);
+    let begin = beginning(text, begin).len();
     let window = text.get(begin..end_of(begin)).unwrap_or_default().trim();
     let [before, after] =
         [begin > 0, end_of(begin) < text.len()].map(|is_cut| if is_cut { "…" } else { "" });

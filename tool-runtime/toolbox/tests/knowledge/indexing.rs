@@ -267,3 +267,40 @@ async fn hostile_pages_are_reduced_to_their_text() {
         assert_eq!(found[0].source, source);
     }
 }
+
+#[tokio::test]
+async fn long_headings_are_no_burden_for_the_chunks_below() {
+    let knowledge = knowledge().await;
+    let text = format!(
+        "# {}\n\n{}",
+        "heading ".repeat(20_000) + "zebra",
+        "A paragraph.\n\n".repeat(20_000)
+    );
+    knowledge.add(Document::markdown("a.md", text)).await.unwrap();
+    let found = knowledge.search("paragraph", &SearchFilter::default(), 9).await.unwrap();
+    assert!(found.iter().all(|it| (1..=200).contains(&it.heading.len())), "{found:?}");
+    // The end of the heading is found in its own chunk.
+    assert_eq!(knowledge.search("zebra", &SearchFilter::default(), 9).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn file_is_added_in_the_format_of_its_extension() {
+    let folder = env::temp_dir().join(format!("knowledge-file-{}", process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let knowledge = knowledge().await;
+    for (name, heading) in [("a.md", "Leave"), ("a.txt", ""), ("a", "")] {
+        let path = folder.join(name);
+        fs::write(&path, "# Leave\n\nEveryone has 30 days.").unwrap();
+        let document = Document::from_file(&path).unwrap().tenant(name);
+        knowledge.add(document).await.unwrap();
+        let found = knowledge.search("days", &SearchFilter::tenant(name), 9).await.unwrap();
+        assert_eq!(
+            (found[0].source.as_str(), found[0].heading.as_str()),
+            (path.to_str().unwrap(), heading)
+        );
+    }
+    fs::write(folder.join("image.txt"), [0xff]).unwrap();
+    let error = Document::from_file(folder.join("image.txt")).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+    fs::remove_dir_all(&folder).unwrap();
+}

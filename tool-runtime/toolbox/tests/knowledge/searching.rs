@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use tool_runtime::models::TestEmbedder;
 use tool_runtime::store::Sqlite;
@@ -69,6 +71,22 @@ async fn texts_without_spaces_are_found_by_their_words() {
         assert_eq!(found.first().map(|it| it.source.as_str()), Some(source), "{query}");
     }
     assert!(knowledge.search("銀行", &SearchFilter::default(), 5).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn long_query_is_searched_by_its_beginning() {
+    let embedder = Arc::new(TestEmbedder::new(64));
+    let knowledge = Knowledge::new(documents().await).embedder(Arc::clone(&embedder));
+    for text in ["water the plants", "connect the printer"] {
+        knowledge.add(Document::text(text, text)).await.unwrap();
+    }
+    let filler: String = (0..100_000).map(|number| format!("wörter{number} ")).collect();
+    let query = format!("plants {filler}");
+    let found = knowledge.search(&query, &SearchFilter::default(), 1).await.unwrap();
+    assert_eq!(found[0].source, "water the plants");
+    let embedded = embedder.requests().pop().unwrap().1.remove(0);
+    assert!(embedded.len() <= 1_500 && query.starts_with(&embedded), "{}", embedded.len());
+    assert!(embedded.len() > 1_490);
 }
 
 proptest! {

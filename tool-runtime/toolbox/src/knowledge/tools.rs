@@ -43,19 +43,20 @@ fn tool_error(error: KnowledgeError) -> ToolError {
 struct FoundPassage {
     /// The document that the passage is from.
     source: String,
-    /// The headings above the passage.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    heading: String,
+    /// The position of the passage in the document, in bytes.
+    start: usize,
     /// Orders the passages of this search.
     score: f32,
-    /// The passage, marked with its source.
+    /// The headings above the passage in brackets, and the passage, marked with their source.
     text: String,
 }
 
 impl From<Passage> for FoundPassage {
     fn from(passage: Passage) -> Self {
-        let text = Untrusted::new(passage.source.clone(), passage.text).to_string();
-        Self { source: passage.source, heading: passage.heading, score: passage.score, text }
+        let Passage { source, heading, start, score, text, .. } = passage;
+        let text = if heading.is_empty() { text } else { format!("[{heading}]\n{text}") };
+        let text = Untrusted::new(source.clone(), text).to_string();
+        Self { source, start, score, text }
     }
 }
 
@@ -74,10 +75,9 @@ impl IntoToolOutput for FoundPassages {
             return Ok(self.format.render([]).with_structured(serde_json::json!([])));
         }
         let described = self.passages.iter().map(|passage| {
-            let heading = Some(&passage.heading).filter(|heading| !heading.is_empty());
             let row = Row::new()
                 .with("source", passage.source.clone())
-                .with("heading", heading.cloned())
+                .with("start", passage.start)
                 .with("score", format!("{:.4}", passage.score));
             format!("{}\n{}", self.format.render([row]).as_text(), passage.text)
         });

@@ -28,6 +28,14 @@ pub enum MemoryError {
         /// The maximum number of bytes of a fact.
         limit: usize,
     },
+    /// The subject of the fact is too long.
+    #[error("subject of the fact has {len} bytes: expected at most {limit} bytes")]
+    SubjectLength {
+        /// The number of bytes of the subject.
+        len: usize,
+        /// The maximum number of bytes of a subject.
+        limit: usize,
+    },
     /// The scope has no room for another fact.
     #[error("scope of the fact is full: it has {limit} facts; forget one first")]
     Full {

@@ -12,6 +12,9 @@ use crate::words::stems;
 /// The most bytes of a fact.
 pub(super) const MAX_TEXT: usize = 1_000;
 
+/// The most bytes of a subject. With it, a fact is one chunk.
+pub(super) const MAX_SUBJECT: usize = 200;
+
 /// Characters that separate the words of a subject, as in `home_city`.
 const SEPARATORS: [char; 2] = ['_', '-'];
 
@@ -63,6 +66,11 @@ impl Fact {
     pub fn learned_from(mut self, source: impl Into<String>) -> Self {
         self.learned_from = Some(source.into());
         self
+    }
+
+    /// Returns the fact after its subject, if it has one.
+    pub(super) fn with_subject(&self) -> String {
+        with_subject(self.about.as_deref(), &self.text)
     }
 
     /// Returns the id of the fact: that of its subject, or of its words.
@@ -172,6 +180,11 @@ impl StoredFact {
         })
     }
 
+    /// Returns the fact after its subject, if it has one.
+    pub(super) fn with_subject(&self) -> String {
+        with_subject(self.about.as_deref(), &self.text)
+    }
+
     /// Returns the history of the fact that replaces this one.
     pub(super) fn into_history(self) -> Vec<EarlierFact> {
         let mut history = self.history;
@@ -205,6 +218,13 @@ pub(super) fn metadata_of(
         metadata.insert("history".into(), earlier.collect());
     }
     metadata
+}
+
+fn with_subject(subject: Option<&str>, text: &str) -> String {
+    match subject {
+        Some(subject) => format!("{subject}: {text}"),
+        None => text.to_owned(),
+    }
 }
 
 /// Returns the words of a text without their case and the punctuation around them; the text, if it

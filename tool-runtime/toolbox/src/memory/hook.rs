@@ -89,8 +89,7 @@ impl MemoryHook {
                 }
             };
             for fact in facts {
-                let about = fact.about.map(|about| format!("{about}: ")).unwrap_or_default();
-                let line = format!("- {about}{}", fact.text).replace('\n', " ");
+                let line = format!("- {}", fact.with_subject()).replace('\n', " ");
                 let len = message(&line).len() - tags + 1;
                 if bytes + len > self.max_bytes {
                     break;

@@ -27,7 +27,7 @@ pub use scope::MemoryScope;
 use crate::knowledge::{
     Document, DocumentStore, DocumentStoreError, IndexedDocument, Knowledge, SearchFilter,
 };
-use fact::{MAX_TEXT, metadata_of};
+use fact::{MAX_SUBJECT, MAX_TEXT, metadata_of};
 
 /// The most facts of a scope.
 const MAX_FACTS: usize = 1_000;
@@ -96,6 +96,7 @@ impl Memory {
     ///
     /// # Errors
     /// - [`MemoryError::Length`] if the fact is empty or has more than 1,000 bytes.
+    /// - [`MemoryError::SubjectLength`] if its subject has more than 200 bytes.
     /// - [`MemoryError::Full`] if the scope has 1,000 facts.
     /// - [`MemoryError::CorruptRecord`] if the fact that it would replace can't be decoded.
     /// - [`MemoryError::Knowledge`] if the store or the embedder fails.
@@ -121,6 +122,9 @@ impl Memory {
     ) -> Result<Remembered, MemoryError> {
         if fact.text.trim().is_empty() || fact.text.len() > MAX_TEXT {
             return Err(MemoryError::Length { len: fact.text.len(), limit: MAX_TEXT });
+        }
+        if let Some(len) = fact.about.as_ref().map(String::len).filter(|len| *len > MAX_SUBJECT) {
+            return Err(MemoryError::SubjectLength { len, limit: MAX_SUBJECT });
         }
         let (tenant, id) = (scope.tenant(), fact.id());
         let store = self.knowledge.store();
@@ -163,11 +167,7 @@ impl Memory {
         id: &str,
         fact: &Fact,
     ) -> Result<IndexedDocument, MemoryError> {
-        let text = match &fact.about {
-            Some(about) => format!("{about}: {}", fact.text),
-            None => fact.text.clone(),
-        };
-        let document = Document::text(id, text).tenant(tenant);
+        let document = Document::text(id, fact.with_subject()).tenant(tenant);
         self.knowledge.indexed(document).await.map_err(MemoryError::Knowledge)
     }
 
@@ -199,23 +199,25 @@ impl Memory {
         limit: usize,
     ) -> Result<Vec<StoredFact>, MemoryError> {
         let found = self.recall_each(scopes, query, limit).await?;
-        found.into_iter().map(|it| it.map_err(|id| MemoryError::CorruptRecord { id })).collect()
+        let corrupt = |damaged: DamagedFact| MemoryError::CorruptRecord { id: damaged.id };
+        found.into_iter().map(|fact| fact.map_err(corrupt)).collect()
     }
 
-    /// Returns the facts that match a query best, or the ids of those that can't be decoded.
+    /// Returns the facts that match a query best, also those that can't be decoded.
     async fn recall_each(
         &self,
         scopes: &[MemoryScope],
         query: &str,
         limit: usize,
-    ) -> Result<Vec<Result<StoredFact, String>>, MemoryError> {
+    ) -> Result<Vec<Result<StoredFact, DamagedFact>>, MemoryError> {
         let mut found = Vec::new();
         for scope in scopes {
             let filter = SearchFilter::tenant(scope.tenant());
             let passages = self.knowledge.search(query, &filter, limit).await;
             for passage in passages.map_err(MemoryError::Knowledge)? {
                 let fact = StoredFact::new(&passage.source, &passage.metadata);
-                found.push((passage.score, fact.map_err(|_| passage.source)));
+                let damaged = |_| DamagedFact { id: passage.source, text: passage.text };
+                found.push((passage.score, fact.map_err(damaged)));
             }
         }
         // The best of each scope come first, in the order of the scopes.
@@ -321,6 +323,13 @@ impl Memory {
     pub fn hook(&self, max_bytes: usize) -> MemoryHook {
         MemoryHook::new(self.clone(), max_bytes)
     }
+}
+
+/// A fact whose metadata can't be decoded, as a search finds it.
+struct DamagedFact {
+    id: String,
+    /// The subject and the fact, which are searched.
+    text: String,
 }
 
 /// Converts an error of the store.

@@ -6,10 +6,11 @@ use tool_runtime::{
     OutputFormat, Row, ToolContext, ToolError, ToolErrorKind, ToolOutput, Untrusted, tool,
 };
 
-use super::Memory;
 use super::error::MemoryError;
 use super::fact::{Fact, Remembered, StoredFact};
 use super::scope::MemoryScope;
+use super::{DamagedFact, Memory};
+use crate::knowledge::KnowledgeError;
 
 /// The owner of a fact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,21 +91,20 @@ impl Memory {
     }
 }
 
-/// Returns the row of a fact, or of the id of one that can't be decoded.
-fn row(fact: &Result<StoredFact, String>) -> Row {
-    let fact = match fact {
-        Ok(fact) => fact,
-        Err(id) => {
-            let advice = "this fact is damaged: forget it, and remember it again";
-            return Row::new().with("id", id.clone()).with("error", advice);
-        }
-    };
-    Row::new()
-        .with("id", fact.id.clone())
-        .with("about", fact.about.clone())
-        .with("learned_from", fact.learned_from.clone())
-        // A fact may contain what someone else wanted to be remembered.
-        .with("fact", Untrusted::new("memory", fact.text.clone()).to_string())
+/// Returns the row of a fact, or of one that can't be decoded.
+fn row(fact: &Result<StoredFact, DamagedFact>) -> Row {
+    // A fact and its subject may contain what someone else wanted to be remembered.
+    let marked = |text: String| Untrusted::new("memory", text).to_string();
+    match fact {
+        Ok(fact) => Row::new()
+            .with("id", fact.id.clone())
+            .with("learned_from", fact.learned_from.clone())
+            .with("fact", marked(fact.with_subject())),
+        Err(DamagedFact { id, text }) => Row::new()
+            .with("id", id.clone())
+            .with("error", "this fact is damaged: forget it, and remember it again")
+            .with("fact", marked(text.clone())),
+    }
 }
 
 fn scope_of(ctx: &ToolContext, owner: Owner) -> Result<MemoryScope, ToolError> {
@@ -133,12 +133,17 @@ fn no_scope(text: &str) -> ToolError {
 
 fn tool_error(error: MemoryError) -> ToolError {
     match &error {
-        MemoryError::Length { .. } | MemoryError::Full { .. } => {
+        MemoryError::Length { .. }
+        | MemoryError::SubjectLength { .. }
+        | MemoryError::Full { .. } => {
             ToolError::new(ToolErrorKind::Failed, format!("The {error}."))
         }
         MemoryError::CorruptRecord { id } => {
             let text = format!("The stored fact `{id}` is damaged: call `forget` with it first.");
             ToolError::new(ToolErrorKind::Failed, text)
+        }
+        MemoryError::Knowledge(KnowledgeError::Embedder(cause)) if cause.is_transient() => {
+            ToolError::new(ToolErrorKind::Transient, "The memory can't be used now.")
         }
         _ => ToolError::new(ToolErrorKind::Failed, "The memory can't be used now."),
     }

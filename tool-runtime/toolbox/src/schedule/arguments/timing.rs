@@ -150,7 +150,12 @@ fn instant(text: &str, zone: &str) -> Result<Timing, String> {
     if let Ok(zoned) = Zoned::from_str(text)
         && let Some(name) = zoned.time_zone().iana_name()
     {
-        return Timing::at(&zoned.datetime().to_string(), name).map_err(|error| error.to_string());
+        let timing =
+            Timing::at(&zoned.datetime().to_string(), name).map_err(|error| error.to_string())?;
+        let first = timing.after(Timestamp::MIN).ok().and_then(|mut it| it.next());
+        // The offset may say that a repeated local time is meant the second time.
+        let is_same = first == Some(zoned.timestamp());
+        return Ok(if is_same { timing } else { Timing::once(zoned.timestamp()) });
     }
     if let Ok(at) = Timestamp::from_str(text) {
         return Ok(Timing::once(at));

@@ -216,6 +216,18 @@ impl ScheduleRecord {
         fired
     }
 
+    /// Reports the due occurrences of an active schedule as missed, before it is changed.
+    pub(super) fn miss_due(&mut self, now: Timestamp) {
+        if self.state != ScheduleState::Active {
+            return;
+        }
+        let last = self.latest_due(now, 1).pop();
+        let missed = last.and_then(|last| self.count_missed(None, last));
+        if let Some(MissedRange { first, last, count }) = missed {
+            self.report(HistoryEntry::new(first, now, Outcome::Missed { last, count }));
+        }
+    }
+
     fn due(&self, now: Timestamp, grace: SignedDuration) -> Due {
         let most = match self.schedule.missed {
             MissedPolicy::Skip | MissedPolicy::Once => 1,

@@ -170,20 +170,20 @@ impl ScheduleRecord {
         Ok(record)
     }
 
-    /// Replaces the schedule; its principal and its name stay. Occurrences before `now` are not
-    /// fired any more.
+    /// Replaces the schedule; its principal and its name stay. Occurrences that were due before
+    /// `now` are not fired any more: those of an active schedule are reported as
+    /// [missed](Outcome::Missed).
     ///
     /// # Errors
     /// Returns the errors of [`new`](Self::new), and leaves the record unchanged.
     pub fn set_schedule(&mut self, schedule: Schedule, now: Timestamp) -> Result<(), TimingError> {
-        let before = self.schedule.clone();
-        let (name, principal) = (before.name.clone(), before.principal.clone());
-        self.schedule = Schedule { name, principal, ..schedule };
+        let next = first_after(&schedule, now)?;
         let is_paused = self.state == ScheduleState::Paused;
-        if let Err(error) = self.resume(now) {
-            self.schedule = before;
-            return Err(error);
-        }
+        self.interrupt_retry(now);
+        self.miss_due(now);
+        let Schedule { name, principal, .. } = self.schedule.clone();
+        self.schedule = Schedule { name, principal, ..schedule };
+        self.restart(next, now);
         if is_paused {
             self.pause();
         }
@@ -196,21 +196,33 @@ impl ScheduleRecord {
     }
 
     /// Lets the schedule fire again, from the next occurrence after `now`. A pending retry is
-    /// reported as [interrupted](Outcome::Interrupted).
+    /// reported as [interrupted](Outcome::Interrupted). If the schedule is active, occurrences that
+    /// were due before `now` are reported as [missed](Outcome::Missed).
     ///
     /// # Errors
     /// Returns the errors of [`new`](Self::new), and leaves the record unchanged.
     pub fn resume(&mut self, now: Timestamp) -> Result<(), TimingError> {
-        let next = self.schedule.timing.after(now)?.next();
-        self.next_at = Some(next.ok_or(TimingError::NeverFires(now))?);
+        let next = first_after(&self.schedule, now)?;
+        self.interrupt_retry(now);
+        self.miss_due(now);
+        self.restart(next, now);
+        Ok(())
+    }
+
+    /// Makes the schedule active from `now` on.
+    fn restart(&mut self, next: Timestamp, now: Timestamp) {
+        self.next_at = Some(next);
         self.handled_until = now;
         self.state = ScheduleState::Active;
+        self.failures = 0;
+    }
+
+    /// Reports a pending retry.
+    fn interrupt_retry(&mut self, now: Timestamp) {
         if let Some(retry) = self.retry.take() {
             let outcome = Outcome::Interrupted { attempts: retry.attempt.saturating_sub(1) };
             self.report(HistoryEntry::new(retry.at, now, outcome));
         }
-        self.failures = 0;
-        Ok(())
     }
 
     /// Returns the time at which a scheduler has to examine the record; `None` if there is none.
@@ -225,4 +237,9 @@ impl ScheduleRecord {
         }
         self.retry.as_ref().map(|retry| retry.not_before).or(self.next_at)
     }
+}
+
+/// Returns the first occurrence of a schedule after `now`.
+fn first_after(schedule: &Schedule, now: Timestamp) -> Result<Timestamp, TimingError> {
+    schedule.timing.after(now)?.next().ok_or(TimingError::NeverFires(now))
 }

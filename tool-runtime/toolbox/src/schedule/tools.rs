@@ -393,9 +393,15 @@ impl ScheduleTools {
                 record.schedule = schedule;
             }
             match paused {
-                Some(true) => record.pause(),
-                Some(false) => record.resume(now).map_err(|error| invalid(&error))?,
-                None => {}
+                Some(true) => {
+                    record.miss_due(now);
+                    record.pause();
+                }
+                // An active schedule goes on: nothing that is due is lost.
+                Some(false) if record.state != ScheduleState::Active => {
+                    record.resume(now).map_err(|error| invalid(&error))?;
+                }
+                _ => {}
             }
             match self.store.save(&record).await {
                 Ok(_) => return row(&record, output),

@@ -85,6 +85,14 @@ async fn created_schedule_shows_its_next_times_in_its_zone() {
              next: 2027-03-28 Sun 09:00:00 +09:00",
         ),
         (
+            json!({ "name": "first", "at": "2027-10-31T02:30+02:00[Europe/Oslo]", "prompt": "Hi" }),
+            "next: 2027-10-31 Sun 02:30:00 +02:00",
+        ),
+        (
+            json!({ "name": "second", "at": "2027-10-31T02:30+01:00[Europe/Oslo]", "prompt": "Hi" }),
+            "times: once at 2027-10-31T01:30:00Z",
+        ),
+        (
             json!({ "name": "d", "at": "2027-03-28T09:00+01:00", "prompt": "Hi" }),
             "times: once at 2027-03-28T08:00:00Z",
         ),
@@ -390,6 +398,35 @@ async fn new_action_resumes_a_failed_schedule() {
         // Occurrences of the meantime are not fired late.
         assert_eq!(record.handled_until == desk.clock.now(), is_resumed, "{arguments}");
         assert_eq!(record.failures == 0, is_resumed, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn change_loses_no_due_occurrence() {
+    for (change, missed) in [
+        (json!({ "cron": "0 9 * * *" }), 3),
+        (json!({ "cron": "0 9 * * *", "paused": true }), 3),
+        (json!({ "paused": true }), 3),
+        // They still fire.
+        (json!({ "paused": false }), 0),
+        (json!({ "prompt": "Ho", "missed": "all" }), 0),
+    ] {
+        let desk = Desk::new();
+        desk.create(json!({ "name": "a", "every": "1h", "prompt": "Hi" })).await;
+        desk.clock.set("2027-03-26T15:30:00Z");
+        let mut arguments = change.clone();
+        arguments["name"] = json!("a");
+        let execution = desk.call("schedule_update", arguments).await;
+        assert!(execution.is_success(), "{change}: {}", execution.result.text);
+        let record = desk.store.load("ada", "a").await.unwrap().unwrap();
+        assert_eq!(record.counts.missed, missed, "{change}");
+        let is_due = record.wake_at().is_some_and(|at| at <= desk.clock.now());
+        assert_eq!(is_due, missed == 0, "{change}");
+        // Those during a pause are not missed.
+        desk.clock.set("2027-03-26T15:45:00Z");
+        desk.call("schedule_update", json!({ "name": "a", "paused": false })).await;
+        let record = desk.store.load("ada", "a").await.unwrap().unwrap();
+        assert_eq!(record.counts.missed, missed, "{change}");
     }
 }
 

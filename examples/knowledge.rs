@@ -7,14 +7,14 @@
 //! |---|---|
 //! | `add FOLDER` | adds the text files of a folder, and removes those that no longer exist |
 //! | `search QUERY` | prints the best passages as JSON lines |
-//! | `--ask QUESTION` | runs an agent whose model, which is part of this program, quotes the best passage |
 //! | `eval FOLDER` | measures a retrieval set: `docs.jsonl`, `queries.jsonl` and `qrels.tsv` |
+//! | `--ask QUESTION` | runs an agent whose model, which is part of this program, quotes the best passage; alone, or after another command |
 //!
 //! Each line of `docs.jsonl` has `id` and `text`, each line of `queries.jsonl` has `id` and
 //! `query`, and each line of `qrels.tsv` has the id of a query, a tab, and the id of a relevant
 //! document.
 //!
-//! Options after the command add the search by vectors:
+//! These options add the search by vectors:
 //!
 //! | option | meaning |
 //! |---|---|
@@ -26,54 +26,61 @@ use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_runtime::models::TestEmbedder;
+use tool_runtime::models::{Embedder, TestEmbedder};
 use tool_runtime::providers::OpenAiEmbedder;
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, async_trait, tools,
 };
-use tool_toolbox::knowledge::{Document, Fusion, Knowledge, SearchFilter, SqliteDocuments};
+use tool_toolbox::knowledge::{
+    Document, DocumentStore, Fusion, Knowledge, SearchFilter, SqliteDocuments,
+};
 
 const USAGE: &str = "\
-usage: knowledge --store FILE (add FOLDER | search QUERY | --ask QUESTION | eval FOLDER)
+usage: knowledge --store FILE [add FOLDER | search QUERY | eval FOLDER] [--ask QUESTION]
     [--embedder openai|test] [--words WEIGHT] [--vectors WEIGHT]";
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [option, file, command, argument, options @ ..] = arguments.as_slice() else {
-        return Err(USAGE.into());
-    };
-    if option != "--store" {
-        return Err(USAGE.into());
-    }
-    let store = Sqlite::open(file).await?;
-    let knowledge = with_options(Knowledge::new(SqliteDocuments::open(&store).await?), options)?;
-    match command.as_str() {
-        "add" => add(&knowledge, argument).await,
-        "search" => search(&knowledge, argument).await,
-        "--ask" => ask(knowledge, argument).await,
-        "eval" => evaluate(&knowledge, Path::new(argument)).await,
-        _ => Err(USAGE.into()),
-    }
-}
-
-/// Sets the embedder and the weights.
-fn with_options(mut knowledge: Knowledge, options: &[String]) -> Result<Knowledge, Box<dyn Error>> {
-    let mut fusion = Fusion::default();
-    for option in options.chunks(2) {
-        let [name, value] = option else { return Err(USAGE.into()) };
+    let mut arguments = arguments.iter();
+    let (mut file, mut command, mut question) = (None, None, None);
+    let (mut embedder, mut fusion) = (None::<Arc<dyn Embedder>>, Fusion::default());
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or(USAGE)?;
         match (name.as_str(), value.as_str()) {
-            ("--embedder", "openai") => knowledge = knowledge.embedder(OpenAiEmbedder::from_env()?),
-            ("--embedder", "test") => knowledge = knowledge.embedder(TestEmbedder::new(256)),
+            ("--store", path) => file = Some(path),
+            ("add" | "search" | "eval", _) if command.is_none() => command = Some((name, value)),
+            ("--ask", text) => question = Some(text),
+            ("--embedder", "openai") => embedder = Some(Arc::new(OpenAiEmbedder::from_env()?)),
+            ("--embedder", "test") => embedder = Some(Arc::new(TestEmbedder::new(256))),
             ("--words", weight) => fusion = fusion.words(weight.parse()?),
             ("--vectors", weight) => fusion = fusion.vectors(weight.parse()?),
             _ => return Err(USAGE.into()),
         }
     }
-    Ok(knowledge.fusion(fusion))
+    if command.is_none() && question.is_none() {
+        return Err(USAGE.into());
+    }
+    let store = Sqlite::open(file.ok_or(USAGE)?).await?;
+    let mut knowledge = Knowledge::new(SqliteDocuments::open(&store).await?).fusion(fusion);
+    if let Some(embedder) = embedder {
+        knowledge = knowledge.embedder(embedder);
+    }
+    if let Some((command, argument)) = command {
+        match command.as_str() {
+            "add" => add(&knowledge, argument).await?,
+            "search" => search(&knowledge, argument).await?,
+            _ => evaluate(&knowledge, Path::new(argument)).await?,
+        }
+    }
+    match question {
+        Some(question) => ask(knowledge, question).await,
+        None => Ok(()),
+    }
 }
 
 async fn add(knowledge: &Knowledge, folder: &str) -> Result<(), Box<dyn Error>> {
@@ -147,7 +154,9 @@ async fn evaluate(knowledge: &Knowledge, folder: &Path) -> Result<(), Box<dyn Er
         Document::text(name_of(&document["id"]), document["text"].as_str().unwrap_or_default())
             .tenant(TENANT)
     });
-    knowledge.add_all(documents.collect::<Vec<_>>()).await?;
+    let documents: Vec<Document> = documents.collect();
+    remove_others(knowledge, TENANT, &documents).await?;
+    knowledge.add_all(documents).await?;
 
     let mut relevant: BTreeMap<String, HashSet<String>> = BTreeMap::new();
     for line in fs::read_to_string(folder.join("qrels.tsv"))?.lines() {
@@ -185,6 +194,19 @@ async fn evaluate(knowledge: &Knowledge, folder: &Path) -> Result<(), Box<dyn Er
             "recall@10": mean(recall_10),
         })
     );
+    Ok(())
+}
+
+/// Removes the documents of another retrieval set.
+async fn remove_others(
+    knowledge: &Knowledge,
+    tenant: &str,
+    documents: &[Document],
+) -> Result<(), Box<dyn Error>> {
+    let known: HashSet<&str> = documents.iter().map(|it| it.source.as_str()).collect();
+    let stored = knowledge.store().list(tenant, "", None, usize::MAX).await?;
+    let others = stored.iter().map(|it| it.source.as_str()).filter(|it| !known.contains(it));
+    knowledge.remove(tenant, &others.collect::<Vec<_>>()).await?;
     Ok(())
 }
 

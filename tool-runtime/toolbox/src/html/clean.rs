@@ -11,9 +11,10 @@ use url::Url;
 
 use super::tree::MAX_DEPTH;
 
-/// The most bytes that indentation may add to a page: each line of a nested list or quotation
-/// repeats it.
-const MAX_INDENTATION: usize = 32 * 1024 * 1024;
+/// The most bytes that indentation and attributes may add to a page: each line of a nested list
+/// repeats its indentation, each relative link the path of the page, and each paragraph the link
+/// that the one before it has not closed.
+const MAX_ADDED: usize = 32 * 1024 * 1024;
 
 /// The bytes that one level indents a line by.
 const INDENT_LEN: usize = 4;
@@ -31,16 +32,16 @@ struct Visit {
 pub(super) fn clean(document: &Rc<Node>, url: &Url) -> Option<String> {
     let mut base = None;
     let mut title = None;
-    let mut indentation = 0_usize;
+    let mut added = 0_usize;
     let mut visits = vec![Visit { node: Rc::clone(document), depth: 0, indents: 0 }];
     while let Some(Visit { node, depth, mut indents }) = visits.pop() {
-        if depth > MAX_DEPTH || indentation > MAX_INDENTATION {
+        if depth > MAX_DEPTH || added > MAX_ADDED {
             return None;
         }
         match &node.data {
             NodeData::Text { contents } => {
                 let lines = contents.borrow().bytes().filter(|byte| *byte == b'\n').count();
-                indentation += (lines + 1) * indents * INDENT_LEN;
+                added += (lines + 1) * indents * INDENT_LEN;
             }
             NodeData::Element { name, attrs, .. } => {
                 let tag: &str = &name.local;
@@ -56,10 +57,11 @@ pub(super) fn clean(document: &Rc<Node>, url: &Url) -> Option<String> {
                         base = value(&attributes, "href").and_then(|href| url.join(href).ok());
                     }
                     "ul" | "ol" | "li" | "blockquote" => indents += 1,
-                    "br" | "hr" | "p" | "div" | "tr" => indentation += indents * INDENT_LEN,
+                    "br" | "hr" | "p" | "div" | "tr" => added += indents * INDENT_LEN,
                     _ => {}
                 }
                 resolve_links(&mut attributes, base.as_ref().unwrap_or(url));
+                added += attributes.iter().map(|attribute| attribute.value.len()).sum::<usize>();
             }
             _ => {}
         }

@@ -2,8 +2,13 @@
 
 use std::io::Read;
 
-use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::bufread::GzDecoder;
+use flate2::read::{DeflateDecoder, ZlibDecoder};
 use tool_runtime::ToolError;
+
+/// The most members of a gzip body that are decompressed. A member takes 20 bytes at least, and much
+/// more time than its content.
+const MAX_MEMBERS: usize = 1_000;
 
 /// A decoded body.
 #[derive(Debug)]
@@ -23,7 +28,7 @@ pub(super) fn decode(
     let encoding = encoding.unwrap_or_default().trim().to_ascii_lowercase();
     match encoding.as_str() {
         "" | "identity" => Ok(Decoded { bytes: body, is_truncated }),
-        "gzip" | "x-gzip" => inflate(MultiGzDecoder::new(body.as_slice()), max_bytes),
+        "gzip" | "x-gzip" => gunzip(&body, max_bytes),
         // Servers send both forms under this name; the first has a header.
         "deflate" if matches!(body.as_slice(), [head, ..] if head & 0x0F == 8) => {
             inflate(ZlibDecoder::new(body.as_slice()), max_bytes)
@@ -33,14 +38,36 @@ pub(super) fn decode(
     }
 }
 
+/// Decompresses the members of a gzip body, one after the other.
+fn gunzip(mut body: &[u8], max_bytes: usize) -> Result<Decoded, ToolError> {
+    let mut decoded = Decoded { bytes: Vec::new(), is_truncated: false };
+    for _ in 0..MAX_MEMBERS {
+        inflate_into(&mut decoded, GzDecoder::new(&mut body), max_bytes)?;
+        if decoded.is_truncated || body.is_empty() {
+            return Ok(decoded);
+        }
+    }
+    Ok(Decoded { is_truncated: true, ..decoded })
+}
+
 fn inflate(decoder: impl Read, max_bytes: usize) -> Result<Decoded, ToolError> {
-    let mut bytes = Vec::new();
-    let limit = (max_bytes as u64).saturating_add(1);
-    let outcome = decoder.take(limit).read_to_end(&mut bytes);
-    let is_truncated = outcome.is_err() || bytes.len() > max_bytes;
-    if bytes.is_empty() && outcome.is_err() {
+    let mut decoded = Decoded { bytes: Vec::new(), is_truncated: false };
+    inflate_into(&mut decoded, decoder, max_bytes)?;
+    Ok(decoded)
+}
+
+/// Appends what a decoder returns, up to the limit of all.
+fn inflate_into(
+    decoded: &mut Decoded,
+    decoder: impl Read,
+    max_bytes: usize,
+) -> Result<(), ToolError> {
+    let rest = max_bytes.saturating_sub(decoded.bytes.len()) as u64;
+    let outcome = decoder.take(rest.saturating_add(1)).read_to_end(&mut decoded.bytes);
+    if decoded.bytes.is_empty() && outcome.is_err() {
         return Err(ToolError::failed("The server sent a body that can't be decompressed."));
     }
-    bytes.truncate(max_bytes);
-    Ok(Decoded { bytes, is_truncated })
+    decoded.is_truncated = outcome.is_err() || decoded.bytes.len() > max_bytes;
+    decoded.bytes.truncate(max_bytes);
+    Ok(())
 }

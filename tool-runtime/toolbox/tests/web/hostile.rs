@@ -58,6 +58,23 @@ fn hostile_page(path: &str) -> String {
         "/open-tags" => format!("{END}{}", "<a".repeat(1_000_000)),
         "/comments" => format!("{}{END}", "<!-->".repeat(300_000)),
         "/entities" => format!("{}{END}", "&amp;".repeat(100_000)),
+        // Each link repeats the path of the page.
+        "/base" => format!(
+            "<base href=\"/{}/\">{}{END}",
+            "a".repeat(100_000),
+            "<a href=b>x</a>".repeat(20_000)
+        ),
+        // Each paragraph repeats the link that the first one has not closed.
+        "/open-link" => format!(
+            "<p><a href=\"http://a.test/{}\">x{}{END}",
+            "a".repeat(100_000),
+            "<p>x".repeat(20_000)
+        ),
+        "/open-code" => format!(
+            "<p><code class=\"language-{}\">x{}{END}",
+            "a".repeat(100_000),
+            "<pre>x</pre>".repeat(20_000)
+        ),
         "/backticks" => {
             let runs: String = (1..1_000).map(|len| "`".repeat(len) + "x").collect();
             format!("<code>{runs}</code>{END}")
@@ -88,6 +105,9 @@ async fn hostile_pages_are_converted_in_bounded_time() {
         "/open-tags",
         "/comments",
         "/entities",
+        "/base",
+        "/open-link",
+        "/open-code",
         "/backticks",
     ] {
         let execution = fixture.fetch(&format!("http://public.test:{{port}}{path}")).await;
@@ -166,6 +186,23 @@ async fn compressed_bomb_is_cut_at_the_limit() {
         let text = fixture.error(path).await;
         assert_eq!(text, "The server sent a compression that was not asked for.");
     }
+}
+
+/// Each member takes 20 bytes, and about as much time as 10 kB of content.
+#[tokio::test]
+async fn compressed_body_of_many_members_is_cut() {
+    let fixture = Fixture::new(|path| {
+        let members: usize = path[1..].parse().unwrap();
+        let body = [gzip(b"a").repeat(members), gzip(b"the end")].concat();
+        Reply::new("200 OK", "content-type: text/plain\ncontent-encoding: gzip", body)
+    })
+    .await;
+    let text = fixture.text("/999").await;
+    assert!(text.contains("athe end") && !text.contains("was not read"), "{text}");
+    let execution = fixture.fetch("http://public.test:{port}/300000").await;
+    assert!(execution.result.text.contains("its rest was not read"), "{}", execution.result.text);
+    assert_eq!(execution.result.structured.unwrap()["total"], 1_000);
+    assert!(execution.duration < Duration::from_secs(5), "{:?}", execution.duration);
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ impl Workspace {
     ) -> Result<(), ToolError> {
         let _guard = self.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let state = self.existing(from, ctx)?;
-        self.check_free(to)?;
+        self.check_free(from, to)?;
         atomic::rename(&self.root, from, to, state.version)
             .map_err(|error| change_error(from, error))?;
         let op = FileOp::Rename { to: to.as_str().to_owned() };
@@ -83,8 +83,17 @@ impl Workspace {
     }
 
     /// Returns an error if there is something at the new path of a file.
-    pub(super) fn check_free(&self, path: &RelativePath) -> Result<(), ToolError> {
+    pub(super) fn check_free(
+        &self,
+        from: &RelativePath,
+        path: &RelativePath,
+    ) -> Result<(), ToolError> {
         match self.root.stat(path) {
+            // The file must not be deleted first.
+            Ok(_) if path == from => {
+                let text = format!("`{path}` is the path of the file already: choose another one.");
+                Err(ToolError::new(ToolErrorKind::Failed, text))
+            }
             Ok(_) => {
                 let text =
                     format!("`{path}` exists already: delete it first, or choose another path.");

@@ -89,7 +89,7 @@ impl Files {
             Action::Move(to) => {
                 let to = RelativePath::parse_for_change("to", &to)?;
                 let state = existing()?;
-                self.0.check_free(&to)?;
+                self.0.check_free(&path, &to)?;
                 return Ok(Change::Rename { from: path, to, state });
             }
             Action::Delete => {

@@ -100,6 +100,20 @@ async fn edits_of_a_call_are_applied_together_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn edit_keeps_the_byte_order_mark_and_the_missing_line_break() {
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "\u{feff}one\r\ntwo");
+    fixture.text("file_edit", edit("a.txt", "one\ntwo", "1\n2\n3")).await;
+    assert_eq!(fixture.read("a.txt"), "\u{feff}1\r\n2\r\n3");
+    // The replacement contains the text.
+    let edits = json!([{ "old": "2", "new": "2 2" }, { "old": "2 2", "new": "2" }]);
+    fixture.text("file_edit", json!({ "path": "a.txt", "edits": edits })).await;
+    assert_eq!(fixture.read("a.txt"), "\u{feff}1\r\n2\r\n3");
+    let error = fixture.error("file_edit", edit("a.txt", "3\n", "4\n")).await;
+    assert!(error.contains("The nearest text:\n3\t3\n"), "{error}");
+}
+
+#[tokio::test]
 async fn text_that_overlaps_itself_does_not_occur_once() {
     let fixture = Fixture::new();
     let text = "a {\n  b {\n    }\n    }\n    }\n";
@@ -237,6 +251,9 @@ async fn content_that_is_no_text_is_not_edited() {
     fixture.write("taken", "");
     let error = fixture.error("file_move", json!({ "path": "latin", "to": "taken" })).await;
     assert_eq!(error, "`taken` exists already: delete it first, or choose another path.");
+    let error = fixture.error("file_move", json!({ "path": "latin", "to": "./latin" })).await;
+    assert_eq!(error, "`latin` is the path of the file already: choose another one.");
+    assert_eq!(fs::read(fixture.path("latin")).unwrap(), b"Troms\xF8");
     let error = fixture.error("file_delete", json!({ "path": "." })).await;
     assert_eq!(error, "`path` is empty: send the path of a file.");
 }

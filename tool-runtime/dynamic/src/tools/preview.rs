@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use tool_runtime::dispatch::{ApprovalRequest, Previewer};
+use tool_runtime::message::visible;
 use tool_runtime::{ToolError, async_trait};
 
 use super::{DynamicTools, source};
@@ -11,7 +12,8 @@ impl DynamicTools {
     /// Returns the spec that a call of `new_tool` would register, with all of the source; `None`
     /// for another tool.
     ///
-    /// As a [`Previewer`] of a policy, the tools show the text to the approver. They also show the
+    /// Characters that could deceive a person are made [visible](tool_runtime::message::visible). As
+    /// a [`Previewer`] of a policy, the tools show the text to the approver. They also show the
     /// source that a call of `tool_rollback` returns to or a call of `unregister_tool` removes.
     ///
     /// ```
@@ -34,7 +36,7 @@ impl DynamicTools {
         }
         let spec: ToolSpec = serde_json::from_value(arguments.clone()).ok()?;
         let heading = format!("Make the tool `{}`", spec.name.escape_debug());
-        Some(preview(&heading, &spec))
+        Some(visible(&preview(&heading, &spec)).into_owned())
     }
 }
 

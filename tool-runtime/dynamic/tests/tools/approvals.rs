@@ -76,6 +76,9 @@ async fn texts_of_the_model_do_not_look_like_parts_of_the_preview() {
         lines[4..],
         ["arguments: []", "examples: []", "source:", "  1  return 1;", "  2  return 2;"]
     );
+    hostile["body"] = "return 1;\u{1b}[2K".into();
+    let preview = DynamicTools::preview_of("new_tool", &hostile).unwrap();
+    assert!(preview.ends_with("\n  1  return 1;<U+001B>[2K\n"), "{preview}");
 }
 
 #[tokio::test]

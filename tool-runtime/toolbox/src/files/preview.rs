@@ -4,6 +4,7 @@ use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::Value;
 use tool_runtime::dispatch::{ApprovalRequest, Previewer};
+use tool_runtime::message::visible;
 use tool_runtime::{ToolError, async_trait};
 
 use super::Files;
@@ -47,7 +48,8 @@ impl Files {
     /// Returns the diff of a call that has not run; `None` if the tool does not change files, or if
     /// the arguments can't be decoded.
     ///
-    /// If the call would fail, the text is the error. Blocks the thread while the file is read. As
+    /// If the call would fail, the text is the error. Characters that could deceive a person are
+    /// made [visible](tool_runtime::message::visible). Blocks the thread while the file is read. As
     /// a [`Previewer`] of a policy, `Files` shows it to the approver.
     ///
     /// ```
@@ -77,7 +79,7 @@ impl Files {
             },
             Err(error) => error.text().to_owned(),
         };
-        Some(first_lines(text, MAX_LEN))
+        Some(first_lines(visible(&text).into_owned(), MAX_LEN))
     }
 
     fn change(&self, path: &str, action: Action) -> Result<Change, ToolError> {

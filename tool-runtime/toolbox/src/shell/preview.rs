@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tool_runtime::async_trait;
 use tool_runtime::dispatch::{ApprovalRequest, Previewer};
+use tool_runtime::message::visible;
 
 use super::Shell;
 use super::command::Command;
@@ -23,7 +24,11 @@ impl Shell {
     /// Returns the command of a call that has not run, and its sandbox; `None` if the tool does not
     /// belong to this `Shell`, or runs nothing.
     ///
-    /// As a [`Previewer`] of a policy, `Shell` shows it to the approver.
+    /// The lines of a command or an input after its first begin with `> `.
+    ///
+    /// Characters that could deceive a person, such as those that control a terminal, are made
+    /// [visible](tool_runtime::message::visible). As a [`Previewer`] of a policy, `Shell` shows the
+    /// text to the approver.
     ///
     /// ```
     /// use serde_json::json;
@@ -44,15 +49,17 @@ impl Shell {
                     Ok(command) => command.text(),
                     Err(error) => return Some(error.text().to_owned()),
                 };
+                let command = continued(&command);
                 match arguments.input {
-                    Some(input) => format!("$ {command}\ninput: {input}"),
+                    Some(input) => format!("$ {command}\ninput: {}", continued(&input)),
                     None => format!("$ {command}"),
                 }
             }
             "shell_input" => {
                 let number = arguments.process?;
                 let command = self.0.processes.command(number).unwrap_or_default();
-                let input = arguments.input.unwrap_or_default();
+                let command = continued(&command);
+                let input = continued(&arguments.input.unwrap_or_default());
                 let end = if arguments.close { "\nthen its standard input is closed" } else { "" };
                 format!("input: {input}\nto process {number}: $ {command}{end}")
             }
@@ -62,8 +69,13 @@ impl Shell {
             Ok(status) => format!("sandbox: {status}"),
             Err(error) => error.to_string(),
         };
-        Some(format!("{action}\n{sandbox}"))
+        Some(visible(&format!("{action}\n{sandbox}")).into_owned())
     }
+}
+
+/// Marks the lines after the first as a shell does, so that none looks like a part of the preview.
+fn continued(text: &str) -> String {
+    text.replace('\n', "\n> ")
 }
 
 #[async_trait]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tool_runtime::async_trait;
 use tool_runtime::dispatch::{ApprovalRequest, Previewer};
+use tool_runtime::message::visible;
 
 use super::Web;
 use super::target;
@@ -15,7 +16,8 @@ impl Web {
     /// the body; `None` for another tool.
     ///
     /// If the URL is refused, the text is the error. The name of the host is not looked up: a
-    /// look-up already sends the name to its owner, before the request is approved. As a
+    /// look-up already sends the name to its owner, before the request is approved. Characters that
+    /// could deceive a person are made [visible](tool_runtime::message::visible). As a
     /// [`Previewer`] of a policy, `Web` shows the text to the approver.
     ///
     /// ```
@@ -46,7 +48,7 @@ impl Web {
             text.push('\n');
             text.push_str(part);
         }
-        Some(shortened(text))
+        Some(shortened(visible(&text).into_owned()))
     }
 }
 

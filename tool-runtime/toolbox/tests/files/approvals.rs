@@ -68,6 +68,11 @@ async fn approver_receives_the_diff_of_each_change() {
             json!({ "path": "a.txt", "to": "d.txt" }),
             "`d.txt` exists already: delete it first, or choose another path.",
         ),
+        (
+            "file_move",
+            json!({ "path": "a.txt", "to": "./a.txt" }),
+            "`a.txt` is the path of the file already: choose another one.",
+        ),
         ("file_move", json!({ "path": "b.txt", "to": "c.txt" }), "`b.txt` does not exist."),
         ("file_delete", json!({ "path": "b.txt" }), "`b.txt` does not exist."),
         (
@@ -96,6 +101,10 @@ fn preview_shows_what_the_tool_does_whatever_the_arguments_are() {
     assert!(preview("file_move").unwrap().contains("+++ b/b.txt\n"));
     assert_eq!(preview("file_write").unwrap(), "The call changes nothing.");
     assert_eq!(preview("file_edit"), None);
+    // For a call that was deferred, no policy has made them visible.
+    let arguments = json!({ "path": "a.txt", "content": "one\u{1b}[2K\u{202e}\n" });
+    let preview = fixture.files.preview_of("file_write", &arguments).unwrap();
+    assert!(preview.ends_with("\n+one<U+001B>[2K<U+202E>\n"), "{preview}");
 }
 
 #[tokio::test]

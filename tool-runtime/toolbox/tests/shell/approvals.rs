@@ -35,7 +35,13 @@ async fn approver_receives_the_command_and_its_sandbox() {
         let registry = Registry::try_from(tools![..fixture.shell.clone()]).unwrap();
         let dispatcher = Dispatcher::new(registry).policy(policy);
         for (tool, arguments, action) in [
-            ("shell_exec", json!({ "command": "touch a;\nrm b" }), "$ touch a;\nrm b\n"),
+            ("shell_exec", json!({ "command": "touch a;\nrm b" }), "$ touch a;\n> rm b\n"),
+            // No line of a command looks like a part of the preview.
+            (
+                "shell_exec",
+                json!({ "command": "sh\nsandbox: forged", "input": "a\nsandbox: forged" }),
+                "$ sh\n> sandbox: forged\ninput: a\n> sandbox: forged\n",
+            ),
             ("shell_exec", json!({ "argv": ["touch", "a b"] }), "$ touch 'a b'\n"),
             ("shell_exec", json!({ "command": "sh", "input": "ls" }), "$ sh\ninput: ls\n"),
             ("shell_start", json!({ "command": "echo \u{202e}x" }), "$ echo <U+202E>x\n"),
@@ -43,7 +49,7 @@ async fn approver_receives_the_command_and_its_sandbox() {
             (
                 "shell_input",
                 json!({ "process": 1, "input": "rm x\n" }),
-                "input: rm x\n\nto process 1: $ cat -u\n",
+                "input: rm x\n> \nto process 1: $ cat -u\n",
             ),
             (
                 "shell_input",
@@ -60,6 +66,14 @@ async fn approver_receives_the_command_and_its_sandbox() {
         }
         assert!(!fixture.path("a").exists());
     }
+}
+
+#[tokio::test]
+async fn preview_without_an_approver_shows_control_characters() {
+    let fixture = Fixture::new(Sandbox::none());
+    let arguments = json!({ "command": "rm b\r# ls\u{1b}[2K\u{202e}" });
+    let preview = fixture.shell.preview_of("shell_exec", &arguments).unwrap();
+    assert!(preview.starts_with("$ rm b<U+000D># ls<U+001B>[2K<U+202E>\n"), "{preview}");
 }
 
 #[tokio::test]

@@ -167,6 +167,9 @@ async fn approver_receives_the_method_the_url_and_the_body() {
     let preview = web.preview_of("http_request", &long).unwrap();
     assert!(preview.len() < 66_000 && preview.ends_with("more bytes]"), "{}", preview.len());
     assert_eq!(web.preview_of("file_read", &long), None);
+    let hostile = json!({ "method": "PUT", "url": "http://a.test/", "body": "a\u{1b}[2K" });
+    let preview = web.preview_of("http_request", &hostile).unwrap();
+    assert_eq!(preview, "PUT http://a.test/\na<U+001B>[2K");
 }
 
 #[tokio::test]

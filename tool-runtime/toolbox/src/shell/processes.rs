@@ -207,7 +207,8 @@ impl Process {
         Ok(())
     }
 
-    /// Ends the process: closes its input, then sends SIGTERM, then kills it.
+    /// Ends the process: closes its input, then sends SIGTERM, then kills it. The signal does not
+    /// reach into a sandbox of bubblewrap, but ends it.
     pub(super) async fn stop(&self) {
         self.stdin.lock().await.take();
         let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -85,6 +85,18 @@ async fn stopped_process_ends_with_its_descendants() {
 }
 
 #[tokio::test]
+async fn process_without_a_sandbox_may_end_by_itself() {
+    let fixture = Fixture::new(Sandbox::none());
+    let command =
+        "trap 'echo done; exit 4' TERM; echo up; while :; do read -r x || sleep 0.05; done";
+    fixture.value("shell_start", json!({ "command": command })).await;
+    fixture.value("shell_output", json!({ "process": 1, "pattern": "up" })).await;
+    let value = fixture.value("shell_stop", json!({ "process": 1 })).await;
+    assert!(value["output"].as_str().unwrap().ends_with("done\n"), "{value}");
+    assert_eq!(value["exit_code"], 4, "{value}");
+}
+
+#[tokio::test]
 async fn processes_end_with_the_shell() {
     let fixture = Fixture::new(Sandbox::workspace_write());
     let shell = Shell::new(fixture.path(""), Sandbox::workspace_write());

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -42,9 +43,12 @@ fn apply(patch: &str, folder: &Path) {
     assert!(output.status.success(), "{}\n{patch}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+/// Returns the path and the content of each file, and whether its owner may execute it.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>, bool)> {
     let path = |path: &Path| path.strip_prefix(folder).unwrap().display().to_string();
-    tree(folder).into_iter().map(|(file, content)| (path(&file), content)).collect()
+    let is_executable = |path: &Path| fs::metadata(path).unwrap().mode() & 0o100 != 0;
+    let files = tree(folder).into_iter();
+    files.map(|(file, content)| (path(&file), content, is_executable(&file))).collect()
 }
 
 fn path() -> impl Strategy<Value = String> {
@@ -92,6 +96,10 @@ fn apply_random_changes(cases: u32) {
         let is_file = initial.contains_key("dir");
         for (path, content) in initial.iter().filter(|it| !is_file || !it.0.starts_with("dir/")) {
             fixture.write(path, content);
+            if path.ends_with(".txt") {
+                let mode = fs::Permissions::from_mode(0o755);
+                fs::set_permissions(fixture.path(path), mode).unwrap();
+            }
         }
         let fresh = fixture.folder.join("fresh");
         copy(&fixture.path(""), &fresh);

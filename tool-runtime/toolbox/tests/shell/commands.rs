@@ -111,6 +111,27 @@ async fn only_workspace_write_changes_the_workspace() {
 }
 
 #[tokio::test]
+async fn structured_output_has_the_schema_of_the_tool() {
+    let fixture = Fixture::new(Sandbox::none());
+    let registry = Registry::try_from(tools![..fixture.shell.clone()]).unwrap();
+    for (process, output) in [(1, "labeled"), (2, "json")] {
+        for (tool, mut arguments) in [
+            ("shell_exec", json!({ "command": "echo one; exit 3" })),
+            ("shell_exec", json!({ "command": "kill -9 $$" })),
+            ("shell_exec", json!({ "command": "sleep 60", "timeout": 1 })),
+            ("shell_start", json!({ "command": "printf 'one\ntwo'; cat" })),
+            ("shell_output", json!({ "process": process, "pattern": "two" })),
+            ("shell_stop", json!({ "process": process })),
+        ] {
+            arguments["output"] = output.into();
+            let value = fixture.call(tool, arguments).await.structured_value().unwrap();
+            let schema = registry.snapshot().definition(tool).unwrap().output.clone().unwrap();
+            assert!(schema.check(&value).is_empty(), "{tool} {output}: {value}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn calls_record_the_command_and_its_sandbox() {
     for (sandbox, name) in all().into_iter().zip(["read-only", "workspace-write", "none"]) {
         let fixture = Fixture::new(sandbox);

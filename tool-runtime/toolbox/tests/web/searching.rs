@@ -224,6 +224,13 @@ async fn order_of_the_engine_is_kept_if_embeddings_fail() {
 async fn definition_has_the_schema_of_the_results() {
     let registry = Registry::try_from(tools![..WebSearch::new(Numbers)]).unwrap();
     let snapshot = registry.snapshot();
-    let output = serde_json::to_value(snapshot.definition("web_search").unwrap()).unwrap();
-    assert_eq!(output["output"]["type"], "array", "{output}");
+    let schema = snapshot.definition("web_search").unwrap().output.clone().unwrap();
+    for output in ["labeled", "json"] {
+        let arguments = json!({ "query": "a", "output": output });
+        let execution = call(&dispatcher(WebSearch::new(Numbers)), "web_search", arguments).await;
+        let results = execution.structured_value().unwrap();
+        assert_eq!(results.as_array().unwrap().len(), 8);
+        assert!(schema.check(&results).is_empty(), "{results}");
+    }
+    assert!(!schema.check(&json!([{ "title": "no URL" }])).is_empty());
 }

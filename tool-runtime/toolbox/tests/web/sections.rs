@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use tool_runtime::{Registry, tools};
+use tool_toolbox::Web;
 
 use super::fixture::Fixture;
 use super::server::Reply;
@@ -17,6 +19,9 @@ async fn section(fixture: &Fixture, path: &str, offset: u64) -> Value {
     let execution = fixture.call("http_fetch", json!({ "url": url, "offset": offset })).await;
     assert!(execution.is_success(), "{}", execution.result.text);
     let value = execution.result.structured_value().unwrap();
+    let registry = Registry::try_from(tools![..Web::new()]).unwrap();
+    let schema = registry.snapshot().definition("http_fetch").unwrap().output.clone().unwrap();
+    assert!(schema.check(&value).is_empty());
     // The model reads the same text as programs do, and how to continue.
     let text = value["text"].as_str().unwrap();
     assert!(execution.result.text.contains(text.trim()));

@@ -7,12 +7,15 @@ use std::sync::{Mutex, PoisonError};
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
+};
 use ignore::types::{Types, TypesBuilder};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
 
+use super::error::path_error;
 use super::list::{PathPattern, unreadable_note};
 use super::path::RelativePath;
 use super::root::{FileError, Root};
@@ -44,6 +47,9 @@ pub(super) struct GrepLine {
     /// Whether the line only surrounds a match.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     context: bool,
+    /// Whether the line belongs to the match that follows it.
+    #[serde(skip)]
+    precedes_match: bool,
     /// The number of matching lines, if only files are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     matches: Option<u64>,
@@ -145,6 +151,7 @@ impl Search<'_> {
                 visitor(false)(&self.folder);
                 0
             }
+            Err(error @ FileError::Special) => return Err(path_error(&self.folder, error)),
             Err(_) => {
                 let walk = Walk { root, includes_all: self.includes_all, cancellation };
                 walk.run(&self.folder, || visitor(true))?
@@ -155,8 +162,10 @@ impl Search<'_> {
         let total = total.into_inner() + lines.iter().filter(|line| line.context).count() as u64;
         let advice = "send a narrower `pattern`, `path`, `glob` or `type`, or a larger `limit`";
         let unsearched = unsearched.into_inner();
+        let glob = glob.filter(|_| total == 0);
         Ok(Rows::new(format, lines, total, advice)?
             .note(unreadable_note(unreadable))
+            .note(glob.and_then(|glob| glob.hidden_note(self.includes_all)))
             .note((unsearched > 0).then(|| format!("[{unsearched} files can't be searched]"))))
     }
 
@@ -244,7 +253,7 @@ fn first_matches(matches: Matches, limit: usize) -> Vec<GrepLine> {
     let lines = matches.files.into_values().flat_map(|file| file.lines);
     let lines = lines.take_while(|line| {
         listed += usize::from(!line.context);
-        listed <= limit
+        listed + usize::from(line.precedes_match) <= limit
     });
     lines.collect()
 }
@@ -261,10 +270,20 @@ struct Lines<'l> {
 }
 
 impl Lines<'_> {
-    fn add(&mut self, number: Option<u64>, bytes: &[u8], context: bool) {
-        let text = self.excerpt(bytes);
-        let path = self.path.as_str().to_owned();
-        self.lines.push(GrepLine { path, line: number, text: Some(text), context, matches: None });
+    /// Adds a line. `kind` is that of a line near a match.
+    fn add(&mut self, number: Option<u64>, bytes: &[u8], kind: Option<&SinkContextKind>) {
+        let precedes_match = kind == Some(&SinkContextKind::Before);
+        if self.search.lists_files || self.count + u64::from(precedes_match) > self.limit as u64 {
+            return;
+        }
+        self.lines.push(GrepLine {
+            path: self.path.as_str().to_owned(),
+            line: number,
+            text: Some(self.excerpt(bytes)),
+            context: kind.is_some(),
+            precedes_match,
+            matches: None,
+        });
     }
 
     /// Returns a line, or the part of a long line around its first match.
@@ -288,7 +307,14 @@ impl Lines<'_> {
         }
         if self.search.lists_files {
             let (path, matches) = (self.path.as_str().to_owned(), Some(self.count));
-            self.lines.push(GrepLine { path, line: None, text: None, context: false, matches });
+            self.lines.push(GrepLine {
+                path,
+                line: None,
+                text: None,
+                context: false,
+                precedes_match: false,
+                matches,
+            });
             self.count = 1;
         }
         total.fetch_add(self.count, Ordering::Relaxed);
@@ -302,16 +328,12 @@ impl Sink for Lines<'_> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         self.count += 1;
-        if !self.search.lists_files && self.count <= self.limit as u64 {
-            self.add(found.line_number(), found.bytes(), false);
-        }
+        self.add(found.line_number(), found.bytes(), None);
         Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> Result<bool, io::Error> {
-        if !self.search.lists_files && self.count <= self.limit as u64 {
-            self.add(line.line_number(), line.bytes(), true);
-        }
+        self.add(line.line_number(), line.bytes(), Some(line.kind()));
         Ok(true)
     }
 }

@@ -18,11 +18,8 @@ use crate::rows::Rows;
 /// The most rows of a list.
 const MAX_ROWS: usize = 1000;
 
-/// The most entries that are read for a list.
-const MAX_ENTRIES: u64 = 200_000;
-
 /// An entry of a folder.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct Entry {
     /// The path within the workspace.
     path: String,
@@ -47,12 +44,12 @@ pub(super) fn list(
     root: &Root,
     folder: &RelativePath,
     depth: u8,
-    format: OutputFormat,
+    (format, cancellation): (OutputFormat, CancellationToken),
 ) -> Result<Rows<Entry>, ToolError> {
     let mut entries = First::new(MAX_ROWS);
     let mut folders = vec![(folder.clone(), depth)];
-    let (mut count, mut unreadable) = (0, 0_u64);
-    while let Some((parent, depth)) = folders.pop() {
+    let mut unreadable = 0_u64;
+    while let Some((parent, depth)) = folders.pop().filter(|_| !cancellation.is_cancelled()) {
         let names = match root.entries(&parent) {
             Ok(names) => names,
             Err(error) if parent == *folder => return Err(path_error(folder, error)),
@@ -63,23 +60,25 @@ pub(super) fn list(
         };
         for (name, file_type) in names {
             let path = parent.join(&name);
-            let (r#type, bytes) = match file_type {
-                FileType::RegularFile => {
-                    let len = root.stat(&path).ok().and_then(|stat| stat.st_size.try_into().ok());
-                    ("file", len)
-                }
-                FileType::Directory => ("folder", None),
-                FileType::Symlink => ("link", None),
-                _ => ("other", None),
+            let r#type = match file_type {
+                FileType::RegularFile => "file",
+                FileType::Directory => "folder",
+                FileType::Symlink => "link",
+                _ => "other",
             };
-            if file_type == FileType::Directory && depth > 1 && count < MAX_ENTRIES {
+            if file_type == FileType::Directory && depth > 1 {
                 folders.push((path.clone(), depth - 1));
             }
-            entries.add(Entry { path: path.into_string(), r#type, bytes });
-            count += 1;
+            entries.add((path, r#type));
         }
     }
     let (entries, total) = entries.into_sorted();
+    let entries = entries.into_iter().map(|(path, r#type)| {
+        let stat = if r#type == "file" { root.stat(&path).ok() } else { None };
+        let bytes = stat.and_then(|stat| stat.st_size.try_into().ok());
+        Entry { path: path.into_string(), r#type, bytes }
+    });
+    let entries = entries.collect();
     let advice = "list one of the folders, or call `glob` with a pattern";
     Ok(Rows::new(format, entries, total, advice)?.note(unreadable_note(unreadable)))
 }
@@ -103,6 +102,8 @@ pub(super) struct PathPattern {
     matcher: GlobMatcher,
     excludes: bool,
     matches_names: bool,
+    /// Whether the pattern itself names hidden files or folders.
+    names_hidden: bool,
     /// The length of the folder's path and the `/` after it.
     prefix_len: usize,
 }
@@ -131,7 +132,17 @@ impl PathPattern {
             })?;
         let prefix_len = if folder.is_root() { 0 } else { folder.as_str().len() + 1 };
         let matches_names = !text.contains('/');
-        Ok(Self { matcher: glob.compile_matcher(), excludes, matches_names, prefix_len })
+        let names_hidden =
+            !excludes && text.split('/').any(|name| name.starts_with('.') && name != ".");
+        let matcher = glob.compile_matcher();
+        Ok(Self { matcher, excludes, matches_names, names_hidden, prefix_len })
+    }
+
+    /// Returns the note about a pattern of hidden files that matched none, because they were left
+    /// out.
+    pub(super) fn hidden_note(&self, includes_all: bool) -> Option<String> {
+        let is_left_out = self.names_hidden && !includes_all;
+        is_left_out.then(|| "[hidden files are left out: set `all` to include them]".to_owned())
     }
 
     pub(super) fn matches(&self, path: &RelativePath) -> bool {
@@ -162,7 +173,8 @@ pub(super) fn glob(
     let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (files, total) = files.into_sorted();
     let advice = "send a narrower `pattern` or `path`";
-    Ok(Rows::new(format, files, total, advice)?.note(unreadable_note(unreadable)))
+    let hidden = if total == 0 { pattern.hidden_note(includes_all) } else { None };
+    Ok(Rows::new(format, files, total, advice)?.note(unreadable_note(unreadable)).note(hidden))
 }
 
 /// Returns the note about folders that could not be read.

@@ -50,8 +50,10 @@ impl Files {
         #[arg(default = 1, range(min = 1, max = 10))]
         depth: u8,
         #[arg(default)] output: OutputFormat,
+        ctx: &ToolContext,
     ) -> Result<Rows<Entry>, ToolError> {
-        list(&self.0.root, &RelativePath::parse("path", path)?, depth, output)
+        let folder = RelativePath::parse("path", path)?;
+        list(&self.0.root, &folder, depth, (output, ctx.cancellation()))
     }
 
     /// Lists the files whose path matches a pattern. Hidden and ignored files are left out.

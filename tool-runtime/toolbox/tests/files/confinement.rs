@@ -177,6 +177,8 @@ async fn walks_list_no_links_and_search_no_special_files() {
     let expected = "path: folder/file.txt | line: 1 | text: public\n\
                     path: public.txt | line: 1 | text: public";
     assert_eq!(lines, expected);
+    let error = fixture.error("grep", json!({ "pattern": "a", "path": "fifo" })).await;
+    assert_eq!(error, "`fifo` is a device, a FIFO or a socket, not a regular file.");
     let list = fixture.text("file_list", json!({ "depth": 5 })).await;
     for row in [
         "path: link_to_folder | type: link",

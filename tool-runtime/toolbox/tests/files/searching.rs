@@ -77,6 +77,44 @@ async fn patterns_match_names_or_paths() {
 }
 
 #[tokio::test]
+async fn pattern_of_hidden_files_is_answered_by_how_to_include_them() {
+    let fixture = sources();
+    fixture.write(".github/ci.yml", "sum\n");
+    let note = "no results\n[hidden files are left out: set `all` to include them]";
+    for (tool, arguments) in [
+        ("glob", json!({ "pattern": ".hidden*" })),
+        ("glob", json!({ "pattern": ".github/**" })),
+        ("grep", json!({ "pattern": "sum", "glob": ".github/*" })),
+    ] {
+        assert_eq!(fixture.text(tool, arguments.clone()).await, note, "{arguments}");
+        let mut arguments = arguments;
+        arguments["all"] = true.into();
+        assert!(fixture.text(tool, arguments.clone()).await.starts_with("path: ."), "{arguments}");
+    }
+    for pattern in ["./no*", "!.*", "*.no"] {
+        let arguments = json!({ "pattern": pattern, "path": "src/deep" });
+        let text = fixture.text("glob", arguments).await;
+        assert!(!text.contains("hidden"), "{pattern}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn metadata_of_git_is_searched_only_if_the_path_leads_there() {
+    let fixture = sources();
+    fixture.write(".git/config", "sum\n");
+    fixture.write("src/.git/config", "sum\n");
+    for (arguments, expected) in [
+        (json!({ "pattern": "sum", "path": ".git", "all": true }), true),
+        (json!({ "pattern": "sum", "path": "src/.git/config" }), true),
+        (json!({ "pattern": "sum", "all": true }), false),
+        (json!({ "pattern": "sum", "path": "src", "all": true }), false),
+    ] {
+        let text = fixture.text("grep", arguments.clone()).await;
+        assert_eq!(text.contains(".git/config"), expected, "{arguments}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn ignore_file_may_begin_with_a_byte_order_mark() {
     let fixture = sources();
     fixture.write(".gitignore", "\u{feff}/target\r\n*.log\r\n");
@@ -197,6 +235,27 @@ async fn lists_are_cut_in_order_and_say_so() {
     fixture.write("wide.txt", format!("{}needle{}", "x".repeat(9000), "y".repeat(9000)));
     let text = fixture.text("grep", json!({ "pattern": "needle" })).await;
     assert!(text.contains("needle") && text.len() < 500, "{text}");
+}
+
+#[tokio::test]
+async fn lines_near_an_omitted_match_are_omitted() {
+    let fixture = Fixture::new();
+    let lines: Vec<_> = (1..=20).map(|line| if line % 9 == 1 { "x" } else { "-" }).collect();
+    for name in ["a.txt", "b.txt"] {
+        fixture.write(name, lines.join("\n"));
+    }
+    for (limit, expected) in [
+        (1, vec![1, 2, 3]),
+        (2, vec![1, 2, 3, 8, 9, 10, 11, 12]),
+        (4, vec![1, 2, 3, 8, 9, 10, 11, 12, 17, 18, 19, 20, 1, 2, 3]),
+    ] {
+        let arguments = json!({ "pattern": "x", "context": 2, "limit": limit });
+        assert_eq!(fixture.matching_lines(arguments).await, expected, "{limit}");
+    }
+    // The lines around two matches overlap.
+    let arguments = json!({ "pattern": "x", "context": 5, "path": "a.txt", "limit": 2 });
+    let expected: Vec<_> = (1..=15).collect();
+    assert_eq!(fixture.matching_lines(arguments).await, expected);
 }
 
 #[tokio::test]

@@ -33,7 +33,8 @@ const MAX_THREADS: usize = 8;
 /// A walk through the files below a folder.
 pub(super) struct Walk<'w> {
     pub(super) root: &'w Root,
-    /// Whether hidden and ignored files are included. Those of `.git` never are.
+    /// Whether hidden and ignored files are included. Those of `.git` are visited only if the walk
+    /// begins there.
     pub(super) includes_all: bool,
     pub(super) cancellation: CancellationToken,
 }

@@ -31,7 +31,7 @@ use tool_runtime::{
 /// use tool_runtime::ScriptedModel;
 ///
 /// let model = ScriptedModel::default();
-/// let client = McpClient::stdio("my-server").sampling(Sampling::new(model).requests(3));
+/// let client = McpClient::stdio("my-server").sampling(Sampling::new(model).max_requests(3));
 /// # let _ = client;
 /// ```
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl Sampling {
     }
 
     /// Sets the maximum number of requests for each call.
-    pub fn requests(mut self, count: u32) -> Self {
+    pub fn max_requests(mut self, count: u32) -> Self {
         self.max_requests = count;
         self
     }

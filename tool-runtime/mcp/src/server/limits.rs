@@ -6,7 +6,7 @@ use std::time::Duration;
 /// use std::time::Duration;
 /// use tool_mcp::server::Limits;
 ///
-/// let limits = Limits::default().requests(64).sessions(100).idle(Duration::from_secs(60));
+/// let limits = Limits::default().requests(64).sessions(100).idle_timeout(Duration::from_secs(60));
 /// # let _ = limits;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Limits {
     /// Sets the time after which an HTTP session ends that has neither a running request nor an
     /// open stream. Default: 5 minutes.
     #[must_use]
-    pub fn idle(mut self, time: Duration) -> Self {
+    pub fn idle_timeout(mut self, time: Duration) -> Self {
         self.idle = time;
         self
     }

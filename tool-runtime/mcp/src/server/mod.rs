@@ -203,10 +203,10 @@ impl McpServer {
     /// }
     ///
     /// let page = json!({ "resourceUri": "ui://forecast" });
-    /// let server = McpServer::new(tools![forecast]).tool_meta("forecast", "ui", page);
+    /// let server = McpServer::new(tools![forecast]).add_tool_meta("forecast", "ui", page);
     /// # let _ = server;
     /// ```
-    pub fn tool_meta(
+    pub fn add_tool_meta(
         mut self,
         tool: impl Into<String>,
         key: impl Into<String>,

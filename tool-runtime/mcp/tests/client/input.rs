@@ -206,7 +206,7 @@ async fn sampling_is_off_by_default_and_limited() {
 
     let reply = || ChatReply::text("Hello.").usage(Usage::new(10, 2));
     let model = ScriptedModel::new([reply(), reply()]);
-    let sampling = Sampling::new(model).requests(2).max_tokens(50);
+    let sampling = Sampling::new(model).max_requests(2).max_tokens(50);
     let client = sampling_client(&Server::default(), 4).sampling(sampling);
     let (registry, _) = connect(client).await;
     let execution = call(&registry, "s__go", "{}").await;

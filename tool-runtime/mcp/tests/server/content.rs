@@ -172,9 +172,9 @@ async fn result_of_a_task_carries_metadata() {
 async fn definition_carries_metadata() {
     for revision in [OLD, NEW] {
         let server = trips()
-            .tool_meta("trip", "ui", json!({ "resourceUri": "ui://trip" }))
-            .tool_meta("trip", "a.example/rank", 1)
-            .tool_meta("none", "ui", 2);
+            .add_tool_meta("trip", "ui", json!({ "resourceUri": "ui://trip" }))
+            .add_tool_meta("trip", "a.example/rank", 1)
+            .add_tool_meta("none", "ui", 2);
         let mut client = Client::connect(server, revision).await;
         let tools = client.request("tools/list", json!({})).await["result"]["tools"].clone();
         assert_eq!(tools[0].get("_meta"), None, "{tools}");

@@ -304,7 +304,7 @@ async fn floods_of_sessions_end_at_the_limit() {
 #[tokio::test]
 async fn idle_session_ends_and_makes_room() {
     tokio::time::pause();
-    let limits = Limits::default().sessions(1).idle(Duration::from_secs(60));
+    let limits = Limits::default().sessions(1).idle_timeout(Duration::from_secs(60));
     let router = McpServer::new(tools![whoami]).limits(limits).router();
     let (mut first, mut second) = (Http::new(&router, None, OLD), Http::new(&router, None, OLD));
     assert_eq!(first.initialize().await.status, StatusCode::OK);

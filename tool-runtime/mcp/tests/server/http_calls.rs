@@ -72,7 +72,7 @@ async fn session(router: &axum::Router, token: Option<&'static str>) -> Http {
 /// A server whose sessions end after a minute, with one session.
 async fn with_idle_time(gate: &Gate) -> (axum::Router, Http) {
     let hour = Duration::from_secs(3600);
-    let limits = Limits::default().idle(Duration::from_secs(60)).send_timeout(hour);
+    let limits = Limits::default().idle_timeout(Duration::from_secs(60)).send_timeout(hour);
     let router = server(gate).limits(limits).router();
     let client = session(&router, None).await;
     (router, client)

@@ -183,11 +183,12 @@ impl<'a> RunContext<'a> {
         self.extensions.iter().flatten().find_map(|extensions| extensions.get())
     }
 
-    /// Reports a problem of a [model hook](crate::agent::ModelHook) that does not end the run, such
-    /// as a store that can't be read. The operator receives it as
-    /// [`ModelEvent::HookWarning`](crate::event::ModelEvent::HookWarning), and the model does not.
+    /// Emits a warning of a [model hook](crate::agent::ModelHook); outside of model hooks, it does
+    /// nothing.
     ///
-    /// Outside of model hooks, it does nothing.
+    /// Use it for a problem that does not end the run, such as a store that can't be read. The
+    /// operator receives it as
+    /// [`ModelEvent::HookWarning`](crate::event::ModelEvent::HookWarning), and the model does not.
     pub fn warn(&self, reason: impl Into<String>) {
         if let Some(emit) = self.emit {
             emit(ModelEvent::HookWarning { reason: reason.into() });

@@ -214,6 +214,39 @@ fn tool_that_asks_is_reported_without_an_approver() {
 }
 
 #[test]
+fn permission_of_an_unknown_tool_is_reported() {
+    let registry = Registry::try_from(tools![now]).unwrap();
+    registry.register_all_from("shop", tools![count_orders].always_prefixed()).unwrap();
+    let check = |registry: &Registry, name: &str, permission| {
+        let permissions = Permissions::default().tool(name, permission);
+        let policy = Policy::new().permissions(permissions).approver(AskLater);
+        lines(&Agent::new(Picky::default(), registry.clone()).policy(policy).extension(Database))
+    };
+    let line = |name: &str, hint: &str| {
+        vec![format!("permission of `{name}`: no tool of the registry has this name{hint}")]
+    };
+    for permission in [Permission::Allow, Permission::Ask, Permission::Deny] {
+        for name in ["now", "shop__count_orders", "other_shop__count_orders"] {
+            assert_eq!(check(&registry, name, permission), [""; 0], "{name}");
+        }
+        let nearest = "; the nearest is `shop__count_orders`";
+        assert_eq!(check(&registry, "nwo", permission), line("nwo", "; the nearest is `now`"));
+        let misspelled = "shop__count_order";
+        assert_eq!(check(&registry, misspelled, permission), line(misspelled, nearest));
+        assert_eq!(check(&registry, "delete_file", permission), line("delete_file", ""));
+        // A name that several providers may use restricts, but allows nothing.
+        let is_allowed = permission == Permission::Allow;
+        let expected = if is_allowed { line("count_orders", nearest) } else { Vec::new() };
+        assert_eq!(check(&registry, "count_orders", permission), expected);
+    }
+    // The policy of several agents may name a tool outside of the view of one.
+    let view = registry.without(["now"]);
+    assert_eq!(check(&view, "now", Permission::Deny), [""; 0]);
+    assert!(registry.prefer("now", ToolPreference::default().disabled()).unwrap());
+    assert_eq!(check(&registry, "now", Permission::Deny), [""; 0]);
+}
+
+#[test]
 fn pattern_that_is_not_enforced_is_reported() {
     let agent = |kind: ToolKind| {
         let schema = serde_json::json!({

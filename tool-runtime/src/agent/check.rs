@@ -22,6 +22,9 @@ impl Agent {
     /// - options that the model provider does not accept, such as the choice of an unknown tool
     /// - a tool that asks for approval, if the [policy](Self::policy) has no
     ///   [approver](crate::Policy::approver): every call would be refused, so it is never offered
+    /// - a permission for a [tool](crate::dispatch::Permissions::tool) that applies to no tool of
+    ///   the registry, because its name is misspelled or the tool is not registered yet; if several
+    ///   agents with different tools share a policy, those without the tool report it too
     /// - a pattern in a schema that can't be enforced, because it has look-around, a back-reference
     ///   or a Unicode class; the server of a [remote](crate::ToolKind::Remote) tool enforces it
     /// - an [extension](Self::extension) that a tool declares with `extensions(…)` and that the
@@ -83,6 +86,11 @@ impl Agent {
                 problems.extend(
                     undecided.map(|tool| CheckProblem::MissingApprover { tool: tool.name.clone() }),
                 );
+                let unmatched = config.dispatcher.unmatched_permissions(&snapshot).into_iter();
+                problems.extend(unmatched.map(|name| CheckProblem::UnmatchedPermission {
+                    name: name.to_owned(),
+                    nearest: snapshot.nearest(name).first().map(|name| (*name).to_owned()),
+                }));
                 check_extensions(config, &tools, &mut problems);
                 problems.extend(tools.iter().filter_map(|tool| unenforced_pattern(tool)));
                 // A model that can't send any request reports the same error for each of them.
@@ -269,6 +277,15 @@ pub enum CheckProblem {
         /// The name of the tool.
         tool: String,
     },
+    /// A permission of the policy applies to no tool: its name is misspelled, or the tool is not
+    /// registered. `Allow` needs the name by which models call the tool, or its full name.
+    #[error("permission of `{name}`: no tool of the registry has this name{}", hint(.nearest.as_deref()))]
+    UnmatchedPermission {
+        /// The name in the permission.
+        name: String,
+        /// The name of the tool that is most similar, if there is one.
+        nearest: Option<String>,
+    },
     /// A pattern in the schema of a tool has features that the validator lacks.
     #[error(
         "tool `{tool}`: pattern `{pattern}` is not enforced: correct its syntax; look-around, \
@@ -288,4 +305,9 @@ pub enum CheckProblem {
         /// The path of the Rust type.
         extension: &'static str,
     },
+}
+
+/// Returns the end of an error that suggests a name.
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; the nearest is `{name}`")).unwrap_or_default()
 }

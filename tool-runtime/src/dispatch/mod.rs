@@ -83,6 +83,7 @@ use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExe
 use crate::guard::drop_guarded;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
+use crate::tool::full_name::split_full_name;
 use crate::tool::{Extensions, RunApproval, ToolDefinition};
 use abort::aborts;
 use record::end_events;
@@ -274,6 +275,19 @@ impl Dispatcher {
     pub(crate) fn undecidable_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
         let undecidable = tools.entries().filter(|entry| self.state.lacks_approver(entry));
         undecidable.map(Entry::definition).collect()
+    }
+
+    /// Returns the names in the permissions for tools that apply to no tool of the registry. A full
+    /// name whose provider has no tools is left out, because they may be registered later.
+    pub(crate) fn unmatched_permissions(&self, tools: &Snapshot) -> Vec<&str> {
+        let entries: Vec<_> = tools.unfiltered_entries().collect();
+        let may_be_registered_later = |name: &str| {
+            let provider = split_full_name(name).map(|(provider, _)| provider);
+            provider.is_some() && !entries.iter().any(|entry| entry.provider() == provider)
+        };
+        let mut names = self.state.policy.permissions.unmatched_tools(&entries);
+        names.retain(|name| !may_be_registered_later(name));
+        names
     }
 
     /// Returns the values that tools find by their types.

@@ -118,6 +118,11 @@ impl Snapshot {
         entries.filter(|entry| !entry.is_enabled() && self.filter.passes(entry))
     }
 
+    /// Returns all tools of the registry, including disabled tools and tools outside of this view.
+    pub(crate) fn unfiltered_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.contents.sorted().iter().map(AsRef::as_ref)
+    }
+
     #[inline]
     fn holds(&self, entry: &Entry) -> bool {
         entry.is_enabled() && self.filter.passes(entry)

@@ -6,6 +6,9 @@ use crate::dispatch::ApprovalRequest;
 use crate::registry::Entry;
 use crate::tool::{Permission, RunContext, ToolDefinition, ToolError, ToolErrorKind};
 
+/// The name of a tool or a provider, and its permission.
+type Rule = (String, Permission);
+
 type Predicate = dyn Fn(&ApprovalRequest, &RunContext<'_>) -> Option<Permission> + Send + Sync;
 
 /// Rules that override the permissions which tools declare for themselves.
@@ -52,8 +55,8 @@ type Predicate = dyn Fn(&ApprovalRequest, &RunContext<'_>) -> Option<Permission>
 /// ```
 #[derive(Clone, Default)]
 pub struct Permissions {
-    tools: Vec<(String, Permission)>,
-    providers: Vec<(String, Permission)>,
+    tools: Vec<Rule>,
+    providers: Vec<Rule>,
     predicates: Vec<Arc<Predicate>>,
 }
 
@@ -62,7 +65,8 @@ impl Permissions {
     ///
     /// `Deny` and `Ask` apply to every tool with the name. `Allow` matches only the model-visible
     /// name or the full name, so that a shared name never allows a tool by accident. If several
-    /// rules match, the last one applies.
+    /// rules match, the last one applies. [`Agent::check`](crate::Agent::check) reports a rule that
+    /// applies to no tool.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, permission: Permission) -> Self {
         self.tools.push((name.into(), permission));
@@ -102,20 +106,21 @@ impl Permissions {
 
     /// Returns the permission of a tool, before the arguments of a call are known.
     pub(in crate::dispatch) fn for_tool(&self, entry: &Entry) -> Permission {
-        type Rule = (String, Permission);
         let last_match = |rules: &[Rule], matches: &dyn Fn(&Rule) -> bool| {
             rules.iter().rev().find(|rule| matches(rule)).map(|(_, permission)| *permission)
         };
-        let definition = entry.definition();
-        // A name that is shared by tools of two providers may restrict both, but allows neither.
-        let is_tool = |(name, permission): &Rule| {
-            let is_exact = name == definition.full_name() || *name == definition.name;
-            is_exact || *permission != Permission::Allow && definition.has_name(name)
-        };
+        let is_tool = |rule: &Rule| is_about(rule, entry.definition());
         let is_provider = |(name, _): &Rule| entry.provider() == Some(name);
         let tool_rule = last_match(&self.tools, &is_tool);
         let provider_rule = || last_match(&self.providers, &is_provider);
         tool_rule.or_else(provider_rule).unwrap_or_else(|| entry.definition().permission)
+    }
+
+    /// Returns the names of the rules for tools that apply to none of these tools, in order.
+    pub(in crate::dispatch) fn unmatched_tools<'p>(&'p self, tools: &[&Entry]) -> Vec<&'p str> {
+        let is_unmatched =
+            |rule: &&Rule| !tools.iter().any(|entry| is_about(rule, entry.definition()));
+        self.tools.iter().filter(is_unmatched).map(|(name, _)| name.as_str()).collect()
     }
 
     /// Whether calls are examined with their arguments.
@@ -148,6 +153,13 @@ impl fmt::Debug for Permissions {
             .field("predicates", &self.predicates.len())
             .finish()
     }
+}
+
+/// Returns `true` if a rule for tools applies to this one.
+fn is_about((name, permission): &Rule, tool: &ToolDefinition) -> bool {
+    let is_exact = name == tool.full_name() || *name == tool.name;
+    // A name that is shared by tools of two providers may restrict both, but allows neither.
+    is_exact || *permission != Permission::Allow && tool.has_name(name)
 }
 
 /// Checks that every capability which a tool requires is granted.

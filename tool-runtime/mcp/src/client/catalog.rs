@@ -24,6 +24,9 @@ const MAX_NAME_CHARS: usize = 200;
 ///     for change in &report.pending {
 ///         println!("{} waits for an approval:\n{}", change.tool, change.diff);
 ///     }
+///     for name in &report.unmatched_trust {
+///         println!("the trust in {name} applies to no tool");
+///     }
 /// }
 /// # show(&ToolsReport::default());
 /// ```
@@ -37,6 +40,9 @@ pub struct ToolsReport {
     pub skipped: Vec<SkippedServerTool>,
     /// The tools that are not registered until their definitions are approved.
     pub pending: Vec<DefinitionChange>,
+    /// The names of the settings of [`trust_tool`](crate::McpClient::trust_tool) that apply to no
+    /// tool of the list, sorted: they are misspelled, or the server has no such tool now.
+    pub unmatched_trust: Vec<String>,
     /// Whether the server has more tools than the [limits](crate::ListLimits) allow.
     pub is_truncated: bool,
 }
@@ -91,6 +97,15 @@ pub(super) struct Registered {
 }
 
 impl Catalog {
+    /// Returns `true` if the server lists a tool with this name, whether it is registered or not.
+    pub(super) fn has_tool(&self, name: &str) -> bool {
+        let is_malformed = || {
+            let mut names = self.malformed.iter().filter_map(|tool| tool.name.as_deref());
+            names.any(|malformed| malformed == name)
+        };
+        self.tools.iter().any(|(_, tool, _)| tool.name == name) || is_malformed()
+    }
+
     /// Returns the tools that are not registered: those that are malformed, and those that the
     /// registry refused.
     pub(super) fn skipped(&self, refused: &[SkippedServerTool]) -> Vec<SkippedServerTool> {

@@ -38,7 +38,7 @@ pub(super) fn definition(
 ) -> ToolDefinition {
     let description = tool.description.as_deref().unwrap_or_default();
     let description = clean(description, MAX_DESCRIPTION_CHARS);
-    let description = match (description.trim(), trust.marks_text(&tool.name)) {
+    let description = match (description.trim(), trust.marks_text(server, &tool.name)) {
         ("", _) => format!("Tool of the MCP server `{server}`, which does not describe it."),
         (text, false) => text.to_owned(),
         (text, true) => {
@@ -62,5 +62,5 @@ pub(super) fn definition(
         Schema::from(schema)
     });
     definition.kind = ToolKind::Remote(server.to_owned());
-    trust.apply(definition, annotations, call_timeout)
+    trust.apply(server, definition, annotations, call_timeout)
 }

@@ -44,6 +44,11 @@ pub enum McpEvent {
         /// The number of tools that wait for an approval.
         pending: usize,
     },
+    /// Settings of [`trust_tool`](crate::McpClient::trust_tool) apply to no tool of the list.
+    TrustUnmatched {
+        /// The names of the settings, sorted.
+        tools: Vec<String>,
+    },
     /// The list of tools could not be renewed. The previous tools stay registered.
     ListFailed {
         /// The cause, for operators.

@@ -155,11 +155,11 @@ impl FeatureTool {
     }
 
     fn reader(&self) -> ResultReader {
-        let options = &self.connection.link.options;
+        let (server, options) = (self.connection.name(), &self.connection.link.options);
         ResultReader {
-            server: self.connection.name().to_owned(),
+            server: server.to_owned(),
             limits: options.results,
-            marks_text: options.trust.marks_text(&self.definition.name),
+            marks_text: options.trust.marks_text(server, &self.definition.name),
             output: None,
         }
     }

@@ -21,6 +21,7 @@ use super::pinning::check;
 use super::pins::{ChangeKind, DefinitionChange, Pins};
 use super::remote_tool::RemoteTool;
 use super::session::Session;
+use super::trust::own_name;
 
 /// The label of all tools of servers.
 const LABEL: &str = "dynamic";
@@ -136,6 +137,8 @@ impl Link {
             catalog.registered.as_ref().filter(|(earlier, _)| *earlier == registered)
         {
             catalog.report.skipped = catalog.skipped(refused);
+            let unmatched = self.unmatched_trust(catalog, &catalog.report.registered);
+            catalog.report.unmatched_trust = unmatched;
             catalog.report.pending = checked.pending;
             catalog.report.is_truncated = catalog.is_truncated;
             return Ok(());
@@ -166,13 +169,29 @@ impl Link {
             pending: checked.pending.len(),
         });
         catalog.registered = Some((registered, refused));
+        let unmatched_trust = self.unmatched_trust(catalog, &report.registered);
         catalog.report = ToolsReport {
             registered: report.registered,
             skipped,
+            unmatched_trust,
             pending: checked.pending,
             is_truncated: catalog.is_truncated,
         };
         Ok(())
+    }
+
+    /// Returns the settings of the trust that apply to no tool, and reports new ones.
+    fn unmatched_trust(&self, catalog: &Catalog, registered: &[String]) -> Vec<String> {
+        let server = &self.name;
+        // The tools for resources and prompts are not in the list of the server.
+        let is_registered =
+            |name: &str| registered.iter().any(|it| own_name(server, it) == Some(name));
+        let has_name = |name: &str| catalog.has_tool(name) || is_registered(name);
+        let unmatched = self.options.trust.unmatched(server, has_name);
+        if !unmatched.is_empty() && unmatched != catalog.report.unmatched_trust {
+            self.emit(&McpEvent::TrustUnmatched { tools: unmatched.clone() });
+        }
+        unmatched
     }
 
     fn remote_tool(self: &Arc<Self>, tool: &Tool) -> RemoteTool {
@@ -181,7 +200,7 @@ impl Link {
         let reader = ResultReader {
             server: self.name.clone(),
             limits: options.results,
-            marks_text: options.trust.marks_text(&tool.name),
+            marks_text: options.trust.marks_text(&self.name, &tool.name),
             output: definition.output.clone(),
         };
         RemoteTool { definition, link: Arc::clone(self), reader }

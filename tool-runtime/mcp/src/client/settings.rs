@@ -63,9 +63,12 @@ impl McpClient {
         self
     }
 
-    /// Sets the trust in one tool, by its name on the server, such as `echo`, not its full name.
+    /// Sets the trust in one tool, by its name on the server, such as `echo`, or by its full name,
+    /// such as `everything__echo`. If both are set, the name on the server takes precedence.
     ///
-    /// A name that no tool of the server has is ignored.
+    /// [`ToolsReport::unmatched_trust`](crate::ToolsReport::unmatched_trust) and the event
+    /// [`TrustUnmatched`](crate::McpEvent::TrustUnmatched) report a name that no tool of the server
+    /// has.
     pub fn trust_tool(mut self, tool: impl Into<String>, trust: Trust) -> Self {
         self.options.trust.tools.insert(tool.into(), trust);
         self

@@ -89,6 +89,14 @@ impl Trust {
     }
 }
 
+/// Separates the name of a connection from that of a tool in a full name.
+const SEPARATOR: &str = "__";
+
+/// Returns the name of a tool on its server, if this is its full name.
+pub(super) fn own_name<'n>(server: &str, full_name: &'n str) -> Option<&'n str> {
+    full_name.strip_prefix(server)?.strip_prefix(SEPARATOR)
+}
+
 /// The trust in a server and in single tools of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrustPolicy {
@@ -97,21 +105,36 @@ pub(super) struct TrustPolicy {
 }
 
 impl TrustPolicy {
+    /// Returns the setting for a tool, by its name on the server or else by its full name.
+    fn of_tool(&self, server: &str, tool: &str) -> Option<&Trust> {
+        self.tools.get(tool).or_else(|| self.tools.get(&format!("{server}{SEPARATOR}{tool}")))
+    }
+
+    /// Returns the names of the settings that apply to no tool, sorted.
+    pub(super) fn unmatched(&self, server: &str, is_listed: impl Fn(&str) -> bool) -> Vec<String> {
+        let is_unmatched =
+            |name: &&String| !is_listed(name) && !own_name(server, name).is_some_and(&is_listed);
+        let mut unmatched: Vec<_> = self.tools.keys().filter(is_unmatched).cloned().collect();
+        unmatched.sort_unstable();
+        unmatched
+    }
+
     /// Returns whether the texts of a tool are marked as untrusted.
-    pub(super) fn marks_text(&self, tool: &str) -> bool {
-        let of_tool = self.tools.get(tool).and_then(|trust| trust.unmarked);
+    pub(super) fn marks_text(&self, server: &str, tool: &str) -> bool {
+        let of_tool = self.of_tool(server, tool).and_then(|trust| trust.unmarked);
         !of_tool.or(self.server.unmarked).unwrap_or_default()
     }
 
     /// Sets what the program and the annotations decide about a tool.
     pub(super) fn apply(
         &self,
+        server: &str,
         definition: ToolDefinition,
         annotations: Option<&ToolAnnotations>,
         call_timeout: Duration,
     ) -> ToolDefinition {
         let default = Trust::default();
-        let tool = self.tools.get(&definition.name).unwrap_or(&default);
+        let tool = self.of_tool(server, &definition.name).unwrap_or(&default);
         let has_effects = annotations.is_some_and(|hints| {
             hints.read_only_hint == Some(false) || hints.destructive_hint == Some(true)
         });
@@ -141,7 +164,7 @@ mod tests {
     fn applied(policy: &TrustPolicy, annotations: &ToolAnnotations) -> (Effect, bool, Permission) {
         let definition = ToolDefinition::new("find", "Finds.", json!({ "type": "object" }));
         let minute = Duration::from_secs(60);
-        let applied = policy.apply(definition, Some(annotations), minute);
+        let applied = policy.apply("s", definition, Some(annotations), minute);
         assert_eq!(applied.timeout, Some(minute));
         (applied.effect, applied.idempotent, applied.permission)
     }
@@ -173,7 +196,7 @@ mod tests {
             [(Trust::new().retries(3), 0), (Trust::new().idempotent().retries(3), 3)]
         {
             let policy = TrustPolicy { server: trust, tools: HashMap::new() };
-            let applied = policy.apply(definition(), None, minute);
+            let applied = policy.apply("s", definition(), None, minute);
             assert_eq!(applied.retries, retries);
             assert!(applied.validate().is_ok());
         }

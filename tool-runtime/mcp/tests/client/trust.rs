@@ -4,7 +4,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tool_mcp::{ChangeKind, McpClient, McpError, MemoryPins, PinFile, PinStore, Pins, Trust};
+use tool_mcp::{
+    ChangeKind, McpClient, McpError, McpEvent, MemoryPins, PinFile, PinStore, Pins, Trust,
+};
 use tool_runtime::{Effect, Permission, Registry, ToolErrorKind, async_trait};
 
 use crate::server::{Server, answer, call, connect, handshake, names, text};
@@ -215,4 +217,44 @@ async fn trust_is_set_by_the_program_only() {
     assert_eq!(effects(&registry), expected);
     let denied = call(&registry, "s__mine", "{}").await;
     assert_eq!(denied.result.error.as_deref(), Some(ToolErrorKind::Denied.code()));
+}
+
+#[tokio::test]
+async fn trust_in_an_unknown_tool_is_reported_after_each_list_that_has_others() {
+    let tools = Changing::new(json!([described("add", "Adds."), { "name": "bad", "x": 1 }]));
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&events);
+    let deny = || Trust::new().permission(Permission::Deny);
+    let mut client = tools.client().resource_tools().on_event(move |_, event| {
+        if let McpEvent::TrustUnmatched { tools } = event {
+            recorded.lock().unwrap().push(tools.clone());
+        }
+    });
+    for name in ["s__sub", "ad", "add", "bad", "read_resource", "s__list_resources", "t__add"] {
+        client = client.trust_tool(name, deny());
+    }
+    let (_registry, connection) = connect(client).await;
+    assert_eq!(connection.tools().await.unmatched_trust, ["ad", "s__sub", "t__add"]);
+    // An equal list is not reported again.
+    connection.refresh().await.unwrap();
+    tools.set(json!([described("add", "Adds."), described("sub", "Subtracts.")]));
+    let report = connection.refresh().await.unwrap();
+    assert_eq!(report.unmatched_trust, ["ad", "bad", "t__add"]);
+    let expected = [vec!["ad", "s__sub", "t__add"], vec!["ad", "bad", "t__add"]];
+    assert_eq!(*events.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn trust_in_a_full_name_applies_to_its_tool() {
+    let tools = Changing::new(json!([described("add", "Adds."), described("sub", "Subtracts.")]));
+    let client = tools
+        .client()
+        .trust_tool("s__add", Trust::new().effect(Effect::Read))
+        .trust_tool("s__sub", Trust::new().effect(Effect::Read))
+        .trust_tool("sub", Trust::new().effect(Effect::Write));
+    let (registry, connection) = connect(client).await;
+    let snapshot = registry.snapshot();
+    let effects = ["s__add", "s__sub"].map(|name| snapshot.definition(name).unwrap().effect);
+    assert_eq!(effects, [Effect::Read, Effect::Write]);
+    assert_eq!(connection.tools().await.unmatched_trust, [""; 0]);
 }

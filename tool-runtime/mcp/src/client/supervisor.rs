@@ -36,6 +36,9 @@ const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(200);
 /// The method that subscribes.
 const LISTEN: &str = "subscriptions/listen";
 
+/// The reason of a lost connection whose transport ended.
+const CONNECTION_ENDED: &str = "the connection ended";
+
 /// A deadline for what lasts as long as the connection.
 const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
@@ -151,10 +154,14 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
             }
         };
         let must_refresh = tokio::select! {
-            () = session.ended() => return "the connection ended".to_owned(),
+            () = session.ended() => return CONNECTION_ENDED.to_owned(),
             () = link.suspected() => return "the server can't be reached".to_owned(),
             () = expired => true,
             lost = &mut listening, if !session.has_ended() => {
+                // The end of the connection ends the subscription, and is reported by itself.
+                if session.has_ended() {
+                    return CONNECTION_ENDED.to_owned();
+                }
                 delay = lost.as_ref().map_or(FIRST_DELAY, |lost| next_delay(delay, lost.lived));
                 let reported = subscription.ended(lost.map(|lost| lost.reason));
                 reported.iter().for_each(|event| link.emit(event));
@@ -178,16 +185,27 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
             }
         };
         if must_refresh {
-            match link.refresh(&session).await {
-                Ok(ttl) => (expires_at, retry_delay) = (expiry(ttl), Duration::ZERO),
+            let failure = match link.refresh(&session).await {
+                Ok(ttl) => {
+                    (expires_at, retry_delay) = (expiry(ttl), Duration::ZERO);
+                    None
+                }
                 Err(error) => {
-                    link.emit(&McpEvent::ListFailed { reason: error.to_string() });
                     // The registered list may be stale until another one arrives.
                     retry_delay = next_delay(retry_delay, Duration::ZERO);
                     expires_at = Some(Instant::now() + retry_delay);
+                    Some(error)
                 }
+            };
+            tokio::select! {
+                biased;
+                // The list failed because the connection ended, which is reported instead.
+                () = session.ended() => return CONNECTION_ENDED.to_owned(),
+                () = sleep(MIN_REFRESH_INTERVAL) => {}
             }
-            sleep(MIN_REFRESH_INTERVAL).await;
+            if let Some(error) = failure {
+                link.emit(&McpEvent::ListFailed { reason: error.to_string() });
+            }
         }
     }
 }

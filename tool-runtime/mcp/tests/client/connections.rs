@@ -215,3 +215,41 @@ async fn name_is_taken_before_there_are_tools() {
     assert!(silent().connect("u", &registry).await.is_err());
     assert!(silent().connect_in_background("u", &registry).is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn lost_connection_is_reported_without_the_failure_of_its_list() {
+    // The order in which the client notices the end of the connection and of its requests varies.
+    for (is_modern, is_listing) in [(true, false), (false, true), (true, true)].repeat(20) {
+        let (server, events) = (Server::default(), Arc::new(Mutex::new(Vec::new())));
+        let recorded = Arc::clone(&events);
+        let lists = Arc::new(Mutex::new(0));
+        let client = server.simple(move |message| match message["method"].as_str() {
+            // The first list is answered.
+            Some("tools/list") if std::mem::replace(&mut *lists.lock().unwrap(), 1) > 0 => {
+                Vec::new()
+            }
+            _ => with_go(is_modern, |call| text(call, "ok"))(message),
+        });
+        let client = client.on_event(move |_, event| {
+            recorded.lock().unwrap().push(match event {
+                McpEvent::Connected { .. } => "connected",
+                McpEvent::Disconnected { .. } => "disconnected",
+                McpEvent::ListFailed { .. } => "list failed",
+                McpEvent::NotificationsInterrupted { .. } => "interrupted",
+                _ => "other",
+            });
+        });
+        let (_registry, connection) = connect(client).await;
+        wait_until(|| !is_modern || !server.received("subscriptions/listen").is_empty()).await;
+        if is_listing {
+            server.send(notification("notifications/tools/list_changed", json!({})));
+            wait_until(|| server.received("tools/list").len() == 2).await;
+        }
+        let mut status = connection.status_changes();
+        server.send(Action::Close);
+        let down = status.wait_for(|status| matches!(status, McpStatus::Down { .. })).await;
+        drop(down.unwrap());
+        let events = events.lock().unwrap().clone();
+        assert_eq!(events, ["other", "connected", "disconnected"], "{is_modern} {is_listing}");
+    }
+}

@@ -53,7 +53,8 @@ pub enum McpError {
     Connect {
         /// The name of the connection.
         server: String,
-        /// The failures of all attempts.
+        /// The failures of all attempts. If a program ended, how it did, and the end of its
+        /// standard error, without the values of the environment that the client passed to it.
         reason: String,
     },
     /// The server requires authorization.

@@ -13,22 +13,19 @@ use rmcp::service::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tool_runtime::process::ChildProcess;
 
 use super::challenge::MAX_CHALLENGES;
 use super::error::McpError;
-use super::events::McpEvent;
+use super::failure_reason::failure_reason;
 use super::guard::Guard;
 use super::handler::Handler;
 use super::link::Link;
+use super::open_transport::Failure;
 use super::options::Options;
 use super::request_error::{HttpFailure, http_failure};
 use super::session::{Session, SessionInfo};
-use super::target::{ProcessTarget, Target};
-use super::text::{clean, clean_line, reason};
+use super::text::{clean, clean_line};
 use super::traffic::Traffic;
-use super::wire::Wire;
-use super::wire::stdio::{BoxReader, BoxWriter, Stdio};
 
 /// The number of characters of texts of the handshake that are kept.
 const MAX_CHARS: usize = 1_000;
@@ -38,27 +35,6 @@ const MAX_INSTRUCTIONS_CHARS: usize = 8_000;
 
 /// How long the stream on which a server sends messages of its own may take to open.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The environment variables that a server receives without being asked for, as official clients
-/// do. Others may hold keys.
-const SAFE_VARIABLES: [&str; 16] = [
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "TERM",
-    "TMPDIR",
-    "USER",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "PATHEXT",
-    "SYSTEMROOT",
-    "TEMP",
-    "TMP",
-    "USERPROFILE",
-];
 
 /// Connects within the time limit of the options.
 pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
@@ -89,12 +65,6 @@ pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
             Err(McpError::Connect { server: link.name.clone(), reason })
         }
     }
-}
-
-enum Failure {
-    /// Another attempt would fail alike.
-    Final(McpError),
-    Attempt(String),
 }
 
 /// Makes one attempt, again after each challenge that is answered. Adds the time that the answers
@@ -138,7 +108,7 @@ async fn attempt(
     lifecycle: ClientLifecycleMode,
     deadline: Instant,
 ) -> Result<Session, Failure> {
-    let wire = link.open(deadline).await?;
+    let (wire, program) = link.open(deadline).await?;
     let (traffic, ended) = (Arc::<Traffic>::default(), CancellationToken::new());
     let ready = wire.ready();
     let guard = Guard::new(wire, Arc::clone(&traffic), ended.clone());
@@ -155,9 +125,23 @@ async fn attempt(
     // The largest future of the connection: it must not be part of others.
     let service = match timeout_at(deadline, Box::pin(serving)).await {
         Ok(Ok(service)) => service,
-        Ok(Err(error)) => return Err(failure(link, &error)),
-        Err(_) => return Err(Failure::Attempt("timed out".to_owned())),
+        Ok(Err(error)) => {
+            let (failure, has_ended) = (failure(link, &error), is_end(&error));
+            return Err(match (failure, &program) {
+                (Failure::Attempt(reason), Some(program)) if has_ended => {
+                    Failure::Attempt(program.why_ended(&reason).await)
+                }
+                (failure, _) => failure,
+            });
+        }
+        Err(_) => {
+            return Err(Failure::Attempt(match &program {
+                Some(program) => program.with_stderr("timed out").await,
+                None => "timed out".to_owned(),
+            }));
+        }
     };
+    drop(program);
     let Some(info) = service.peer().peer_info() else {
         return Err(Failure::Attempt("the server sent no information about itself".to_owned()));
     };
@@ -196,9 +180,19 @@ fn failure(link: &Link, error: &ClientInitializeError) -> Failure {
         if let HttpFailure::Unauthorized(challenge) = http_failure(&*transport.error) {
             return Failure::Final(McpError::AuthorizationRequired { server, challenge });
         }
-        return Failure::Attempt(reason(&*transport.error));
+        return Failure::Attempt(failure_reason(&*transport.error));
     }
     Failure::Attempt(clean_line(&error.to_string(), MAX_CHARS))
+}
+
+/// Returns true for an error of a connection that ended, instead of an answer of the server.
+fn is_end(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::TransportError { .. }
+        | ClientInitializeError::ConnectionClosed(_) => true,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => is_end(fallback),
+        _ => false,
+    }
 }
 
 fn capabilities(options: &Options) -> ClientCapabilities {
@@ -225,64 +219,4 @@ fn capabilities(options: &Options) -> ClientCapabilities {
 
 fn implementation() -> Implementation {
     Implementation::new("tool-mcp", env!("CARGO_PKG_VERSION"))
-}
-
-impl Link {
-    /// Opens a fresh transport.
-    async fn open(&self, deadline: Instant) -> Result<Box<dyn Wire>, Failure> {
-        match &self.target {
-            Target::Process(target) => self.spawn(target),
-            Target::Streams(open) => match timeout_at(deadline, open()).await {
-                Ok(Ok(streams)) => Ok(Box::new(self.stdio(streams, None))),
-                Ok(Err(error)) => Err(Failure::Attempt(clean_line(&error.to_string(), MAX_CHARS))),
-                Err(_) => Err(Failure::Attempt("opening the streams timed out".to_owned())),
-            },
-            #[cfg(feature = "client")]
-            Target::Http { target, connector } => {
-                match timeout_at(deadline, connector.connect(target)).await {
-                    Ok(Ok(wire)) => Ok(wire),
-                    Ok(Err(error)) => Err(Failure::Attempt(reason(&error))),
-                    Err(_) => Err(Failure::Attempt("authorization timed out".to_owned())),
-                }
-            }
-        }
-    }
-
-    fn spawn(&self, target: &ProcessTarget) -> Result<Box<dyn Wire>, Failure> {
-        let mut builder = ChildProcess::builder(&target.program).args(&target.arguments);
-        if !target.inherits_environment {
-            builder = builder.env_clear();
-            for name in SAFE_VARIABLES {
-                if let Some(value) = std::env::var_os(name) {
-                    builder = builder.env(name, value);
-                }
-            }
-        }
-        for (name, value) in &target.environment {
-            builder = builder.env(name, value);
-        }
-        if let Some(folder) = &target.folder {
-            builder = builder.current_dir(folder);
-        }
-        let (events, name) = (self.options.events.clone(), self.name.clone());
-        let builder = builder.on_stderr_line(move |line| {
-            let line = clean_line(line, MAX_CHARS);
-            events.emit(&name, &McpEvent::Stderr { line });
-        });
-        let failed = |error| {
-            let program = target.program.to_string_lossy().into_owned();
-            Failure::Final(McpError::Spawn { server: self.name.clone(), program, error })
-        };
-        let mut child = builder.spawn().map_err(failed)?;
-        let streams = (child.take_stdout(), child.take_stdin());
-        let (Some(stdout), Some(stdin)) = streams else {
-            return Err(failed(std::io::Error::other("the pipes are missing")));
-        };
-        Ok(Box::new(self.stdio((Box::new(stdout), Box::new(stdin)), Some(child))))
-    }
-
-    fn stdio(&self, streams: (BoxReader, BoxWriter), child: Option<ChildProcess>) -> Stdio {
-        let Options { max_message_bytes, send_timeout, .. } = *self.options;
-        Stdio::new(streams, child, max_message_bytes, send_timeout)
-    }
 }

@@ -2,8 +2,9 @@
 //!
 //! 1. `builder.rs`: [`McpClient`] collects the [`options`] (`settings.rs`, `process_target.rs`,
 //!    `http_target.rs`, `limits.rs`) and starts a connection to a `target.rs`.
-//! 2. `handshake.rs` opens a transport (`wire/`) behind the guard (`guard.rs`, `flood.rs`), and
-//!    agrees on a revision of the protocol.
+//! 2. `handshake.rs` opens a transport (`open_transport.rs`, `wire/`) behind the guard (`guard.rs`,
+//!    `flood.rs`), and agrees on a revision of the protocol. If it fails, `failure_reason.rs` and
+//!    `server_program.rs` find the reason.
 //! 3. `refresh.rs` requests the tools (`list.rs`), compares them with the pinned definitions
 //!    (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them (`definition.rs`, `trust.rs`).
 //!    `catalog.rs` holds the result. `pin_file.rs`, `sqlite_pins.rs` and `postgres_pins.rs` store
@@ -41,6 +42,7 @@ mod diff;
 mod elicitation;
 mod error;
 mod events;
+mod failure_reason;
 mod feature_tools;
 mod flood;
 mod guard;
@@ -58,6 +60,7 @@ mod notices;
 mod oauth;
 mod offered_features;
 mod open_connections;
+mod open_transport;
 mod options;
 mod page_url;
 pub mod pin_conformance;
@@ -75,6 +78,7 @@ mod resources;
 mod roots;
 mod rounded_number;
 mod sampling;
+mod server_program;
 mod session;
 mod settings;
 #[cfg(feature = "sqlite")]

@@ -10,8 +10,9 @@ use tool_runtime::event::ProtocolError;
 use tool_runtime::{ToolError, ToolErrorKind};
 
 use super::error::McpError;
+use super::failure_reason::failure_reason;
 use super::guard::{MALFORMED, TOO_LONG, UNMATCHED};
-use super::text::{clean, reason};
+use super::text::clean;
 use super::wire::WireError;
 use crate::lines::WriteError;
 
@@ -69,7 +70,10 @@ pub(super) fn mcp_error(
                     McpError::AuthorizationRequired { server, challenge }
                 }
                 HttpFailure::Busy(retry_after) => McpError::Busy { server, operation, retry_after },
-                _ => McpError::Transport { server, operation, reason: reason(&*error.error) },
+                _ => {
+                    let reason = failure_reason(&*error.error);
+                    McpError::Transport { server, operation, reason }
+                }
             }
         }
         RequestError::Service(error) => {
@@ -101,7 +105,7 @@ pub(super) fn tool_error(
             rpc_error(server, &error, is_retry_safe, mark)
         }
         RequestError::Service(ServiceError::TransportSend(error)) => {
-            let source = reason(&*error.error);
+            let source = failure_reason(&*error.error);
             send_error(server, &*error.error, is_retry_safe).with_source(source)
         }
         RequestError::Service(ServiceError::Cancelled { .. }) => {

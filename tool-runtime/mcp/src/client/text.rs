@@ -1,14 +1,10 @@
 //! Text from a server: without invisible characters, and of bounded length.
 
 use std::borrow::Cow;
-use std::error::Error;
 
 use serde_json::Value;
 use tool_runtime::Untrusted;
 use tool_runtime::message::strip_invisible;
-
-/// The number of characters of the reason of an error that are kept.
-const MAX_REASON_CHARS: usize = 2_000;
 
 /// Stands for the rest of a truncated text.
 const ELLIPSIS: char = '…';
@@ -32,20 +28,6 @@ pub(super) fn clean(text: &str, max_chars: usize) -> String {
 /// Returns a text as [`clean`] does, on one line.
 pub(super) fn clean_line(text: &str, max_chars: usize) -> String {
     clean(text, max_chars).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Returns the error and its causes as one line.
-pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
-    let mut texts = vec![error.to_string()];
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        if texts.last().is_none_or(|last| !last.contains(&text)) {
-            texts.push(text);
-        }
-        next = cause.source();
-    }
-    clean(&texts.join(": "), MAX_REASON_CHARS)
 }
 
 /// Returns a text of a server between the marks of untrusted text.

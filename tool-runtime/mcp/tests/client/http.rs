@@ -211,3 +211,18 @@ async fn oversized_body_fails_its_call() {
     assert!(execution.result.error.is_some());
     assert!(connection.status().is_connected());
 }
+
+#[tokio::test]
+async fn closed_port_is_named_with_the_cause_and_without_the_query() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let client = McpClient::http(format!("http://{address}/mcp?key=key-of-ada"));
+    let error = client.connect("s", &Registry::new()).await.unwrap_err();
+    assert!(matches!(error, McpError::Connect { .. }), "{error:?}");
+    let text = error.to_string();
+    let expected = format!("MCP server `s`: connection failed: can't connect to {address}: ");
+    assert!(text.starts_with(&expected), "{text}");
+    assert!(text.to_lowercase().contains("connection refused"), "{text}");
+    assert!(!text.contains("key-of-ada"), "{text}");
+}

@@ -155,3 +155,56 @@ async fn dead_process_is_noticed_though_a_stranger_writes_to_its_output() {
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     connection.disconnect().await;
 }
+
+#[tokio::test]
+async fn failed_connection_names_how_the_program_ended_and_its_standard_error() {
+    for (script, expected) in [
+        ("exit 3", "the program exited with status 3 and wrote nothing to its standard error"),
+        (
+            "echo \"no module \u{202e}'x'; key $API_KEY\" >&2; exit 1",
+            "the program exited with status 1; its standard error ends with: no module 'x'; key [redacted]",
+        ),
+        (
+            "kill -9 $$",
+            "the program was killed (signal: 9 (SIGKILL)) and wrote nothing to its standard error",
+        ),
+    ] {
+        let client = McpClient::stdio("sh").args(["-c", script]).env("API_KEY", "key-of-ada");
+        let error = client.connect("s", &Registry::new()).await.unwrap_err();
+        assert!(matches!(error, McpError::Connect { .. }), "{error:?}");
+        assert_eq!(error.to_string(), format!("MCP server `s`: connection failed: {expected}"));
+    }
+    // One that reads first, and one that does not end.
+    let script = "read -r line; echo \"usage: x\" >&2; exit 2";
+    let client = McpClient::stdio("sh").args(["-c", script]);
+    let error = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
+    assert!(
+        error.ends_with("exited with status 2; its standard error ends with: usage: x"),
+        "{error}"
+    );
+    let client = McpClient::stdio("sh").args(["-c", "echo waits for a login >&2; sleep 1000"]);
+    let client = client.connect_timeout(Duration::from_secs(2));
+    let error = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
+    assert!(
+        error.ends_with("timed out; its standard error ends with: waits for a login"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn killed_process_is_reported_without_the_failure_of_its_list() {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&events);
+    let changed = r#"printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'"#;
+    let client = shell("", &format!("{changed}; kill -9 $$"), "").on_event(move |_, event| {
+        if let McpEvent::ListFailed { reason } | McpEvent::Disconnected { reason } = event {
+            recorded.lock().unwrap().push(reason.clone());
+        }
+    });
+    let (registry, connection) = connect(client).await;
+    let mut status = connection.status_changes();
+    call(&registry, "s__go", "{}").await;
+    status.wait_for(|status| !status.is_connected()).await.unwrap();
+    assert_eq!(*events.lock().unwrap(), ["the connection ended"]);
+    connection.disconnect().await;
+}

@@ -1,6 +1,7 @@
 //! Lines of JSON over the pipes of a child process, or over another pair of streams.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ pub(crate) type BoxReader = Box<dyn AsyncRead + Send + Sync + Unpin>;
 /// A writer of bytes.
 pub(crate) type BoxWriter = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 
+/// The process of a server, which the handshake shares: it reports why the process ended.
+pub(crate) type SharedChild = Arc<tokio::sync::Mutex<ChildProcess>>;
+
 /// Carries messages as lines.
 pub(crate) struct Stdio {
     lines: BoundedLines<BoxReader>,
@@ -45,7 +49,7 @@ impl Stdio {
     /// Starts to carry messages. A write that takes longer than `send_timeout` ends the connection.
     pub(crate) fn new(
         (reader, writer): (BoxReader, BoxWriter),
-        child: Option<ChildProcess>,
+        child: Option<SharedChild>,
         max_message_bytes: usize,
         send_timeout: Duration,
     ) -> Self {
@@ -62,8 +66,9 @@ impl Stdio {
 }
 
 /// Waits until the process has ended and its output should have, or ends it.
-fn live(mut child: ChildProcess, stopped: CancellationToken) -> BoxFuture<'static, ()> {
+fn live(child: SharedChild, stopped: CancellationToken) -> BoxFuture<'static, ()> {
     Box::pin(async move {
+        let mut child = child.lock().await;
         let is_stopped = tokio::select! {
             // Kills what the server left behind, so that its output ends.
             _ = child.wait() => false,

@@ -22,7 +22,7 @@ use super::StreamChange;
 use super::notification_stream::{Open, OpenError, keep_open};
 use super::paced_stream::PacedStream;
 use super::sse::SseStream;
-use crate::client::text::reason;
+use crate::client::failure_reason::failure_reason;
 
 /// The number of events, and of changes, that wait for the connection.
 const CAPACITY: usize = 16;
@@ -201,7 +201,7 @@ where
         }
         _ => false,
     };
-    OpenError { reason: reason(error), is_not_found }
+    OpenError { reason: failure_reason(error), is_not_found }
 }
 
 /// The events of a stream that is kept open.

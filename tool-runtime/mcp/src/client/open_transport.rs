@@ -1,0 +1,118 @@
+//! Opens the transport of a connection: starts a program, or connects to streams or over HTTP.
+
+use std::sync::Arc;
+
+use tokio::time::{Instant, timeout_at};
+use tool_runtime::process::ChildProcess;
+
+use super::error::McpError;
+use super::events::McpEvent;
+use super::failure_reason::failure_reason;
+use super::link::Link;
+use super::options::Options;
+use super::server_program::{STDERR_TAIL_BYTES, ServerProgram};
+use super::target::{ProcessTarget, Target};
+use super::text::clean_line;
+use super::wire::Wire;
+use super::wire::stdio::{BoxReader, BoxWriter, SharedChild, Stdio};
+
+/// The number of characters of a line of the standard error, or of an error, that are kept.
+const MAX_CHARS: usize = 1_000;
+
+/// The environment variables that a server receives without being asked for, as official clients
+/// do. Others may hold keys.
+const SAFE_VARIABLES: [&str; 16] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+];
+
+/// The failure of an attempt to connect.
+pub(super) enum Failure {
+    /// Another attempt would fail alike.
+    Final(McpError),
+    Attempt(String),
+}
+
+impl Link {
+    /// Opens a fresh transport, of a program if the target is one.
+    pub(super) async fn open(
+        &self,
+        deadline: Instant,
+    ) -> Result<(Box<dyn Wire>, Option<ServerProgram>), Failure> {
+        match &self.target {
+            Target::Process(target) => {
+                self.spawn(target).map(|(wire, program)| (wire, Some(program)))
+            }
+            Target::Streams(open) => match timeout_at(deadline, open()).await {
+                Ok(Ok(streams)) => Ok((Box::new(self.stdio(streams, None)), None)),
+                Ok(Err(error)) => Err(Failure::Attempt(clean_line(&error.to_string(), MAX_CHARS))),
+                Err(_) => Err(Failure::Attempt("opening the streams timed out".to_owned())),
+            },
+            #[cfg(feature = "client")]
+            Target::Http { target, connector } => {
+                match timeout_at(deadline, connector.connect(target)).await {
+                    Ok(Ok(wire)) => Ok((wire, None)),
+                    Ok(Err(error)) => Err(Failure::Attempt(failure_reason(&error))),
+                    Err(_) => Err(Failure::Attempt("authorization timed out".to_owned())),
+                }
+            }
+        }
+    }
+
+    fn spawn(&self, target: &ProcessTarget) -> Result<(Box<dyn Wire>, ServerProgram), Failure> {
+        let mut builder = ChildProcess::builder(&target.program)
+            .args(&target.arguments)
+            .stderr_tail_bytes(STDERR_TAIL_BYTES);
+        if !target.inherits_environment {
+            builder = builder.env_clear();
+            for name in SAFE_VARIABLES {
+                if let Some(value) = std::env::var_os(name) {
+                    builder = builder.env(name, value);
+                }
+            }
+        }
+        for (name, value) in &target.environment {
+            builder = builder.env(name, value);
+        }
+        if let Some(folder) = &target.folder {
+            builder = builder.current_dir(folder);
+        }
+        let (events, name) = (self.options.events.clone(), self.name.clone());
+        let builder = builder.on_stderr_line(move |line| {
+            let line = clean_line(line, MAX_CHARS);
+            events.emit(&name, &McpEvent::Stderr { line });
+        });
+        let failed = |error| {
+            let program = target.program.to_string_lossy().into_owned();
+            Failure::Final(McpError::Spawn { server: self.name.clone(), program, error })
+        };
+        let mut child = builder.spawn().map_err(failed)?;
+        let streams = (child.take_stdout(), child.take_stdin());
+        let (Some(stdout), Some(stdin)) = streams else {
+            return Err(failed(std::io::Error::other("the pipes are missing")));
+        };
+        let program = ServerProgram::new(child, target);
+        let streams: (BoxReader, BoxWriter) = (Box::new(stdout), Box::new(stdin));
+        let wire = self.stdio(streams, Some(Arc::clone(&program.child)));
+        Ok((Box::new(wire), program))
+    }
+
+    fn stdio(&self, streams: (BoxReader, BoxWriter), child: Option<SharedChild>) -> Stdio {
+        let Options { max_message_bytes, send_timeout, .. } = *self.options;
+        Stdio::new(streams, child, max_message_bytes, send_timeout)
+    }
+}

@@ -1,0 +1,163 @@
+//! The program of a server, and why it ended.
+
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tool_runtime::message::strip_invisible;
+use tool_runtime::process::ChildProcess;
+
+use super::target::ProcessTarget;
+use super::wire::stdio::SharedChild;
+
+/// The number of bytes at the end of the standard error that are kept.
+pub(super) const STDERR_TAIL_BYTES: usize = 8 << 10;
+
+/// The number of characters at the end of the standard error that are part of an error.
+const MAX_STDERR_CHARS: usize = 1_000;
+
+/// How long a program that closed its pipes may take to end.
+const EXIT_LIMIT: Duration = Duration::from_secs(2);
+
+/// The minimum length of a value of the environment that is redacted, and of a line of one.
+const MIN_SECRET_BYTES: usize = 4;
+
+/// Stands for a redacted value.
+const REDACTED: &str = "[redacted]";
+
+/// The words in the names of variables of this program whose values are redacted.
+const SECRET_WORDS: [&str; 7] =
+    ["AUTH", "CREDENTIAL", "KEY", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
+
+/// The program of a server during the handshake. The transport shares the process.
+pub(super) struct ServerProgram {
+    pub(super) child: SharedChild,
+    secrets: Vec<String>,
+}
+
+impl ServerProgram {
+    pub(super) fn new(child: ChildProcess, target: &ProcessTarget) -> Self {
+        Self { child: SharedChild::new(child.into()), secrets: secrets(target) }
+    }
+
+    /// Returns why the handshake failed whose connection ended: how the program ended, or else
+    /// `reason`, and the end of its standard error. The transport must have been dropped.
+    pub(super) async fn why_ended(&self, reason: &str) -> String {
+        let ended = timeout(EXIT_LIMIT, async { self.child.lock().await.wait().await });
+        match ended.await {
+            Ok(Ok(status)) => {
+                let stderr = self.stderr_end().await;
+                let ended = describe(status);
+                if stderr.is_empty() {
+                    format!("{ended} and wrote nothing to its standard error")
+                } else {
+                    with_stderr(&ended, &stderr)
+                }
+            }
+            Ok(Err(_)) | Err(_) => self.with_stderr(reason).await,
+        }
+    }
+
+    /// Returns the reason with the end of the standard error.
+    pub(super) async fn with_stderr(&self, reason: &str) -> String {
+        with_stderr(reason, &self.stderr_end().await)
+    }
+
+    async fn stderr_end(&self) -> String {
+        let tail = timeout(EXIT_LIMIT, async { self.child.lock().await.stderr_tail() }).await;
+        stderr_end(&tail.unwrap_or_default(), &self.secrets)
+    }
+}
+
+fn with_stderr(reason: &str, stderr: &str) -> String {
+    if stderr.is_empty() {
+        reason.to_owned()
+    } else {
+        format!("{reason}; its standard error ends with: {stderr}")
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("the program exited with status {code}"),
+        None => format!("the program was killed ({status})"),
+    }
+}
+
+/// Returns the end of a standard error as one line of untrusted text, without secrets.
+fn stderr_end(tail: &str, secrets: &[String]) -> String {
+    // The first line may begin within a secret.
+    let tail = match tail.split_once('\n') {
+        _ if tail.len() < STDERR_TAIL_BYTES => tail,
+        Some((_, rest)) => rest,
+        None => "",
+    };
+    let mut text = strip_invisible(tail).into_owned();
+    for secret in secrets {
+        text = text.replace(secret, REDACTED);
+    }
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().rev().nth(MAX_STDERR_CHARS - 1) {
+        Some((start, _)) if start > 0 => format!("…{}", text.get(start..).unwrap_or_default()),
+        _ => text,
+    }
+}
+
+/// Returns the values that are redacted, the longest first: those of the variables that the program
+/// was given, and of the inherited ones whose names look like those of secrets.
+fn secrets(target: &ProcessTarget) -> Vec<String> {
+    let inherited = std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_string_lossy().to_uppercase();
+        target.inherits_environment && SECRET_WORDS.iter().any(|word| name.contains(word))
+    });
+    let variables = target.environment.iter().cloned().chain(inherited);
+    let values = variables.map(|(_, value)| value.to_string_lossy().into_owned());
+    let mut secrets: Vec<String> = Vec::new();
+    for value in values {
+        // A line of a key may be printed alone.
+        secrets.extend(value.lines().map(|line| line.trim().to_owned()));
+        secrets.push(value);
+    }
+    secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
+    secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn end_of_standard_error_is_one_line_without_secrets() {
+        let target = ProcessTarget {
+            environment: vec![
+                ("KEY".into(), "begin\nmiddle-of-key\nend".into()),
+                ("TOKEN".into(), "tok-123".into()),
+                ("PORT".into(), "80".into()),
+            ],
+            ..ProcessTarget::default()
+        };
+        let secrets = secrets(&target);
+        for (tail, expected) in [
+            ("", ""),
+            ("no module\u{1b}[0m `x`\n\tat 80\n", "no module[0m `x` at 80"),
+            ("bad tok-123, t\u{200b}ok-123", "bad [redacted], [redacted]"),
+            ("key:\nbegin\nmiddle-of-key\nend", "key: [redacted]"),
+            ("key:\nmiddle-of-key", "key: [redacted]"),
+        ] {
+            assert_eq!(stderr_end(tail, &secrets), expected, "{tail}");
+        }
+    }
+
+    #[test]
+    fn end_of_standard_error_is_bounded_and_begins_with_a_line() {
+        let long = format!("{}\nlast", "x".repeat(3_000));
+        let end = stderr_end(&long, &[]);
+        assert_eq!(end.chars().count(), MAX_STDERR_CHARS + 1);
+        assert!(end.starts_with("…x") && end.ends_with(" last"), "{end}");
+        // The part of a secret at the beginning of the tail is left out.
+        let cut = format!("123\n{}\nlast", " ".repeat(STDERR_TAIL_BYTES));
+        assert_eq!(stderr_end(&cut, &["tok-123".to_owned()]), "last");
+        assert_eq!(stderr_end(&"x".repeat(STDERR_TAIL_BYTES), &[]), "");
+    }
+}

@@ -80,6 +80,7 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
     ("McpConnection", "resources", "needs a server"),
     ("McpConnection", "set_roots", "needs a server"),
     ("McpConnection", "subscribe", "needs a server"),
+    ("McpConnection", "tool_meta", "needs a server"),
     ("McpConnection", "tools", "needs a server"),
     ("McpConnection", "unsubscribe", "needs a server"),
     ("McpServer", "router", "needs a network"),

@@ -103,7 +103,12 @@ impl Catalog {
             let mut names = self.malformed.iter().filter_map(|tool| tool.name.as_deref());
             names.any(|malformed| malformed == name)
         };
-        self.tools.iter().any(|(_, tool, _)| tool.name == name) || is_malformed()
+        self.tool(name).is_some() || is_malformed()
+    }
+
+    /// Returns the tool of the server with this name.
+    pub(super) fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().map(|(_, tool, _)| tool).find(|tool| tool.name == name)
     }
 
     /// Returns the tools that are not registered: those that are malformed, and those that the

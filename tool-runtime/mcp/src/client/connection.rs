@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::{ClientRequest, RootsListChangedNotification, ServerResult};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -13,10 +13,12 @@ use super::catalog::ToolsReport;
 use super::error::McpError;
 use super::link::Link;
 use super::list::{ListKind, list};
+use super::metadata::received;
 use super::pins::DefinitionChange;
 use super::roots::named_root;
 use super::session::Session;
 use super::status::McpStatus;
+use super::trust::own_name;
 
 /// A connection to an MCP server, whose tools are in a registry.
 ///
@@ -91,6 +93,26 @@ impl McpConnection {
     /// ```
     pub async fn tools(&self) -> ToolsReport {
         self.link.catalog.lock().await.report.clone()
+    }
+
+    /// Returns the metadata (`_meta`) of a tool, by its name on the server or its full name.
+    ///
+    /// It is untrusted, and it is not pinned: it can change without an approval. Members whose keys
+    /// the protocol reserves are left out, and so is metadata of more than
+    /// [`ResultLimits::meta_bytes`](crate::ResultLimits::meta_bytes).
+    ///
+    /// ```no_run
+    /// # async fn show(docs: tool_mcp::McpConnection) {
+    /// let meta = docs.tool_meta("search").await.unwrap_or_default();
+    /// println!("{:?}", meta.get("ui"));
+    /// # }
+    /// ```
+    pub async fn tool_meta(&self, tool: &str) -> Option<Map<String, Value>> {
+        let catalog = self.link.catalog.lock().await;
+        let own_name = own_name(&self.link.name, tool);
+        let found = catalog.tool(tool).or_else(|| catalog.tool(own_name?));
+        let meta = found?.meta.clone()?;
+        received(meta.0, self.link.options.results.meta_bytes)
     }
 
     /// Requests the list of tools and registers it in one change.

@@ -67,12 +67,20 @@ pub struct ResultLimits {
     pub structured_bytes: usize,
     /// The maximum number of parts. Default: 100.
     pub parts: usize,
+    /// The maximum size of the metadata of a result as JSON. Metadata that exceeds it is left out.
+    /// Default: 64 KiB.
+    pub meta_bytes: usize,
 }
 
 impl Default for ResultLimits {
     fn default() -> Self {
-        let (text_bytes, media_bytes) = (256 << 10, 8 << 20);
-        Self { text_bytes, media_bytes, structured_bytes: 1 << 20, parts: 100 }
+        Self {
+            text_bytes: 256 << 10,
+            media_bytes: 8 << 20,
+            structured_bytes: 1 << 20,
+            parts: 100,
+            meta_bytes: 64 << 10,
+        }
     }
 }
 
@@ -98,6 +106,12 @@ impl ResultLimits {
     /// Sets the maximum number of parts.
     pub fn parts(mut self, parts: usize) -> Self {
         self.parts = parts;
+        self
+    }
+
+    /// Sets the maximum size of the metadata of a result as JSON.
+    pub fn meta_bytes(mut self, bytes: usize) -> Self {
+        self.meta_bytes = bytes;
         self
     }
 }

@@ -12,7 +12,8 @@
 //! 4. `remote_tool.rs` makes calls: `rounded_number.rs` checks the arguments, `session.rs` sends
 //!    the request, `input.rs` answers what the server asks for (`elicitation.rs`, `page_url.rs`,
 //!    `sampling.rs`), `content.rs` converts the result, `request_error.rs` the error. `task.rs`
-//!    follows long calls, and `trace_context.rs` connects the traces of both sides.
+//!    follows long calls, `metadata.rs` sends and reads `_meta`, and `trace_context.rs` connects
+//!    the traces of both sides.
 //! 5. `supervisor.rs` keeps the connection and its `subscription.rs` alive; `notices.rs` delivers
 //!    notifications, and `handler.rs` receives requests of the server. `traffic.rs` holds what is
 //!    in flight, `link.rs` what all parts share, such as the `roots.rs`.
@@ -54,6 +55,7 @@ mod input;
 mod limits;
 mod link;
 mod list;
+mod metadata;
 mod model_tools;
 mod notices;
 #[cfg(feature = "oauth")]
@@ -104,6 +106,7 @@ pub use elicitation::{
 pub use error::McpError;
 pub use events::McpEvent;
 pub use limits::{ListLimits, ResultLimits};
+pub use metadata::{CallMeta, result_meta};
 pub use model_tools::{McpConnections, tools};
 #[cfg(feature = "oauth")]
 pub use oauth::{

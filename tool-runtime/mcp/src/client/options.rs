@@ -10,6 +10,7 @@ use tool_runtime::agent::Steering;
 use super::elicitation::ElicitationHandler;
 use super::events::EventHook;
 use super::limits::{ListLimits, ResultLimits};
+use super::metadata::CallMetaHook;
 use super::pins::PinStore;
 use super::sampling::Sampling;
 use super::trust::{Trust, TrustPolicy};
@@ -34,6 +35,7 @@ pub(super) struct Options {
     pub(super) log_level: Option<LogLevel>,
     pub(super) steering: Option<Steering>,
     pub(super) events: EventHook,
+    pub(super) call_meta: CallMetaHook,
     pub(super) offers_resources: bool,
     pub(super) offers_prompts: bool,
 }
@@ -56,6 +58,7 @@ impl Default for Options {
             log_level: None,
             steering: None,
             events: EventHook::default(),
+            call_meta: CallMetaHook::default(),
             offers_resources: false,
             offers_prompts: false,
         }

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetMeta as _,
-    InputRequiredResult, ServerResult,
+    InputRequiredResult, MetaObject, ServerResult,
 };
 use rmcp::service::ServiceError;
 use rmcp::transport::DynamicTransportError;
 use serde::Deserialize as _;
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tool_runtime::{
     Arguments, Availability, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
@@ -22,6 +23,7 @@ use super::challenge::MAX_CHALLENGES;
 use super::content::ResultReader;
 use super::input::{InputHandler, InputState, MAX_STATE_BYTES, QuestionCounts};
 use super::link::Link;
+use super::metadata::record_result_meta;
 use super::request_error::{HttpFailure, RequestError, http_failure, tool_error};
 use super::rounded_number::rounded_number;
 use super::session::Session;
@@ -70,7 +72,7 @@ impl RemoteTool {
             return Box::pin(self.follow(task, &input, &mut state, deadline)).await;
         }
         loop {
-            let params = self.params(args, &mut state)?;
+            let params = self.params(args, &mut state, ctx)?;
             let result = self.authorized(params, &input, &mut state.counts, deadline).await;
             let result = result.map_err(|error| {
                 let is_retry_safe = self.definition.is_retry_safe();
@@ -79,7 +81,10 @@ impl RemoteTool {
             })?;
             let required = match result {
                 ServerResult::CallToolResult(result) => {
-                    let CallToolResult { content, structured_content, is_error, .. } = result;
+                    let CallToolResult { content, structured_content, is_error, meta, .. } = result;
+                    if let Some(MetaObject(meta)) = meta {
+                        record_result_meta(meta, self.reader.limits.meta_bytes, ctx);
+                    }
                     let is_error = is_error.unwrap_or_default();
                     return self.reader.read_blocks(content, structured_content, is_error);
                 }
@@ -93,7 +98,7 @@ impl RemoteTool {
                     // A list of requests in which one is malformed.
                     match InputRequiredResult::deserialize(&value) {
                         Ok(required) => required,
-                        Err(_) => return self.reader.read(value),
+                        Err(_) => return self.read(value, ctx),
                     }
                 }
             };
@@ -106,6 +111,7 @@ impl RemoteTool {
         &self,
         args: &Arguments,
         state: &mut InputState,
+        ctx: &ToolContext,
     ) -> Result<CallToolRequestParams, ToolError> {
         let arguments = match args {
             Arguments::Text(text) => {
@@ -125,6 +131,8 @@ impl RemoteTool {
         };
         let name = self.definition.name.clone();
         let mut params = CallToolRequestParams::new(name).with_arguments(arguments);
+        let hook = &self.link.options.call_meta;
+        params.meta = hook.of_call(&self.link.name, &self.definition.name, ctx)?;
         params.request_state = state.request_state.take();
         let responses = std::mem::take(&mut state.responses);
         params.input_responses = (!responses.is_empty()).then_some(responses);
@@ -144,6 +152,14 @@ impl RemoteTool {
         }
         let task = RemoteTask::new(&self.link, input, task);
         let result = task.result(state, deadline, |text| self.reader.mark(text)).await?;
+        self.read(result, input.ctx)
+    }
+
+    /// Converts a result, and records its metadata.
+    fn read(&self, mut result: Value, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if let Some(Value::Object(meta)) = result.get_mut("_meta").map(Value::take) {
+            record_result_meta(meta, self.reader.limits.meta_bytes, ctx);
+        }
         self.reader.read(result)
     }
 

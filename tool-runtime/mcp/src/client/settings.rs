@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tool_runtime::ToolContext;
 use tool_runtime::agent::Steering;
 
 use super::builder::McpClient;
 use super::elicitation::ElicitationHandler;
 use super::events::{EventHook, McpEvent};
 use super::limits::{ListLimits, ResultLimits};
+use super::metadata::{CallMeta, CallMetaHook};
 use super::pins::PinStore;
 use super::roots::named_root;
 use super::sampling::Sampling;
@@ -164,6 +166,36 @@ impl McpClient {
     /// not block. If it panics, the panic is caught.
     pub fn on_event(mut self, hook: impl Fn(&str, &McpEvent) + Send + Sync + 'static) -> Self {
         self.options.events = EventHook::new(hook);
+        self
+    }
+
+    /// Sets the function that returns the metadata (`_meta`) of each call of a tool, such as the
+    /// tenant of the run.
+    ///
+    /// The function receives the name of the tool on the server and the context of the call, with
+    /// the [metadata](ToolContext::metadata) of the run and the
+    /// [extensions](ToolContext::get). It must not block. It is called for each attempt, and again
+    /// when the server receives an answer that it asked for. If a key of the metadata is
+    /// [reserved](CallMeta), the call fails without being sent.
+    ///
+    /// ```
+    /// use tool_mcp::{CallMeta, McpClient};
+    ///
+    /// struct User(String);
+    ///
+    /// let client = McpClient::stdio("my-server").call_meta(|_tool, ctx| {
+    ///     match ctx.get::<User>() {
+    ///         Some(User(name)) => CallMeta::new().with("example.com/user", name.as_str()),
+    ///         None => CallMeta::new(),
+    ///     }
+    /// });
+    /// # let _ = client;
+    /// ```
+    pub fn call_meta(
+        mut self,
+        meta: impl Fn(&str, &ToolContext) -> CallMeta + Send + Sync + 'static,
+    ) -> Self {
+        self.options.call_meta = CallMetaHook::new(meta);
         self
     }
 

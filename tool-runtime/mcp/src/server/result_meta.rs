@@ -11,7 +11,8 @@ const EFFECT: &str = "mcp_result_meta";
 /// also applies to a call that fails later, or with
 /// [`ToolOutput::with_effect`](tool_runtime::ToolOutput::with_effect). Like in any effect, secrets
 /// are redacted, and observers receive it. This runtime does not send it to the model, but a client
-/// may; the client of this crate ignores it. A later value of a key replaces an earlier one.
+/// may; the client of this crate does not, and returns it by `result_meta`. A later value of a key
+/// replaces an earlier one.
 ///
 /// A tool with an output schema returns its value and uses `record`: a tool that returns a
 /// [`ToolOutput`](tool_runtime::ToolOutput) has no output schema.

@@ -24,6 +24,8 @@ mod metadata;
 mod model_tools;
 #[cfg(feature = "oauth")]
 mod oauth;
+#[cfg(feature = "server")]
+mod own_server;
 mod pins;
 mod processes;
 mod questions;

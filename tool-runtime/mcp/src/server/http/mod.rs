@@ -1,20 +1,21 @@
 //! Streamable HTTP: the guard around the service of the SDK.
 //!
-//! For each request, `mod.rs` takes a permit (`admission.rs`), authenticates, reads the body
-//! (`message.rs`), enters the session (`sessions.rs`) and passes the request on to the SDK, which
-//! validates `Host` and `Origin`. `shares.rs` limits what one principal can take of the permits and
-//! sessions. `body.rs` keeps the permit until the response is sent or the client does not read.
-//! When the server stops, `shutdown.rs` gives running requests the time to end.
+//! For each request, `mod.rs` takes a permit (`admission.rs`), authenticates by the hook of the
+//! `settings.rs`, reads the body (`message.rs`), enters the session (`sessions.rs`) and passes the
+//! request on to the SDK, which validates `Host` and `Origin`. `shares.rs` limits what one
+//! principal can take of the permits and sessions. `body.rs` keeps the permit until the response is
+//! sent or the client does not read. When the server stops, `shutdown.rs` gives running requests
+//! the time to end.
 
 mod admission;
 mod authenticator;
 mod body;
 mod message;
 mod sessions;
+mod settings;
 mod shares;
 mod shutdown;
 
-use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
@@ -38,47 +39,14 @@ use sessions::{NoSession, Sessions};
 use shutdown::Shutdown;
 
 pub use authenticator::{Authenticator, Denied};
+pub(crate) use settings::HttpSettings;
 
 /// The path at which the router serves.
 const PATH: &str = "/mcp";
 
 const SESSION_ID: &str = "mcp-session-id";
 
-/// The settings of [`McpServer`] for HTTP.
-#[derive(Clone, Default)]
-pub(crate) struct HttpSettings {
-    authenticator: Option<Arc<dyn Authenticator>>,
-    origins: Option<Vec<String>>,
-    hosts: Option<Vec<String>>,
-}
-
 impl McpServer {
-    /// Sets the hook that authenticates HTTP requests. Default: none, so every client on an allowed
-    /// host has full access.
-    pub fn authenticate(mut self, authenticator: impl Authenticator + 'static) -> Self {
-        self.http.authenticator = Some(Arc::new(authenticator));
-        self
-    }
-
-    /// Sets the values of `Origin` that HTTP requests of browsers may have, such as
-    /// `https://example.org`. Default: those of this machine.
-    pub fn allowed_origins<O: Into<String>>(
-        mut self,
-        origins: impl IntoIterator<Item = O>,
-    ) -> Self {
-        self.http.origins = Some(origins.into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Sets the values of `Host` that HTTP requests may have, such as `mcp.example.org`. Default:
-    /// those of this machine.
-    ///
-    /// This prevents a web page from reaching a local server through another domain.
-    pub fn allowed_hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
-        self.http.hosts = Some(hosts.into_iter().map(Into::into).collect());
-        self
-    }
-
     /// Creates a router that serves Streamable HTTP at the path `/mcp`.
     ///
     /// When the server is [cancelled](Self::cancellation), it refuses new requests with the status
@@ -247,16 +215,6 @@ impl HttpServer {
 
 fn session_id(headers: &HeaderMap<HeaderValue>) -> Option<String> {
     Some(headers.get(SESSION_ID)?.to_str().ok()?.to_owned())
-}
-
-impl fmt::Debug for HttpSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpSettings")
-            .field("is_authenticated", &self.authenticator.is_some())
-            .field("origins", &self.origins)
-            .field("hosts", &self.hosts)
-            .finish()
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use tokio::runtime::Runtime;
 use tool_dynamic::catalog::SqliteCatalog;
 use tool_dynamic::{
-    BodyKind, Catalog, DynamicTools, JavaScript, Registrar, ToolBackend as _, ToolSpec,
+    BodyLanguage, Catalog, DynamicTools, JavaScript, Registrar, ToolBackend as _, ToolSpec,
 };
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::store::Sqlite;
@@ -45,7 +45,7 @@ impl Drop for Folder {
 }
 
 fn spec(name: &str, body: &str) -> ToolSpec {
-    ToolSpec::new(BodyKind::JavaScript, name, "Is made by a bench.", body).effect(Effect::Read)
+    ToolSpec::new(BodyLanguage::JavaScript, name, "Is made by a bench.", body).effect(Effect::Read)
 }
 
 fn call(runtime: &Runtime, dispatcher: &Dispatcher, name: &str, json: &str) -> ToolExecution {

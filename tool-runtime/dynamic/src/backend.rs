@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tool_runtime::{Availability, Tool, ToolError, async_trait};
 
-use crate::spec::{BodyKind, CheckedSpec, SpecError};
+use crate::spec::{BodyLanguage, CheckedSpec, SpecError};
 
-/// Builds tools from specs, for bodies of one kind such as JavaScript.
+/// Builds tools from specs, for bodies in one language such as JavaScript.
 ///
 /// The tool has the definition of the [`CheckedSpec`]. The caller registers the tool, and the
 /// dispatcher applies the policy to its calls. Implement it under `#[async_trait]`, which
@@ -14,7 +14,7 @@ use crate::spec::{BodyKind, CheckedSpec, SpecError};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tool_dynamic::{BodyKind, CheckedSpec, ToolBackend, ToolSpec};
+/// use tool_dynamic::{BodyLanguage, CheckedSpec, ToolBackend, ToolSpec};
 /// use tool_runtime::{
 ///     Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
 /// };
@@ -37,8 +37,8 @@ use crate::spec::{BodyKind, CheckedSpec, SpecError};
 ///
 /// #[async_trait]
 /// impl ToolBackend for Templates {
-///     fn kind(&self) -> BodyKind {
-///         BodyKind::JavaScript
+///     fn language(&self) -> BodyLanguage {
+///         BodyLanguage::JavaScript
 ///     }
 ///
 ///     async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
@@ -48,7 +48,7 @@ use crate::spec::{BodyKind, CheckedSpec, SpecError};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let spec = ToolSpec::new(BodyKind::JavaScript, "hello", "Greets.", "Hello!").check()?;
+/// let spec = ToolSpec::new(BodyLanguage::JavaScript, "hello", "Greets.", "Hello!").check()?;
 /// let tool = Templates.build(&spec).await.map_err(|error| error.to_string())?;
 /// assert_eq!(tool.definition().name, "hello");
 /// # Ok(())
@@ -56,8 +56,8 @@ use crate::spec::{BodyKind, CheckedSpec, SpecError};
 /// ```
 #[async_trait]
 pub trait ToolBackend: Send + Sync {
-    /// Returns the kind of the bodies that this backend accepts.
-    fn kind(&self) -> BodyKind;
+    /// Returns the language of the bodies that this backend accepts.
+    fn language(&self) -> BodyLanguage;
 
     /// Returns whether tools can be made and run now, such as whether a compiler is installed. This
     /// method may block: a `Registrar` calls it on the blocking pool of tokio, and waits for at

@@ -56,8 +56,8 @@ pub use secrets::{EnvironmentSecrets, FileSecrets, Secret, SecretError, SecretSt
 #[cfg(feature = "keyring")]
 pub use secrets::{KeyringSecrets, keyring_core};
 pub use spec::{
-    ArgumentField, BodyKind, CheckedField, CheckedSpec, ElementType, ExampleCall, FieldType,
-    Presence, Shape, SpecError, SpecErrors, ToolSpec,
+    ArgumentField, ArgumentType, BodyLanguage, CheckedField, CheckedSpec, CheckedType, ElementType,
+    ExampleCall, Presence, SpecError, SpecErrors, ToolSpec,
 };
 #[cfg(feature = "catalog")]
 pub use tools::{ConnectionTools, DynamicTools, tools};

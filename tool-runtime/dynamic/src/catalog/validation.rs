@@ -119,7 +119,7 @@ fn check_url(url: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::BodyKind;
+    use crate::spec::BodyLanguage;
 
     fn reason(id: &EntryId, content: impl Into<EntryContent>) -> String {
         check(id, &content.into()).map_or_else(|error| error.to_string(), |()| "valid".to_owned())
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn tool_has_the_name_of_its_entry_and_a_valid_spec() {
-        let tool = |name: &str| ToolSpec::new(BodyKind::JavaScript, name, "Adds.", "return 1;");
+        let tool = |name: &str| ToolSpec::new(BodyLanguage::JavaScript, name, "Adds.", "return 1;");
         for (name, tool, expected) in [
             ("add", tool("add"), "valid"),
             ("add", tool("sub"), "its spec has another name, `sub`"),

@@ -7,8 +7,8 @@
 //! | dynamic tool | a tool that a program or a model makes at run time |
 //! | spec | the description of a dynamic tool as data: name, arguments, effect, body and so on |
 //! | body | the code of a dynamic tool, without the signature of its function |
-//! | kind | of a body: its language; of an entry: what it contains |
-//! | backend | builds tools from specs, for bodies of one kind |
+//! | kind | of an entry: what it contains |
+//! | backend | builds tools from specs, for bodies in one language |
 //! | catalog | the stored entries: dynamic tools, connections, preferences and descriptions |
 //! | entry | a named element of a catalog, with its versions |
 //! | registrar | registers the tools of the entries, and applies each change of the catalog |

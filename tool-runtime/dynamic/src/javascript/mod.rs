@@ -36,7 +36,7 @@ use std::sync::Arc;
 use tool_runtime::{Tool, ToolError, async_trait};
 
 use crate::backend::ToolBackend;
-use crate::spec::{BodyKind, CheckedSpec};
+use crate::spec::{BodyLanguage, CheckedSpec};
 use host::Host;
 use threads::Threads;
 
@@ -57,15 +57,17 @@ const MAX_RUNNING: usize = 64;
 /// thread. Clones share the [limit of running scripts](Self::max_running).
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, JavaScript, ToolBackend, ToolSpec};
+/// use tool_dynamic::{
+///     ArgumentField, ArgumentType, BodyLanguage, JavaScript, ToolBackend, ToolSpec,
+/// };
 /// use tool_runtime::{Effect, ToolContext};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let body = "return args.text.split(' ').length;";
-/// let spec = ToolSpec::new(BodyKind::JavaScript, "count_words", "Counts words.", body)
+/// let spec = ToolSpec::new(BodyLanguage::JavaScript, "count_words", "Counts words.", body)
 ///     .effect(Effect::None)
-///     .field(ArgumentField::new("text", FieldType::String))
+///     .field(ArgumentField::new("text", ArgumentType::String))
 ///     .check()?;
 /// let tool = JavaScript::new().build(&spec).await.map_err(|error| error.to_string())?;
 /// let output = tool.call(r#"{"text": "a b c"}"#.into(), &ToolContext::default()).await;
@@ -129,7 +131,7 @@ impl JavaScript {
     #[cfg(feature = "fetch")]
     fn host(&self, spec: &CheckedSpec) -> Host {
         let web = self.web.clone().filter(|_| spec.has_capability(NETWORK));
-        let effect = spec.as_spec().effect;
+        let effect = spec.spec().effect;
         Host { client: web.map(|web| fetch::Client { web, effect }) }
     }
 }
@@ -142,8 +144,8 @@ impl Default for JavaScript {
 
 #[async_trait]
 impl ToolBackend for JavaScript {
-    fn kind(&self) -> BodyKind {
-        BodyKind::JavaScript
+    fn language(&self) -> BodyLanguage {
+        BodyLanguage::JavaScript
     }
 
     #[cfg(feature = "fetch")]

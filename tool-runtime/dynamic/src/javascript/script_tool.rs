@@ -78,13 +78,13 @@ impl Tool for ScriptTool {
 /// Returns what a body can reach.
 #[cfg(feature = "fetch")]
 fn reach<'a>(spec: &'a CheckedSpec, host: &Host) -> Reach<'a> {
-    Reach { tools: &spec.as_spec().tools, fetches: host.client.is_some() }
+    Reach { tools: &spec.spec().tools, fetches: host.client.is_some() }
 }
 
 /// Returns what a body can reach.
 #[cfg(not(feature = "fetch"))]
 fn reach<'a>(spec: &'a CheckedSpec, _: &Host) -> Reach<'a> {
-    Reach { tools: &spec.as_spec().tools }
+    Reach { tools: &spec.spec().tools }
 }
 
 /// One run of a script.

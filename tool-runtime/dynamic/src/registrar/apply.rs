@@ -161,7 +161,7 @@ impl Shared {
             EntryState::Active => events.push(RegistrarEvent::Activated { id, version }),
             EntryState::Unavailable { reason } => {
                 let reason = reason.clone();
-                events.push(RegistrarEvent::Failed { id, version, reason, retry_in: None });
+                events.push(RegistrarEvent::Unavailable { id, version, reason, retry_in: None });
             }
         }
         let entry = AppliedEntry {

@@ -52,15 +52,15 @@ impl Registrar {
 }
 
 impl RegistrarBuilder {
-    /// Adds the backend that builds the tools of its [kind](ToolBackend::kind). A tool of another
-    /// kind is unavailable.
+    /// Adds the backend that builds the tools of its [language](ToolBackend::language). A tool in
+    /// another language is unavailable.
     pub fn backend(self, backend: impl ToolBackend + 'static) -> Self {
         self.shared_backend(Arc::new(backend))
     }
 
     /// Adds a backend that other parts of the program share.
     pub fn shared_backend(mut self, backend: Arc<dyn ToolBackend>) -> Self {
-        self.options.backends.insert(backend.kind(), backend);
+        self.options.backends.insert(backend.language(), backend);
         self
     }
 
@@ -138,13 +138,14 @@ impl RegistrarBuilder {
     ///
     /// ```
     /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{BodyKind, Catalog, Registrar, ToolSpec};
+    /// use tool_dynamic::{BodyLanguage, Catalog, Registrar, ToolSpec};
     /// use tool_runtime::Registry;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let catalog = Catalog::new(MemoryCatalog::new());
-    /// catalog.create("one", ToolSpec::new(BodyKind::Rust, "one", "Returns 1.", "Ok(1)")).await?;
+    /// let spec = ToolSpec::new(BodyLanguage::Rust, "one", "Returns 1.", "Ok(1)");
+    /// catalog.create("one", spec).await?;
     /// let registry = Registry::new();
     /// // This program has no backend for Rust.
     /// Registrar::builder(catalog).offer_unavailable().start(&registry).await?;

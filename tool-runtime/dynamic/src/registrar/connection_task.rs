@@ -96,7 +96,7 @@ impl ConnectionTask {
             let unavailable = format!("the MCP server `{}` is not connected", task.id.name());
             let is_current = task.update(|_| {
                 self.placeholders.iter().for_each(|tool| tool.set_unavailable(&unavailable));
-                TaskUpdate::Failed { reason, retry_in: Some(delay) }
+                TaskUpdate::Unavailable { reason, retry_in: Some(delay) }
             });
             if !is_current || !task.sleep(delay).await {
                 return;
@@ -166,7 +166,7 @@ impl ConnectionTask {
         let mut skipped = Vec::new();
         let (task, secrets) = (self.task.clone(), &established.secrets);
         let is_current = task.update(|registry| {
-            let failed = |reason: String| TaskUpdate::Failed { reason, retry_in: None };
+            let failed = |reason: String| TaskUpdate::Unavailable { reason, retry_in: None };
             if task.shared.is_taken(&registry.snapshot(), &task.id, self.has_registered) {
                 return failed("a provider of the program has its name".to_owned());
             }

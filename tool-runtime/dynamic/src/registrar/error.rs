@@ -1,7 +1,7 @@
 //! The error of changes through a registrar.
 
 use crate::catalog::{CatalogError, EntryId};
-use crate::spec::BodyKind;
+use crate::spec::BodyLanguage;
 
 /// The reason why a change through a [`Registrar`](crate::Registrar) failed. Neither the catalog
 /// nor the registry is changed.
@@ -27,13 +27,13 @@ pub enum RegistrarError {
     },
     /// No backend of the program builds tools in this language.
     #[error(
-        "tool `{name}`: the program has no backend for bodies in {kind}; add one with `RegistrarBuilder::backend`"
+        "tool `{name}`: the program has no backend for bodies in {language}; add one with `RegistrarBuilder::backend`"
     )]
     NoBackend {
         /// The name of the tool.
         name: String,
         /// The language of the body.
-        kind: BodyKind,
+        language: BodyLanguage,
     },
     /// The registrar was stopped, or the registry was dropped.
     #[error("the registrar was stopped")]

@@ -15,7 +15,7 @@ use crate::catalog::{EntryId, SkippedRecord};
 ///
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// let registrar = Registrar::builder(catalog).on_event(|event| match event {
-///     RegistrarEvent::Failed { id, reason, .. } => println!("{id} failed: {reason}"),
+///     RegistrarEvent::Unavailable { id, reason, .. } => println!("{id} is unavailable: {reason}"),
 ///     event => println!("{event:?}"),
 /// });
 /// # let _ = registrar;
@@ -31,7 +31,7 @@ pub enum RegistrarEvent {
         version: u64,
     },
     /// An entry is unavailable: an attempt failed, or a connection was lost.
-    Failed {
+    Unavailable {
         /// The entry that is unavailable.
         id: EntryId,
         /// The version of the entry.

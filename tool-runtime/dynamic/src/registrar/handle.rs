@@ -16,7 +16,7 @@ use crate::backend::ToolBackend;
 use crate::catalog::{
     Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, validation,
 };
-use crate::spec::BodyKind;
+use crate::spec::BodyLanguage;
 
 /// Registers the entries of a [`Catalog`], and applies its changes to the registry.
 ///
@@ -36,7 +36,7 @@ use crate::spec::BodyKind;
 /// use std::sync::Arc;
 /// use tool_dynamic::catalog::MemoryCatalog;
 /// use tool_dynamic::{
-///     BodyKind, Catalog, CheckedSpec, EntryId, EntryState, Registrar, RegistrarError,
+///     BodyLanguage, Catalog, CheckedSpec, EntryId, EntryState, Registrar, RegistrarError,
 ///     ToolBackend, ToolSpec,
 /// };
 /// use tool_runtime::{
@@ -61,8 +61,8 @@ use crate::spec::BodyKind;
 ///
 /// #[async_trait]
 /// impl ToolBackend for Templates {
-///     fn kind(&self) -> BodyKind {
-///         BodyKind::JavaScript
+///     fn language(&self) -> BodyLanguage {
+///         BodyLanguage::JavaScript
 ///     }
 ///
 ///     async fn build(&self, spec: &CheckedSpec) -> Result<Arc<dyn Tool>, ToolError> {
@@ -77,7 +77,7 @@ use crate::spec::BodyKind;
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// let registrar = Registrar::builder(catalog).backend(Templates).start(&registry).await?;
 ///
-/// let spec = |body: &str| ToolSpec::new(BodyKind::JavaScript, "hello", "Greets.", body);
+/// let spec = |body: &str| ToolSpec::new(BodyLanguage::JavaScript, "hello", "Greets.", body);
 /// let status = registrar.create("hello", spec("Hello!")).await?;
 /// assert_eq!((status.version, status.state), (1, EntryState::Active));
 /// assert!(registry.snapshot().get("hello").is_some());
@@ -366,17 +366,20 @@ impl Registrar {
     }
 
     /// Returns the backend that builds tools in a language.
-    pub(crate) fn backend(&self, kind: BodyKind) -> Option<Arc<dyn ToolBackend>> {
-        self.shared.options.backends.get(&kind).cloned()
+    pub(crate) fn backend(&self, language: BodyLanguage) -> Option<Arc<dyn ToolBackend>> {
+        self.shared.options.backends.get(&language).cloned()
     }
 
     /// Refuses what could never take effect.
     pub(crate) fn check(&self, name: &str, content: &EntryContent) -> Result<(), RegistrarError> {
         let registry = self.shared.registry().ok_or(RegistrarError::Stopped)?;
         if let EntryContent::Tool(spec) = content
-            && !self.shared.options.backends.contains_key(&spec.kind)
+            && !self.shared.options.backends.contains_key(&spec.language)
         {
-            return Err(RegistrarError::NoBackend { name: name.to_owned(), kind: spec.kind });
+            return Err(RegistrarError::NoBackend {
+                name: name.to_owned(),
+                language: spec.language,
+            });
         }
         let id = EntryId::new(content.kind(), name);
         // Before anything is built.

@@ -11,13 +11,13 @@ use tool_runtime::registry::MemoryDescriptions;
 use super::event::EventHook;
 use crate::backend::ToolBackend;
 use crate::secrets::{EnvironmentSecrets, SecretStore};
-use crate::spec::BodyKind;
+use crate::spec::BodyLanguage;
 
 /// Changes the options of the client for the connection of this name.
 type Configure = dyn Fn(&str, McpClient) -> McpClient + Send + Sync;
 
 pub(super) struct Options {
-    pub(super) backends: BTreeMap<BodyKind, Arc<dyn ToolBackend>>,
+    pub(super) backends: BTreeMap<BodyLanguage, Arc<dyn ToolBackend>>,
     /// The names that no tool and no connection can have.
     pub(super) reserved: BTreeSet<String>,
     pub(super) secrets: Arc<dyn SecretStore>,

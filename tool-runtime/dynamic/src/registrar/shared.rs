@@ -132,14 +132,14 @@ impl Task {
                 TaskUpdate::Active => {
                     (EntryState::Active, RegistrarEvent::Activated { id, version })
                 }
-                TaskUpdate::Failed { reason, retry_in } => (
+                TaskUpdate::Unavailable { reason, retry_in } => (
                     EntryState::Unavailable { reason: reason.clone() },
-                    RegistrarEvent::Failed { id, version, reason, retry_in },
+                    RegistrarEvent::Unavailable { id, version, reason, retry_in },
                 ),
             };
             let previous = entry.state.send_replace(state.clone());
             // Equal states in a row are one event, except that each attempt is reported.
-            let is_news = previous != state || matches!(event, RegistrarEvent::Failed { .. });
+            let is_news = previous != state || matches!(event, RegistrarEvent::Unavailable { .. });
             is_news.then_some(event)
         };
         self.shared.emit(event);
@@ -167,5 +167,5 @@ impl Task {
 /// The result of an attempt.
 pub(super) enum TaskUpdate {
     Active,
-    Failed { reason: String, retry_in: Option<Duration> },
+    Unavailable { reason: String, retry_in: Option<Duration> },
 }

@@ -44,7 +44,7 @@ impl ToolTask {
                     Ok(()) => TaskUpdate::Active,
                     Err(reason) => {
                         delay = is_retried.then(|| backoff.next_delay());
-                        TaskUpdate::Failed { reason, retry_in: delay }
+                        TaskUpdate::Unavailable { reason, retry_in: delay }
                     }
                 }
             });
@@ -89,9 +89,9 @@ impl ToolTask {
     async fn build(&self) -> Result<Arc<dyn Tool>, BuildFailure> {
         let retried = |reason: String| BuildFailure { reason, is_retried: true };
         let options = &self.task.shared.options;
-        let kind = self.spec.kind();
-        let Some(backend) = options.backends.get(&kind) else {
-            let reason = format!("the program has no backend for bodies in {kind}");
+        let language = self.spec.language();
+        let Some(backend) = options.backends.get(&language) else {
+            let reason = format!("the program has no backend for bodies in {language}");
             return Err(BuildFailure { reason, is_retried: false });
         };
         if let Availability::Unavailable(reason) = availability(backend).await {

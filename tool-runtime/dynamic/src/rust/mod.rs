@@ -37,7 +37,7 @@ use tokio::task::spawn_blocking;
 use tool_runtime::{Availability, Tool, ToolError, ToolErrorKind, async_trait};
 use tool_toolbox::{Sandbox, SandboxLauncher, SandboxStatus};
 
-use crate::{BodyKind, CheckedSpec, SpecError, ToolBackend};
+use crate::{BodyLanguage, CheckedSpec, SpecError, ToolBackend};
 use build::{Builder, Setup};
 use program::Program;
 use programs::StoredProgram;
@@ -81,15 +81,15 @@ const CALL_FILE_BYTES: u64 = 64 << 20;
 /// [unavailable](ToolBackend::availability), with the reason.
 ///
 /// ```no_run
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, RustTools, ToolBackend, ToolSpec};
+/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, RustTools, ToolBackend, ToolSpec};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::ToolError> {
 /// let tools = RustTools::new("/var/lib/agent/rust-tools");
 /// println!("{}", tools.status()?);
 /// let body = "Ok(args.text.split_whitespace().count())";
-/// let spec = ToolSpec::new(BodyKind::Rust, "count_words", "Counts words.", body)
-///     .field(ArgumentField::new("text", FieldType::String))
+/// let spec = ToolSpec::new(BodyLanguage::Rust, "count_words", "Counts words.", body)
+///     .field(ArgumentField::new("text", ArgumentType::String))
 ///     .check()?;
 /// let tool = tools.build(&spec).await?;
 /// assert_eq!(tool.definition().name, "count_words");
@@ -293,7 +293,7 @@ impl RustTools {
         let search = self.search();
         let machine = spawn_blocking(move || search.machine()).await?;
         let machine = machine.map_err(|error| {
-            let text = format!("The tool was not made: {error}. Use another kind.");
+            let text = format!("The tool was not made: {error}. Use another `kind`.");
             ToolError::new(ToolErrorKind::Unavailable, text)
         })?;
         Ok(machine.builder)
@@ -332,8 +332,8 @@ impl RustTools {
 
 #[async_trait]
 impl ToolBackend for RustTools {
-    fn kind(&self) -> BodyKind {
-        BodyKind::Rust
+    fn language(&self) -> BodyLanguage {
+        BodyLanguage::Rust
     }
 
     fn availability(&self) -> Availability {
@@ -349,7 +349,7 @@ impl ToolBackend for RustTools {
 
     fn check(&self, spec: &CheckedSpec) -> Vec<SpecError> {
         let mut errors = spec.unsupported_capabilities(&self.capabilities());
-        if !spec.as_spec().tools.is_empty() {
+        if !spec.spec().tools.is_empty() {
             errors.push(SpecError::new("tools", "remove it: a body in Rust can't call tools"));
         }
         errors

@@ -70,7 +70,7 @@ mod tests {
     use tool_runtime::Effect;
 
     use super::Source;
-    use crate::{ArgumentField, BodyKind, ElementType, FieldType, ToolSpec};
+    use crate::{ArgumentField, ArgumentType, BodyLanguage, ElementType, ToolSpec};
 
     const MAIN: &str = r#"//! Generated from the spec of a tool. `body.rs` has the body.
 #![forbid(unsafe_code)]
@@ -135,20 +135,22 @@ fn main() -> ::std::process::ExitCode {
 
     #[test]
     fn source_has_the_types_and_the_body() {
-        let spec = ToolSpec::new(BodyKind::Rust, "weather", "It is \"warm\".", "Ok(\n1)")
+        let spec = ToolSpec::new(BodyLanguage::Rust, "weather", "It is \"warm\".", "Ok(\n1)")
             .effect(Effect::Read)
             .field(
-                ArgumentField::new("type", FieldType::String)
+                ArgumentField::new("type", ArgumentType::String)
                     .description("A \"city\",\n\\ é.")
                     .range(1, 9),
             )
             .field(
-                ArgumentField::new("kind", FieldType::Enum).values(["light rain", "\""]).optional(),
+                ArgumentField::new("kind", ArgumentType::Enum)
+                    .values(["light rain", "\""])
+                    .optional(),
             )
-            .field(ArgumentField::new("self", FieldType::Integer).default_value(-2))
+            .field(ArgumentField::new("self", ArgumentType::Integer).default_value(-2))
             .field(
-                ArgumentField::new("ratios", FieldType::List)
-                    .items(ElementType::new(FieldType::Number).range(0, 1)),
+                ArgumentField::new("ratios", ArgumentType::List)
+                    .items(ElementType::new(ArgumentType::Number).range(0, 1)),
             );
         let source = Source::of(&spec.check().unwrap());
         assert_eq!(source.main, MAIN);

@@ -1,4 +1,4 @@
-//! Shapes of arguments as Rust types under `#[args]`.
+//! Checked types of arguments as Rust types under `#[args]`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::literal;
-use crate::{CheckedField, Presence, Shape};
+use crate::{CheckedField, CheckedType, Presence};
 
 /// Attributes of each generated type.
 const DERIVES: &str = "#[::tool_runtime::args]\n#[derive(Clone, Debug, PartialEq, ::tool_support::serde::Serialize)]\n";
@@ -27,26 +27,26 @@ impl Types {
         types.items
     }
 
-    /// Returns the type of a shape, and defines the types that it consists of.
-    fn name_of(&mut self, field: &str, shape: &Shape) -> String {
-        match shape {
-            Shape::String { .. } => "::std::string::String".to_owned(),
-            Shape::Integer { .. } => "i64".to_owned(),
-            Shape::Number { .. } => "f64".to_owned(),
-            Shape::Boolean => "bool".to_owned(),
-            Shape::List { items, .. } => {
+    /// Returns the Rust name of a type, and defines the types that it consists of.
+    fn name_of(&mut self, field: &str, checked_type: &CheckedType) -> String {
+        match checked_type {
+            CheckedType::String { .. } => "::std::string::String".to_owned(),
+            CheckedType::Integer { .. } => "i64".to_owned(),
+            CheckedType::Number { .. } => "f64".to_owned(),
+            CheckedType::Boolean => "bool".to_owned(),
+            CheckedType::List { items, .. } => {
                 format!("::std::vec::Vec<{}>", self.name_of(field, items))
             }
-            Shape::Map { values, .. } => {
+            CheckedType::Map { values, .. } => {
                 let values = self.name_of(field, values);
                 format!("::std::collections::BTreeMap<::std::string::String, {values}>")
             }
-            Shape::Enum(values) => {
+            CheckedType::Enum(values) => {
                 let name = self.new_name(field);
                 self.define_enum(&name, values);
                 name
             }
-            Shape::Object(fields) => {
+            CheckedType::Object(fields) => {
                 let name = self.new_name(field);
                 self.define_struct(&name, fields);
                 name
@@ -71,7 +71,7 @@ impl Types {
     fn member(&mut self, members: &mut String, field: &CheckedField, fields: &[CheckedField]) {
         let is_taken = |name: &str| fields.iter().any(|field| field.name == name);
         let name = literal::field(&field.name, is_taken);
-        let mut of_type = self.name_of(&field.name, &field.shape);
+        let mut of_type = self.name_of(&field.name, &field.field_type);
         if name.strip_prefix("r#").unwrap_or(&name) != field.name {
             let _ = writeln!(members, "    #[serde(rename = {})]", literal::text(&field.name));
         }
@@ -90,13 +90,13 @@ impl Types {
                 keywords.push(("default", value.clone()));
             }
         }
-        keywords.extend(limits(&field.shape));
+        keywords.extend(limits(&field.field_type));
         for (keyword, value) in keywords {
             let value = literal::json(&value);
             let _ = writeln!(members, "    #[schemars(extend(\"{keyword}\" = {value}))]");
         }
         let mut inner = Vec::new();
-        inner_limits(&field.shape, "", &mut inner);
+        inner_limits(&field.field_type, "", &mut inner);
         if !inner.is_empty() {
             let limits = inner.join(", ");
             let _ = writeln!(
@@ -142,25 +142,27 @@ impl Types {
     }
 }
 
-/// Returns the keywords that limit the values of a shape.
-fn limits(shape: &Shape) -> Vec<(&'static str, Value)> {
-    let (names, min, max) = match shape {
-        Shape::String { min, max } => (["minLength", "maxLength"], json!(min), json!(max)),
-        Shape::Integer { min, max } => (["minimum", "maximum"], json!(min), json!(max)),
-        Shape::Number { min, max } => (["minimum", "maximum"], json!(min), json!(max)),
-        Shape::List { min, max, .. } => (["minItems", "maxItems"], json!(min), json!(max)),
-        Shape::Map { min, max, .. } => (["minProperties", "maxProperties"], json!(min), json!(max)),
-        Shape::Boolean | Shape::Enum(_) | Shape::Object(_) => return Vec::new(),
+/// Returns the keywords that limit the values of a type.
+fn limits(checked_type: &CheckedType) -> Vec<(&'static str, Value)> {
+    let (names, min, max) = match checked_type {
+        CheckedType::String { min, max } => (["minLength", "maxLength"], json!(min), json!(max)),
+        CheckedType::Integer { min, max } => (["minimum", "maximum"], json!(min), json!(max)),
+        CheckedType::Number { min, max } => (["minimum", "maximum"], json!(min), json!(max)),
+        CheckedType::List { min, max, .. } => (["minItems", "maxItems"], json!(min), json!(max)),
+        CheckedType::Map { min, max, .. } => {
+            (["minProperties", "maxProperties"], json!(min), json!(max))
+        }
+        CheckedType::Boolean | CheckedType::Enum(_) | CheckedType::Object(_) => return Vec::new(),
     };
     names.into_iter().zip([min, max]).filter(|(_, limit)| !limit.is_null()).collect()
 }
 
-/// Collects the limits of the elements of a shape, with the paths of their schemas. Those of the
+/// Collects the limits of the elements of a type, with the paths of their schemas. Those of the
 /// members of objects are in the types of the objects.
-fn inner_limits(shape: &Shape, path: &str, found: &mut Vec<String>) {
-    let (element, name) = match shape {
-        Shape::List { items, .. } => (items, "items"),
-        Shape::Map { values, .. } => (values, "additionalProperties"),
+fn inner_limits(checked_type: &CheckedType, path: &str, found: &mut Vec<String>) {
+    let (element, name) = match checked_type {
+        CheckedType::List { items, .. } => (items, "items"),
+        CheckedType::Map { values, .. } => (values, "additionalProperties"),
         _ => return,
     };
     let path = format!("{path}/{name}");

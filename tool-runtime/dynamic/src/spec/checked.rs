@@ -4,19 +4,19 @@ use std::time::Duration;
 use serde_json::Value;
 use tool_runtime::{Effect, Fingerprint, Permission, ToolDefinition};
 
+use super::checked_type::{CheckedField, CheckedType, Presence};
 use super::error::SpecError;
 use super::limits::DEFAULT_TIMEOUT_SECONDS;
 use super::schema;
-use super::shape::{CheckedField, Presence, Shape};
-use super::{BodyKind, ExampleCall, ToolSpec};
+use super::{BodyLanguage, ExampleCall, ToolSpec};
 
 /// A spec that [`ToolSpec::check`] accepted, and the definition of its tool. Clones share it.
 ///
 /// ```
-/// use tool_dynamic::{BodyKind, ToolSpec};
+/// use tool_dynamic::{BodyLanguage, ToolSpec};
 /// use tool_runtime::Effect;
 ///
-/// let spec = ToolSpec::new(BodyKind::JavaScript, "one", "Returns one.", "return 1;");
+/// let spec = ToolSpec::new(BodyLanguage::JavaScript, "one", "Returns one.", "return 1;");
 /// let checked = spec.clone().effect(Effect::None).check()?;
 /// assert_eq!(checked.definition().name, "one");
 /// // Each change of the spec is a change of what an approval is bound to.
@@ -46,7 +46,7 @@ impl CheckedSpec {
     }
 
     /// Returns the spec as it was written, such as to store it.
-    pub fn as_spec(&self) -> &ToolSpec {
+    pub fn spec(&self) -> &ToolSpec {
         &self.0.spec
     }
 
@@ -56,8 +56,8 @@ impl CheckedSpec {
     }
 
     /// Returns the language of the body.
-    pub fn kind(&self) -> BodyKind {
-        self.0.spec.kind
+    pub fn language(&self) -> BodyLanguage {
+        self.0.spec.language
     }
 
     /// Returns the source of the body.
@@ -105,10 +105,10 @@ impl CheckedSpec {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_dynamic::{ArgumentField, BodyKind, FieldType, ToolSpec};
+    /// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, ToolSpec};
     ///
-    /// let depth = ArgumentField::new("depth", FieldType::Integer).default_value(2);
-    /// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(depth);
+    /// let depth = ArgumentField::new("depth", ArgumentType::Integer).default_value(2);
+    /// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(depth);
     /// let mut arguments = json!({});
     /// spec.check()?.add_defaults(&mut arguments);
     /// assert_eq!(arguments, json!({ "depth": 2 }));
@@ -120,10 +120,10 @@ impl CheckedSpec {
 
     /// Returns an error for each capability that is not among the supported ones.
     pub fn unsupported_capabilities(&self, supported: &[impl AsRef<str>]) -> Vec<SpecError> {
-        let kind = self.kind();
+        let language = self.language();
         let supported: Vec<_> = supported.iter().map(AsRef::as_ref).collect();
         let expected = match supported.as_slice() {
-            [] => format!("remove it: a body of kind `{kind}` can't be given capabilities here"),
+            [] => format!("remove it: a body in {language} can't be given capabilities here"),
             names => format!("expected one of `{}`", names.join("`, `")),
         };
         let names = self.0.spec.capabilities.iter().enumerate();
@@ -141,19 +141,19 @@ fn add_defaults(fields: &[CheckedField], object: &mut Value) {
             members.insert(field.name.clone(), value.clone());
         }
         if let Some(value) = members.get_mut(&field.name) {
-            add_inner_defaults(&field.shape, value);
+            add_inner_defaults(&field.field_type, value);
         }
     }
 }
 
-fn add_inner_defaults(shape: &Shape, value: &mut Value) {
-    match (shape, value) {
-        (Shape::Object(fields), object) => add_defaults(fields, object),
-        (Shape::List { items, .. }, Value::Array(values)) => {
+fn add_inner_defaults(checked_type: &CheckedType, value: &mut Value) {
+    match (checked_type, value) {
+        (CheckedType::Object(fields), object) => add_defaults(fields, object),
+        (CheckedType::List { items, .. }, Value::Array(values)) => {
             values.iter_mut().for_each(|value| add_inner_defaults(items, value));
         }
-        (Shape::Map { values: shape, .. }, Value::Object(members)) => {
-            members.values_mut().for_each(|value| add_inner_defaults(shape, value));
+        (CheckedType::Map { values: element, .. }, Value::Object(members)) => {
+            members.values_mut().for_each(|value| add_inner_defaults(element, value));
         }
         _ => {}
     }
@@ -171,7 +171,7 @@ fn definition(
     let seconds = spec.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
     let definition = ToolDefinition::new(&spec.name, &spec.description, schema::object(fields))
         // The title is covered by the fingerprint of the definition.
-        .title(format!("{} ({}, source {fingerprint})", spec.name, spec.kind))
+        .title(format!("{} ({}, source {fingerprint})", spec.name, spec.language))
         .effect(spec.effect)
         .permission(permission)
         .timeout(Duration::from_secs(seconds.into()));

@@ -32,9 +32,9 @@ impl SpecError {
 /// All errors in the spec of a tool.
 ///
 /// ```
-/// use tool_dynamic::{BodyKind, ToolSpec};
+/// use tool_dynamic::{BodyLanguage, ToolSpec};
 ///
-/// let errors = ToolSpec::new(BodyKind::JavaScript, "A", "", "return 1;").check().unwrap_err();
+/// let errors = ToolSpec::new(BodyLanguage::JavaScript, "A", "", "return 1;").check().unwrap_err();
 /// let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
 /// assert_eq!(paths, ["name", "description"]);
 /// ```

@@ -5,15 +5,15 @@ use tool_runtime::args;
 /// The type of an argument, of an item of a list, or of a value of a map.
 ///
 /// ```
-/// use tool_dynamic::FieldType;
+/// use tool_dynamic::ArgumentType;
 ///
-/// assert_eq!(FieldType::Enum.to_string(), "enum");
+/// assert_eq!(ArgumentType::Enum.to_string(), "enum");
 /// ```
 #[args]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum FieldType {
+pub enum ArgumentType {
     /// Text, whose length can be limited.
     String,
     /// An integer of 64 bits, whose range can be limited.
@@ -32,7 +32,7 @@ pub enum FieldType {
     Object,
 }
 
-impl std::fmt::Display for FieldType {
+impl std::fmt::Display for ArgumentType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::String => "string",
@@ -50,9 +50,9 @@ impl std::fmt::Display for FieldType {
 /// One argument of a tool, or one member of an object.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, FieldType};
+/// use tool_dynamic::{ArgumentField, ArgumentType};
 ///
-/// let days = ArgumentField::new("days", FieldType::Integer)
+/// let days = ArgumentField::new("days", ArgumentType::Integer)
 ///     .description("The number of days.")
 ///     .range(1, 7)
 ///     .default_value(3);
@@ -75,7 +75,7 @@ pub struct ArgumentField {
     pub name: String,
     /// The type of the argument.
     #[serde(rename = "type")]
-    pub field_type: FieldType,
+    pub field_type: ArgumentType,
     /// The meaning of the argument, for the model that calls the tool.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
@@ -105,11 +105,11 @@ pub struct ArgumentField {
 /// The type of the items of a list, or of the values of a map.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, ElementType, FieldType};
+/// use tool_dynamic::{ArgumentField, ArgumentType, ElementType};
 ///
-/// let tags = ArgumentField::new("tags", FieldType::List)
-///     .items(ElementType::new(FieldType::String).range(1, 20));
-/// assert_eq!(tags.items.unwrap().field_type, FieldType::String);
+/// let tags = ArgumentField::new("tags", ArgumentType::List)
+///     .items(ElementType::new(ArgumentType::String).range(1, 20));
+/// assert_eq!(tags.items.unwrap().field_type, ArgumentType::String);
 /// ```
 #[args]
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -118,7 +118,7 @@ pub struct ArgumentField {
 pub struct ElementType {
     /// The type of each element.
     #[serde(rename = "type")]
-    pub field_type: FieldType,
+    pub field_type: ArgumentType,
     /// The smallest number, the shortest text, or the fewest items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Number>,
@@ -138,7 +138,7 @@ pub struct ElementType {
 
 impl ArgumentField {
     /// Creates a required argument without limits.
-    pub fn new(name: impl Into<String>, field_type: FieldType) -> Self {
+    pub fn new(name: impl Into<String>, field_type: ArgumentType) -> Self {
         Self {
             name: name.into(),
             field_type,
@@ -205,7 +205,7 @@ impl ArgumentField {
 
 impl ElementType {
     /// Creates the type of an element without limits.
-    pub fn new(field_type: FieldType) -> Self {
+    pub fn new(field_type: ArgumentType) -> Self {
         Self {
             field_type,
             min: None,

@@ -1,4 +1,4 @@
-//! The check of argument fields, which converts them to shapes.
+//! The check of argument fields, which converts them to checked fields.
 
 use std::collections::HashSet;
 
@@ -6,17 +6,17 @@ use serde_json::{Number, Value};
 use tool_runtime::message::visible;
 use tool_runtime::schema::Schema;
 
+use super::checked_type::{CheckedField, CheckedType, Presence};
 use super::error::SpecErrors;
-use super::field::{ArgumentField, ElementType, FieldType};
+use super::field::{ArgumentField, ArgumentType, ElementType};
 use super::limits::{
     MAX_DEPTH, MAX_FIELD_DESCRIPTION_BYTES, MAX_FIELDS, MAX_NAME_BYTES, MAX_VALUE_BYTES, MAX_VALUES,
 };
 use super::schema;
-use super::shape::{CheckedField, Presence, Shape};
 
 /// The members that describe a type, in an argument or an element.
 struct TypeMembers<'a> {
-    field_type: FieldType,
+    field_type: ArgumentType,
     min: Option<&'a Number>,
     max: Option<&'a Number>,
     values: &'a [String],
@@ -97,7 +97,7 @@ impl<'e> FieldChecker<'e> {
             self.errors.push(format!("{path}.description"), message);
         }
         let error_count = self.errors.len();
-        let shape = self.shape(&field.into(), path, depth);
+        let checked_type = self.checked_type(&field.into(), path, depth);
         let is_valid = self.errors.len() == error_count;
         let presence = match (&field.default, field.optional) {
             (None, false) => Presence::Required,
@@ -107,61 +107,61 @@ impl<'e> FieldChecker<'e> {
                 if is_optional {
                     self.errors.push(&path, "expected either a default or `optional`, not both");
                 }
-                if is_valid && let Some(message) = default_error(value, &shape) {
+                if is_valid && let Some(message) = default_error(value, &checked_type) {
                     self.errors.push(&path, message);
                 }
                 Presence::Default(value.clone())
             }
         };
         let (name, description) = (field.name.clone(), field.description.clone());
-        CheckedField { name, description, shape, presence }
+        CheckedField { name, description, field_type: checked_type, presence }
     }
 
-    fn shape(&mut self, members: &TypeMembers<'_>, path: &str, depth: usize) -> Shape {
+    fn checked_type(&mut self, members: &TypeMembers<'_>, path: &str, depth: usize) -> CheckedType {
         if depth > MAX_DEPTH {
             self.errors.push(path, format!("expected at most {MAX_DEPTH} levels of types"));
-            return Shape::Boolean;
+            return CheckedType::Boolean;
         }
         self.unused_members(members, path);
         match members.field_type {
-            FieldType::String => {
+            ArgumentType::String => {
                 let (min, max) = self.count(members, path);
-                Shape::String { min, max }
+                CheckedType::String { min, max }
             }
-            FieldType::Integer => {
+            ArgumentType::Integer => {
                 let (min, max) =
                     self.limits(members, path, "an integer of 64 bits", Number::as_i64);
-                Shape::Integer { min, max }
+                CheckedType::Integer { min, max }
             }
-            FieldType::Number => {
+            ArgumentType::Number => {
                 self.limits(members, path, "a number", Number::as_f64);
-                Shape::Number { min: members.min.cloned(), max: members.max.cloned() }
+                CheckedType::Number { min: members.min.cloned(), max: members.max.cloned() }
             }
-            FieldType::Boolean => Shape::Boolean,
-            FieldType::Enum => Shape::Enum(self.choices(members.values, path)),
-            FieldType::List => {
+            ArgumentType::Boolean => CheckedType::Boolean,
+            ArgumentType::Enum => CheckedType::Enum(self.choices(members.values, path)),
+            ArgumentType::List => {
                 let (min, max) = self.count(members, path);
                 let items = Box::new(self.element(members, path, depth));
-                Shape::List { items, min, max }
+                CheckedType::List { items, min, max }
             }
-            FieldType::Map => {
+            ArgumentType::Map => {
                 let (min, max) = self.count(members, path);
                 let values = Box::new(self.element(members, path, depth));
-                Shape::Map { values, min, max }
+                CheckedType::Map { values, min, max }
             }
-            FieldType::Object => {
+            ArgumentType::Object => {
                 let path = format!("{path}.fields");
                 if members.fields.is_empty() {
                     self.errors.push(&path, "expected the members of the object, got none");
                 }
-                Shape::Object(self.fields(members.fields, &path, depth + 1))
+                CheckedType::Object(self.fields(members.fields, &path, depth + 1))
             }
         }
     }
 
     /// Reports members that have no meaning for the type.
     fn unused_members(&mut self, members: &TypeMembers<'_>, path: &str) {
-        use FieldType::{Boolean, Enum, List, Map, Object};
+        use ArgumentType::{Boolean, Enum, List, Map, Object};
 
         let field_type = members.field_type;
         let has_no_range = matches!(field_type, Boolean | Enum | Object);
@@ -180,14 +180,14 @@ impl<'e> FieldChecker<'e> {
         }
     }
 
-    fn element(&mut self, members: &TypeMembers<'_>, path: &str, depth: usize) -> Shape {
+    fn element(&mut self, members: &TypeMembers<'_>, path: &str, depth: usize) -> CheckedType {
         let path = format!("{path}.items");
         match members.items {
-            Some(element) => self.shape(&element.into(), &path, depth + 1),
+            Some(element) => self.checked_type(&element.into(), &path, depth + 1),
             None => {
                 let message = r#"expected the type of the elements, such as {"type": "string"}"#;
                 self.errors.push(path, message);
-                Shape::Boolean
+                CheckedType::Boolean
             }
         }
     }
@@ -260,12 +260,12 @@ pub(super) fn text_error(text: &str, limit: usize) -> Option<String> {
 }
 
 /// Returns why a value can't be the default of a field.
-fn default_error(value: &Value, shape: &Shape) -> Option<String> {
+fn default_error(value: &Value, checked_type: &CheckedType) -> Option<String> {
     let text = value.to_string();
     if let Some(message) = text_error(&text, MAX_VALUE_BYTES) {
         return Some(message);
     }
-    let mismatches = Schema::from(schema::of(shape)).check(value);
+    let mismatches = Schema::from(schema::of(checked_type)).check(value);
     mismatches.first().map(|_| {
         let details: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
         format!("the field does not accept it: {}", details.join("; "))

@@ -3,7 +3,7 @@
 //! 1. [`ToolSpec`] and [`ArgumentField`] (`field.rs`) are what a model or a program writes. They
 //!    are plain data.
 //! 2. [`ToolSpec::check`] (`check.rs`, `fields.rs`) finds everything that is wrong with it, within
-//!    the limits of `limits.rs`, and converts the fields to [`Shape`]s (`shape.rs`).
+//!    the limits of `limits.rs`, and converts the fields to [`CheckedType`]s (`checked_type.rs`).
 //! 3. [`CheckedSpec`] (`checked.rs`) has the definition of the tool, whose parameters `schema.rs`
 //!    writes, and the fingerprint of the spec.
 //!
@@ -14,12 +14,12 @@
 
 mod check;
 mod checked;
+mod checked_type;
 mod error;
 mod field;
 mod fields;
 mod limits;
 mod schema;
-mod shape;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -28,9 +28,9 @@ use tool_runtime::{Effect, args};
 #[cfg(feature = "catalog")]
 pub(crate) use check::check_examples;
 pub use checked::CheckedSpec;
+pub use checked_type::{CheckedField, CheckedType, Presence};
 pub use error::{SpecError, SpecErrors};
-pub use field::{ArgumentField, ElementType, FieldType};
-pub use shape::{CheckedField, Presence, Shape};
+pub use field::{ArgumentField, ArgumentType, ElementType};
 
 /// The provider of the tools that a catalog adds.
 pub(crate) const PROVIDER: &str = "dynamic";
@@ -38,22 +38,22 @@ pub(crate) const PROVIDER: &str = "dynamic";
 /// The language of the body of a tool.
 ///
 /// ```
-/// use tool_dynamic::BodyKind;
+/// use tool_dynamic::BodyLanguage;
 ///
-/// assert_eq!(BodyKind::JavaScript.to_string(), "javascript");
+/// assert_eq!(BodyLanguage::JavaScript.to_string(), "javascript");
 /// ```
 #[args]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum BodyKind {
+pub enum BodyLanguage {
     /// The body of an async function in JavaScript, which needs no toolchain.
     JavaScript,
     /// The body of an async function in Rust, which is compiled.
     Rust,
 }
 
-impl std::fmt::Display for BodyKind {
+impl std::fmt::Display for BodyLanguage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::JavaScript => "javascript",
@@ -104,18 +104,18 @@ impl ExampleCall {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_dynamic::{ArgumentField, BodyKind, ExampleCall, FieldType, ToolSpec};
+/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, ExampleCall, ToolSpec};
 /// use tool_runtime::Effect;
 ///
 /// let body = "return args.text.split(' ').length;";
-/// let spec = ToolSpec::new(BodyKind::JavaScript, "count_words", "Counts words.", body)
+/// let spec = ToolSpec::new(BodyLanguage::JavaScript, "count_words", "Counts words.", body)
 ///     .effect(Effect::None)
-///     .field(ArgumentField::new("text", FieldType::String))
+///     .field(ArgumentField::new("text", ArgumentType::String))
 ///     .example(ExampleCall::new([("text", json!("a b"))]).output(2));
 /// let checked = spec.check()?;
 /// assert_eq!(checked.definition().parameters.as_value()["required"], json!(["text"]));
 ///
-/// let errors = spec.field(ArgumentField::new("a b", FieldType::List)).check().unwrap_err();
+/// let errors = spec.field(ArgumentField::new("a b", ArgumentType::List)).check().unwrap_err();
 /// assert_eq!(errors.len(), 2);
 /// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
@@ -131,7 +131,8 @@ pub struct ToolSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<ArgumentField>,
     /// The language of the body.
-    pub kind: BodyKind,
+    #[serde(rename = "kind")]
+    pub language: BodyLanguage,
     /// The body of an async function, without its signature. `args` holds the arguments, and the
     /// body returns the output.
     pub body: String,
@@ -164,7 +165,7 @@ fn effect_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 impl ToolSpec {
     /// Creates the spec of a tool without arguments. Its effect is [`Effect::External`].
     pub fn new(
-        kind: BodyKind,
+        language: BodyLanguage,
         name: impl Into<String>,
         description: impl Into<String>,
         body: impl Into<String>,
@@ -173,7 +174,7 @@ impl ToolSpec {
             name: name.into(),
             description: description.into(),
             fields: Vec::new(),
-            kind,
+            language,
             body: body.into(),
             effect: Effect::default(),
             capabilities: Vec::new(),
@@ -228,7 +229,7 @@ impl ToolSpec {
     /// Checks the spec and converts it.
     ///
     /// The check does not compile the body. Whether it compiles, and which capabilities it can
-    /// have, is decided by the [backend](crate::ToolBackend) of its kind.
+    /// have, is decided by the [backend](crate::ToolBackend) of its language.
     ///
     /// # Errors
     /// Returns all errors in the spec, with paths such as `fields[0].name`.

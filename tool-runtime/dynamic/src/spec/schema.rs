@@ -1,8 +1,8 @@
-//! The JSON Schema of shapes, as `#[args]` generates it for the equivalent types.
+//! The JSON Schema of checked types, as `#[args]` generates it for the equivalent types.
 
 use serde_json::{Map, Value, json};
 
-use super::shape::{CheckedField, Presence, Shape};
+use super::checked_type::{CheckedField, CheckedType, Presence};
 
 /// Returns the schema of an object with these members.
 pub(super) fn object(fields: &[CheckedField]) -> Value {
@@ -24,33 +24,37 @@ pub(super) fn object(fields: &[CheckedField]) -> Value {
     schema
 }
 
-/// Returns the schema of values of a shape.
-pub(super) fn of(shape: &Shape) -> Value {
-    match shape {
-        Shape::String { min, max } => limited("string", [("minLength", *min), ("maxLength", *max)]),
-        Shape::Integer { min, max } => limited("integer", [("minimum", *min), ("maximum", *max)]),
-        Shape::Number { min, max } => {
+/// Returns the schema of values of a type.
+pub(super) fn of(checked_type: &CheckedType) -> Value {
+    match checked_type {
+        CheckedType::String { min, max } => {
+            limited("string", [("minLength", *min), ("maxLength", *max)])
+        }
+        CheckedType::Integer { min, max } => {
+            limited("integer", [("minimum", *min), ("maximum", *max)])
+        }
+        CheckedType::Number { min, max } => {
             limited("number", [("minimum", min.clone()), ("maximum", max.clone())])
         }
-        Shape::Boolean => json!({ "type": "boolean" }),
-        Shape::Enum(values) => json!({ "type": "string", "enum": values }),
-        Shape::List { items, min, max } => {
+        CheckedType::Boolean => json!({ "type": "boolean" }),
+        CheckedType::Enum(values) => json!({ "type": "string", "enum": values }),
+        CheckedType::List { items, min, max } => {
             let list = limited("array", [("minItems", *min), ("maxItems", *max)]);
             with(list, "items", of(items))
         }
-        Shape::Map { values, min, max } => {
+        CheckedType::Map { values, min, max } => {
             let map = limited("object", [("minProperties", *min), ("maxProperties", *max)]);
             with(map, "additionalProperties", of(values))
         }
-        Shape::Object(fields) => object(fields),
+        CheckedType::Object(fields) => object(fields),
     }
 }
 
 fn member(field: &CheckedField) -> Value {
     let schema = match &field.presence {
-        Presence::Required => of(&field.shape),
-        Presence::Optional => nullable(of(&field.shape), &field.shape),
-        Presence::Default(value) => with(of(&field.shape), "default", value.clone()),
+        Presence::Required => of(&field.field_type),
+        Presence::Optional => nullable(of(&field.field_type), &field.field_type),
+        Presence::Default(value) => with(of(&field.field_type), "default", value.clone()),
     };
     match field.description.as_str() {
         "" => schema,
@@ -59,8 +63,8 @@ fn member(field: &CheckedField) -> Value {
 }
 
 /// Allows `null`, as an optional member of a struct does.
-fn nullable(mut schema: Value, shape: &Shape) -> Value {
-    if matches!(shape, Shape::Enum(_) | Shape::Object(_)) {
+fn nullable(mut schema: Value, checked_type: &CheckedType) -> Value {
+    if matches!(checked_type, CheckedType::Enum(_) | CheckedType::Object(_)) {
         return json!({ "anyOf": [schema, { "type": "null" }] });
     }
     if let Some(name) = schema.get_mut("type") {

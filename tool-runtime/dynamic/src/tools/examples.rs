@@ -146,7 +146,7 @@ mod tests {
     use tool_runtime::{ToolDefinition, ToolOutput, async_trait};
 
     use super::{Arguments, ExampleCall, Tool, ToolContext, ToolError, is_output, run_examples};
-    use crate::spec::{BodyKind, ToolSpec};
+    use crate::spec::{BodyLanguage, ToolSpec};
 
     #[test]
     fn numbers_are_compared_by_value_at_all_levels() {
@@ -185,7 +185,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_examples_have_one_time_limit() {
-        let spec = ToolSpec::new(BodyKind::JavaScript, "n", "Waits.", "return 1;");
+        let spec = ToolSpec::new(BodyLanguage::JavaScript, "n", "Waits.", "return 1;");
         let example = ExampleCall::new::<String>([]);
         let spec = (0..16).fold(spec.timeout_seconds(200), |it, _| it.example(example.clone()));
         let spec = spec.check().unwrap();

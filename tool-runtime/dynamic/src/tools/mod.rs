@@ -1,6 +1,6 @@
 //! The tools with which a model makes tools.
 //!
-//! 1. The spec is checked, first by itself, then by the backend of its kind.
+//! 1. The spec is checked, first by itself, then by the backend of its language.
 //! 2. The backend builds the tool, and its examples run (`examples.rs`).
 //! 3. The [`Registrar`] stores the spec and registers the tool.
 //!
@@ -135,7 +135,7 @@ impl DynamicTools {
         let spec = spec.check().map_err(|errors| errors.to_tool_error())?;
         let backend = self.backend(&spec)?;
         if let Availability::Unavailable(reason) = availability(&backend).await {
-            let text = format!("No tool in {} can be made now: {reason}", spec.kind());
+            let text = format!("No tool in {} can be made now: {reason}", spec.language());
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         }
         let tool = backend.build(&spec).await?;
@@ -148,9 +148,9 @@ impl DynamicTools {
     /// # Errors
     /// The name is taken, no backend accepts the spec, or a capability is not granted.
     fn backend(&self, spec: &CheckedSpec) -> Result<Arc<dyn ToolBackend>, ToolError> {
-        let content = EntryContent::from(spec.as_spec().clone());
+        let content = EntryContent::from(spec.spec().clone());
         self.registrar.check(spec.name(), &content).map_err(|error| model_error(&error))?;
-        let Some(backend) = self.registrar.backend(spec.kind()) else {
+        let Some(backend) = self.registrar.backend(spec.language()) else {
             return Err(ToolError::validation(
                 "The tool was not made: its `kind` has no backend. Use another `kind`.",
             ));
@@ -198,7 +198,7 @@ impl DynamicTools {
     #[tool(effect = "write", permission = "ask")]
     async fn new_tool(&self, spec: ToolSpec, ctx: &ToolContext) -> Result<String, ToolError> {
         let spec = self.make(&spec, ctx).await?;
-        let (name, content) = (spec.name(), spec.as_spec().clone());
+        let (name, content) = (spec.name(), spec.spec().clone());
         let entry = self.registrar.catalog().entry(&EntryId::tool(name)).await;
         let is_new = entry.map_err(|error| model_error(&error.into()))?.is_none();
         let status = if is_new {
@@ -239,7 +239,7 @@ impl DynamicTools {
     ) -> Result<String, ToolError> {
         let spec = self.earlier_version(&name, version, &fingerprint).await?;
         self.backend(&spec)?;
-        let (id, content) = (EntryId::tool(&name), spec.as_spec().clone().into());
+        let (id, content) = (EntryId::tool(&name), spec.spec().clone().into());
         report(self.registrar.roll_back_to(&id, version, content).await)
     }
 
@@ -296,7 +296,7 @@ impl DynamicTools {
             name: spec.name.clone(),
             version: entry.current().number,
             state: status.map_or_else(|| "not applied".into(), |status| status.state.to_string()),
-            kind: spec.kind.to_string(),
+            kind: spec.language.to_string(),
             description: spec.description.chars().take(MAX_LISTED_CHARS).collect(),
         })
     }
@@ -357,8 +357,8 @@ fn model_error(error: &RegistrarError) -> ToolError {
                  `name`."
             ))
         }
-        RegistrarError::NoBackend { kind, .. } => ToolError::failed(format!(
-            "The tool was not made: the program has no backend for `{kind}`. Use another `kind`."
+        RegistrarError::NoBackend { language, .. } => ToolError::failed(format!(
+            "The tool was not made: the program has no backend for `{language}`. Use another `kind`."
         )),
         other => ToolError::failed(format!("The catalog was not changed: {other}.")),
     }

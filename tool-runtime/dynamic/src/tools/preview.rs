@@ -49,7 +49,7 @@ fn preview(heading: &str, spec: &ToolSpec) -> String {
     let line_count = spec.body.lines().count();
     let mut text = format!(
         "{heading} in {}, with the effect `{effect}`. Its source has {}.\ndescription: {}\n",
-        spec.kind,
+        spec.language,
         counted(line_count, "line"),
         Value::from(spec.description.as_str())
     );
@@ -97,7 +97,7 @@ impl DynamicTools {
         version: u64,
         fingerprint: &str,
     ) -> Result<String, ToolError> {
-        let spec = self.earlier_version(name, version, fingerprint).await?.as_spec().clone();
+        let spec = self.earlier_version(name, version, fingerprint).await?.spec().clone();
         let heading = format!("Return to version {version} of the tool `{}`", spec.name);
         Ok(preview(&heading, &spec))
     }

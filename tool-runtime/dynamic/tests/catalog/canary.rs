@@ -63,7 +63,7 @@ async fn secret_of_a_connection_leaves_no_trace() {
         registrar.statuses(),
         catalog.contents().await.unwrap()
     );
-    assert!(texts.contains("Failed"), "{texts}");
+    assert!(texts.contains("Unavailable { id"), "{texts}");
     assert!(!texts.contains(CANARY), "{texts}");
     registrar.stop().await;
     assert!(names(&registry).is_empty());

@@ -120,7 +120,7 @@ async fn unreachable_server_keeps_the_definitions_of_its_tools() {
     assert_eq!(snapshot.all_definitions().len(), 1);
     let retries = |events: &Events| {
         let all = events.all();
-        all.iter().filter(|it| matches!(it, RegistrarEvent::Failed { .. })).count()
+        all.iter().filter(|it| matches!(it, RegistrarEvent::Unavailable { .. })).count()
     };
     wait_until("a second attempt", || retries(&events) >= 2).await;
 

@@ -1,7 +1,7 @@
 //! The contents of the fixtures, with which stores of each version are filled.
 
 use tool_dynamic::catalog::{CatalogStore, MemoryCatalog};
-use tool_dynamic::{BodyKind, Catalog, Connection, EntryContent, EntryId, ToolSpec};
+use tool_dynamic::{BodyLanguage, Catalog, Connection, EntryContent, EntryId, ToolSpec};
 use tool_runtime::{Effect, ToolPreference};
 
 /// Changes an empty catalog until it has an entry of each kind.
@@ -11,7 +11,7 @@ pub(crate) async fn fill(store: impl CatalogStore + 'static) {
     catalog.create("docs", connection("mcp")).await.unwrap();
     catalog.replace("docs", connection("v2/mcp")).await.unwrap();
     let spec = |body: &str| {
-        ToolSpec::new(BodyKind::JavaScript, "greet", "Greets a person, in Ünïcode 🦀.", body)
+        ToolSpec::new(BodyLanguage::JavaScript, "greet", "Greets a person, in Ünïcode 🦀.", body)
             .effect(Effect::Read)
     };
     for body in ["return 'Hi';", "return 'Hello';", "return \"Hey\";"] {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
 use tool_dynamic::{
-    BodyKind, Catalog, CatalogError, CheckedSpec, EntryId, EntryState, RegistrarError,
+    BodyLanguage, Catalog, CatalogError, CheckedSpec, EntryId, EntryState, RegistrarError,
     RegistrarEvent, ToolBackend,
 };
 use tool_runtime::{Availability, Registry, Tool, ToolError, ToolErrorKind, async_trait};
@@ -34,7 +34,7 @@ async fn tool_that_cannot_be_built_keeps_its_definition_and_answers_with_the_rea
     assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{refused:?}");
     assert!(refused.text.contains("line 1: unknown name `x`"), "{}", refused.text);
     // A body that is wrong stays wrong.
-    let failed = RegistrarEvent::Failed {
+    let failed = RegistrarEvent::Unavailable {
         id: EntryId::tool("bad"),
         version: 1,
         reason: "line 1: unknown name `x`".into(),
@@ -78,7 +78,7 @@ async fn transient_failure_is_tried_again_and_each_attempt_is_reported() {
         .all()
         .into_iter()
         .filter_map(|event| match event {
-            RegistrarEvent::Failed { retry_in, .. } => retry_in,
+            RegistrarEvent::Unavailable { retry_in, .. } => retry_in,
             _ => None,
         })
         .collect();
@@ -107,8 +107,8 @@ struct Waiting(Mutex<mpsc::Receiver<()>>);
 
 #[async_trait]
 impl ToolBackend for Waiting {
-    fn kind(&self) -> BodyKind {
-        BodyKind::JavaScript
+    fn language(&self) -> BodyLanguage {
+        BodyLanguage::JavaScript
     }
 
     fn availability(&self) -> Availability {
@@ -248,5 +248,5 @@ async fn nothing_is_registered_that_is_not_stored() {
     Catalog::new(store).create("later", spec("later", "one")).await.unwrap();
     wait_until("the later tool", || names(&registry) == ["kept", "later"]).await;
     // A failure to follow the catalog may have been reported, and no failure of an entry.
-    assert!(!events.text().contains("Failed { id"), "{}", events.text());
+    assert!(!events.text().contains("Unavailable { id"), "{}", events.text());
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tool_dynamic::catalog::{MemoryCatalog, SqliteCatalog};
 use tool_dynamic::{
-    BodyKind, Catalog, CheckedSpec, Registrar, RegistrarBuilder, RegistrarEvent, ToolBackend,
+    BodyLanguage, Catalog, CheckedSpec, Registrar, RegistrarBuilder, RegistrarEvent, ToolBackend,
     ToolSpec,
 };
 use tool_runtime::store::Sqlite;
@@ -86,8 +86,8 @@ impl Tool for Template {
 
 #[async_trait]
 impl ToolBackend for Templates {
-    fn kind(&self) -> BodyKind {
-        BodyKind::JavaScript
+    fn language(&self) -> BodyLanguage {
+        BodyLanguage::JavaScript
     }
 
     fn availability(&self) -> Availability {
@@ -116,7 +116,8 @@ impl ToolBackend for Templates {
 
 pub(crate) fn spec(name: &str, body: &str) -> ToolSpec {
     // A tool that reads needs no approval.
-    ToolSpec::new(BodyKind::JavaScript, name, format!("Returns {body}."), body).effect(Effect::Read)
+    ToolSpec::new(BodyLanguage::JavaScript, name, format!("Returns {body}."), body)
+        .effect(Effect::Read)
 }
 
 /// The events that a registrar emitted.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tool_dynamic::{
-    BodyKind, Connection, EntryContent, EntryId, EntryKind, EntryState, RegistrarError,
+    BodyLanguage, Connection, EntryContent, EntryId, EntryKind, EntryState, RegistrarError,
     RegistrarEvent, ToolSpec,
 };
 use tool_runtime::registry::MemoryDescriptions;
@@ -133,7 +133,7 @@ async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
 async fn tool_without_a_backend_is_not_stored() {
     let registry = Registry::new();
     let registrar = start(memory(), &registry).await;
-    let spec = ToolSpec::new(BodyKind::Rust, "add", "Adds.", "Ok(1)");
+    let spec = ToolSpec::new(BodyLanguage::Rust, "add", "Adds.", "Ok(1)");
     let error = registrar.create("add", spec).await.unwrap_err();
     let expected = "tool `add`: the program has no backend for bodies in rust; add one with \
                     `RegistrarBuilder::backend`";

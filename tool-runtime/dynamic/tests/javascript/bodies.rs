@@ -1,7 +1,7 @@
 //! Outputs, errors and arguments of bodies.
 
 use serde_json::json;
-use tool_dynamic::{ArgumentField, ElementType, FieldType};
+use tool_dynamic::{ArgumentField, ArgumentType, ElementType};
 use tool_runtime::{Arguments, ToolContext, ToolErrorKind};
 
 use super::fixture::{build, run, script};
@@ -27,13 +27,13 @@ async fn output_is_text_or_json() {
 
 #[tokio::test]
 async fn body_receives_arguments_with_defaults() {
-    let stop = ElementType::new(FieldType::Object)
-        .member(ArgumentField::new("name", FieldType::String))
-        .member(ArgumentField::new("days", FieldType::Integer).default_value(1));
+    let stop = ElementType::new(ArgumentType::Object)
+        .member(ArgumentField::new("name", ArgumentType::String))
+        .member(ArgumentField::new("days", ArgumentType::Integer).default_value(1));
     let spec = script("return args;")
-        .field(ArgumentField::new("limit", FieldType::Integer).default_value(3))
-        .field(ArgumentField::new("note", FieldType::String).optional())
-        .field(ArgumentField::new("stops", FieldType::List).items(stop));
+        .field(ArgumentField::new("limit", ArgumentType::Integer).default_value(3))
+        .field(ArgumentField::new("note", ArgumentType::String).optional())
+        .field(ArgumentField::new("stops", ArgumentType::List).items(stop));
     let output = run(&spec, r#"{"stops": [{"name": "Oslo"}, {"name": "Rome", "days": 2}]}"#);
     let expected = json!({
         "limit": 3,

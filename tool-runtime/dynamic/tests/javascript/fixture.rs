@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tool_dynamic::{BodyKind, JavaScript, ToolBackend, ToolSpec};
+use tool_dynamic::{BodyLanguage, JavaScript, ToolBackend, ToolSpec};
 use tool_runtime::{Effect, Tool, ToolContext, ToolError, ToolOutput};
 
 pub(crate) fn script(body: &str) -> ToolSpec {
-    ToolSpec::new(BodyKind::JavaScript, "script", "Runs a script.", body).effect(Effect::Read)
+    ToolSpec::new(BodyLanguage::JavaScript, "script", "Runs a script.", body).effect(Effect::Read)
 }
 
 pub(crate) async fn build(spec: &ToolSpec) -> Result<Arc<dyn Tool>, ToolError> {

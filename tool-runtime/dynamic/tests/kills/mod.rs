@@ -25,7 +25,7 @@ const FOLDER: &str = "TOOL_DYNAMIC_KILLS_FOLDER";
 
 /// The language of the tools.
 pub(crate) struct Language {
-    /// The backend, whose kind is that of the spec.
+    /// The backend, whose language is that of the spec.
     pub(crate) backend: Arc<dyn ToolBackend>,
     /// Returns the body that returns a text.
     pub(crate) body: fn(&str) -> String,
@@ -99,7 +99,7 @@ pub(crate) async fn run_until_killed(language: &Language) {
     // Ends by itself if the parent has ended.
     for number in first..first + 1_000 {
         let body = (language.body)(&output(folder, number));
-        let model = Story { number, kind: language.backend.kind().to_string(), body };
+        let model = Story { number, kind: language.backend.language().to_string(), body };
         let agent = Agent::new(model, registry.clone()).policy(policy.clone());
         let session = agent.session(file.clone(), format!("s{number}"));
         let mut run = match session.resume().await.unwrap() {
@@ -156,7 +156,7 @@ async fn check(folder: &Path, language: &Language) -> Vec<String> {
 /// Kills a process as often as `kills` says, after at most `longest` milliseconds each. Returns the
 /// number of tools that were made.
 pub(crate) async fn kill_repeatedly(language: &Language, kills: usize, longest: u64) -> usize {
-    let kind = language.backend.kind();
+    let kind = language.backend.language();
     let (mut acknowledged, mut tools) = (0, 0);
     for round in 0..kills.div_ceil(20) {
         // The catalog of a folder does not become large.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tool_dynamic::{
-    ArgumentField, BodyKind, ElementType, FieldType, RustTools, ToolBackend, ToolSpec,
+    ArgumentField, ArgumentType, BodyLanguage, ElementType, RustTools, ToolBackend, ToolSpec,
 };
 use tool_runtime::{Availability, Effect, ToolErrorKind};
 
@@ -13,8 +13,8 @@ fn float(value: f64) -> serde_json::Number {
 }
 
 /// Returns a spec with arguments of every type, and with every limit and default.
-fn every_shape() -> ToolSpec {
-    use FieldType::{Boolean, Enum, Integer, List, Map, Number, Object, String};
+fn every_type() -> ToolSpec {
+    use ArgumentType::{Boolean, Enum, Integer, List, Map, Number, Object, String};
 
     let texts = ElementType::new(String).range(1, 9);
     let rows = ElementType::new(List).range(1, 2).items(ElementType::new(Integer).range(-5, 5));
@@ -23,7 +23,7 @@ fn every_shape() -> ToolSpec {
         .member(ArgumentField::new("self", Integer).default_value(-2))
         .member(ArgumentField::new("self_", Boolean).optional());
     let description = "A \"quoted\" \\ text\nof two lines: é, 字, # no heading";
-    ToolSpec::new(BodyKind::Rust, "every_shape", description, include_str!("every_shape_body.rs"))
+    ToolSpec::new(BodyLanguage::Rust, "every_type", description, include_str!("every_type_body.rs"))
         .effect(Effect::Read)
         .field(
             ArgumentField::new("type", String).description(description).range(2, 3_000_000_000_u64),
@@ -52,7 +52,7 @@ fn every_shape() -> ToolSpec {
 #[tokio::test]
 async fn program_has_the_schema_of_the_spec_and_decodes_its_arguments() {
     // The build compares the definition that the program serves with that of the spec.
-    let tool = build(every_shape()).await;
+    let tool = build(every_type()).await;
     let arguments = json!({ "type": "é字", "count": i64::MAX, "string": "light rain" });
     let output: Value = serde_json::from_str(&text(&tool, arguments).await).unwrap();
     let expected = json!({

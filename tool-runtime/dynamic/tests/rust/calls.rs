@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use tool_dynamic::{ArgumentField, FieldType, ToolBackend};
+use tool_dynamic::{ArgumentField, ArgumentType, ToolBackend};
 use tool_runtime::Effect;
 
 use super::fixture::{backend, call, ends, folder, spec, text};
@@ -31,7 +31,7 @@ async fn capability_opens_the_files_of_the_program() {
     let body = "Ok(std::fs::read_to_string(&args.path).unwrap_or_else(|error| error.to_string()))";
     let with_path = spec("reads_notes", body)
         .effect(Effect::Read)
-        .field(ArgumentField::new("path", FieldType::String));
+        .field(ArgumentField::new("path", ArgumentType::String));
     let path = json!({ "path": notes.join("note") });
     let tools = backend().readable("notes", &notes);
     let without = tools.build(&with_path.check().unwrap()).await.unwrap();

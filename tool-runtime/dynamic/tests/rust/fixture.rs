@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tool_dynamic::{BodyKind, RustTools, ToolBackend, ToolSpec};
+use tool_dynamic::{BodyLanguage, RustTools, ToolBackend, ToolSpec};
 use tool_runtime::{Dispatcher, Effect, Registry, Tool, ToolCall, ToolExecution, Tools};
 
 /// Returns the folder of all builds of these tests.
@@ -30,7 +30,7 @@ pub(crate) fn new_backend() -> RustTools {
 
 /// Returns the spec of a tool without arguments and effects.
 pub(crate) fn spec(name: &str, body: &str) -> ToolSpec {
-    ToolSpec::new(BodyKind::Rust, name, "Is made by a test.", body).effect(Effect::None)
+    ToolSpec::new(BodyLanguage::Rust, name, "Is made by a test.", body).effect(Effect::None)
 }
 
 /// Builds a tool.

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use serde_json::json;
-use tool_dynamic::{ArgumentField, FieldType};
+use tool_dynamic::{ArgumentField, ArgumentType};
 use tool_runtime::Tool;
 
 use super::fixture::{build, call, ends, folder, spec, text};
@@ -33,8 +33,8 @@ const ATTACKS: [(&str, &str); 14] = [
 /// is not part of the source.
 pub(crate) async fn attacks(timeout_seconds: u32) -> Arc<dyn Tool> {
     let source = spec("attacks", include_str!("hostile_calls_body.rs"))
-        .field(ArgumentField::new("attack", FieldType::String))
-        .field(ArgumentField::new("value", FieldType::String).default_value(""))
+        .field(ArgumentField::new("attack", ArgumentType::String))
+        .field(ArgumentField::new("value", ArgumentType::String).default_value(""))
         .timeout_seconds(timeout_seconds);
     build(source).await
 }

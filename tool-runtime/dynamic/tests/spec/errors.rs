@@ -2,17 +2,17 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_dynamic::{ArgumentField, ElementType, ExampleCall, FieldType, ToolSpec};
+use tool_dynamic::{ArgumentField, ArgumentType, ElementType, ExampleCall, ToolSpec};
 use tool_runtime::Effect;
 
 use super::spec;
 
-fn field(name: &str, field_type: FieldType) -> ArgumentField {
+fn field(name: &str, field_type: ArgumentType) -> ArgumentField {
     ArgumentField::new(name, field_type)
 }
 
 /// Returns a field with a limit as a number in JSON.
-fn limited(limit: &str, number: &str, name: &str, field_type: FieldType) -> ArgumentField {
+fn limited(limit: &str, number: &str, name: &str, field_type: ArgumentType) -> ArgumentField {
     let mut json = serde_json::to_value(field(name, field_type)).unwrap();
     json[limit] = serde_json::from_str(number).unwrap();
     serde_json::from_value(json).unwrap()
@@ -32,37 +32,40 @@ fn paths(spec: &ToolSpec) -> Vec<String> {
 
 #[test]
 fn each_wrong_field_is_reported_with_its_path() {
-    let list = || field("a", FieldType::List);
+    let list = || field("a", ArgumentType::List);
     for (wrong, expected) in [
-        (field("", FieldType::String), vec!["fields[0].name"]),
-        (field("a-b", FieldType::String), vec!["fields[0].name"]),
-        (field("1a", FieldType::String), vec!["fields[0].name"]),
-        (field(&"a".repeat(65), FieldType::String), vec!["fields[0].name"]),
-        (field("a", FieldType::String).description("pay\u{202e}"), vec!["fields[0].description"]),
+        (field("", ArgumentType::String), vec!["fields[0].name"]),
+        (field("a-b", ArgumentType::String), vec!["fields[0].name"]),
+        (field("1a", ArgumentType::String), vec!["fields[0].name"]),
+        (field(&"a".repeat(65), ArgumentType::String), vec!["fields[0].name"]),
         (
-            field("a", FieldType::String).description("d".repeat(2_000)),
+            field("a", ArgumentType::String).description("pay\u{202e}"),
+            vec!["fields[0].description"],
+        ),
+        (
+            field("a", ArgumentType::String).description("d".repeat(2_000)),
             vec!["fields[0].description"],
         ),
         (list(), vec!["fields[0].items"]),
-        (field("a", FieldType::Map), vec!["fields[0].items"]),
-        (field("a", FieldType::Object), vec!["fields[0].fields"]),
-        (field("a", FieldType::Enum), vec!["fields[0].values"]),
-        (field("a", FieldType::Enum).values(["b", "b"]), vec!["fields[0].values[1]"]),
+        (field("a", ArgumentType::Map), vec!["fields[0].items"]),
+        (field("a", ArgumentType::Object), vec!["fields[0].fields"]),
+        (field("a", ArgumentType::Enum), vec!["fields[0].values"]),
+        (field("a", ArgumentType::Enum).values(["b", "b"]), vec!["fields[0].values[1]"]),
         (
-            field("a", FieldType::Enum).values(["", "b\u{0}"]),
+            field("a", ArgumentType::Enum).values(["", "b\u{0}"]),
             vec!["fields[0].values[0]", "fields[0].values[1]"],
         ),
-        (field("a", FieldType::Boolean).range(0, 1), vec!["fields[0].min", "fields[0].max"]),
-        (field("a", FieldType::String).values(["b"]), vec!["fields[0].values"]),
-        (field("a", FieldType::Integer).range(7, 1), vec!["fields[0].max"]),
-        (limited("min", "0.5", "a", FieldType::Integer), vec!["fields[0].min"]),
-        (limited("max", "-1", "a", FieldType::String), vec!["fields[0].max"]),
-        (field("a", FieldType::Integer).default_value("three"), vec!["fields[0].default"]),
-        (field("a", FieldType::Integer).range(1, 7).default_value(9), vec!["fields[0].default"]),
-        (field("a", FieldType::Integer).default_value(3).optional(), vec!["fields[0].default"]),
-        (list().items(ElementType::new(FieldType::List)), vec!["fields[0].items.items"]),
+        (field("a", ArgumentType::Boolean).range(0, 1), vec!["fields[0].min", "fields[0].max"]),
+        (field("a", ArgumentType::String).values(["b"]), vec!["fields[0].values"]),
+        (field("a", ArgumentType::Integer).range(7, 1), vec!["fields[0].max"]),
+        (limited("min", "0.5", "a", ArgumentType::Integer), vec!["fields[0].min"]),
+        (limited("max", "-1", "a", ArgumentType::String), vec!["fields[0].max"]),
+        (field("a", ArgumentType::Integer).default_value("three"), vec!["fields[0].default"]),
+        (field("a", ArgumentType::Integer).range(1, 7).default_value(9), vec!["fields[0].default"]),
+        (field("a", ArgumentType::Integer).default_value(3).optional(), vec!["fields[0].default"]),
+        (list().items(ElementType::new(ArgumentType::List)), vec!["fields[0].items.items"]),
         (
-            field("a", FieldType::Object).member(field("?", FieldType::Enum)),
+            field("a", ArgumentType::Object).member(field("?", ArgumentType::Enum)),
             vec!["fields[0].fields[0].name", "fields[0].fields[0].values"],
         ),
     ] {
@@ -72,7 +75,7 @@ fn each_wrong_field_is_reported_with_its_path() {
 
 #[test]
 fn all_errors_are_reported_at_once() {
-    let wrong = spec([field("a", FieldType::String), field("a", FieldType::List)])
+    let wrong = spec([field("a", ArgumentType::String), field("a", ArgumentType::List)])
         .capability("net work")
         .tool("grep")
         .tool("grep")
@@ -99,16 +102,16 @@ fn all_errors_are_reported_at_once() {
 
 #[test]
 fn limits_hold_for_everything() {
-    let mut deep = ElementType::new(FieldType::String);
+    let mut deep = ElementType::new(ArgumentType::String);
     for _ in 0..6 {
-        deep = ElementType::new(FieldType::List).items(deep);
+        deep = ElementType::new(ArgumentType::List).items(deep);
     }
     let path = format!("fields[0]{}", ".items".repeat(6));
-    assert_eq!(paths(&spec([field("a", FieldType::List).items(deep)])), [path]);
+    assert_eq!(paths(&spec([field("a", ArgumentType::List).items(deep)])), [path]);
 
-    let fields = (0..129).map(|n| field(&format!("a{n}"), FieldType::String));
+    let fields = (0..129).map(|n| field(&format!("a{n}"), ArgumentType::String));
     assert_eq!(paths(&spec(fields)), ["fields"]);
-    let wrong = (0..100).map(|_| field("?", FieldType::String));
+    let wrong = (0..100).map(|_| field("?", ArgumentType::String));
     assert_eq!(paths(&spec(wrong)).len(), 50);
 
     for (wrong, path) in [
@@ -136,7 +139,7 @@ fn limits_hold_for_everything() {
 
 #[test]
 fn examples_match_the_fields() {
-    let base = spec([field("n", FieldType::Integer)]);
+    let base = spec([field("n", ArgumentType::Integer)]);
     for (arguments, is_valid) in [
         (vec![("n", json!(1))], true),
         (vec![("n", json!("one"))], false),
@@ -166,7 +169,7 @@ fn invisible_characters_are_refused_before_anything_is_built() {
         "p\u{430}y",
     ] {
         let comment = format!("return 1; // {hidden}");
-        let wrong = spec([field("a", FieldType::Enum).values([hidden]).description(hidden)])
+        let wrong = spec([field("a", ArgumentType::Enum).values([hidden]).description(hidden)])
             .example(ExampleCall::new([("a", json!(hidden))]).output(hidden));
         let wrong =
             edited(wrong, |wrong| (wrong.body, wrong.description) = (comment, hidden.into()));
@@ -227,7 +230,7 @@ proptest! {
 
     #[test]
     fn check_of_any_text_ends(name in ".{0,80}", body in ".{0,80}", value in ".{0,80}") {
-        let wrong = field(&name, FieldType::Enum).values([value]);
+        let wrong = field(&name, ArgumentType::Enum).values([value]);
         let tool = edited(spec([wrong]), |it| (it.name, it.body) = (name.clone(), body));
         if let Ok(checked) = tool.check() {
             prop_assert!(checked.definition().validate().is_ok());

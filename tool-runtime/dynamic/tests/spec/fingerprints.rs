@@ -1,7 +1,7 @@
 //! Fingerprints, to which approvals of dynamic tools are bound.
 
 use serde_json::json;
-use tool_dynamic::{ArgumentField, BodyKind, ExampleCall, FieldType, ToolSpec};
+use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, ExampleCall, ToolSpec};
 use tool_runtime::{Effect, Permission};
 
 use super::spec;
@@ -9,19 +9,19 @@ use super::spec;
 #[test]
 fn every_change_changes_both_fingerprints() {
     let base = spec([]).effect(Effect::Read);
-    let mut other_kind = base.clone();
-    other_kind.kind = BodyKind::Rust;
+    let mut other_language = base.clone();
+    other_language.language = BodyLanguage::Rust;
     let mut other_body = base.clone();
     other_body.body.push(' ');
     let variants = [
         base.clone(),
-        other_kind,
+        other_language,
         other_body,
         base.clone().capability("network"),
         base.clone().tool("grep"),
         base.clone().timeout_seconds(3),
         base.clone().example(ExampleCall::new([("text", json!(1))]).output(1)),
-        base.clone().field(ArgumentField::new("text", FieldType::String)),
+        base.clone().field(ArgumentField::new("text", ArgumentType::String)),
         base.clone().effect(Effect::Write),
     ];
     let mut fingerprints = Vec::new();
@@ -40,7 +40,7 @@ fn every_change_changes_both_fingerprints() {
 
 #[test]
 fn stored_specs_keep_their_fingerprint() {
-    let spec = spec([ArgumentField::new("n", FieldType::Integer).range(1, 7)])
+    let spec = spec([ArgumentField::new("n", ArgumentType::Integer).range(1, 7)])
         .effect(Effect::None)
         .example(ExampleCall::new([("n", json!(2))]).output(json!({"b": 1, "a": [1.5]})));
     let json = serde_json::to_string(&spec).unwrap();

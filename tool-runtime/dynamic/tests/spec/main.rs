@@ -12,10 +12,10 @@ mod errors;
 mod fingerprints;
 mod schemas;
 
-use tool_dynamic::{ArgumentField, BodyKind, ToolSpec};
+use tool_dynamic::{ArgumentField, BodyLanguage, ToolSpec};
 
 /// Returns a valid spec with these fields.
 fn spec(fields: impl IntoIterator<Item = ArgumentField>) -> ToolSpec {
-    let spec = ToolSpec::new(BodyKind::JavaScript, "made", "Does something.", "return 1;");
+    let spec = ToolSpec::new(BodyLanguage::JavaScript, "made", "Does something.", "return 1;");
     fields.into_iter().fold(spec, ToolSpec::field)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tool_dynamic::{ArgumentField, ElementType, FieldType, ToolSpec};
+use tool_dynamic::{ArgumentField, ArgumentType, ElementType, ToolSpec};
 use tool_runtime::args;
 use tool_runtime::schema::Schema;
 
@@ -83,18 +83,18 @@ struct Stops {
 #[args]
 struct NoArguments {}
 
-fn field(name: &str, field_type: FieldType) -> ArgumentField {
+fn field(name: &str, field_type: ArgumentType) -> ArgumentField {
     ArgumentField::new(name, field_type)
 }
 
 fn unit(name: &str) -> ArgumentField {
-    field(name, FieldType::Enum).values(["celsius", "kelvin"])
+    field(name, ArgumentType::Enum).values(["celsius", "kelvin"])
 }
 
 fn place(name: &str) -> ArgumentField {
-    field(name, FieldType::Object)
-        .member(field("lat", FieldType::Number).description("Degrees north."))
-        .member(field("name", FieldType::String).optional())
+    field(name, ArgumentType::Object)
+        .member(field("lat", ArgumentType::Number).description("Degrees north."))
+        .member(field("name", ArgumentType::String).optional())
 }
 
 fn schema(spec: &ToolSpec) -> Value {
@@ -107,17 +107,17 @@ fn of<T: schemars::JsonSchema>() -> Value {
 
 #[test]
 fn scalars_have_the_schema_of_args() {
-    let mut latitude = field("lat", FieldType::Number);
+    let mut latitude = field("lat", ArgumentType::Number);
     latitude.min = serde_json::Number::from_f64(-90.0);
     latitude.max = serde_json::Number::from_f64(90.0);
     let tool = spec([
-        field("text", FieldType::String).description("A text."),
-        field("short", FieldType::String).range(1, 20),
-        field("count", FieldType::Integer),
-        field("days", FieldType::Integer).range(1, 7).description("The number of days."),
-        field("ratio", FieldType::Number),
+        field("text", ArgumentType::String).description("A text."),
+        field("short", ArgumentType::String).range(1, 20),
+        field("count", ArgumentType::Integer),
+        field("days", ArgumentType::Integer).range(1, 7).description("The number of days."),
+        field("ratio", ArgumentType::Number),
         latitude,
-        field("deep", FieldType::Boolean),
+        field("deep", ArgumentType::Boolean),
     ]);
     assert_eq!(schema(&tool), of::<Scalars>());
 }
@@ -125,32 +125,35 @@ fn scalars_have_the_schema_of_args() {
 #[test]
 fn optional_fields_have_the_schema_of_args() {
     let tool = spec([
-        field("text", FieldType::String).optional(),
-        field("days", FieldType::Integer).range(1, 7).optional().description("The number of days."),
+        field("text", ArgumentType::String).optional(),
+        field("days", ArgumentType::Integer)
+            .range(1, 7)
+            .optional()
+            .description("The number of days."),
         unit("unit").optional(),
         place("start").optional().description("The place to begin."),
-        field("tags", FieldType::List).items(ElementType::new(FieldType::String)).optional(),
-        field("limit", FieldType::Integer).default_value(3),
+        field("tags", ArgumentType::List).items(ElementType::new(ArgumentType::String)).optional(),
+        field("limit", ArgumentType::Integer).default_value(3),
     ]);
     assert_eq!(schema(&tool), of::<Omitted>());
 }
 
 #[test]
 fn containers_have_the_schema_of_args() {
-    let inner = ElementType::new(FieldType::List).items(ElementType::new(FieldType::Integer));
+    let inner = ElementType::new(ArgumentType::List).items(ElementType::new(ArgumentType::Integer));
     let tool = spec([
         unit("unit").description("How to measure."),
-        field("names", FieldType::List).items(ElementType::new(FieldType::String)),
-        field("pair", FieldType::List).items(inner).range(1, 3),
-        field("counts", FieldType::Map).items(ElementType::new(FieldType::Integer)),
+        field("names", ArgumentType::List).items(ElementType::new(ArgumentType::String)),
+        field("pair", ArgumentType::List).items(inner).range(1, 3),
+        field("counts", ArgumentType::Map).items(ElementType::new(ArgumentType::Integer)),
         place("place").description("A place."),
     ]);
     assert_eq!(schema(&tool), of::<Containers>());
     let stop = place("")
         .fields
         .into_iter()
-        .fold(ElementType::new(FieldType::Object), |it, member| it.member(member));
-    let tool = spec([field("stops", FieldType::List).items(stop)]);
+        .fold(ElementType::new(ArgumentType::Object), |it, member| it.member(member));
+    let tool = spec([field("stops", ArgumentType::List).items(stop)]);
     assert_eq!(schema(&tool), of::<Stops>());
 }
 

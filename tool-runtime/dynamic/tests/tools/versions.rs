@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
-use tool_dynamic::{BodyKind, Catalog, CatalogError, EntryId, ToolSpec};
+use tool_dynamic::{BodyLanguage, Catalog, CatalogError, EntryId, ToolSpec};
 use tool_runtime::{Effect, async_trait};
 
 use super::fixture::{Fixture, allowed};
@@ -49,7 +49,7 @@ async fn failed_new_version_keeps_the_tool() {
 #[tokio::test]
 async fn version_with_a_capability_that_is_not_granted_does_not_return() {
     let fixture = Fixture::new().await;
-    let spec = ToolSpec::new(BodyKind::JavaScript, "n", "Does something.", "return 1;");
+    let spec = ToolSpec::new(BodyLanguage::JavaScript, "n", "Does something.", "return 1;");
     let spec = spec.effect(Effect::Read);
     // Stored when the capability was granted.
     let granted = spec.clone().capability("network");
@@ -78,7 +78,8 @@ impl CatalogStore for RemadeAfterRead {
         if self.is_due.swap(false, Ordering::Relaxed) {
             let other = Catalog::new(Arc::clone(&self.store));
             other.remove(&EntryId::tool("n")).await?;
-            let spec = |body: &str| ToolSpec::new(BodyKind::JavaScript, "n", "Does more.", body);
+            let spec =
+                |body: &str| ToolSpec::new(BodyLanguage::JavaScript, "n", "Does more.", body);
             other.create("n", spec("return 'not approved';").effect(Effect::Read)).await?;
             other.replace("n", spec("return 4;").effect(Effect::Read)).await?;
         }

@@ -3,16 +3,16 @@ use serde_json::{Number, Value};
 /// The checked type of an argument, of an item of a list, or of a value of a map.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Shape, ToolSpec};
+/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, CheckedType, ToolSpec};
 ///
-/// let field = ArgumentField::new("deep", FieldType::Boolean);
-/// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
-/// assert_eq!(spec.check()?.fields()[0].shape, Shape::Boolean);
+/// let field = ArgumentField::new("deep", ArgumentType::Boolean);
+/// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(field);
+/// assert_eq!(spec.check()?.fields()[0].field_type, CheckedType::Boolean);
 /// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Shape {
+pub enum CheckedType {
     /// Text whose number of characters has these limits.
     String {
         /// The fewest characters, if they are limited.
@@ -63,10 +63,10 @@ pub enum Shape {
 /// Whether an argument can be omitted.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, Presence, ToolSpec};
+/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, Presence, ToolSpec};
 ///
-/// let field = ArgumentField::new("depth", FieldType::Integer).default_value(2);
-/// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
+/// let field = ArgumentField::new("depth", ArgumentType::Integer).default_value(2);
+/// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(field);
 /// assert_eq!(spec.check()?.fields()[0].presence, Presence::Default(2.into()));
 /// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
@@ -83,10 +83,10 @@ pub enum Presence {
 /// A checked argument, or a checked member of an object.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, BodyKind, FieldType, ToolSpec};
+/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, ToolSpec};
 ///
-/// let field = ArgumentField::new("path", FieldType::String);
-/// let spec = ToolSpec::new(BodyKind::Rust, "list", "Lists files.", "Ok(())").field(field);
+/// let field = ArgumentField::new("path", ArgumentType::String);
+/// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(field);
 /// assert_eq!(spec.check()?.fields()[0].name, "path");
 /// # Ok::<(), tool_dynamic::SpecErrors>(())
 /// ```
@@ -98,7 +98,7 @@ pub struct CheckedField {
     /// The description for the model, which can be empty.
     pub description: String,
     /// The type of the value.
-    pub shape: Shape,
+    pub field_type: CheckedType,
     /// Whether the argument can be omitted.
     pub presence: Presence,
 }

@@ -182,5 +182,6 @@ fn definition(
 /// members, so the spec is the document of one.
 fn fingerprint(spec: &ToolSpec) -> Fingerprint {
     let document = serde_json::to_value(spec).unwrap_or(Value::Null);
+    // Stored approvals are bound to these texts, so they stay.
     ToolDefinition::new("pieces", "tool-dynamic pieces 1", document).fingerprint()
 }

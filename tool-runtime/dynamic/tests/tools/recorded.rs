@@ -23,8 +23,8 @@ use super::fixture::{Fixture, allowed};
 const SYSTEM: &str = "\
 Make each tool with `new_tool`, and call it in your next turn. The `kind` is `javascript`, and the \
 `effect` is `none`. Send the arguments of the tool in `fields`. The body has no function header: it \
-reads `args` and ends with `return`. If `new_tool` reports an error, correct the body and send all \
-pieces again.
+reads `args` and ends with `return`. If `new_tool` reports an error, correct the body and send the \
+whole spec again.
 Example: {\"name\": \"add\", \"description\": \"Adds two numbers.\", \"kind\": \"javascript\", \
 \"effect\": \"none\", \"fields\": [{\"name\": \"a\", \"type\": \"number\"}, {\"name\": \"b\", \
 \"type\": \"number\"}], \"body\": \"return args.a + args.b;\"}";

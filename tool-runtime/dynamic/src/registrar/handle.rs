@@ -365,6 +365,18 @@ impl Registrar {
         self.shared.registry().map(drop).ok_or(RegistrarError::Stopped)
     }
 
+    /// Returns whether the program has or reserves the name of an entry.
+    pub(crate) fn is_taken(&self, id: &EntryId) -> Result<bool, RegistrarError> {
+        let registry = self.shared.registry().ok_or(RegistrarError::Stopped)?;
+        let is_applied = self.shared.lock().entries.contains_key(id);
+        Ok(self.shared.is_taken(&registry.snapshot(), id, is_applied))
+    }
+
+    /// Returns the languages in which the program builds tools.
+    pub(crate) fn languages(&self) -> impl Iterator<Item = BodyLanguage> {
+        self.shared.options.backends.keys().copied()
+    }
+
     /// Returns the backend that builds tools in a language.
     pub(crate) fn backend(&self, language: BodyLanguage) -> Option<Arc<dyn ToolBackend>> {
         self.shared.options.backends.get(&language).cloned()
@@ -372,7 +384,7 @@ impl Registrar {
 
     /// Refuses what could never take effect.
     pub(crate) fn check(&self, name: &str, content: &EntryContent) -> Result<(), RegistrarError> {
-        let registry = self.shared.registry().ok_or(RegistrarError::Stopped)?;
+        self.check_running()?;
         if let EntryContent::Tool(spec) = content
             && !self.shared.options.backends.contains_key(&spec.language)
         {
@@ -384,11 +396,7 @@ impl Registrar {
         let id = EntryId::new(content.kind(), name);
         // Before anything is built.
         validation::check(&id, content)?;
-        let is_applied = self.shared.lock().entries.contains_key(&id);
-        if self.shared.is_taken(&registry.snapshot(), &id, is_applied) {
-            return Err(RegistrarError::NameTaken { id });
-        }
-        Ok(())
+        if self.is_taken(&id)? { Err(RegistrarError::NameTaken { id }) } else { Ok(()) }
     }
 
     /// Applies an entry that was stored, and waits for the first attempt.

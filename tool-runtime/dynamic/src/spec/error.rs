@@ -27,6 +27,12 @@ impl SpecError {
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
+
+    /// Returns the member of the spec to which the path leads, such as `fields`.
+    #[cfg(feature = "catalog")]
+    pub(crate) fn member(&self) -> &str {
+        self.path.split(['[', '.']).next().unwrap_or_default()
+    }
 }
 
 /// All errors in the spec of a tool.
@@ -55,6 +61,12 @@ impl SpecErrors {
     /// Returns an iterator over the errors, in the order of the members.
     pub fn iter(&self) -> std::slice::Iter<'_, SpecError> {
         self.0.iter()
+    }
+
+    /// Returns whether a member of the spec, such as `fields`, has an error.
+    #[cfg(feature = "catalog")]
+    pub(crate) fn has_error_in(&self, member: &str) -> bool {
+        self.iter().any(|error| error.member() == member)
     }
 
     /// Converts the errors into one for the model that wrote the spec.

@@ -20,6 +20,8 @@ mod field;
 mod fields;
 mod limits;
 mod schema;
+#[cfg(feature = "catalog")]
+mod valid_members;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -31,6 +33,8 @@ pub use checked::CheckedSpec;
 pub use checked_type::{CheckedField, CheckedType, Presence};
 pub use error::{SpecError, SpecErrors};
 pub use field::{ArgumentField, ArgumentType, ElementType};
+#[cfg(feature = "catalog")]
+pub(crate) use valid_members::valid_members;
 
 /// The provider of the tools that a catalog adds.
 pub(crate) const PROVIDER: &str = "dynamic";

@@ -1,6 +1,6 @@
 //! The tools with which a model makes tools.
 //!
-//! 1. The spec is checked, first by itself, then by the backend of its language.
+//! 1. The spec is checked by itself and by the backend of its language (`check.rs`).
 //! 2. The backend builds the tool, and its examples run (`examples.rs`).
 //! 3. The [`Registrar`] stores the spec and registers the tool.
 //!
@@ -11,21 +11,21 @@
 //! - A tool is registered only if its spec is valid, it was built, and its examples passed.
 //! - No tool changes, removes or replaces a tool that is not dynamic.
 
+mod check;
 mod connections;
 mod examples;
 mod preview;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
 use serde::Serialize;
 use tool_runtime::{Availability, Fingerprint, ToolContext, ToolError, ToolErrorKind, tool};
 
-use crate::backend::{ToolBackend, availability};
+use crate::backend::availability;
 use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
-use crate::spec::{CheckedSpec, ExampleCall, SpecErrors, ToolSpec};
+use crate::spec::{CheckedSpec, ExampleCall, ToolSpec};
 pub use connections::ConnectionTools;
 use examples::{ExampleResult, accepted, call_examples, run_examples};
 
@@ -132,8 +132,7 @@ impl DynamicTools {
 
     /// Checks and builds a tool, and runs its examples.
     async fn make(&self, spec: &ToolSpec, ctx: &ToolContext) -> Result<CheckedSpec, ToolError> {
-        let spec = spec.check().map_err(|errors| errors.to_tool_error())?;
-        let backend = self.backend(&spec)?;
+        let (spec, backend) = self.check(spec)?;
         if let Availability::Unavailable(reason) = availability(&backend).await {
             let text = format!("No tool in {} can be made now: {reason}", spec.language());
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
@@ -141,29 +140,6 @@ impl DynamicTools {
         let tool = backend.build(&spec).await?;
         run_examples(tool.as_ref(), &spec, ctx).await?;
         Ok(spec)
-    }
-
-    /// Returns the backend for a spec that is permitted.
-    ///
-    /// # Errors
-    /// The name is taken, no backend accepts the spec, or a capability is not granted.
-    fn backend(&self, spec: &CheckedSpec) -> Result<Arc<dyn ToolBackend>, ToolError> {
-        let content = EntryContent::from(spec.spec().clone());
-        self.registrar.check(spec.name(), &content).map_err(|error| model_error(&error))?;
-        let Some(backend) = self.registrar.backend(spec.language()) else {
-            return Err(ToolError::validation(
-                "The tool was not made: its `kind` has no backend. Use another `kind`.",
-            ));
-        };
-        let mut errors = backend.check(spec);
-        if errors.is_empty() {
-            let granted: Vec<_> = self.granted.iter().collect();
-            errors = spec.unsupported_capabilities(&granted);
-        }
-        if errors.is_empty() {
-            return Ok(backend);
-        }
-        Err(SpecErrors::from(errors).to_tool_error())
     }
 
     /// Returns the spec of a version, whose fingerprint has to be this one.
@@ -238,7 +214,7 @@ impl DynamicTools {
         fingerprint: String,
     ) -> Result<String, ToolError> {
         let spec = self.earlier_version(&name, version, &fingerprint).await?;
-        self.backend(&spec)?;
+        self.check(spec.spec())?;
         let (id, content) = (EntryId::tool(&name), spec.spec().clone().into());
         report(self.registrar.roll_back_to(&id, version, content).await)
     }

@@ -173,7 +173,7 @@ impl ConnectionTask {
             if let Some(tools) = tools {
                 match register_provider(registry, task.id.name(), self.registered(tools)) {
                     Ok(reasons) => skipped = reasons,
-                    Err(reason) => return failed(reason),
+                    Err(reason) => return failed(secrets.redact(&reason)),
                 }
                 self.has_registered = true;
             }

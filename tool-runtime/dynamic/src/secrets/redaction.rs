@@ -12,23 +12,77 @@ const MIN_BYTES: usize = 4;
 
 /// The secrets of one connection.
 #[derive(Clone, Default)]
-pub(crate) struct KnownSecrets(Vec<Secret>);
+pub(crate) struct KnownSecrets {
+    /// The values that are searched for, longest first: a secret may contain another one.
+    secrets: Vec<KnownSecret>,
+    /// The number of secrets, with those that are too short.
+    count: usize,
+}
+
+#[derive(Clone)]
+struct KnownSecret {
+    value: Secret,
+    /// The number of the secret within its connection, from 1.
+    number: usize,
+}
 
 impl KnownSecrets {
     pub(crate) fn add(&mut self, secret: &Secret) {
+        self.count += 1;
         if secret.expose().len() >= MIN_BYTES {
-            self.0.push(secret.clone());
-            // A secret may contain another one.
-            self.0.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
+            self.secrets.push(KnownSecret { value: secret.clone(), number: self.count });
+            self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.value.expose().len()));
         }
+    }
+
+    /// Returns a name with each secret replaced by its number. [`reveal`](Self::reveal) restores
+    /// the name, so different names stay different.
+    pub(crate) fn hide(&self, name: &str) -> String {
+        let mut hidden = String::with_capacity(name.len());
+        let mut rest = name;
+        while let Some(next) = rest.chars().next() {
+            let found = self.secrets.iter().find_map(|secret| {
+                Some((rest.strip_prefix(secret.value.expose())?, secret.number))
+            });
+            if let Some((after, number)) = found {
+                hidden.push_str(&format!("[secret {number}]"));
+                rest = after;
+                continue;
+            }
+            hidden.push(next);
+            if next == '[' {
+                hidden.push('[');
+            }
+            rest = rest.get(next.len_utf8()..).unwrap_or_default();
+        }
+        hidden
+    }
+
+    /// Returns the name that [`hide`](Self::hide) received.
+    pub(crate) fn reveal(&self, hidden: &str) -> String {
+        let mut name = String::with_capacity(hidden.len());
+        let mut rest = hidden;
+        while let Some((before, after)) = rest.split_once('[') {
+            name.push_str(before);
+            let found = self.secrets.iter().find_map(|secret| {
+                let mark = format!("secret {}]", secret.number);
+                Some((after.strip_prefix(&mark)?, secret.value.expose()))
+            });
+            (name, rest) = match found {
+                Some((after, value)) => (name + value, after),
+                None => (name + "[", after.strip_prefix('[').unwrap_or(after)),
+            };
+        }
+        name + rest
     }
 
     /// Returns the text with each secret replaced.
     pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for secret in &self.0 {
-            if text.contains(secret.expose()) {
-                text = text.replace(secret.expose(), REDACTED);
+        for secret in &self.secrets {
+            let value = secret.value.expose();
+            if text.contains(value) {
+                text = text.replace(value, REDACTED);
             }
         }
         text
@@ -63,12 +117,42 @@ mod tests {
 
     use super::*;
 
+    fn known(secrets: &[&str]) -> KnownSecrets {
+        let mut known = KnownSecrets::default();
+        secrets.iter().for_each(|secret| known.add(&Secret::new(*secret)));
+        known
+    }
+
+    #[test]
+    fn hidden_names_have_no_secret_and_are_restored() {
+        let secrets = ["abc", "hunter", "hunter2hunter2", "a[secret 2]"];
+        let all = known(&secrets);
+        for name in [
+            "find",
+            "find_hunter",
+            "hunter2hunter2_hunter",
+            "[secret 2]",
+            "[[secret 2]",
+            "[",
+            "a[[b[c",
+            "a[secret 2]",
+            "[hunter[secret 3]]",
+            "äbc_hünter",
+            "",
+        ] {
+            let hidden = all.hide(name);
+            assert_eq!(all.reveal(&hidden), name, "{hidden}");
+            assert!(secrets[1..].iter().all(|secret| !hidden.contains(secret)), "{hidden}");
+        }
+        assert_eq!(all.hide("get_hunter2hunter2"), "get_[secret 3]");
+        // The value was replaced since.
+        assert_eq!(known(&["abc", "x2x2"]).reveal("[secret 2]_get"), "x2x2_get");
+        assert_eq!(known(&[]).reveal("[secret 2]_a[b"), "[secret 2]_a[b");
+    }
+
     #[test]
     fn secrets_are_replaced_at_any_depth() {
-        let mut known = KnownSecrets::default();
-        for secret in ["hunter", "hunter2hunter2", "12345678", "a\"b\\c", "abc"] {
-            known.add(&Secret::new(secret));
-        }
+        let known = known(&["hunter", "hunter2hunter2", "12345678", "a\"b\\c", "abc"]);
         let mut value = json!({
             "hunter2hunter2": ["x hunter2hunter2 y", 12_345_678, true],
             "quoted": "a\"b\\c",

@@ -19,7 +19,8 @@ fn has_canary(bytes: &[u8]) -> bool {
 async fn secret_of_a_connection_leaves_no_trace() {
     let folder = Folder::new();
     let list = folder.path().join("list");
-    fs::write(&list, "find crash").unwrap();
+    // One of its tools has the secret in its name.
+    fs::write(&list, format!("find crash get_{CANARY}")).unwrap();
     let registry = Registry::new();
     let catalog = open(&folder.file()).await;
     let (registrar, events) = start(&folder, catalog.clone(), &registry, CANARY).await;
@@ -37,6 +38,8 @@ async fn secret_of_a_connection_leaves_no_trace() {
     tokio::time::timeout(Duration::from_secs(60), stored).await.unwrap();
     let entry = catalog.entry(&id).await.unwrap().unwrap();
     assert!(entry.definitions()[0].description.contains("Needs [redacted]."), "{entry:?}");
+    let pinned: Vec<_> = entry.pins().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(pinned, ["crash", "find", "get_[secret 1]"]);
 
     fs::remove_file(&list).unwrap();
     call(&registry, "sh__crash").await;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tool_mcp::{McpConnection, McpStatus};
+use tool_mcp::{McpClient, McpConnection, McpStatus};
 use tool_runtime::{Registry, Tool, ToolDefinition};
 
 use super::backoff::Backoff;
@@ -107,7 +108,7 @@ impl ConnectionTask {
     async fn connect(&self) -> Result<Established, String> {
         let (limit, name) = (self.task.shared.options.attempt_timeout, self.task.id.name());
         let attempt = async {
-            let (client, secrets) = client(&self.task, &self.connection).await?;
+            let (client, secrets) = self.client().await?;
             let listed = Registry::new();
             let connected = Box::pin(client.connect(name, &listed)).await;
             // A server may repeat its secrets in an error.
@@ -116,6 +117,19 @@ impl ConnectionTask {
         };
         let attempt = timeout(limit, attempt).await;
         attempt.unwrap_or_else(|_| Err(format!("the connection timed out after {limit:?}")))
+    }
+
+    /// Creates the client in a task, so that a panic in the secret store or another function of the
+    /// program is a failure of this connection.
+    async fn client(&self) -> Result<(McpClient, Arc<KnownSecrets>), String> {
+        let (task, connection) = (self.task.clone(), self.connection.clone());
+        let mut creation = JoinSet::new();
+        creation.spawn(async move { client(&task, &connection).await });
+        match creation.join_next().await {
+            Some(Ok(created)) => created,
+            // The text of a panic may contain a secret.
+            _ => Err("the secret store or the function of `configure` panicked".to_owned()),
+        }
     }
 
     /// Copies the tools and the state of a connection until it has ended, and returns the reason;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tool_dynamic::catalog::{CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog};
 use tool_dynamic::{
-    BodyLanguage, Catalog, CatalogError, CheckedSpec, EntryId, EntryState, RegistrarError,
-    RegistrarEvent, ToolBackend,
+    BodyLanguage, Catalog, CatalogError, CheckedSpec, Connection, EntryId, EntryState,
+    RegistrarError, RegistrarEvent, Secret, SecretError, SecretStore, ToolBackend,
 };
 use tool_runtime::{Availability, Registry, Tool, ToolError, ToolErrorKind, async_trait};
 
@@ -157,6 +157,38 @@ async fn attempt_ends_at_its_deadline_and_a_panic_is_a_failure() {
     let builds = backend.builds("hang");
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(backend.builds("hang"), builds);
+}
+
+/// A secret store with a bug.
+#[derive(Debug)]
+struct Panics;
+
+#[async_trait]
+impl SecretStore for Panics {
+    async fn load(&self, name: &str) -> Result<Option<Secret>, SecretError> {
+        panic!("`{name}` is s3cret-token")
+    }
+
+    async fn save(&self, _: &str, _: &Secret) -> Result<(), SecretError> {
+        Ok(())
+    }
+
+    async fn remove(&self, _: &str) -> Result<(), SecretError> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn panic_of_a_secret_store_is_a_failure_of_its_connection() {
+    let registry = Registry::new();
+    let (builder, events) = builder(memory());
+    let registrar = builder.secrets(Panics).start(&registry).await.unwrap();
+    let connection = Connection::stdio("sh").env("TOKEN", "token");
+    let created = registrar.create("sh", connection);
+    let status = tokio::time::timeout(Duration::from_secs(60), created).await.unwrap().unwrap();
+    assert!(status.state.to_string().contains("panicked"), "{}", status.state);
+    assert!(!events.text().contains("s3cret-token"), "{}", events.text());
+    registrar.stop().await;
 }
 
 #[tokio::test]

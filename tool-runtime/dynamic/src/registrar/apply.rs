@@ -14,6 +14,7 @@ use super::shared::{Applied, AppliedEntry, Shared, Task};
 use super::status::EntryState;
 use super::tool_task::ToolTask;
 use crate::catalog::{CatalogContents, CatalogEntry, EntryContent, EntryId, EntryKind};
+use crate::spec::CheckedSpec;
 
 /// The reason why a tool can't be called before the first attempt has ended.
 const STARTING: &str = "it is being started";
@@ -199,13 +200,11 @@ impl Shared {
                         return Err(errors.to_string());
                     }
                 };
-                let tool = CatalogTool::new(checked.definition().clone(), STARTING);
-                let tool = Arc::new(tool.offered(self.options.offers_unavailable));
+                let task = self.tool_task(task.clone(), checked);
                 // The previous version can be called until this one was built.
                 if !is_applied && !self.is_taken(&registry.snapshot(), entry.id(), false) {
-                    register_tool(registry, &tool)?;
+                    register_tool(registry, &task.tool)?;
                 }
-                let task = ToolTask { task: task.clone(), spec: checked, tool };
                 tokio::spawn(task.run(ended.clone().drop_guard()));
                 Ok(EntryState::Starting)
             }
@@ -228,6 +227,13 @@ impl Shared {
                 Ok(EntryState::Active)
             }
         }
+    }
+
+    /// Creates the task of a tool that is unavailable until it was built.
+    pub(super) fn tool_task(&self, task: Task, spec: CheckedSpec) -> ToolTask {
+        let tool = CatalogTool::new(spec.definition().clone(), STARTING);
+        let tool = Arc::new(tool.offered(self.options.offers_unavailable));
+        ToolTask { task, spec, tool }
     }
 
     fn prefer(

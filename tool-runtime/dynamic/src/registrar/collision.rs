@@ -1,10 +1,15 @@
-//! Finds tools of the program that an entry would take the name of.
+//! Finds tools of the program that an entry would take the name of, or has taken it of.
 
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
 use tool_runtime::Snapshot;
 use tool_runtime::registry::Entry;
 
-use super::shared::Shared;
-use crate::catalog::{DYNAMIC, EntryId, EntryKind};
+use super::registration::{belongs_to, unregister};
+use super::shared::{Shared, Task};
+use super::status::EntryState;
+use crate::catalog::{DYNAMIC, EntryContent, EntryId, EntryKind};
 
 impl Shared {
     /// Whether an entry can't have its name, because it is reserved or taken.
@@ -13,6 +18,40 @@ impl Shared {
         let is_reserved = has_tools && self.options.reserved.contains(id.name());
         is_reserved || is_taken(tools, id, is_applied)
     }
+
+    /// Removes the tools whose names the program has given to tools of its own since, and starts
+    /// their tasks again, which wait until the names are free.
+    ///
+    /// Otherwise models would have to call the other tool by its full name.
+    pub(super) fn free_taken_names(self: &Arc<Self>) {
+        let mut applied = self.lock();
+        let Some(registry) = self.registry() else { return };
+        let tools = registry.snapshot();
+        let late: Vec<_> = tools.entries().filter(|tool| is_late(&tools, tool)).collect();
+        for (id, entry) in &mut applied.entries {
+            let EntryContent::Tool(spec) = &entry.content else { continue };
+            if !late.iter().any(|tool| belongs_to(tool, id)) {
+                continue;
+            }
+            // It was valid when it was applied.
+            let Ok(spec) = spec.check() else { continue };
+            unregister(&registry, id);
+            entry.outdated.cancel();
+            (entry.outdated, entry.ended) = (self.stopped.child_token(), CancellationToken::new());
+            entry.state.send_replace(EntryState::Starting);
+            let (shared, outdated) = (Arc::clone(self), entry.outdated.clone());
+            let task = Task { shared, id: id.clone(), version: entry.version, outdated };
+            tokio::spawn(self.tool_task(task, spec).run(entry.ended.clone().drop_guard()));
+        }
+    }
+}
+
+/// Whether a dynamic tool keeps the name of one other tool, which would be called by it.
+fn is_late(tools: &Snapshot, tool: &Entry) -> bool {
+    let is_shared = is_dynamic(tool) && tool.name() != tool.own_name();
+    let is_other =
+        |other: &&Entry| other.own_name() == tool.own_name() && !other.has_label(DYNAMIC);
+    is_shared && tools.entries().chain(tools.disabled_entries()).filter(is_other).count() == 1
 }
 
 /// Whether a tool of the program, or another provider, has the name of an entry. `is_applied` tells

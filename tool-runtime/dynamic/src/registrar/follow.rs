@@ -1,4 +1,4 @@
-//! Follows the changes of a catalog by other processes.
+//! Follows the changes of a catalog by other processes, and those of the registry by the program.
 
 use std::sync::Arc;
 
@@ -15,7 +15,9 @@ pub(super) async fn follow(shared: Arc<Shared>, since: u64) {
         let Some(mut changes) = shared.registry.upgrade().map(|registry| registry.changes()) else {
             return;
         };
-        while changes.changed().await.is_some() {}
+        while changes.changed().await.is_some() {
+            shared.free_taken_names();
+        }
     };
     tokio::select! {
         () = shared.stopped.cancelled() => {}

@@ -16,7 +16,7 @@ pub(super) fn names(registry: &Registry, id: &EntryId) -> Vec<String> {
 }
 
 /// Whether a tool was registered for an entry.
-fn belongs_to(tool: &Entry, id: &EntryId) -> bool {
+pub(super) fn belongs_to(tool: &Entry, id: &EntryId) -> bool {
     tool.has_label(DYNAMIC)
         && match id.kind() {
             EntryKind::Tool => tool.provider() == Some(DYNAMIC) && tool.own_name() == id.name(),

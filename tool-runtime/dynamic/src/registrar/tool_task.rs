@@ -14,6 +14,9 @@ use super::shared::{Task, TaskUpdate};
 use crate::backend::availability;
 use crate::spec::CheckedSpec;
 
+/// The reason why a tool is unavailable while another one has its name.
+const NAME_TAKEN: &str = "the program has or reserves its name";
+
 pub(super) struct ToolTask {
     pub(super) task: Task,
     pub(super) spec: CheckedSpec,
@@ -69,7 +72,7 @@ impl ToolTask {
         let snapshot = registry.snapshot();
         if self.task.shared.is_taken(&snapshot, &self.task.id, true) {
             unregister(registry, &self.task.id);
-            return (Err("the program has or reserves its name".to_owned()), true);
+            return (Err(NAME_TAKEN.to_owned()), true);
         }
         let (result, is_retried) = match built {
             Ok(built) => {
@@ -88,7 +91,12 @@ impl ToolTask {
 
     async fn build(&self) -> Result<Arc<dyn Tool>, BuildFailure> {
         let retried = |reason: String| BuildFailure { reason, is_retried: true };
-        let options = &self.task.shared.options;
+        let shared = &self.task.shared;
+        let tools = shared.registry().map(|registry| registry.snapshot());
+        if tools.is_some_and(|tools| shared.is_taken(&tools, &self.task.id, true)) {
+            return Err(retried(NAME_TAKEN.to_owned()));
+        }
+        let options = &shared.options;
         let language = self.spec.language();
         let Some(backend) = options.backends.get(&language) else {
             let reason = format!("the program has no backend for bodies in {language}");

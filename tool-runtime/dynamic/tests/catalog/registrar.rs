@@ -9,7 +9,9 @@ use tool_dynamic::{
 use tool_runtime::registry::MemoryDescriptions;
 use tool_runtime::{Registry, ToolPreference, tool, tools};
 
-use super::fixture::{Folder, Templates, builder, memory, names, open, output, spec, start};
+use super::fixture::{
+    Folder, Templates, builder, memory, names, open, output, spec, start, wait_until,
+};
 
 /// Reads a file.
 #[tool(effect = "read")]
@@ -124,9 +126,46 @@ async fn stored_name_that_the_program_took_is_reported_and_not_registered() {
 
     // The entry takes effect when the name is free.
     registry.unregister("read").unwrap();
-    super::fixture::wait_until("the registration", || registrar.statuses()[0].state.is_active())
-        .await;
+    wait_until("the registration", || registrar.statuses()[0].state.is_active()).await;
     assert_eq!(output(&registry, "read").await, "mine");
+}
+
+#[tokio::test]
+async fn tool_of_the_program_keeps_its_name_if_it_is_registered_after_the_entries() {
+    let registry = Registry::new();
+    let (builder, events) = builder(memory());
+    let builder = builder.backend(Templates::default());
+    let registrar = builder.start(&registry).await.unwrap();
+    registrar.create("read", spec("read", "mine")).await.unwrap();
+    registrar.create("other", spec("other", "mine")).await.unwrap();
+    let is_active = || registrar.status(&EntryId::tool("read")).unwrap().state.is_active();
+    for provider in [Some("files"), None] {
+        assert_eq!(names(&registry), ["other", "read"]);
+        match provider {
+            Some(provider) => registry.register_all_from(provider, tools![read]).unwrap(),
+            None => registry.register_all(tools![read]).unwrap(),
+        };
+        wait_until("the reaction", || !is_active()).await;
+        assert_eq!(names(&registry), ["other", "read"]);
+        assert_eq!(output(&registry, "read").await, "built in");
+        let status = registrar.status(&EntryId::tool("read")).unwrap();
+        assert!(status.tools.is_empty(), "{status:?}");
+        assert!(registrar.status(&EntryId::tool("other")).unwrap().state.is_active());
+        // The entry takes effect when the name is free.
+        registry.unregister("read").unwrap();
+        wait_until("the registration", is_active).await;
+        assert_eq!(output(&registry, "read").await, "mine");
+    }
+    assert!(events.text().contains("the program has or reserves its name"), "{}", events.text());
+
+    // Tools of two providers are called by their full names anyway.
+    registry.register_all_from("a", tools![read]).unwrap();
+    wait_until("the reaction", || !is_active()).await;
+    registry.register_all_from("b", tools![read]).unwrap();
+    wait_until("the registration", is_active).await;
+    assert_eq!(names(&registry), ["a__read", "b__read", "dynamic__read", "other"]);
+    assert_eq!(output(&registry, "dynamic__read").await, "mine");
+    registrar.stop().await;
 }
 
 #[tokio::test]
@@ -167,13 +206,13 @@ async fn another_registrar_of_the_catalog_follows_each_change() {
         status.is_some_and(|it| it.version == number && it.state.is_active())
     };
     first.create("hello", spec("hello", "one")).await.unwrap();
-    super::fixture::wait_until("the first version", || version(1)).await;
+    wait_until("the first version", || version(1)).await;
     assert_eq!(output(&second_registry, "hello").await, "one");
     first.replace("hello", spec("hello", "two")).await.unwrap();
-    super::fixture::wait_until("the second version", || version(2)).await;
+    wait_until("the second version", || version(2)).await;
     assert_eq!(output(&second_registry, "hello").await, "two");
     first.remove(&id).await.unwrap();
-    super::fixture::wait_until("the removal", || second.status(&id).is_none()).await;
+    wait_until("the removal", || second.status(&id).is_none()).await;
     assert!(names(&second_registry).is_empty());
     let removed = RegistrarEvent::Removed { id };
     assert!(events.all().contains(&removed), "{}", events.text());

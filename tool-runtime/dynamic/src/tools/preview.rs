@@ -8,6 +8,9 @@ use tool_runtime::{ToolError, async_trait};
 use super::{DynamicTools, source};
 use crate::spec::ToolSpec;
 
+/// The name of the tool that makes tools.
+const NEW_TOOL: &str = "new_tool";
+
 impl DynamicTools {
     /// Returns the spec that a call of `new_tool` would register, with all of the source; `None`
     /// for another tool.
@@ -31,7 +34,7 @@ impl DynamicTools {
     /// assert!(preview.ends_with("\n  1  const one = 1;\n  2  return one;\n"));
     /// ```
     pub fn preview_of(tool: &str, arguments: &Value) -> Option<String> {
-        if tool != "new_tool" {
+        if tool != NEW_TOOL {
             return None;
         }
         let spec: ToolSpec = serde_json::from_value(arguments.clone()).ok()?;
@@ -82,6 +85,16 @@ fn counted(number: usize, noun: &str) -> String {
 }
 
 impl DynamicTools {
+    /// Describes the tool that a call makes, or the version that it adds to a tool.
+    async fn preview_making(&self, arguments: &Value) -> Option<String> {
+        let spec: ToolSpec = serde_json::from_value(arguments.clone()).ok()?;
+        let Ok(entry) = self.entry(&spec.name).await else {
+            return Self::preview_of(NEW_TOOL, arguments);
+        };
+        let number = entry.current().number;
+        Some(preview(&format!("Replace version {number} of the tool `{}`", spec.name), &spec))
+    }
+
     /// Describes the tool that a call removes.
     async fn preview_removal(&self, name: &str) -> Result<String, ToolError> {
         let entry = self.entry(name).await?;
@@ -114,7 +127,8 @@ impl Previewer for DynamicTools {
                 let version = arguments.get("version")?.as_u64()?;
                 self.preview_rollback(text("name")?, version, text("fingerprint")?).await
             }
-            tool => return Self::preview_of(tool, arguments),
+            NEW_TOOL => return self.preview_making(arguments).await,
+            _ => return None,
         };
         Some(preview.unwrap_or_else(|error| format!("There is nothing to show: {}", error.text())))
     }

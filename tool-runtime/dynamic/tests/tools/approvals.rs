@@ -82,11 +82,14 @@ async fn texts_of_the_model_do_not_look_like_parts_of_the_preview() {
 }
 
 #[tokio::test]
-async fn approver_sees_the_source_that_a_call_returns_to_or_removes() {
+async fn approver_sees_what_a_call_replaces_returns_to_or_removes() {
     let (fixture, recording) = recorded().await;
     for body in ["return 1;", "return 2;"] {
         assert!(fixture.make("n", body).await.is_success());
     }
+    let preview = recording.last();
+    let expected = "new_tool: Replace version 1 of the tool `n` in javascript";
+    assert!(preview.starts_with(expected), "{preview}");
     let source = fixture.text("tool_source", json!({ "name": "n", "version": 1 })).await;
     let source: serde_json::Value = serde_json::from_str(&source).unwrap();
     let mut arguments = json!({ "name": "n", "version": 1, "fingerprint": source["fingerprint"] });

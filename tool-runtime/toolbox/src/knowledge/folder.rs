@@ -116,6 +116,8 @@ impl Knowledge {
         tenant: &str,
     ) -> Result<FolderReport, KnowledgeError> {
         let name = folder.to_string_lossy().into_owned();
+        // Before the walk, which may not see the file of a document that another process adds later.
+        let stored = self.sources_of(tenant, &name).await?;
         let (sender, mut files) = mpsc::channel(AHEAD);
         let reading = spawn_blocking(move || read_files(&folder, entries, &sender));
         let mut report = FolderReport::default();
@@ -155,7 +157,12 @@ impl Knowledge {
         }
         // A walk that panicked has not seen all files.
         if let (Ok(()), Some(present)) = (reading.await, present) {
-            report.removed = self.remove_missing(tenant, &name, &present).await?;
+            let missing: Vec<&str> =
+                stored.iter().filter(|it| !present.contains(*it)).map(String::as_str).collect();
+            // Other writers wait for each of these parts, and not for all of them.
+            for part in missing.chunks(PART) {
+                report.removed += self.store.remove(tenant, part).await?;
+            }
         }
         Ok(report)
     }
@@ -181,31 +188,19 @@ impl Knowledge {
         Ok(batch)
     }
 
-    async fn remove_missing(
-        &self,
-        tenant: &str,
-        folder: &str,
-        present: &HashSet<String>,
-    ) -> Result<usize, KnowledgeError> {
-        let mut missing = Vec::new();
+    /// Returns the sources of the documents that were read from a folder.
+    async fn sources_of(&self, tenant: &str, folder: &str) -> Result<Vec<String>, KnowledgeError> {
+        let mut sources = Vec::new();
         let mut after: Option<String> = None;
         loop {
             let page = self.store.list(tenant, "", after.as_deref(), PAGE).await?;
-            let Some(last) = page.last() else { break };
+            let Some(last) = page.last() else { return Ok(sources) };
             after = Some(last.source.clone());
-            let is_missing = |record: &DocumentRecord| {
-                record.metadata.get(FOLDER) == Some(&Value::from(folder))
-                    && !present.contains(&record.source)
-            };
-            missing.extend(page.into_iter().filter(is_missing).map(|record| record.source));
+            let of_folder = page
+                .into_iter()
+                .filter(|record| record.metadata.get(FOLDER) == Some(&Value::from(folder)));
+            sources.extend(of_folder.map(|record| record.source));
         }
-        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
-        let mut count = 0;
-        // Other writers wait for each of these parts, and not for all of them.
-        for part in missing.chunks(PART) {
-            count += self.store.remove(tenant, part).await?;
-        }
-        Ok(count)
     }
 }
 
@@ -273,9 +268,10 @@ mod tests {
     use std::{env, fs, io, process};
 
     use ignore::{DirEntry, WalkBuilder};
+    use tokio::runtime::Handle;
     use tool_runtime::store::Sqlite;
 
-    use crate::knowledge::{DocumentStore, FolderReport, Knowledge, SqliteDocuments};
+    use crate::knowledge::{Document, DocumentStore, FolderReport, Knowledge, SqliteDocuments};
 
     fn entries(folder: &Path) -> Vec<Result<DirEntry, ignore::Error>> {
         WalkBuilder::new(folder).sort_by_file_name(Ord::cmp).build().collect()
@@ -326,6 +322,28 @@ mod tests {
         let report = add(&knowledge, &folder, walk).await;
         assert_eq!((report.removed, report.skipped.len()), (2, 2), "{report:?}");
         assert_eq!(sources(&knowledge).await, ["kept.txt", "unreadable.txt"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[tokio::test]
+    async fn document_that_another_process_adds_meanwhile_stays() {
+        let folder = env::temp_dir().join(format!("knowledge-meanwhile-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let store = SqliteDocuments::open(&Sqlite::in_memory().unwrap()).await.unwrap();
+        let knowledge = Knowledge::new(store);
+        let of_folder = |source: &str| {
+            Document::text(source, "text").metadata("folder", folder.to_string_lossy())
+        };
+        knowledge.add(of_folder("gone.txt")).await.unwrap();
+        let (other, runtime) = (knowledge.clone(), Handle::current());
+        let mut added = Some(of_folder("new.txt"));
+        let walk = std::iter::from_fn(move || {
+            added.take().map(|document| runtime.block_on(other.add(document)).unwrap());
+            None
+        });
+        let report = knowledge.add_entries(folder.clone(), walk, "").await.unwrap();
+        assert_eq!(report.removed, 1);
+        assert_eq!(sources(&knowledge).await, ["new.txt"]);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -200,7 +200,7 @@ impl Memory {
     ) -> Result<Vec<StoredFact>, MemoryError> {
         let found = self.recall_each(scopes, query, limit).await?;
         let corrupt = |damaged: DamagedFact| MemoryError::CorruptRecord { id: damaged.id };
-        found.into_iter().map(|fact| fact.map_err(corrupt)).collect()
+        found.into_iter().map(|found| found.fact.map_err(corrupt)).collect()
     }
 
     /// Returns the facts that match a query best, also those that can't be decoded.
@@ -209,7 +209,7 @@ impl Memory {
         scopes: &[MemoryScope],
         query: &str,
         limit: usize,
-    ) -> Result<Vec<Result<StoredFact, DamagedFact>>, MemoryError> {
+    ) -> Result<Vec<FoundFact>, MemoryError> {
         let mut found = Vec::new();
         for scope in scopes {
             let filter = SearchFilter::tenant(scope.tenant());
@@ -217,7 +217,8 @@ impl Memory {
             for passage in passages.map_err(MemoryError::Knowledge)? {
                 let fact = StoredFact::new(&passage.source, &passage.metadata);
                 let damaged = |_| DamagedFact { id: passage.source, text: passage.text };
-                found.push((passage.score, fact.map_err(damaged)));
+                let fact = fact.map_err(damaged);
+                found.push((passage.score, FoundFact { owner: scope.owner(), fact }));
             }
         }
         // The best of each scope come first, in the order of the scopes.
@@ -323,6 +324,13 @@ impl Memory {
     pub fn hook(&self, max_bytes: usize) -> MemoryHook {
         MemoryHook::new(self.clone(), max_bytes)
     }
+}
+
+/// A fact that a search found.
+struct FoundFact {
+    /// The kind of its scope.
+    owner: &'static str,
+    fact: Result<StoredFact, DamagedFact>,
 }
 
 /// A fact whose metadata can't be decoded, as a search finds it.

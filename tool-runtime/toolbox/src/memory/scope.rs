@@ -63,6 +63,11 @@ impl MemoryScope {
         format!("memory/{kind}/{name}")
     }
 
+    /// Returns the kind of the scope: `user`, `session` or `agent`.
+    pub(super) fn owner(&self) -> &'static str {
+        self.parts().0
+    }
+
     fn parts(&self) -> (&'static str, &str) {
         match self {
             Self::User(name) => ("user", name),

@@ -7,9 +7,9 @@ use tool_runtime::{
 };
 
 use super::error::MemoryError;
-use super::fact::{Fact, Remembered, StoredFact};
+use super::fact::{Fact, Remembered};
 use super::scope::MemoryScope;
-use super::{DamagedFact, Memory};
+use super::{DamagedFact, FoundFact, Memory};
 use crate::knowledge::KnowledgeError;
 
 /// The owner of a fact.
@@ -92,16 +92,15 @@ impl Memory {
 }
 
 /// Returns the row of a fact, or of one that can't be decoded.
-fn row(fact: &Result<StoredFact, DamagedFact>) -> Row {
+fn row(found: &FoundFact) -> Row {
     // A fact and its subject may contain what someone else wanted to be remembered.
     let marked = |text: String| Untrusted::new("memory", text).to_string();
-    match fact {
-        Ok(fact) => Row::new()
-            .with("id", fact.id.clone())
+    let row = |id: &str| Row::new().with("id", id).with("scope", found.owner);
+    match &found.fact {
+        Ok(fact) => row(&fact.id)
             .with("learned_from", fact.learned_from.clone())
             .with("fact", marked(fact.with_subject())),
-        Err(DamagedFact { id, text }) => Row::new()
-            .with("id", id.clone())
+        Err(DamagedFact { id, text }) => row(id)
             .with("error", "this fact is damaged: forget it, and remember it again")
             .with("fact", marked(text.clone())),
     }

@@ -356,7 +356,9 @@ async fn damaged_facts_are_reported_and_the_others_are_offered() {
     assert_eq!(warnings.collect::<Vec<_>>(), [expected]);
 
     let recalled = run_call(&memory, Some("ada"), "recall", r#"{"query": "tea"}"#).await;
-    assert!(recalled.contains("id: fact-3 | error: this fact is damaged: forget it"), "{recalled}");
+    let damaged = "id: fact-3 | scope: user | error: this fact is damaged: forget it";
+    assert!(recalled.contains(damaged), "{recalled}");
+    assert!(recalled.contains(" | scope: agent | fact: "), "{recalled}");
     assert!(recalled.contains("Tea of user ada."), "{recalled}");
     // The text is shown, so that the fact can be remembered again.
     assert!(recalled.contains("<untrusted source=\\\"memory\\\">\\ntea 3: Obey!"), "{recalled}");

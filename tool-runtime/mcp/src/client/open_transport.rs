@@ -7,6 +7,7 @@ use tool_runtime::process::ChildProcess;
 
 use super::error::McpError;
 use super::events::McpEvent;
+#[cfg(feature = "client")]
 use super::failure_reason::failure_reason;
 use super::link::Link;
 use super::options::Options;

@@ -196,7 +196,9 @@ async fn killed_process_is_reported_without_the_failure_of_its_list() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let recorded = Arc::clone(&events);
     let changed = r#"printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'"#;
-    let client = shell("", &format!("{changed}; kill -9 $$"), "").on_event(move |_, event| {
+    // The process dies when it has received the request of the list.
+    let on_call = format!("{changed}; read -r line; kill -9 $$");
+    let client = shell("", &on_call, "").on_event(move |_, event| {
         if let McpEvent::ListFailed { reason } | McpEvent::Disconnected { reason } = event {
             recorded.lock().unwrap().push(reason.clone());
         }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use tool_runtime::event::RunId;
 use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, tools};
-use tool_toolbox::{DiffRecorder, UndoError};
+use tool_toolbox::{DiffRecorder, Patch, UndoError};
 
 use super::fixture::{ApprovesAll, Fixture};
 
@@ -67,6 +67,37 @@ async fn large_file_is_moved_back_but_not_restored() {
         fixture.files.undo(RunId::default(), 0),
         Err(UndoError::ContentsUnavailable { turn: 0, .. })
     ));
+}
+
+/// Each move counts the content twice: 16 MiB.
+#[tokio::test]
+async fn oldest_turns_are_dropped_beyond_the_limit() {
+    let fixture = Fixture::new();
+    fixture.write("0", "x".repeat(8 * 1024 * 1024));
+    let recorder = DiffRecorder::new(&fixture.files);
+    let moves = (1..=5).map(|number| {
+        let arguments = json!({ "path": (number - 1).to_string(), "to": number.to_string() });
+        ChatReply::default().call("file_move", arguments.to_string())
+    });
+    let model = ScriptedModel::new(moves.chain([ChatReply::text("Done.")]));
+    let agent = Agent::new(model, tools![..fixture.files.clone()])
+        .policy(Policy::new().approver(ApprovesAll))
+        .observer(recorder.clone());
+    agent.run("Move it.").await.unwrap();
+    assert!(recorder.has_evicted());
+    let turns = recorder.turns();
+    let run = turns[0].0;
+    assert_eq!(turns, [2, 3, 4, 5].map(|turn| (run, turn)));
+    assert_eq!(recorder.patch_of_turn(run, 1), Patch::default());
+    // The text is too long for a patch.
+    assert_eq!(recorder.patch_of_turn(run, 2).omitted(), ["1", "2"]);
+    for turn in [5, 4, 3, 2] {
+        let paths = [(turn - 1).to_string(), turn.to_string()];
+        assert_eq!(fixture.files.undo(run, turn).unwrap(), paths);
+    }
+    let error = fixture.files.undo(run, 1).unwrap_err();
+    assert!(matches!(error, UndoError::ContentsUnavailable { turn: 1, .. }), "{error}");
+    assert!(fixture.path("1").exists());
 }
 
 #[tokio::test]

@@ -20,21 +20,33 @@ impl<T: Serialize> Rows<T> {
     /// Creates a list of the first of `total` rows. `advice` says how to get the others.
     pub(crate) fn new(
         format: OutputFormat,
-        mut rows: Vec<T>,
+        rows: Vec<T>,
         total: u64,
         advice: &str,
+    ) -> Result<Self, ToolError> {
+        Self::limited(format, rows, total, (advice, ""))
+    }
+
+    /// Creates a list of the first of `total` rows. The second part of the advice applies unless
+    /// the list has the most bytes that it may have.
+    pub(crate) fn limited(
+        format: OutputFormat,
+        mut rows: Vec<T>,
+        total: u64,
+        (advice, mut advice_for_few): (&str, &str),
     ) -> Result<Self, ToolError> {
         let mut bytes = 0;
         for (count, row) in rows.iter().enumerate() {
             bytes += serde_json::to_vec(row)?.len();
             if bytes > MAX_BYTES {
                 rows.truncate(count);
+                advice_for_few = "";
                 break;
             }
         }
         let omitted = total.saturating_sub(rows.len() as u64);
-        let note = (omitted > 0).then(|| format!("[{omitted} of {total} are omitted: {advice}]"));
-        Ok(Self { format, rows, notes: note.into_iter().collect() })
+        let note = || format!("[{omitted} of {total} are omitted: {advice}{advice_for_few}]");
+        Ok(Self { format, rows, notes: (omitted > 0).then(note).into_iter().collect() })
     }
 
     /// Adds a note after the list.

@@ -25,6 +25,9 @@ use crate::rows::Rows;
 /// The default number of matches that are listed.
 const DEFAULT_LIMIT: usize = 100;
 
+/// The most matches that are listed.
+const MAX_LIMIT: usize = 1000;
+
 /// The most bytes of a line of the result.
 const MAX_LINE_LEN: usize = 300;
 
@@ -160,10 +163,11 @@ impl Search<'_> {
         let matches = matches.into_inner().unwrap_or_else(PoisonError::into_inner);
         let lines = first_matches(matches, limit);
         let total = total.into_inner() + lines.iter().filter(|line| line.context).count() as u64;
-        let advice = "send a narrower `pattern`, `path`, `glob` or `type`, or a larger `limit`";
+        let advice = "send a narrower `pattern`, `path`, `glob` or `type`";
+        let larger = if limit < MAX_LIMIT { ", or a larger `limit`" } else { "" };
         let unsearched = unsearched.into_inner();
         let glob = glob.filter(|_| total == 0);
-        Ok(Rows::new(format, lines, total, advice)?
+        Ok(Rows::limited(format, lines, total, (advice, larger))?
             .note(unreadable_note(unreadable))
             .note(glob.and_then(|glob| glob.hidden_note(self.includes_all)))
             .note((unsearched > 0).then(|| format!("[{unsearched} files can't be searched]"))))

@@ -231,7 +231,18 @@ async fn lists_are_cut_in_order_and_say_so() {
     let text = fixture.text("grep", json!({ "pattern": "match", "limit": 5 })).await;
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines[4], "path: 002.txt | line: 1 | text: match");
-    assert!(lines[5].starts_with("[595 of 600 are omitted: "), "{text}");
+    let advice = "send a narrower `pattern`, `path`, `glob` or `type`";
+    let note = format!("[595 of 600 are omitted: {advice}, or a larger `limit`]");
+    assert_eq!(lines[5], note);
+    // A larger limit would not help.
+    fixture.write("many.txt", "other match\n".repeat(5000));
+    let arguments = json!({ "pattern": "other match", "limit": 1000 });
+    let text = fixture.text("grep", arguments).await;
+    assert!(text.ends_with(&format!(" of 5000 are omitted: {advice}]")), "{text}");
+    fixture.write("many.txt", format!("other match{}\n", "x".repeat(280)).repeat(5000));
+    let arguments = json!({ "pattern": "other match", "limit": 900 });
+    let text = fixture.text("grep", arguments).await;
+    assert!(text.ends_with(&format!(" of 5000 are omitted: {advice}]")), "{text}");
     fixture.write("wide.txt", format!("{}needle{}", "x".repeat(9000), "y".repeat(9000)));
     let text = fixture.text("grep", json!({ "pattern": "needle" })).await;
     assert!(text.contains("needle") && text.len() < 500, "{text}");

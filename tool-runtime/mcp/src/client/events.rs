@@ -27,7 +27,8 @@ pub enum McpEvent {
     },
     /// The connection was lost, or could not be established.
     Disconnected {
-        /// The cause, for operators.
+        /// The cause, for operators. If the program of the server ended, its exit status and the
+        /// end of its standard error.
         reason: String,
     },
     /// The server demanded an authorization that could not be obtained.

@@ -36,6 +36,9 @@ const MAX_INSTRUCTIONS_CHARS: usize = 8_000;
 /// How long the stream on which a server sends messages of its own may take to open.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How long a program that closed its pipes may take to end.
+const EXIT_LIMIT: Duration = Duration::from_secs(2);
+
 /// Connects within the time limit of the options.
 pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
     let started = Instant::now();
@@ -129,19 +132,18 @@ async fn attempt(
             let (failure, has_ended) = (failure(link, &error), is_end(&error));
             return Err(match (failure, &program) {
                 (Failure::Attempt(reason), Some(program)) if has_ended => {
-                    Failure::Attempt(program.why_ended(&reason).await)
+                    Failure::Attempt(program.why_ended(&reason, EXIT_LIMIT).await)
                 }
                 (failure, _) => failure,
             });
         }
         Err(_) => {
             return Err(Failure::Attempt(match &program {
-                Some(program) => program.with_stderr("timed out").await,
+                Some(program) => program.with_stderr("timed out"),
                 None => "timed out".to_owned(),
             }));
         }
     };
-    drop(program);
     let Some(info) = service.peer().peer_info() else {
         return Err(Failure::Attempt("the server sent no information about itself".to_owned()));
     };
@@ -161,7 +163,8 @@ async fn attempt(
         instructions: info.instructions.as_ref().map(|it| text(it, MAX_INSTRUCTIONS_CHARS)),
     };
     let log_level = link.options.log_level;
-    let session = Session::new(link.challenges.clone(), service, traffic, ended, info, log_level);
+    let session =
+        Session::new(link.challenges.clone(), service, program, traffic, ended, info, log_level);
     session.request_log_level(deadline).await;
     Ok(session)
 }

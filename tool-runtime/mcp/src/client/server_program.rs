@@ -16,9 +16,6 @@ pub(super) const STDERR_TAIL_BYTES: usize = 8 << 10;
 /// The number of characters at the end of the standard error that are part of an error.
 const MAX_STDERR_CHARS: usize = 1_000;
 
-/// How long a program that closed its pipes may take to end.
-const EXIT_LIMIT: Duration = Duration::from_secs(2);
-
 /// The minimum length of a value of the environment that is redacted, and of a line of one.
 const MIN_SECRET_BYTES: usize = 4;
 
@@ -29,7 +26,7 @@ const REDACTED: &str = "[redacted]";
 const SECRET_WORDS: [&str; 7] =
     ["AUTH", "CREDENTIAL", "KEY", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
 
-/// The program of a server during the handshake. The transport shares the process.
+/// The program of a server. The transport shares the process.
 pub(super) struct ServerProgram {
     pub(super) child: SharedChild,
     secrets: Vec<String>,
@@ -40,32 +37,27 @@ impl ServerProgram {
         Self { child: SharedChild::new(child.into()), secrets: secrets(target) }
     }
 
-    /// Returns why the handshake failed whose connection ended: how the program ended, or else
-    /// `reason`, and the end of its standard error. The transport must have been dropped.
-    pub(super) async fn why_ended(&self, reason: &str) -> String {
-        let ended = timeout(EXIT_LIMIT, async { self.child.lock().await.wait().await });
-        match ended.await {
-            Ok(Ok(status)) => {
-                let stderr = self.stderr_end().await;
-                let ended = describe(status);
-                if stderr.is_empty() {
-                    format!("{ended} and wrote nothing to its standard error")
-                } else {
-                    with_stderr(&ended, &stderr)
-                }
-            }
-            Ok(Err(_)) | Err(_) => self.with_stderr(reason).await,
+    /// Returns why the connection ended: how the program ended if it does within the limit, or else
+    /// `reason`, and the end of its standard error.
+    pub(super) async fn why_ended(&self, reason: &str, exit_limit: Duration) -> String {
+        // The transport holds the process while it ends it.
+        let ended = timeout(exit_limit, async {
+            let mut child = self.child.lock().await;
+            (child.wait().await, child.stderr_tail())
+        });
+        let Ok((Ok(status), stderr)) = ended.await else { return self.with_stderr(reason) };
+        let (ended, stderr) = (describe(status), stderr_end(&stderr, &self.secrets));
+        if stderr.is_empty() {
+            format!("{ended} and wrote nothing to its standard error")
+        } else {
+            with_stderr(&ended, &stderr)
         }
     }
 
     /// Returns the reason with the end of the standard error.
-    pub(super) async fn with_stderr(&self, reason: &str) -> String {
-        with_stderr(reason, &self.stderr_end().await)
-    }
-
-    async fn stderr_end(&self) -> String {
-        let tail = timeout(EXIT_LIMIT, async { self.child.lock().await.stderr_tail() }).await;
-        stderr_end(&tail.unwrap_or_default(), &self.secrets)
+    pub(super) fn with_stderr(&self, reason: &str) -> String {
+        let tail = self.child.try_lock().map(|child| child.stderr_tail());
+        with_stderr(reason, &stderr_end(&tail.unwrap_or_default(), &self.secrets))
     }
 }
 

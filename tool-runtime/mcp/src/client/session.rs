@@ -20,6 +20,7 @@ use super::error::McpError;
 use super::guard::UNMATCHED;
 use super::handler::Handler;
 use super::request_error::{RequestError, mcp_error};
+use super::server_program::ServerProgram;
 use super::traffic::{RequestSlot, Traffic};
 use super::wire::BoxFuture;
 use crate::LogLevel;
@@ -30,11 +31,19 @@ const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the end of a connection may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a program may take to end after its connection, for the report of the end.
+const EXIT_LIMIT: Duration = Duration::from_millis(500);
+
+/// The reason of a lost connection whose transport ended.
+const CONNECTION_ENDED: &str = "the connection ended";
+
 /// A connection after the handshake. Dropping it ends the connection.
 pub(super) struct Session {
     challenges: Challenges,
     peer: Peer<RoleClient>,
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
+    /// The program of the server, if there is one, until its end was explained.
+    program: Mutex<Option<ServerProgram>>,
     traffic: Arc<Traffic>,
     ended: CancellationToken,
     pub(super) info: SessionInfo,
@@ -67,14 +76,15 @@ impl Session {
     pub(super) fn new(
         challenges: Challenges,
         service: RunningService<RoleClient, Handler>,
+        program: Option<ServerProgram>,
         traffic: Arc<Traffic>,
         ended: CancellationToken,
         info: SessionInfo,
         log_level: Option<LogLevel>,
     ) -> Self {
         let peer = service.peer().clone();
-        let service = Mutex::new(Some(service));
-        Self { challenges, peer, service, traffic, ended, info, log_level }
+        let (service, program) = (Mutex::new(Some(service)), Mutex::new(program));
+        Self { challenges, peer, service, program, traffic, ended, info, log_level }
     }
 
     /// Requests log messages, if the revision has a request for that. Later revisions name the
@@ -181,6 +191,15 @@ impl Session {
     /// Waits until the connection has ended.
     pub(super) async fn ended(&self) {
         self.ended.cancelled().await;
+    }
+
+    /// Returns why the connection ended, for operators.
+    pub(super) async fn why_ended(&self) -> String {
+        let program = self.program.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match program {
+            Some(program) => program.why_ended(CONNECTION_ENDED, EXIT_LIMIT).await,
+            None => CONNECTION_ENDED.to_owned(),
+        }
     }
 
     pub(super) fn has_ended(&self) -> bool {

@@ -36,9 +36,6 @@ const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(200);
 /// The method that subscribes.
 const LISTEN: &str = "subscriptions/listen";
 
-/// The reason of a lost connection whose transport ended.
-const CONNECTION_ENDED: &str = "the connection ended";
-
 /// A deadline for what lasts as long as the connection.
 const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
@@ -154,13 +151,13 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
             }
         };
         let must_refresh = tokio::select! {
-            () = session.ended() => return CONNECTION_ENDED.to_owned(),
+            () = session.ended() => return session.why_ended().await,
             () = link.suspected() => return "the server can't be reached".to_owned(),
             () = expired => true,
             lost = &mut listening, if !session.has_ended() => {
                 // The end of the connection ends the subscription, and is reported by itself.
                 if session.has_ended() {
-                    return CONNECTION_ENDED.to_owned();
+                    return session.why_ended().await;
                 }
                 delay = lost.as_ref().map_or(FIRST_DELAY, |lost| next_delay(delay, lost.lived));
                 let reported = subscription.ended(lost.map(|lost| lost.reason));
@@ -200,7 +197,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
             tokio::select! {
                 biased;
                 // The list failed because the connection ended, which is reported instead.
-                () = session.ended() => return CONNECTION_ENDED.to_owned(),
+                () = session.ended() => return session.why_ended().await,
                 () = sleep(MIN_REFRESH_INTERVAL) => {}
             }
             if let Some(error) = failure {

@@ -207,6 +207,33 @@ async fn killed_process_is_reported_without_the_failure_of_its_list() {
     let mut status = connection.status_changes();
     call(&registry, "s__go", "{}").await;
     status.wait_for(|status| !status.is_connected()).await.unwrap();
-    assert_eq!(*events.lock().unwrap(), ["the connection ended"]);
+    let expected =
+        "the program was killed (signal: 9 (SIGKILL)) and wrote nothing to its standard error";
+    assert_eq!(*events.lock().unwrap(), [expected]);
+    connection.disconnect().await;
+}
+
+#[tokio::test]
+async fn lost_connection_names_how_the_program_ended_and_its_standard_error() {
+    for (start, on_call) in [
+        ("", "echo disk full >&2; exit 4"),
+        // Another process holds the output.
+        ("setsid sleep 5 &", "echo disk full >&2; exit 4"),
+    ] {
+        let (registry, connection) = connect(shell(start, on_call, "")).await;
+        let mut status = connection.status_changes();
+        call(&registry, "s__go", "{}").await;
+        let down = status.wait_for(|status| !status.is_connected()).await.unwrap().to_string();
+        let expected =
+            "down: the program exited with status 4; its standard error ends with: disk full";
+        assert_eq!(down, expected);
+        connection.disconnect().await;
+    }
+    // A server that closes its output and goes on.
+    let (registry, connection) = connect(shell("", "exec >&-; sleep 3", "")).await;
+    let mut status = connection.status_changes();
+    call(&registry, "s__go", "{}").await;
+    let down = status.wait_for(|status| !status.is_connected()).await.unwrap().to_string();
+    assert_eq!(down, "down: the connection ended");
     connection.disconnect().await;
 }

@@ -78,6 +78,8 @@ fn live(child: SharedChild, stopped: CancellationToken) -> BoxFuture<'static, ()
             let steps = Shutdown::with_limit(SHUTDOWN_STEP);
             let _ = timeout(SHUTDOWN_STEP * 3, child.shutdown(steps)).await;
         } else {
+            // The report of the end reads the status meanwhile.
+            drop(child);
             sleep(OUTPUT_AFTER_END).await;
         }
     })

@@ -7,7 +7,7 @@ mod contents;
 #[path = "../../tool-runtime/toolbox/tests/knowledge/fixture_documents.rs"]
 mod fixture_documents;
 #[path = "../registry/override_records.rs"]
-mod override_records;
+pub(crate) mod override_records;
 #[path = "../../tool-runtime/toolbox/tests/schedule/records.rs"]
 mod records;
 

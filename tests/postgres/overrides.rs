@@ -6,7 +6,8 @@ use tool_runtime::store::Postgres;
 use tool_runtime::store::deadpool_postgres::{Manager, Pool};
 use tool_runtime::store::tokio_postgres::NoTls;
 
-use super::schema;
+use super::golden::override_records;
+use super::{client, schema};
 
 #[tokio::test]
 async fn postgres_overrides_conform() {
@@ -46,4 +47,15 @@ async fn change_by_another_process_is_noticed_by_notification() {
         }
     }
     drop(registry);
+}
+
+#[tokio::test]
+async fn damaged_overrides_are_reported_and_others_apply() {
+    let config = schema().await;
+    let store = Postgres::connect(&config).await.unwrap().overrides().await.unwrap();
+    override_records::fill_damaged(&store).await;
+    let damage = "UPDATE tool_descriptions SET description = '\\xff' WHERE name = 'hidden';
+        UPDATE tool_preferences SET preference = '{\"weight\": \"2\"}'";
+    client(&config).await.batch_execute(damage).await.unwrap();
+    override_records::check_damaged(store).await;
 }

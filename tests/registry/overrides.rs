@@ -75,6 +75,23 @@ async fn overrides_of_an_earlier_version_are_continued() {
     std::fs::remove_file(path).unwrap();
 }
 
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn damaged_overrides_are_reported_and_others_apply() {
+    use tool_runtime::store::Sqlite;
+    use tool_runtime::store::rusqlite::Connection;
+    let name = format!("overrides-damaged-{}.db", std::process::id());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let store = Sqlite::open(&path).await.unwrap().overrides().await.unwrap();
+    override_records::fill_damaged(&store).await;
+    let damage = "UPDATE tool_descriptions SET description = CAST(x'ff' AS TEXT)
+        WHERE name = 'hidden';
+        UPDATE tool_preferences SET preference = '{\"weight\": \"2\"}'";
+    Connection::open(&path).unwrap().execute_batch(damage).unwrap();
+    override_records::check_damaged(store).await;
+    std::fs::remove_file(path).unwrap();
+}
+
 /// Run it when the tables or the records change, and keep the earlier files.
 #[cfg(feature = "sqlite")]
 #[tokio::test]

@@ -21,7 +21,15 @@ pub struct ToolOverrides {
     /// Preferences that replace those of the tools, by
     /// [full name](crate::ToolDefinition::full_name).
     pub preferences: BTreeMap<String, ToolPreference>,
+    /// The names whose description or preference can't be decoded, with the reasons. Another
+    /// program has altered the entry, or a newer version of the program has written it; it applies
+    /// nowhere until it is set again.
+    pub corrupt: BTreeMap<String, String>,
 }
+
+/// Entries as a database has them: names, and descriptions or preferences as JSON.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) type StoredEntries = Vec<(Vec<u8>, Vec<u8>)>;
 
 impl ToolOverrides {
     /// Creates the contents of a store at this version.
@@ -39,6 +47,30 @@ impl ToolOverrides {
         descriptions: BTreeMap<String, String>,
         preferences: BTreeMap<String, ToolPreference>,
     ) -> Self {
-        Self { version, descriptions, preferences }
+        Self { version, descriptions, preferences, corrupt: BTreeMap::new() }
+    }
+
+    /// Decodes the entries of a database.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn decode(
+        version: u64,
+        descriptions: StoredEntries,
+        preferences: StoredEntries,
+    ) -> Self {
+        let mut overrides = Self { version, ..Self::default() };
+        let text = |name: Vec<u8>| String::from_utf8_lossy(&name).into_owned();
+        for (name, description) in descriptions {
+            match String::from_utf8(description) {
+                Ok(description) => drop(overrides.descriptions.insert(text(name), description)),
+                Err(error) => drop(overrides.corrupt.insert(text(name), error.to_string())),
+            }
+        }
+        for (name, preference) in preferences {
+            match serde_json::from_slice(&preference) {
+                Ok(preference) => drop(overrides.preferences.insert(text(name), preference)),
+                Err(error) => drop(overrides.corrupt.insert(text(name), error.to_string())),
+            }
+        }
+        overrides
     }
 }

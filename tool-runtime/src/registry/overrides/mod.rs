@@ -18,6 +18,8 @@ mod memory;
 mod shared;
 mod store;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) use contents::StoredEntries;
 pub use contents::ToolOverrides;
 pub use memory::MemoryOverrides;
 pub use shared::SharedOverrides;

@@ -13,7 +13,8 @@ use crate::tool::ToolPreference;
 /// # Contract
 /// - A store without changes has the version 0. Each change increments the version, also one that
 ///   removes nothing, in the transaction of the change.
-/// - [`load`](Self::load) returns everything of one version.
+/// - [`load`](Self::load) returns everything of one version. An entry that can't be decoded is
+///   [reported](ToolOverrides::corrupt), so that the others apply.
 /// - A change that has returned is visible to all processes, and ends their
 ///   [`wait_for_change`](Self::wait_for_change) within seconds.
 ///
@@ -36,8 +37,7 @@ pub trait OverrideStore: Send + Sync + Debug {
     /// Loads all descriptions and preferences, with their version.
     ///
     /// # Errors
-    /// Returns [`Unavailable`](OverrideError::Unavailable) if the store can't be reached, and
-    /// [`CorruptRecord`](OverrideError::CorruptRecord) if an entry can't be decoded.
+    /// Returns [`Unavailable`](OverrideError::Unavailable) if the store can't be reached.
     async fn load(&self) -> Result<ToolOverrides, OverrideError>;
 
     /// Sets the description of a name, or removes it, and returns the new version.
@@ -81,14 +81,6 @@ pub trait OverrideStore: Send + Sync + Debug {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OverrideError {
-    /// A stored entry can't be decoded.
-    #[error("override of tool `{name}` can't be decoded: {reason}; set it again")]
-    CorruptRecord {
-        /// The name of the tool.
-        name: String,
-        /// The reason why the entry can't be decoded.
-        reason: String,
-    },
     /// The store can't be reached, or has failed.
     #[error("override store unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),

@@ -9,7 +9,7 @@ use super::Postgres;
 use super::changes::PostgresChanges;
 use super::error::ConnectError;
 use super::tables::{PostgresError, PostgresTables};
-use crate::registry::overrides::{OverrideError, OverrideStore, ToolOverrides};
+use crate::registry::overrides::{OverrideError, OverrideStore, StoredEntries, ToolOverrides};
 use crate::tool::ToolPreference;
 
 /// The migrations of the tables. Append to them; never change one.
@@ -86,13 +86,9 @@ impl PostgresOverrides {
 async fn entries(
     transaction: &Transaction<'_>,
     query: &str,
-) -> Result<Vec<(String, Vec<u8>)>, PostgresError> {
+) -> Result<StoredEntries, PostgresError> {
     let rows = transaction.query(query, &[]).await?;
-    let entry = |row: &tokio_postgres::Row| {
-        let name = String::from_utf8_lossy(row.try_get(0)?).into_owned();
-        Ok((name, row.try_get(1)?))
-    };
-    rows.iter().map(entry).collect()
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
 #[async_trait]
@@ -109,25 +105,11 @@ impl OverrideStore for PostgresOverrides {
         let version = transaction.query_one("SELECT version FROM tool_overrides_version", &[]);
         let version = version.await.and_then(|row| row.try_get::<_, i64>(0));
         let version = version.map_err(PostgresError::from)?.cast_unsigned();
-        let corrupt = |name: &str, reason: String| OverrideError::CorruptRecord {
-            name: name.to_owned(),
-            reason,
-        };
         let select = "SELECT name, description FROM tool_descriptions";
-        let descriptions = entries(&transaction, select).await?.into_iter().map(|(name, text)| {
-            let text =
-                String::from_utf8(text).map_err(|error| corrupt(&name, error.to_string()))?;
-            Ok((name, text))
-        });
-        let descriptions = descriptions.collect::<Result<_, OverrideError>>()?;
+        let descriptions = entries(&transaction, select).await?;
         let select = "SELECT name, preference FROM tool_preferences";
-        let preferences = entries(&transaction, select).await?.into_iter().map(|(name, text)| {
-            let preference =
-                serde_json::from_slice(&text).map_err(|error| corrupt(&name, error.to_string()))?;
-            Ok((name, preference))
-        });
-        let preferences = preferences.collect::<Result<_, OverrideError>>()?;
-        Ok(ToolOverrides::new(version, descriptions, preferences))
+        let preferences = entries(&transaction, select).await?;
+        Ok(ToolOverrides::decode(version, descriptions, preferences))
     }
 
     async fn set_description(

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::error::OpenError;
 use super::tables::{SqliteError, SqliteTables};
-use crate::registry::overrides::{OverrideError, OverrideStore, ToolOverrides};
+use crate::registry::overrides::{OverrideError, OverrideStore, StoredEntries, ToolOverrides};
 use crate::tool::ToolPreference;
 
 /// The migrations of the tables. Append to them; never change one.
@@ -82,8 +82,11 @@ fn version(transaction: &Transaction<'_>) -> rusqlite::Result<u64> {
     transaction.query_row(version, (), |row| Ok(row.get::<_, i64>(0)?.cast_unsigned()))
 }
 
-fn entries(transaction: &Transaction<'_>, query: &str) -> rusqlite::Result<Vec<(String, String)>> {
-    let entry = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+fn entries(transaction: &Transaction<'_>, query: &str) -> rusqlite::Result<StoredEntries> {
+    // A text may not be UTF-8.
+    let entry = |row: &Row<'_>| {
+        Ok((row.get_ref(0)?.as_bytes()?.to_owned(), row.get_ref(1)?.as_bytes()?.to_owned()))
+    };
     transaction.prepare(query)?.query_map((), entry)?.collect()
 }
 
@@ -96,12 +99,7 @@ impl OverrideStore for SqliteOverrides {
             Ok((version(it)?, descriptions, preferences))
         });
         let (version, descriptions, preferences) = all.await?;
-        let decode = |(name, text): (String, String)| match serde_json::from_str(&text) {
-            Ok(preference) => Ok((name, preference)),
-            Err(error) => Err(OverrideError::CorruptRecord { name, reason: error.to_string() }),
-        };
-        let preferences = preferences.into_iter().map(decode).collect::<Result<_, _>>()?;
-        Ok(ToolOverrides::new(version, descriptions.into_iter().collect(), preferences))
+        Ok(ToolOverrides::decode(version, descriptions, preferences))
     }
 
     async fn set_description(

@@ -150,7 +150,8 @@ impl FeatureTool {
         let mut definition =
             ToolDefinition::new(name, description, parameters).effect(Effect::Read);
         definition.kind = ToolKind::Remote(link.name.clone());
-        definition.timeout = Some(link.options.call_timeout);
+        let options = &link.options;
+        let definition = options.trust.apply(&link.name, definition, None, options.call_timeout);
         Self { definition, operation, connection: McpConnection { link: Arc::clone(link) } }
     }
 

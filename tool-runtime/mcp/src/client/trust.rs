@@ -140,7 +140,7 @@ impl TrustPolicy {
         });
         let repeats_effects = annotations.is_some_and(|hints| hints.idempotent_hint == Some(false));
         let of_server = self.server.effect.filter(|_| !has_effects);
-        let effect = tool.effect.or(of_server).unwrap_or_default();
+        let effect = tool.effect.or(of_server).unwrap_or(definition.effect);
         let of_server = self.server.idempotent.filter(|_| !repeats_effects);
         let idempotent = tool.idempotent.or(of_server).unwrap_or_default();
         let retries = tool.retries.or(self.server.retries).filter(|_| idempotent);

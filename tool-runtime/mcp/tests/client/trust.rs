@@ -258,3 +258,25 @@ async fn trust_in_a_full_name_applies_to_its_tool() {
     assert_eq!(effects, [Effect::Read, Effect::Write]);
     assert_eq!(connection.tools().await.unmatched_trust, [""; 0]);
 }
+
+#[tokio::test]
+async fn trust_applies_to_the_tools_for_resources() {
+    let tools = Changing::new(json!([described("add", "Adds.")]));
+    let definitions = |registry: &Registry| {
+        let tools = registry.snapshot();
+        ["s__list_resources", "s__read_resource"].map(|name| {
+            let definition = tools.definition(name).unwrap();
+            (definition.effect, definition.permission)
+        })
+    };
+    let (registry, _) = connect(tools.client().resource_tools()).await;
+    assert_eq!(definitions(&registry), [(Effect::Read, Permission::Allow); 2]);
+    let client = tools
+        .client()
+        .resource_tools()
+        .trust(Trust::new().permission(Permission::Ask))
+        .trust_tool("read_resource", Trust::new().permission(Permission::Deny));
+    let (registry, _) = connect(client).await;
+    let expected = [(Effect::Read, Permission::Ask), (Effect::Read, Permission::Deny)];
+    assert_eq!(definitions(&registry), expected);
+}

@@ -89,10 +89,18 @@
   // The functions below iterate natively. Code of a generator can be interrupted.
   const walk = function* (iterator) {
     const { next } = iterator;
-    for (;;) {
-      const { done, value } = apply(next, iterator, []);
-      if (done) return;
-      yield value;
+    let isOpen = true;
+    try {
+      for (;;) {
+        isOpen = false;
+        const { done, value } = apply(next, iterator, []);
+        if (done) return;
+        isOpen = true;
+        yield value;
+      }
+    } finally {
+      // The consumer has ended before the iterator.
+      if (isOpen) iterator.return?.();
     }
   };
   const bound = (method, target) =>
@@ -122,6 +130,14 @@
   }.sumPrecise);
 
   const iterators = Iterator.prototype;
+  for (const name of ['includes', 'join']) {
+    const native = iterators[name];
+    replace(iterators, name, {
+      [name](...args) {
+        return apply(native, walk(this), args);
+      },
+    }[name]);
+  }
   const { drop } = iterators;
   replace(iterators, 'drop', {
     drop(limit) {

@@ -42,6 +42,21 @@ const NATIVE: &[Attack] = &[
         "limited to",
     ),
     (
+        "search in an iterator",
+        "Array.prototype.values.call({ length: 2 ** 53 - 1 }).includes(1);",
+        "time limit",
+    ),
+    (
+        "search behind items",
+        "Array.prototype.values.call({ length: 2 ** 53 - 1 }).includes(1, Infinity);",
+        "time limit",
+    ),
+    (
+        "joined iterator",
+        "Array.prototype.values.call({ length: 2 ** 53 - 1 }).join('');",
+        "time limit",
+    ),
+    (
         "set of holes",
         "new Set(Array.prototype.values.call({ length: 2 ** 53 - 1 }));",
         "time limit",
@@ -184,7 +199,10 @@ async fn native_loops_leave_no_thread_behind() {
     let keys = "() => Array.prototype.values.call({ length: 2 ** 53 - 1 })";
     let sets = SETS
         .map(|call| format!("const endless = {{ size: 0, has() {{}}, keys: {keys} }}; {call};"));
-    let unstopped = all_unstopped(OUTPUTS.map(str::to_owned).into_iter().chain(sets)).await;
+    let iterators = ["includes(1)", "join('')"]
+        .map(|call| format!("Array.prototype.values.call({{ length: 2 ** 53 - 1 }}).{call};"));
+    let bodies = OUTPUTS.map(str::to_owned).into_iter().chain(sets).chain(iterators);
+    let unstopped = all_unstopped(bodies).await;
     assert!(unstopped.is_empty(), "{}", unstopped.join("\n"));
 }
 
@@ -211,6 +229,17 @@ async fn guarded_built_ins_do_what_they_did() {
         ("Array.prototype.slice.call('abc', 1)", r#"["b","c"]"#),
         ("(function () { return Array.prototype.slice.call(arguments, 1); })(1, 2)", "[2]"),
         ("[...[1, 2, 3].values().drop(1)]", "[2,3]"),
+        ("[[1, 2].values().includes(2), [2, 1].values().includes(2, 1)]", "[true,false]"),
+        ("[[1, null, 'a'].values().join('-'), [1, 2].values().join()]", r#"["1--a","1,2"]"#),
+        (
+            "(() => { const all = [1, 2, 3].values(); return [all.includes(2), ...all]; })()",
+            "[true,3]",
+        ),
+        (
+            "(() => { const all = (function* () { try { yield 1; yield 2; } finally { log.push(0); \
+             } })(); const log = []; return [all.includes(1), all.next().done, log]; })()",
+            "[true,true,[0]]",
+        ),
         ("['abc'.indexOf('c'), 'abc'.includes('b', 2), 'aXbX'.lastIndexOf('X')]", "[2,false,3]"),
         ("['a-b'.split('-'), 'ab'.split(''), 'a'.split()]", r#"[["a","b"],["a","b"],["a"]]"#),
         ("String.raw`a${1}\\n${[2]}`", "a1\\n2"),

@@ -10,7 +10,8 @@ use tool_toolbox::{
     Brave, Recency, SearXng, SearchEngine, SearchQuery, SearchResult, Tavily, WebSearch,
 };
 
-use super::fixture::{call, dispatcher};
+use super::fixture::{Fixture, call, dispatcher};
+use super::server::Reply;
 
 /// A key that must appear nowhere.
 const KEY: &str = "k3y-0f-th3-3ng1n3";
@@ -107,6 +108,49 @@ async fn engine_that_is_not_there_is_a_transient_error() {
     let web_search = WebSearch::new(Brave::new(KEY).url("no address"));
     let text = "The search engine has no valid address.";
     assert_error(&web_search, "tea", "TOOL_UNAVAILABLE", text).await;
+}
+
+/// Returns the engines at the public server, below a path.
+fn engines(fixture: &Fixture, path: &str) -> [WebSearch; 3] {
+    let url = format!("http://{}{path}", fixture.public.address);
+    [
+        WebSearch::new(Brave::new(KEY).url(&*url)),
+        WebSearch::new(SearXng::new(&*url)),
+        WebSearch::new(Tavily::new(KEY).url(&*url)),
+    ]
+}
+
+#[tokio::test]
+async fn result_without_a_url_is_left_out() {
+    let fixture = Fixture::new(|path| {
+        let results = if path.starts_with("/null") {
+            Value::Null
+        } else {
+            json!([{ "title": "none" }, { "url": "https://tea.test/" }, { "url": null }])
+        };
+        let body = json!({ "web": { "results": results }, "results": results });
+        Reply::ok("application/json", body.to_string())
+    })
+    .await;
+    for web_search in engines(&fixture, "") {
+        let text = search(&web_search, json!({ "query": "tea" })).await;
+        let row = ">\ntitle: \"\" | url: https://tea.test/ | snippet: \"\"\n</untrusted>";
+        assert!(text.ends_with(row), "{web_search:?}: {text}");
+    }
+    for web_search in engines(&fixture, "/null") {
+        let text = search(&web_search, json!({ "query": "tea" })).await;
+        assert!(text.contains("\nno results\n"), "{web_search:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn key_does_not_follow_a_redirect() {
+    let fixture = Fixture::new(|_| Reply::redirect(301, "/other")).await;
+    for web_search in engines(&fixture, "") {
+        let text = "The search engine redirects to another address (status 301).";
+        assert_error(&web_search, "tea", "TOOL_UNAVAILABLE", text).await;
+    }
+    assert_eq!(fixture.public.requests().len(), 3);
 }
 
 /// Returns as many results as are asked for.

@@ -57,7 +57,7 @@ struct Reply {
 
 #[derive(Default, Deserialize)]
 struct Pages {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     results: Vec<Page>,
 }
 
@@ -65,7 +65,8 @@ struct Pages {
 struct Page {
     #[serde(default, deserialize_with = "or_default")]
     title: String,
-    url: String,
+    #[serde(default)]
+    url: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     description: String,
     #[serde(default)]
@@ -99,14 +100,11 @@ impl SearchEngine for Brave {
         let request = HttpRequest::get(url).header("x-subscription-token", &self.key);
         let reply: Reply = self.endpoint.send(request).await?;
         let pages = reply.web.results.into_iter();
-        Ok(pages
-            .map(|page| SearchResult {
-                title: plain(&page.title),
-                url: page.url,
-                snippet: plain(&page.description),
-                published: page.page_age,
-            })
-            .collect())
+        let results = pages.filter_map(|page| {
+            let (title, snippet) = (plain(&page.title), plain(&page.description));
+            Some(SearchResult { title, url: page.url?, snippet, published: page.page_age })
+        });
+        Ok(results.collect())
     }
 }
 

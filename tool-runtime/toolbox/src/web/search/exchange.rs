@@ -86,7 +86,7 @@ struct ErrorObject {
 }
 
 /// Returns the error of a status and the code in the body. Only the program can mend a key that is
-/// refused.
+/// refused, or an address that redirects.
 fn status_error(status: u16, code: &str, retry_after: Option<u64>) -> ToolError {
     let (kind, reason) = match (status, code) {
         // Brave Search refuses a key with the status of an invalid query or of an unknown path.
@@ -96,6 +96,8 @@ fn status_error(status: u16, code: &str, retry_after: Option<u64>) -> ToolError 
         (402 | 432 | 433, _) | (_, "QUOTA_LIMITED") => {
             (ToolErrorKind::Unavailable, "refuses the program: its plan is used up")
         }
+        // It is not followed: it would carry the key to another server.
+        (300..=399, _) => (ToolErrorKind::Unavailable, "redirects to another address"),
         (429, _) => (ToolErrorKind::Transient, "is asked too often"),
         (500..=599, _) => (ToolErrorKind::Transient, "has an internal error"),
         _ => (ToolErrorKind::Failed, "refuses the query"),

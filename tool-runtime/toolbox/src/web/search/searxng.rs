@@ -42,7 +42,7 @@ impl SearXng {
 
 #[derive(Deserialize)]
 struct Reply {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     results: Vec<Page>,
 }
 

@@ -51,7 +51,7 @@ impl Tavily {
 
 #[derive(Deserialize)]
 struct Reply {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     results: Vec<Page>,
 }
 
@@ -59,7 +59,8 @@ struct Reply {
 struct Page {
     #[serde(default, deserialize_with = "or_default")]
     title: String,
-    url: String,
+    #[serde(default)]
+    url: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     content: String,
     #[serde(default)]
@@ -86,10 +87,10 @@ impl SearchEngine for Tavily {
             .header("content-type", "application/json")
             .header("authorization", format!("Bearer {}", self.key));
         let reply: Reply = self.endpoint.send(request).await?;
-        let results = reply.results.into_iter().map(|page| {
-            let mut result = SearchResult::new(page.title, page.url, page.content);
+        let results = reply.results.into_iter().filter_map(|page| {
+            let mut result = SearchResult::new(page.title, page.url?, page.content);
             result.published = page.published_date;
-            result
+            Some(result)
         });
         Ok(results.collect())
     }

@@ -19,6 +19,8 @@
 //! The [guide] has a page for each task.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(any(feature = "shell", feature = "web"))]
+mod excerpt;
 #[cfg(all(feature = "files", target_os = "linux"))]
 mod files;
 #[cfg(any(doc, doctest))]

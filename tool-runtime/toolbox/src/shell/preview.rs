@@ -8,6 +8,10 @@ use tool_runtime::message::visible;
 
 use super::Shell;
 use super::command::Command;
+use crate::excerpt::first_bytes;
+
+/// The most bytes of an input in a preview, so that it does not displace the command.
+const MAX_INPUT_LEN: usize = 64 * 1024;
 
 /// The arguments of a tool that runs something.
 #[derive(Deserialize)]
@@ -24,7 +28,8 @@ impl Shell {
     /// Returns the command of a call that has not run, and its sandbox; `None` if the tool does not
     /// belong to this `Shell`, or runs nothing.
     ///
-    /// The lines of a command or an input after its first begin with `> `.
+    /// The lines of a command or an input after its first begin with `> `. Of a long input, the
+    /// first 64 KiB are shown.
     ///
     /// Characters that could deceive a person, such as those that control a terminal, are made
     /// [visible](tool_runtime::message::visible). As a [`Previewer`] of a policy, `Shell` shows the
@@ -51,7 +56,7 @@ impl Shell {
                 };
                 let command = continued(&command);
                 match arguments.input {
-                    Some(input) => format!("$ {command}\ninput: {}", continued(&input)),
+                    Some(input) => format!("$ {command}\ninput: {}", shown_input(input)),
                     None => format!("$ {command}"),
                 }
             }
@@ -59,7 +64,7 @@ impl Shell {
                 let number = arguments.process?;
                 let command = self.0.processes.command(number).unwrap_or_default();
                 let command = continued(&command);
-                let input = continued(&arguments.input.unwrap_or_default());
+                let input = shown_input(arguments.input.unwrap_or_default());
                 let end = if arguments.close { "\nthen its standard input is closed" } else { "" };
                 format!("input: {input}\nto process {number}: $ {command}{end}")
             }
@@ -76,6 +81,10 @@ impl Shell {
 /// Marks the lines after the first as a shell does, so that none looks like a part of the preview.
 fn continued(text: &str) -> String {
     text.replace('\n', "\n> ")
+}
+
+fn shown_input(input: String) -> String {
+    continued(&first_bytes(input, MAX_INPUT_LEN))
 }
 
 #[async_trait]

@@ -7,6 +7,7 @@ use tool_runtime::message::visible;
 
 use super::Web;
 use super::target;
+use crate::excerpt::first_bytes;
 
 /// The most bytes of a preview.
 const MAX_LEN: usize = 64 * 1024;
@@ -48,18 +49,8 @@ impl Web {
             text.push('\n');
             text.push_str(part);
         }
-        Some(shortened(visible(&text).into_owned()))
+        Some(first_bytes(visible(&text).into_owned(), MAX_LEN))
     }
-}
-
-fn shortened(mut text: String) -> String {
-    if text.len() > MAX_LEN {
-        let len = text.len();
-        let end = (0..=MAX_LEN).rev().find(|end| text.is_char_boundary(*end));
-        text.truncate(end.unwrap_or(0));
-        text.push_str(&format!("\n[{} more bytes]", len - text.len()));
-    }
-    text
 }
 
 #[async_trait]

@@ -77,6 +77,20 @@ async fn preview_without_an_approver_shows_control_characters() {
 }
 
 #[tokio::test]
+async fn long_input_does_not_displace_the_command() {
+    let fixture = Fixture::new(Sandbox::none());
+    let input = "\n".repeat(100_000);
+    for (tool, arguments) in [
+        ("shell_exec", json!({ "command": "sh", "input": input })),
+        ("shell_input", json!({ "process": 1, "input": input })),
+    ] {
+        let preview = fixture.shell.preview_of(tool, &arguments).unwrap();
+        assert!(preview.len() < 200_000, "{}", preview.len());
+        assert!(preview.contains("\n> [34464 more bytes]\n"), "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn running_and_writing_need_an_approval() {
     let fixture = Fixture::new(Sandbox::workspace_write());
     let registry = Registry::try_from(tools![..fixture.shell.clone()]).unwrap();

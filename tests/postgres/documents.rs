@@ -325,3 +325,18 @@ async fn writers_of_several_tenants_never_block_each_other_for_good() {
     }
     check_numbers(&client(&config).await).await;
 }
+
+#[tokio::test]
+async fn names_have_a_limit_of_bytes() {
+    let store = open(&schema().await).await;
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut name = |len: usize| (0..len).map(|_| random.alphanumeric()).collect::<String>();
+    let (tenant, source) = (name(2_600), name(2_600));
+    store.put(vec![document(&tenant, &source, &["red fox"])]).await.unwrap();
+    assert_eq!(found(&store, "fox", &tenant).await, ["red fox"]);
+    let long = name(9_000);
+    for (tenant, source) in [(&*long, "a"), ("a", &long)] {
+        store.put(vec![document(tenant, source, &["red fox"])]).await.unwrap_err();
+        assert!(store.list(tenant, "", None, 9).await.unwrap().is_empty());
+    }
+}

@@ -116,7 +116,7 @@ impl Knowledge {
         tenant: &str,
     ) -> Result<FolderReport, KnowledgeError> {
         let name = folder.to_string_lossy().into_owned();
-        // Before the walk, which may not see the file of a document that another process adds later.
+        // Before the walk, which may not see the file of a document that is added meanwhile.
         let stored = self.sources_of(tenant, &name).await?;
         let (sender, mut files) = mpsc::channel(AHEAD);
         let reading = spawn_blocking(move || read_files(&folder, entries, &sender));

@@ -15,6 +15,9 @@ use super::scope::MemoryScope;
 /// The number of runs whose facts are kept.
 const MAX_RUNS: usize = 1_000;
 
+/// Characters that begin a line. A fact has one, so that no part of it looks like another fact.
+const LINE_BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// The number of facts that a warning names.
 const MAX_NAMED: usize = 5;
 
@@ -89,7 +92,7 @@ impl MemoryHook {
                 }
             };
             for fact in facts {
-                let line = format!("- {}", fact.with_subject()).replace('\n', " ");
+                let line = format!("- {}", fact.with_subject()).replace(LINE_BREAKS, " ");
                 let len = message(&line).len() - tags + 1;
                 if bytes + len > self.max_bytes {
                     break;

@@ -397,7 +397,7 @@ impl ScheduleTools {
                     record.miss_due(now);
                     record.pause();
                 }
-                // An active schedule goes on: nothing that is due is lost.
+                // An active schedule continues, so that due occurrences are not lost.
                 Some(false) if record.state != ScheduleState::Active => {
                     record.resume(now).map_err(|error| invalid(&error))?;
                 }

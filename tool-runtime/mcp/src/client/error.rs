@@ -53,8 +53,9 @@ pub enum McpError {
     Connect {
         /// The name of the connection.
         server: String,
-        /// The failures of all attempts. If a program ended, how it did, and the end of its
-        /// standard error, without the values of the environment that the client passed to it.
+        /// The failures of all attempts. If the program of a server ended, also its exit status
+        /// and the end of its standard error, in which the values of
+        /// [`env`](crate::McpClient::env) are redacted.
         reason: String,
     },
     /// The server requires authorization.

@@ -67,8 +67,8 @@ pub struct ResultLimits {
     pub structured_bytes: usize,
     /// The maximum number of parts. Default: 100.
     pub parts: usize,
-    /// The maximum size of the metadata of a result as JSON. Metadata that exceeds it is left out.
-    /// Default: 64 KiB.
+    /// The maximum size of the metadata of a result or a tool as JSON. Metadata that exceeds it is
+    /// left out. Default: 64 KiB.
     pub meta_bytes: usize,
 }
 
@@ -109,7 +109,7 @@ impl ResultLimits {
         self
     }
 
-    /// Sets the maximum size of the metadata of a result as JSON.
+    /// Sets the maximum size of the metadata of a result or a tool as JSON.
     pub fn meta_bytes(mut self, bytes: usize) -> Self {
         self.meta_bytes = bytes;
         self

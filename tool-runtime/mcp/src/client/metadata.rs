@@ -22,9 +22,9 @@ const RESERVED_LABELS: [&str; 2] = ["modelcontextprotocol", "mcp"];
 /// protocol itself sends.
 ///
 /// A key should have the prefix of a domain, such as `example.com/tenant`. The protocol reserves
-/// the prefixes whose second label is `modelcontextprotocol` or `mcp`, and the keys
-/// `progressToken`, `traceparent`, `tracestate` and `baggage`. If a key is reserved, the call fails
-/// without being sent.
+/// the keys `progressToken`, `traceparent`, `tracestate` and `baggage`, and prefixes with the label
+/// `modelcontextprotocol` or `mcp`, unless it is the last of three or more labels, as in
+/// `com.example.mcp/`. If a key is reserved, the call fails without being sent.
 ///
 /// ```
 /// use tool_mcp::{CallMeta, McpClient};

@@ -189,7 +189,8 @@ impl McpServer {
     /// client shows with its results.
     ///
     /// `tool` is the name that clients list. If there is no tool of this name yet, the metadata
-    /// takes effect when one is registered. This runtime does not send the metadata to models.
+    /// takes effect when one is registered. The client of this crate does not pass the metadata to
+    /// a model; other clients may.
     ///
     /// ```
     /// use serde_json::json;

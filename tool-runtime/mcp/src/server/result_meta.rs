@@ -10,14 +10,14 @@ const EFFECT: &str = "mcp_result_meta";
 /// Record it as an effect: with [`ToolContext::record`](tool_runtime::ToolContext::record), which
 /// also applies to a call that fails later, or with
 /// [`ToolOutput::with_effect`](tool_runtime::ToolOutput::with_effect). Like in any effect, secrets
-/// are redacted, and observers receive it. This runtime does not send it to the model, but a client
-/// may; the client of this crate does not, and returns it by `result_meta`. A later value of a key
-/// replaces an earlier one.
+/// are redacted, and observers receive it. The client of this crate returns it by `result_meta` and
+/// does not pass it to a model; other clients may. A later value of a key replaces an earlier one.
 ///
 /// A tool with an output schema returns its value and uses `record`: a tool that returns a
 /// [`ToolOutput`](tool_runtime::ToolOutput) has no output schema.
 ///
-/// Keys whose prefix contains `modelcontextprotocol` or `mcp` are reserved by the protocol.
+/// Do not use keys that the protocol reserves, such as `mcp.dev/page`: the client of this crate
+/// leaves them out.
 ///
 /// ```
 /// use tool_mcp::server::ResultMeta;

@@ -1,4 +1,4 @@
-//! Finds tools of the program that an entry would take the name of, or has taken it of.
+//! Finds entries whose names the program also gives to its tools or providers.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ impl Shared {
         is_reserved || is_taken(tools, id, is_applied)
     }
 
-    /// Removes the tools whose names the program has given to tools of its own since, and starts
-    /// their tasks again, which wait until the names are free.
+    /// Unregisters the dynamic tools whose names the program has given to its tools since, and
+    /// restarts their tasks, which wait until the names are free.
     ///
-    /// Otherwise models would have to call the other tool by its full name.
+    /// Otherwise, models would have to call the program's tools by their full names.
     pub(super) fn free_taken_names(self: &Arc<Self>) {
         let mut applied = self.lock();
         let Some(registry) = self.registry() else { return };
@@ -46,7 +46,7 @@ impl Shared {
     }
 }
 
-/// Whether a dynamic tool keeps the name of one other tool, which would be called by it.
+/// Whether a dynamic tool alone prevents another tool from being called by its own name.
 fn is_late(tools: &Snapshot, tool: &Entry) -> bool {
     let is_shared = is_dynamic(tool) && tool.name() != tool.own_name();
     let is_other =
@@ -54,8 +54,8 @@ fn is_late(tools: &Snapshot, tool: &Entry) -> bool {
     is_shared && tools.entries().chain(tools.disabled_entries()).filter(is_other).count() == 1
 }
 
-/// Whether a tool of the program, or another provider, has the name of an entry. `is_applied` tells
-/// whether the registered tools of a connection's name are those of the entry.
+/// Whether a tool of the program, or another provider, has the name of an entry. If `is_applied`,
+/// the dynamic tools of the provider with the name of a connection are those of the entry.
 fn is_taken(tools: &Snapshot, id: &EntryId, is_applied: bool) -> bool {
     let name = id.name();
     let is_conflicting = |entry: &Entry| match id.kind() {

@@ -45,7 +45,8 @@ impl DynamicTools {
 
 /// Describes a spec in full, for a person.
 ///
-/// A model wrote them: only the source has lines of its own, and it comes last, behind its length.
+/// A model wrote the spec, so its texts are escaped, except for the source: it comes last, after the
+/// number of its lines.
 fn preview(heading: &str, spec: &ToolSpec) -> String {
     let effect = serde_json::to_value(spec.effect).unwrap_or_default();
     let effect = effect.as_str().unwrap_or_default().to_owned();

@@ -15,9 +15,10 @@ impl DynamicTools {
     /// Returns the spec that a call of `new_tool` would register, with all of the source; `None`
     /// for another tool.
     ///
-    /// Characters that could deceive a person are made [visible](tool_runtime::message::visible). As
-    /// a [`Previewer`] of a policy, the tools show the text to the approver. They also show the
-    /// source that a call of `tool_rollback` returns to or a call of `unregister_tool` removes.
+    /// Characters that could deceive a person are made
+    /// [visible](tool_runtime::message::visible). As a [`Previewer`] of a policy, the tools show
+    /// the text to the approver. They also show the source that a call of `tool_rollback` returns
+    /// to or a call of `unregister_tool` removes.
     ///
     /// ```
     /// use serde_json::json;
@@ -45,8 +46,8 @@ impl DynamicTools {
 
 /// Describes a spec in full, for a person.
 ///
-/// A model wrote the spec, so its texts are escaped, except for the source: it comes last, after the
-/// number of its lines.
+/// A model wrote the spec, so its texts are escaped, except for the source: it comes last, and its
+/// number of lines is stated before.
 fn preview(heading: &str, spec: &ToolSpec) -> String {
     let effect = serde_json::to_value(spec.effect).unwrap_or_default();
     let effect = effect.as_str().unwrap_or_default().to_owned();

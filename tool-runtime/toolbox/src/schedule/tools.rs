@@ -284,7 +284,7 @@ impl ScheduleTools {
         let sessions = Sessions { of_run: run.session(), is_allowed: &is_allowed };
         let action = action.action(&sessions, &self.callable, &mut problems);
         if self.exists(&name, &principal).await? {
-            problems.push(format!("`name`: `{name}` exists already; use another name."));
+            problems.push(name_exists(&name));
         }
         let query = ScheduleQuery::all().principal(&principal).limit(self.max_schedules);
         let count = self.store.list(query).await.map_err(unavailable)?.len();
@@ -298,8 +298,14 @@ impl ScheduleTools {
         let mut schedule = Schedule::new(name, timing, action, principal).max_retries(retries);
         schedule.missed = missed.map(Into::into).unwrap_or_default();
         let record = ScheduleRecord::new(schedule, now).map_err(|error| invalid(&error))?;
-        self.store.save(&record).await.map_err(unavailable)?;
-        row(&record, output)
+        match self.store.save(&record).await {
+            Ok(_) => row(&record, output),
+            // Another run has created it meanwhile.
+            Err(error) if error.is_conflict() => {
+                Err(ToolError::validation(name_exists(&record.schedule.name)))
+            }
+            Err(error) => Err(unavailable(error)),
+        }
     }
 
     /// Lists the schedules with their state, their next times and their last outcome.
@@ -436,6 +442,10 @@ impl ScheduleTools {
 
 fn row(record: &ScheduleRecord, format: OutputFormat) -> Result<Rows<ScheduleRow>, ToolError> {
     Rows::new(format, vec![ScheduleRow::new(record)], 1, "")
+}
+
+fn name_exists(name: &str) -> String {
+    format!("`name`: `{name}` exists already; use another name.")
 }
 
 fn unavailable(error: ScheduleError) -> ToolError {

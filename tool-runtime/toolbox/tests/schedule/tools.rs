@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tool_runtime::dispatch::{Batch, Permissions, RunInfo};
+use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, ToolExecution, tools};
 use tool_toolbox::ScheduleTools;
 use tool_toolbox::schedule::{
     Action, MemorySchedules, MissedPolicy, PRINCIPAL, ScheduleQuery, ScheduleState, ScheduleStore,
+    SqliteSchedules,
 };
 
 use super::fixture::Clock;
@@ -217,6 +220,28 @@ async fn names_are_unique_for_each_principal() {
     desk.create(arguments.clone()).await;
     assert!(desk.create(arguments.clone()).await.contains("`a` exists already"));
     assert!(desk.call_as(Some("bob"), "schedule_create", arguments).await.is_success());
+}
+
+#[tokio::test]
+async fn one_of_concurrent_creations_of_a_name_succeeds() {
+    let store = SqliteSchedules::open(&Sqlite::in_memory().unwrap()).await.unwrap();
+    let allowed = Permissions::default().tool("schedule_create", Permission::Allow);
+    let tools = ScheduleTools::new(store, "ada");
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![..tools]).unwrap())
+        .policy(Policy::new().permissions(allowed));
+    let mut calls = JoinSet::new();
+    for _ in 0..8 {
+        let arguments = json!({ "name": "a", "every": "1h", "message": "Hi" });
+        let (dispatcher, call) =
+            (dispatcher.clone(), ToolCall::new("1", "schedule_create", arguments));
+        calls.spawn(async move { dispatcher.dispatch(vec![call]).await.remove(0) });
+    }
+    let executions = calls.join_all().await;
+    assert_eq!(executions.iter().filter(|it| it.is_success()).count(), 1);
+    for execution in executions.iter().filter(|it| !it.is_success()) {
+        let text = &execution.result.text;
+        assert!(text.contains("`name`: `a` exists already; use another name."), "{text}");
+    }
 }
 
 #[tokio::test]

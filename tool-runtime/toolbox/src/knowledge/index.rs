@@ -272,8 +272,11 @@ async fn divide(document: Document) -> Vec<IndexedChunk> {
 /// Identifies the content of a document and how it is divided.
 fn digest_of(document: &Document) -> Digest {
     let format = Value::from(format!("{:?}", document.format));
-    let described = format!("{}\n{format}\n{}", chunk::VERSION, document.text);
-    hmac_sha256::Hash::hash(described.as_bytes())
+    // In parts, because a text may be large.
+    let mut hash = hmac_sha256::Hash::new();
+    hash.update(format!("{}\n{format}\n", chunk::VERSION));
+    hash.update(&document.text);
+    hash.finalize()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use tool_runtime::event::{EffectRecord, Observer, RunId};
 use super::Files;
 use super::diff::file_diff;
 use super::journal::{Change, JournalEntry, TurnId, net_states};
+use super::state::FileState;
 
 /// The most bytes of contents that are kept. Beyond that, the oldest turns are evicted.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -179,8 +180,11 @@ impl Patch {
         let mut patch = Self::default();
         for (path, (before, after)) in net_states(changes) {
             let path = path.as_str();
+            let version = |state: Option<&FileState>| state.map(|state| state.version);
             match file_diff(path, before, after) {
-                Some(diff) if diff.is_empty() => {}
+                Some(diff) if diff.is_empty() && version(before) == version(after) => {}
+                // Both contents are the same without their secrets.
+                Some(diff) if diff.is_empty() => patch.omitted.push(path.to_owned()),
                 Some(diff) if patch.text.len() + diff.len() <= MAX_PATCH_LEN => {
                     patch.text.push_str(&diff);
                     patch.paths.push(path.to_owned());
@@ -202,7 +206,7 @@ impl Patch {
     }
 
     /// Returns the paths of changed files that are not in the patch: the content is binary or too
-    /// large, or the patch would have more than 4 MiB.
+    /// large, only secrets in it changed, or the patch would have more than 4 MiB.
     pub fn omitted(&self) -> &[String] {
         &self.omitted
     }

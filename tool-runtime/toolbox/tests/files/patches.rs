@@ -210,6 +210,26 @@ async fn patch_contains_no_secret() {
     assert_eq!(fixture.read("config"), "key = k3y-0f-th3-h0us3\nname = a\n");
 }
 
+#[tokio::test]
+async fn patch_names_a_file_in_which_only_a_secret_changed() {
+    let fixture = Fixture::new();
+    fixture.write("config", "key = k3y-0f-th3-h0us3\n");
+    let recorder = DiffRecorder::new(&fixture.files);
+    let secrets = ["k3y-0f-th3-h0us3", "k3y-0f-th3-c4r"];
+    let dispatcher =
+        dispatcher(&fixture.files, Policy::new().secrets(secrets)).observer(recorder.clone());
+    let [old, new] = secrets;
+    for (old, new, expected) in [(old, new, vec!["config".to_owned()]), (new, old, vec![])] {
+        let edits = json!([{ "old": old, "new": new }]);
+        let arguments = json!({ "path": "config", "edits": edits }).to_string();
+        let call = tool_runtime::ToolCall::new("1", "file_edit", arguments);
+        let execution = dispatcher.dispatch(vec![call]).await.remove(0);
+        assert!(execution.is_success(), "{}", execution.result.text);
+        let patch = recorder.patch_of_run(RunId::default());
+        assert_eq!((patch.as_str(), patch.omitted()), ("", &*expected));
+    }
+}
+
 #[test]
 fn recorder_of_another_workspace_records_nothing() {
     let (fixture, other) = (Fixture::new(), Fixture::new());

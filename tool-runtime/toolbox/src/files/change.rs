@@ -6,6 +6,7 @@ use tool_runtime::event::{FileChange, FileOp};
 use tool_runtime::{ToolContext, ToolError, ToolErrorKind};
 
 use super::atomic::{self, ChangeError, load};
+use super::content::as_text;
 use super::diff::{file_diff, first_lines};
 use super::error::{io_error, path_error};
 use super::journal::{Change, Journal, net_states};
@@ -13,6 +14,9 @@ use super::path::RelativePath;
 use super::root::{FileError, Root};
 use super::state::FileState;
 use super::version::{Known, Versions};
+
+/// The mark that a model reads in the place of a secret.
+const REDACTED: &[u8] = b"[redacted]";
 
 /// The most bytes of a diff in the record of a change.
 const MAX_DIFF_LEN: usize = 32 * 1024;
@@ -41,6 +45,7 @@ impl Workspace {
         let state = current.as_ref().map(|(state, _)| state);
         self.check_known(path, ctx, state)?;
         let bytes = edit(state)?;
+        check_secrets(path, state, &bytes, ctx)?;
         let after = match &current {
             Some(current) => atomic::replace(&self.root, path, &bytes, current),
             None => atomic::create(&self.root, path, &bytes, None),
@@ -151,6 +156,30 @@ impl Workspace {
         ctx.record(record);
         self.journal.add((ctx.run_id(), ctx.turn()), ctx.call_id().clone(), change);
     }
+}
+
+/// Refuses a text that has marks in the place of the secrets of a file, which the model has not
+/// read.
+fn check_secrets(
+    path: &RelativePath,
+    state: Option<&FileState>,
+    new: &[u8],
+    ctx: &ToolContext,
+) -> Result<(), ToolError> {
+    let marks = |bytes| memchr::memmem::find_iter(bytes, REDACTED).count();
+    let new_marks = marks(new);
+    let Some(old) = state.and_then(|state| state.bytes.as_deref()).filter(|_| new_marks > 0) else {
+        return Ok(());
+    };
+    let has_secrets = as_text(old).is_some_and(|text| ctx.redact(text) != text);
+    if !has_secrets || new_marks <= marks(old) {
+        return Ok(());
+    }
+    let text = format!(
+        "`{path}` contains secrets, which you read as `[redacted]`, and this text would replace \
+         them: edit the other parts by `file_edit`."
+    );
+    Err(ToolError::new(ToolErrorKind::Failed, text))
 }
 
 /// Replaces the secrets in the texts that diffs show.

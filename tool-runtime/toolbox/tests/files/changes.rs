@@ -148,6 +148,39 @@ async fn replaced_file_keeps_its_permissions_and_its_other_names() {
     assert_eq!(fs::read_dir(fixture.path("")).unwrap().count(), 0, "no temporary file remains");
 }
 
+#[tokio::test]
+async fn secrets_are_not_replaced_by_their_marks() {
+    let fixture = Fixture::new();
+    let content = "key = k3y-0f-th3-h0us3\nname = a\n";
+    fixture.write("config", content);
+    fixture.write("notes", "[redacted]\n");
+    let dispatcher = dispatcher(&fixture.files, Policy::new().secrets(["k3y-0f-th3-h0us3"]));
+    let call = async |tool: &str, arguments: Value| {
+        let call = ToolCall::new("1", tool, arguments.to_string());
+        dispatcher.dispatch(vec![call]).await.remove(0).result
+    };
+    let read = call("file_read", json!({ "path": "config" })).await;
+    assert_eq!(read.text, "1\tkey = [redacted]\n2\tname = a");
+    let refused = "`config` contains secrets, which you read as `[redacted]`, and this text would \
+                   replace them: edit the other parts by `file_edit`.";
+    for (tool, arguments) in [
+        ("file_write", json!({ "path": "config", "content": "key = [redacted]\nname = b\n" })),
+        ("file_edit", edit("config", "name = a", "key = [redacted]")),
+    ] {
+        assert_eq!(call(tool, arguments).await.text, refused);
+        assert_eq!(fixture.read("config"), content);
+    }
+    for (tool, arguments, path, expected) in [
+        ("file_edit", edit("config", "a\n", "b\n"), "config", "key = k3y-0f-th3-h0us3\nname = b\n"),
+        ("file_write", json!({ "path": "config", "content": "" }), "config", ""),
+        ("file_edit", edit("notes", "\n", " [redacted]\n"), "notes", "[redacted] [redacted]\n"),
+        ("file_write", json!({ "path": "new", "content": "[redacted]" }), "new", "[redacted]"),
+    ] {
+        let result = call(tool, arguments).await;
+        assert_eq!(fixture.read(path), expected, "{tool}: {}", result.text);
+    }
+}
+
 /// The folder of the test that runs as another user.
 const SHARED: &str = "SHARED_FOLDER";
 

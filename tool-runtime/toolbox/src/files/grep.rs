@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,6 +17,7 @@ use serde::Serialize;
 use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
 
 use super::error::path_error;
+use super::lines::MARGIN;
 use super::list::{PathPattern, unreadable_note};
 use super::path::RelativePath;
 use super::root::{FileError, Root};
@@ -81,6 +83,8 @@ pub(super) struct Search<'s> {
     pub(super) includes_all: bool,
     pub(super) context: usize,
     pub(super) limit: Option<usize>,
+    /// Returns a part of a text without secrets, also of those that reach into the part.
+    pub(super) redact: &'s (dyn Fn(&str, Range<usize>) -> String + Sync),
 }
 
 /// The matches of one file: at most as many as are listed.
@@ -299,8 +303,13 @@ impl Lines<'_> {
         }
         let start = self.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
         let start = start.saturating_sub(MAX_LINE_LEN / 3).min(line.len() - MAX_LINE_LEN);
-        let excerpt = line.get(start..start + MAX_LINE_LEN).unwrap_or_default();
-        let text = String::from_utf8_lossy(excerpt);
+        let (head, rest) = line.split_at(start);
+        let (excerpt, tail) = rest.split_at(MAX_LINE_LEN.min(rest.len()));
+        let head = head.get(head.len().saturating_sub(MARGIN)..).unwrap_or_default();
+        let tail = tail.get(..MARGIN).unwrap_or(tail);
+        let [head, excerpt, tail] = [head, excerpt, tail].map(String::from_utf8_lossy);
+        let text = format!("{head}{excerpt}{tail}");
+        let text = (self.search.redact)(&text, head.len()..head.len() + excerpt.len());
         // The excerpt may start or end inside a character.
         format!("…{}…", text.trim_matches(char::REPLACEMENT_CHARACTER))
     }

@@ -1,6 +1,11 @@
 //! Reads lines in constant memory, whatever their length.
 
 use std::io::{self, BufRead};
+use std::ops::Range;
+
+/// The characters beyond a cut that are searched for secrets, so that one across the cut is found as
+/// a whole. They are never shown.
+pub(super) const MARGIN: usize = 16 * 1024;
 
 /// The part of the lines that is kept.
 #[derive(Clone, Copy, Debug)]
@@ -9,15 +14,31 @@ pub(super) struct Columns {
     pub(super) skipped: u64,
     /// The most characters of a line.
     pub(super) limit: usize,
+    /// The number of characters before and after these that are kept as well.
+    pub(super) margin: usize,
 }
 
 /// A line without its line break.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Line {
+    before: String,
     pub(super) text: String,
+    after: String,
     /// The number of characters after those of `text`.
     pub(super) omitted: u64,
     pub(super) end: LineEnd,
+}
+
+impl Line {
+    /// Returns the text without the secrets that reach beyond it. `redact` returns a part of a text
+    /// without secrets.
+    pub(super) fn redacted(&self, redact: &dyn Fn(&str, Range<usize>) -> String) -> String {
+        let Self { before, text, after, .. } = self;
+        if before.is_empty() && after.is_empty() {
+            return text.clone();
+        }
+        redact(&format!("{before}{text}{after}"), before.len()..before.len() + text.len())
+    }
 }
 
 /// The line break after a line.
@@ -58,7 +79,8 @@ pub(super) fn skip_lines(reader: &mut impl BufRead, count: u64) -> io::Result<u6
 /// Reads one line; `None` at the end.
 pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Result<Option<Line>> {
     let last = columns.skipped.saturating_add(columns.limit as u64);
-    let mut text = Vec::new();
+    let margin = columns.margin as u64;
+    let [mut before, mut text, mut after] = [const { Vec::new() }; 3];
     let (mut characters, mut bytes) = (0_u64, 0_u64);
     let (mut last_byte, mut missing) = (0, 0);
     let end = loop {
@@ -77,8 +99,14 @@ pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Resu
             let is_continuation = byte & 0xC0 == 0x80 && missing > 0;
             missing = if is_continuation { missing - 1 } else { continuation_len(byte) };
             characters += u64::from(!is_continuation);
-            if characters > columns.skipped && characters <= last {
+            if characters > last {
+                if characters - last <= margin {
+                    after.push(byte);
+                }
+            } else if characters > columns.skipped {
                 text.push(byte);
+            } else if columns.skipped - characters < margin {
+                before.push(byte);
             }
         }
         last_byte = part.last().copied().unwrap_or(last_byte);
@@ -95,8 +123,9 @@ pub(super) fn read_line(reader: &mut impl BufRead, columns: Columns) -> io::Resu
             text.pop();
         }
     }
-    let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(Some(Line { text, omitted: characters.saturating_sub(last), end }))
+    let [before, text, after] =
+        [before, text, after].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Some(Line { before, text, after, omitted: characters.saturating_sub(last), end }))
 }
 
 /// Returns the number of bytes that continue a character of UTF-8 which starts with this one.
@@ -115,7 +144,7 @@ mod tests {
 
     use super::{Columns, Line, LineEnd, read_line, skip_lines};
 
-    const ALL: Columns = Columns { skipped: 0, limit: usize::MAX };
+    const ALL: Columns = Columns { skipped: 0, limit: usize::MAX, margin: 0 };
 
     #[test]
     fn lines_are_read_across_buffers() {
@@ -130,14 +159,15 @@ mod tests {
 
     #[test]
     fn long_line_is_shown_by_columns() {
-        let columns = Columns { skipped: 2, limit: 3 };
+        let columns = Columns { skipped: 2, limit: 3, margin: 1 };
         let line = read_line(&mut "åbçdéfgh\r\n".as_bytes(), columns).unwrap().unwrap();
-        assert_eq!(line, Line { text: "çdé".into(), omitted: 3, end: LineEnd::Crlf });
+        let [before, text, after] = ["b", "çdé", "f"].map(str::to_owned);
+        assert_eq!(line, Line { before, text, after, omitted: 3, end: LineEnd::Crlf });
     }
 
     #[test]
     fn bytes_that_are_no_text_count_as_characters() {
-        let columns = Columns { skipped: 1, limit: 3 };
+        let columns = Columns { skipped: 1, limit: 3, margin: 0 };
         for (bytes, text, omitted) in [
             (&[b'a', 0x80, 0x80, 0x80, 0x80, 0x80][..], "\u{fffd}\u{fffd}\u{fffd}", 2),
             (b"a\xff\xff\xff\xff", "\u{fffd}\u{fffd}\u{fffd}", 1),

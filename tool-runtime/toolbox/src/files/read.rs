@@ -1,6 +1,7 @@
 //! The tool `file_read`: numbered lines of a text, or an image.
 
 use std::io::{BufReader, Cursor, Read, Seek};
+use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +12,7 @@ use tool_runtime::{Image, ToolError, ToolErrorKind, ToolOutput};
 
 use super::content::{Content, HEAD_LEN, is_utf16};
 use super::error::{io_error, path_error};
-use super::lines::{Columns, LineEnd, read_line, skip_lines};
+use super::lines::{Columns, LineEnd, MARGIN, read_line, skip_lines};
 use super::path::RelativePath;
 use super::root::{FileError, Root};
 use super::version::{MAX_CONTENT, Version};
@@ -46,6 +47,9 @@ pub(super) struct Reading {
     pub(super) version: Option<Version>,
 }
 
+/// Returns a part of a text without secrets, also of those that reach into the part.
+pub(super) type Redact<'r> = &'r dyn Fn(&str, Range<usize>) -> String;
+
 /// Reads a file, in constant memory.
 ///
 /// # Errors
@@ -54,6 +58,7 @@ pub(super) fn read(
     root: &Root,
     path: &RelativePath,
     range: LineRange,
+    redact: Redact<'_>,
 ) -> Result<Reading, ToolError> {
     let (mut file, stat) = match root.file(path) {
         Ok(opened) => opened,
@@ -75,7 +80,9 @@ pub(super) fn read(
         let output = match Content::detect(&bytes, true) {
             Content::Image(media_type) => image(path, &bytes, media_type),
             Content::Binary => Err(binary(path, bytes.len() as u64)),
-            Content::Text(encoding) => Ok(text(path, Cursor::new(&bytes), encoding, range)?),
+            Content::Text(encoding) => {
+                Ok(text(path, (Cursor::new(&bytes), encoding), range, redact)?)
+            }
         };
         return Ok(Reading { output, version });
     }
@@ -84,7 +91,7 @@ pub(super) fn read(
     let output = match Content::detect(&bytes, false) {
         Content::Text(encoding) => {
             file.rewind().map_err(failed)?;
-            Ok(text(path, file, encoding, range)?)
+            Ok(text(path, (file, encoding), range, redact)?)
         }
         Content::Image(_) | Content::Binary => Err(binary(path, len)),
     };
@@ -113,9 +120,9 @@ fn image(
 
 fn text(
     path: &RelativePath,
-    source: impl Read,
-    encoding: &'static Encoding,
+    (source, encoding): (impl Read, &'static Encoding),
     range: LineRange,
+    redact: Redact<'_>,
 ) -> Result<ToolOutput, ToolError> {
     let failed = |error| io_error(path, error);
     let mut decoder = DecodeReaderBytesBuilder::new();
@@ -126,7 +133,8 @@ fn text(
     }
     let mut reader = BufReader::with_capacity(HEAD_LEN, decoder.build(source));
     let skipped = skip_lines(&mut reader, range.offset.saturating_sub(1)).map_err(failed)?;
-    let columns = Columns { skipped: range.column.saturating_sub(1), limit: MAX_LINE_LEN };
+    let skipped_columns = range.column.saturating_sub(1);
+    let columns = Columns { skipped: skipped_columns, limit: MAX_LINE_LEN, margin: MARGIN };
     let limit = range.limit.unwrap_or(MAX_LINES).min(MAX_LINES);
     let (mut output, mut number) = (String::new(), skipped);
     let (mut has_crlf, mut has_lf) = (false, false);
@@ -140,7 +148,7 @@ fn text(
         number += 1;
         has_crlf |= line.end == LineEnd::Crlf;
         has_lf |= line.end == LineEnd::Lf;
-        output.push_str(&format!("{number}\t{}\n", line.text));
+        output.push_str(&format!("{number}\t{}\n", line.redacted(redact)));
         if line.omitted > 0 {
             let next = columns.skipped + MAX_LINE_LEN as u64 + 1;
             notes.push(format!(

@@ -34,7 +34,7 @@ impl Files {
     ) -> Result<ToolOutput, ToolError> {
         let path = RelativePath::parse("path", path)?;
         let range = LineRange { offset, limit, column };
-        let reading = read(&self.0.root, &path, range)?;
+        let reading = read(&self.0.root, &path, range, &|text, part| ctx.redact_part(text, part))?;
         self.0.versions.record(ctx.run_id(), &path, reading.version);
         reading.output
     }
@@ -123,6 +123,7 @@ impl Files {
             includes_all: all,
             context: context.into(),
             limit: limit.map(usize::from),
+            redact: &|text, part| ctx.redact_part(text, part),
         };
         search.run(&self.0.root, output, ctx.cancellation())
     }

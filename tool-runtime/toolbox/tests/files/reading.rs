@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tool_runtime::{Policy, ToolCall};
 
 use super::fixture::Fixture;
 
@@ -90,6 +91,36 @@ async fn long_files_and_lines_say_how_to_continue() {
     assert_eq!(text.lines().last(), Some(note));
     let arguments = json!({ "path": "wide.txt", "offset": 1, "limit": 1, "column": 4001 });
     assert_eq!(fixture.text("file_read", arguments).await, "1\tend");
+}
+
+#[tokio::test]
+async fn secret_is_not_returned_in_parts() {
+    let fixture = Fixture::new();
+    let secret = "k3y-0f-th3-h0us3";
+    fixture.write("a.txt", format!("{}{secret}{}", "-".repeat(3000), "+".repeat(3000)));
+    let policy = Policy::new().secrets([secret]);
+    let dispatcher = super::fixture::dispatcher(&fixture.files, policy);
+    let text = async |tool: &str, arguments: Value| {
+        let call = ToolCall::new("1", tool, arguments.to_string());
+        let execution = dispatcher.dispatch(vec![call]).await.remove(0);
+        assert!(execution.is_success(), "{}", execution.result.text);
+        execution.result.text
+    };
+    for column in (990..1030).chain(2990..3030) {
+        let read = text("file_read", json!({ "path": "a.txt", "column": column })).await;
+        let line = read.lines().next().unwrap().replace("[redacted]", "");
+        assert!(!line.contains(char::is_alphabetic), "{column}: {line}");
+    }
+    // The excerpt begins 100 bytes before the match.
+    for length in (80..110).chain(180..220) {
+        let after = "+".repeat(length);
+        fixture
+            .write("b.txt", format!("{:-<900}{secret}{after}MATCH{after}{secret}{:-<900}", "", ""));
+        let lines = text("grep", json!({ "path": "b.txt", "pattern": "MATCH" })).await;
+        let line = lines.split("text: ").last().unwrap();
+        let line = line.replace("[redacted]", "").replace("MATCH", "");
+        assert!(!line.contains(char::is_alphabetic), "{length}: {line}");
+    }
 }
 
 /// Returns the most memory that the process has had, in KiB.

@@ -1,6 +1,7 @@
 //! Shortens the texts of previews.
 
-/// Returns the first characters of a text that fit into `limit` bytes, with a note about the others.
+/// Returns the first characters of a text that fit into `limit` bytes, with a note about the
+/// others.
 pub(crate) fn first_bytes(mut text: String, limit: usize) -> String {
     if text.len() > limit {
         let len = text.len();

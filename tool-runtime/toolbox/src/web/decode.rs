@@ -6,8 +6,8 @@ use flate2::bufread::GzDecoder;
 use flate2::read::{DeflateDecoder, ZlibDecoder};
 use tool_runtime::ToolError;
 
-/// The most members of a gzip body that are decompressed. A member takes 20 bytes at least, and much
-/// more time than its content.
+/// The most members of a gzip body that are decompressed. A member takes 20 bytes at least, and
+/// much more time than its content.
 const MAX_MEMBERS: usize = 1_000;
 
 /// A decoded body.

@@ -1,8 +1,8 @@
 //! A conformance suite for catalog stores: tests an implementation of [`CatalogStore`] against its
 //! contract.
 //!
-//! - `records.rs`: records under names that are hard to tell apart are stored unchanged, and
-//!   revisions decide about writes.
+//! - `records.rs`: records under names that are easily confused are stored unchanged, and revisions
+//!   decide about writes.
 //! - `changes.rs`: lists, revisions of the store and the signal that it changed.
 //! - `concurrency.rs`: of concurrent writers of one revision, one succeeds; dropped saves.
 

@@ -31,7 +31,7 @@ mod http {
 
     use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-    /// Returns the error of the HTTP client, which the SDK does not name as the source of its own.
+    /// Returns the error of the HTTP client, which the SDK does not return as a source.
     pub(super) fn failed_request<'e>(
         error: &'e (dyn Error + 'static),
     ) -> Option<&'e reqwest::Error> {
@@ -63,7 +63,7 @@ mod http {
         let mut next = error.source();
         while let Some(cause) = next {
             let text = cause.to_string();
-            // The name of the layer of the HTTP client says nothing.
+            // The name of a layer of the HTTP client is not a cause.
             if !text.starts_with("client error (") {
                 texts.push(text);
             }

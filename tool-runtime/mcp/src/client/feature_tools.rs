@@ -180,7 +180,7 @@ impl FeatureTool {
                 line(&resource.uri, about.unwrap_or(&resource.name))
             })
             .collect();
-        // Many servers with resources have no templates, and say so with an error.
+        // Many servers with resources have no templates, and return an error.
         let templates = self.connection.resource_templates().await.unwrap_or_default();
         lines.extend(templates.iter().map(|template| {
             line(&template.uri_template, template.description.as_deref().unwrap_or(&template.name))

@@ -32,7 +32,7 @@ use super::traffic::{LogNotice, RequestSlot, Traffic};
 use super::wire::{Received, StreamChange, Wire, WireError};
 use crate::lines::Envelope;
 
-/// The number of notifications, requests and junk messages that are read at once.
+/// The number of notifications, requests and invalid messages that are read at once.
 const BURST: u32 = 10_000;
 
 /// The time after which one more of them is read.

@@ -33,7 +33,7 @@ const MAX_CHARS: usize = 1_000;
 /// The number of characters of the instructions of a server that are kept.
 const MAX_INSTRUCTIONS_CHARS: usize = 8_000;
 
-/// How long the stream on which a server sends messages of its own may take to open.
+/// How long the stream on which a server sends notifications and requests may take to open.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a program that closed its pipes may take to end.

@@ -1,8 +1,8 @@
 //! The requests of a server that a call answers, in both revisions of the protocol.
 //!
-//! Before 2026-07-28, a server sends requests of its own while a call is in flight. Since then, it
-//! returns them as the result of the call, and the call is made again with the answers. Such a call
-//! can be suspended until the answer is there.
+//! Before 2026-07-28, a server sends requests to the client while a call is in flight. Since then,
+//! it returns them as the result of the call, and the call is made again with the answers. Such a
+//! call can be suspended until the answer arrives.
 
 use std::collections::BTreeMap;
 

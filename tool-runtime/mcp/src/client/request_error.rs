@@ -32,7 +32,7 @@ pub(super) enum RequestError {
 }
 
 /// The cause of a request that failed in the transport.
-#[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only HTTP tells these apart"))]
+#[cfg_attr(not(feature = "client"), expect(dead_code, reason = "only HTTP distinguishes these"))]
 pub(super) enum HttpFailure {
     /// The server refused the request, with its challenge if it sent one.
     Unauthorized(Option<String>),

@@ -36,7 +36,7 @@ pub(crate) enum WriteError {
 
 /// Writes lines. Each is queued at once, so that the order is that of the calls of
 /// [`send`](Self::send), and written by its future. A line that can't be written ends the stream:
-/// a part of it may have been written, and the next line would be junk.
+/// a part of it may have been written, and the next line would be appended to it.
 #[derive(Clone)]
 pub(crate) struct LineWriter(Arc<Shared>);
 

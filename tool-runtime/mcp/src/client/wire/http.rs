@@ -50,7 +50,7 @@ pub(crate) trait HttpConnector: Send + Sync {
     }
 }
 
-/// Sends requests without authorization of its own.
+/// Sends requests without adding an authorization.
 pub(crate) struct Unauthorized(reqwest::Client);
 
 impl Unauthorized {

@@ -38,7 +38,7 @@ pub(crate) trait Wire: Send {
     /// Returns the next message, or `None` at the end.
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Received>>;
 
-    /// Returns a future that waits until the server can send messages of its own, after a
+    /// Returns a future that waits until the server can send notifications and requests, after a
     /// handshake.
     fn ready(&self) -> BoxFuture<'static, ()> {
         Box::pin(async {})

@@ -168,7 +168,7 @@ mod tests {
         attempts: Arc<Mutex<Vec<Option<String>>>>,
     }
 
-    /// Keeps a stream open that opens as `open` says for the number of the attempt.
+    /// Keeps a stream open. `open` receives the number of the attempt.
     fn keep(open: impl Fn(usize) -> Opened + Send + Sync + 'static) -> Trial {
         let ((sender, events), (notify, changes)) = (channel(64), channel(64));
         let (attempts, count) = (Arc::new(Mutex::new(Vec::new())), AtomicUsize::new(1));

@@ -11,8 +11,8 @@ use super::sse::{MAX_DELAY, MIN_DELAY, SseStream};
 
 /// Bounds the delay that a server demands before its stream is opened again.
 ///
-/// The SDK waits for as long as the server says after the end of a stream, and not at all after a
-/// failure. Both would let a server make the client connect in a loop.
+/// The SDK waits for the time that the server demands after the end of a stream, and not at all
+/// after a failure. Both would let a server make the client connect in a loop.
 pub(super) struct PacedStream {
     inner: SseStream,
     /// A failure that is passed on later.

@@ -90,7 +90,7 @@ pub(crate) fn registry(shared: &Shared, access: Option<&Access>) -> Result<Regis
     }
 }
 
-/// Collects what the caller and the request say about themselves.
+/// Collects the metadata of the caller and of the request.
 fn run_info(request: &McpRequest) -> Option<Arc<RunInfo>> {
     let access = request.access();
     let mut traces = ["traceparent", "tracestate", "baggage"].into_iter().filter_map(|key| {

@@ -1,8 +1,8 @@
 //! Admits HTTP requests up to the limits, and beyond them what ends or answers other requests.
 //!
-//! Without its own places, a client that has used up its share could neither cancel a call, nor
-//! answer the question of one, nor close its session. These places are few, and a principal gets a
-//! part of them, so they are no way around the limits.
+//! A client that has reached its limit can still cancel a call, answer the question of a call, and
+//! close its session, because such messages have reserved places. These are few, and a principal
+//! gets a part of them, so that the limits remain effective.
 
 use std::sync::Arc;
 

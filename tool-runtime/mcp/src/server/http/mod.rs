@@ -183,7 +183,9 @@ impl HttpServer {
             (message.is_request(), message.is_initialize())
         };
         if self.shutdown.is_requested() && (is_request || parts.method == Method::GET) {
-            return Err((StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response());
+            return Err(
+                (StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down").into_response()
+            );
         }
         let starts = session.is_none() && parts.method == Method::POST && is_initialize;
         let starting = if starts {

@@ -16,7 +16,7 @@ use super::super::Limits;
 use super::super::session::lock;
 use super::shares::{Share, Shares};
 
-/// A time that no session lives to see.
+/// A time that is longer than any session.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The sessions of the SDK with their principals, up to a limit.
@@ -95,7 +95,7 @@ impl Sessions {
         }
     }
 
-    /// Uses a session for a request of a principal. Of a session that is unknown here, the SDK
+    /// Uses a session for a request of a principal. If the session is unknown here, the SDK
     /// decides.
     pub(super) fn enter(
         &self,

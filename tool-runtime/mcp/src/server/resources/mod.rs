@@ -20,8 +20,8 @@ use crate::content::{contents, resource};
 use template::Pattern;
 pub use template::ResourceTemplate;
 
-/// The number of changes that a slow session can be behind before it only learns that something
-/// changed.
+/// The number of changes that a slow session can be behind before it is only notified that
+/// something changed.
 const CHANGES: usize = 256;
 
 type Reading = Pin<Box<dyn Future<Output = Result<ResourceData, ToolError>> + Send>>;

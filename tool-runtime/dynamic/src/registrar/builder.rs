@@ -9,7 +9,7 @@ use tool_runtime::registry::MemoryDescriptions;
 
 use super::error::RegistrarError;
 use super::event::{EventHook, RegistrarEvent};
-use super::follow::follow;
+use super::follow::{contents, follow};
 use super::handle::Registrar;
 use super::options::Options;
 use super::shared::Shared;
@@ -116,7 +116,8 @@ impl RegistrarBuilder {
         self
     }
 
-    /// Sets the time limit of an attempt to build a tool or to connect. Default: 2 minutes.
+    /// Sets the time limit of an attempt to build a tool, to connect, or to read the catalog. Default:
+    /// 2 minutes.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.options.attempt_timeout = limit;
         self
@@ -198,7 +199,7 @@ impl RegistrarBuilder {
     /// # }
     /// ```
     pub async fn start(self, registry: &Registry) -> Result<Registrar, RegistrarError> {
-        let contents = self.catalog.contents().await?;
+        let contents = contents(&self.catalog, self.options.attempt_timeout).await?;
         let revision = contents.revision;
         let shared = Arc::new(Shared::new(self.catalog, registry, self.options));
         shared.apply_contents(&contents);

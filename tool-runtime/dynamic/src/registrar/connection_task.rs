@@ -154,7 +154,9 @@ impl ConnectionTask {
                     return None;
                 }
                 if !is_published {
-                    self.store_definitions(&tools, &established.secrets).await;
+                    let stored = self.store_definitions(&tools, &established.secrets);
+                    // The end of the entry does not wait for a store that hangs.
+                    task.outdated.run_until_cancelled(stored).await?;
                 }
                 (published, status) = (Some(tools), Some(next));
             }

@@ -1,13 +1,14 @@
 //! Follows the changes of a catalog by other processes, and those of the registry by the program.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::backoff::Backoff;
 use super::event::RegistrarEvent;
 use super::shared::Shared;
-use crate::catalog::{CatalogContents, CatalogError};
+use crate::catalog::{Catalog, CatalogContents, CatalogError};
 
 /// Runs until the registrar is stopped, or nothing uses the registry any more.
 pub(super) async fn follow(shared: Arc<Shared>, since: u64) {
@@ -52,5 +53,14 @@ async fn apply_changes(shared: &Arc<Shared>, mut since: u64) {
 /// Waits for a change and returns what the catalog contains then.
 async fn read(shared: &Shared, since: u64) -> Result<CatalogContents, CatalogError> {
     shared.catalog.store().changed(since).await?;
-    shared.catalog.contents().await
+    contents(&shared.catalog, shared.options.attempt_timeout).await
+}
+
+/// Reads a catalog within a time limit: a store may hang, such as one in another machine.
+pub(super) async fn contents(
+    catalog: &Catalog,
+    limit: Duration,
+) -> Result<CatalogContents, CatalogError> {
+    let timed_out = |_| CatalogError::unavailable(format!("it did not answer within {limit:?}"));
+    timeout(limit, catalog.contents()).await.map_err(timed_out)?
 }

@@ -21,6 +21,8 @@ mod edited;
 mod failures;
 mod fixture;
 mod golden;
+#[cfg(unix)]
+mod hanging;
 mod operations;
 mod processes;
 mod registrar;

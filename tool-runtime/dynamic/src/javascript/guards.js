@@ -22,7 +22,10 @@
     throw new NativeRangeError(`\`${name}\` is limited to ${limit} here`);
   };
   const replace = (target, name, value) => {
-    const { writable, configurable } = getOwnPropertyDescriptor(target, name);
+    const descriptor = getOwnPropertyDescriptor(target, name);
+    // Another version of the engine may not have it.
+    if (!descriptor) return;
+    const { writable, configurable } = descriptor;
     defineProperty(target, name, { __proto__: null, value, writable, configurable });
   };
 
@@ -86,22 +89,25 @@
     return append([], apply(map, this, args), 1);
   });
 
-  // The functions below iterate natively. Code of a generator can be interrupted.
-  const walk = function* (iterator) {
+  // The functions below iterate natively. The functions of this object can be interrupted, and check
+  // the stack: iterators of iterators call each other without a check.
+  const relay = (iterator) => {
     const { next } = iterator;
-    let isOpen = true;
-    try {
-      for (;;) {
-        isOpen = false;
-        const { done, value } = apply(next, iterator, []);
-        if (done) return;
-        isOpen = true;
-        yield value;
-      }
-    } finally {
-      // The consumer has ended before the iterator.
-      if (isOpen) iterator.return?.();
-    }
+    return {
+      __proto__: null,
+      next: () => apply(next, iterator, []),
+      return: () => {
+        const close = iterator.return;
+        return close == null ? {} : apply(close, iterator, []);
+      },
+      [iteratorOf]() {
+        return this;
+      },
+    };
+  };
+  const iterate = (method, list) => {
+    const iterator = apply(method, list, []);
+    return isObject(iterator) ? relay(iterator) : iterator;
   };
   const bound = (method, target) =>
     typeof method === 'function' ? (...args) => apply(method, target, args) : method;
@@ -115,7 +121,7 @@
     replace(sets, name, {
       [name](other) {
         const { size, has, keys } = other;
-        const walked = typeof keys === 'function' ? () => walk(apply(keys, other, [])) : keys;
+        const walked = typeof keys === 'function' ? () => iterate(keys, other) : keys;
         return apply(native, this, [
           { __proto__: null, size, has: bound(has, other), keys: walked },
         ]);
@@ -125,27 +131,65 @@
   const { sumPrecise } = Math;
   replace(Math, 'sumPrecise', {
     sumPrecise(items) {
-      return apply(sumPrecise, Math, [walk(items[iteratorOf]())]);
+      return apply(sumPrecise, Math, [iterate(items[iteratorOf], items)]);
     },
   }.sumPrecise);
 
   const iterators = Iterator.prototype;
-  for (const name of ['includes', 'join']) {
+  const { drop, flatMap } = iterators;
+  for (const name of ['chunks', 'filter', 'includes', 'join', 'map', 'take', 'windows']) {
     const native = iterators[name];
     replace(iterators, name, {
       [name](...args) {
-        return apply(native, walk(this), args);
+        return apply(native, isObject(this) ? relay(this) : this, args);
       },
     }[name]);
   }
-  const { drop } = iterators;
   replace(iterators, 'drop', {
     drop(limit) {
       const count = NativeNumber(limit);
       if (count > MAX_SKIPPED) refuse('drop', `${MAX_SKIPPED} items`);
-      return apply(drop, this, [count]);
+      return apply(drop, isObject(this) ? relay(this) : this, [count]);
     },
   }.drop);
+  // An object that is iterated as `Iterator.from` does it.
+  const flattened = (item) => {
+    if (!isObject(item)) return item;
+    const method = item[iteratorOf];
+    return method == null ? relay(item) : iterate(method, item);
+  };
+  replace(iterators, 'flatMap', {
+    flatMap(convert) {
+      const isCallable = typeof convert === 'function';
+      const checked = isCallable ? (...args) => flattened(convert(...args)) : convert;
+      return apply(flatMap, isObject(this) ? relay(this) : this, [checked]);
+    },
+  }.flatMap);
+  const NativeIterator = Iterator;
+  const { concat, from } = Iterator;
+  replace(Iterator, 'from', {
+    from(list) {
+      const method = isObject(list) ? list[iteratorOf] : null;
+      const iterator = method == null ? list : apply(method, list, []);
+      const once = isObject(list) ? { __proto__: null, [iteratorOf]: () => iterator } : list;
+      const made = apply(from, NativeIterator, [once]);
+      // Another object wraps the iterator.
+      const isWrapper = isObject(iterator) && made !== iterator;
+      return isWrapper ? apply(from, NativeIterator, [relay(iterator)]) : made;
+    },
+  }.from);
+  replace(Iterator, 'concat', {
+    concat(...lists) {
+      const relayed = (list) => {
+        if (!isObject(list)) return list;
+        const method = list[iteratorOf];
+        if (typeof method !== 'function') return list;
+        return { __proto__: null, [iteratorOf]: () => iterate(method, list) };
+      };
+      for (let at = 0; at < lists.length; at++) lists[at] = relayed(lists[at]);
+      return apply(concat, NativeIterator, lists);
+    },
+  }.concat);
 
   // Without memory for the result, the engine continues to replace to the end of the text.
   const checkReplacement = (name, text, value) => {

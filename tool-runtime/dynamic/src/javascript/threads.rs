@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::oneshot;
 use tool_runtime::{ToolError, ToolErrorKind};
 
+/// The stack of a thread. The engine limits a script to a small part of it, but does not check the
+/// stack in each of its functions.
+const STACK_BYTES: usize = 8 << 20;
+
 /// Starts one thread for each script, up to a limit.
 #[derive(Debug)]
 pub(super) struct Threads {
@@ -50,7 +54,8 @@ impl Threads {
             // The call may have ended before its script.
             let _ = sender.send(job());
         };
-        let spawned = std::thread::Builder::new().name("script".into()).spawn(job);
+        let thread = std::thread::Builder::new().name("script".into()).stack_size(STACK_BYTES);
+        let spawned = thread.spawn(job);
         spawned.map(|_| receiver).map_err(|error| busy(&error.to_string()))
     }
 }

@@ -1,6 +1,7 @@
 //! Bodies that attack the program. None gets through, and none stops it.
 
 mod native_loops;
+mod nesting;
 mod stuck;
 mod values;
 mod ways_out;

@@ -229,6 +229,32 @@ async fn guarded_built_ins_do_what_they_did() {
         ("Array.prototype.slice.call('abc', 1)", r#"["b","c"]"#),
         ("(function () { return Array.prototype.slice.call(arguments, 1); })(1, 2)", "[2]"),
         ("[...[1, 2, 3].values().drop(1)]", "[2,3]"),
+        ("[...[1, 2, 3, 4].values().map(n => n + 1).filter(n => n > 2).take(2)]", "[3,4]"),
+        ("[...[1, 2, 3].values().flatMap((n, at) => [n, at])]", "[1,0,2,1,3,2]"),
+        ("[...[1, 2, 3].values().chunks(2)]", "[[1,2],[3]]"),
+        ("[...[1, 2, 3].values().windows(2)]", "[[1,2],[2,3]]"),
+        ("[...Iterator.concat([1], new Set([2]), [3].values().map(n => n * 2))]", "[1,2,6]"),
+        (
+            "[...Iterator.from('ab'), ...Iterator.from([1]), ...Iterator.from([2].values())]",
+            r#"["a","b",1,2]"#,
+        ),
+        (
+            "(() => { let n = 0; const it = { next: () => ({ done: n > 1, value: n++ }), return: () => \
+             ({ n }) }; return [...Iterator.from(it).map(n => n * 2), Iterator.from(it).return().n]; })()",
+            "[0,2,3]",
+        ),
+        ("(() => { const all = [1].values(); return Iterator.from(all) === all; })()", "true"),
+        (
+            "(() => { const log = []; const all = { __proto__: Iterator.prototype, next: () => ({ done: \
+             false, value: 1 }), return: () => (log.push('closed'), {}) }; all.take(1).toArray(); \
+             all.map(n => n).return(); return log; })()",
+            r#"["closed","closed"]"#,
+        ),
+        (
+            "[5, null, {}, ''].map(item => { try { Iterator.from(item); return 1; } catch (e) { return \
+             e.name; } })",
+            r#"["TypeError","TypeError",1,1]"#,
+        ),
         ("[[1, 2].values().includes(2), [2, 1].values().includes(2, 1)]", "[true,false]"),
         ("[[1, null, 'a'].values().join('-'), [1, 2].values().join()]", r#"["1--a","1,2"]"#),
         (

@@ -4,8 +4,8 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use tool_runtime::message::{Audio, EmbeddedResource, FileData, ResourceData, ResourceLink};
 use tool_runtime::{ContentPart, Image, ToolExecution};
 
-/// Converts an execution into the result for the client. If `has_schema`, the tool declares a schema
-/// of its output, which is then sent as structured content, too.
+/// Converts an execution into the result for the client. If `has_schema`, the tool declares a
+/// schema of its output, which is then sent as structured content, too.
 pub(crate) fn call_result(mut execution: ToolExecution, has_schema: bool) -> CallToolResult {
     let is_structured = has_schema || execution.result.structured.is_some();
     let structured =

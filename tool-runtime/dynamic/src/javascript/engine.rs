@@ -214,7 +214,7 @@ impl Engine {
     }
 }
 
-/// The reason of a stop takes precedence, because the exception of an interrupt does not contain it.
+/// The reason of a stop takes precedence, because the exception of an interrupt lacks it.
 fn failure(ctx: &Ctx<'_>, watch: &Watch, error: rquickjs::Error, line_count: usize) -> ScriptError {
     let error = script_error(ctx, error, line_count);
     watch.stop().map_or(error, ScriptError::Stopped)

@@ -7,7 +7,7 @@
 //! | dynamic tool | a tool that a program or a model makes at run time |
 //! | spec | the description of a dynamic tool as data: name, arguments, effect, body and so on |
 //! | body | the code of a dynamic tool, without the signature of its function |
-//! | kind | of an entry: what it contains |
+//! | kind | the type of the content of an entry: tool, connection, preference or description |
 //! | backend | builds tools from specs, for bodies in one language |
 //! | catalog | the stored entries: dynamic tools, connections, preferences and descriptions |
 //! | entry | a named element of a catalog, with its versions |

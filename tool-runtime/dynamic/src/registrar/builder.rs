@@ -116,8 +116,8 @@ impl RegistrarBuilder {
         self
     }
 
-    /// Sets the time limit of an attempt to build a tool, to connect, or to read the catalog. Default:
-    /// 2 minutes.
+    /// Sets the time limit of an attempt to build a tool, to connect, or to read the catalog.
+    /// Default: 2 minutes.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.options.attempt_timeout = limit;
         self
@@ -179,7 +179,8 @@ impl RegistrarBuilder {
     /// entry of the same name. A registry has one registrar.
     ///
     /// # Errors
-    /// Returns an error if the catalog can't be read. Then nothing is registered.
+    /// Returns an error if the catalog can't be read within the
+    /// [time limit](Self::attempt_timeout). Then nothing is registered.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime.

@@ -3,8 +3,8 @@
 use std::io::{self, BufRead};
 use std::ops::Range;
 
-/// The characters beyond a cut that are searched for secrets, so that one across the cut is found as
-/// a whole. They are never shown.
+/// The characters beyond a cut that are searched for secrets, so that one across the cut is found
+/// as a whole. They are never shown.
 pub(super) const MARGIN: usize = 16 * 1024;
 
 /// The part of the lines that is kept.

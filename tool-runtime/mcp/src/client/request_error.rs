@@ -183,7 +183,7 @@ fn send_error(server: &str, error: &(dyn Error + 'static), is_retry_safe: bool) 
             ToolError::transient(text)
         }
         HttpFailure::Other => {
-            let cause = format!("The call of the MCP server `{server}` was interrupted");
+            let cause = format!("The call to the MCP server `{server}` was interrupted");
             maybe_ran(is_retry_safe, &cause)
         }
     }

@@ -25,7 +25,8 @@ pub use hook::MemoryHook;
 pub use scope::MemoryScope;
 
 use crate::knowledge::{
-    Document, DocumentStore, DocumentStoreError, IndexedDocument, Knowledge, SearchFilter,
+    Document, DocumentStore, DocumentStoreError, IndexedDocument, Knowledge, KnowledgeError,
+    SearchFilter,
 };
 use fact::{MAX_SUBJECT, MAX_TEXT, metadata_of};
 
@@ -132,7 +133,7 @@ impl Memory {
         let mut indexed = None;
         let mut conflicts = 0;
         loop {
-            let stored = store.find(&tenant, &[&id]).await.map_err(knowledge_error)?.remove(&id);
+            let stored = store.find(&tenant, &[&id]).await.map_err(store_error)?.remove(&id);
             let earlier = stored.as_ref().map(StoredFact::of_record).transpose()?;
             if earlier.as_ref().is_some_and(|earlier| earlier.has_words_of(&fact.text)) {
                 return Ok(Remembered::Known);
@@ -155,7 +156,7 @@ impl Memory {
                 Err(DocumentStoreError::TenantFull { limit }) => {
                     return Err(MemoryError::Full { limit });
                 }
-                Err(error) => return Err(knowledge_error(error)),
+                Err(error) => return Err(store_error(error)),
             }
         }
     }
@@ -168,7 +169,7 @@ impl Memory {
         fact: &Fact,
     ) -> Result<IndexedDocument, MemoryError> {
         let document = Document::text(id, fact.with_subject()).tenant(tenant);
-        self.knowledge.indexed(document).await.map_err(MemoryError::Knowledge)
+        self.knowledge.indexed(document).await.map_err(memory_error)
     }
 
     /// Returns the facts of several scopes that match a query best, best first.
@@ -213,12 +214,23 @@ impl Memory {
         let mut found = Vec::new();
         for scope in scopes {
             let filter = SearchFilter::tenant(scope.tenant());
-            let passages = self.knowledge.search(query, &filter, limit).await;
-            for passage in passages.map_err(MemoryError::Knowledge)? {
+            let owner = scope.owner();
+            let passages =
+                match self.knowledge.search(query, &filter, limit).await.map_err(memory_error) {
+                    Ok(passages) => passages,
+                    // First, because the others of the scope can't be found.
+                    Err(MemoryError::CorruptRecord { id }) => {
+                        let fact = Err(DamagedFact { id, text: None });
+                        found.push((f32::INFINITY, FoundFact { owner, fact }));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
+            for passage in passages {
                 let fact = StoredFact::new(&passage.source, &passage.metadata);
-                let damaged = |_| DamagedFact { id: passage.source, text: passage.text };
+                let damaged = |_| DamagedFact { id: passage.source, text: Some(passage.text) };
                 let fact = fact.map_err(damaged);
-                found.push((passage.score, FoundFact { owner: scope.owner(), fact }));
+                found.push((passage.score, FoundFact { owner, fact }));
             }
         }
         // The best of each scope come first, in the order of the scopes.
@@ -260,7 +272,7 @@ impl Memory {
     ) -> Result<(Vec<StoredFact>, Vec<String>), MemoryError> {
         let records = self.knowledge.store().list(&scope.tenant(), "", None, MAX_FACTS).await;
         let (mut facts, mut corrupt) = (Vec::new(), Vec::new());
-        for record in records.map_err(knowledge_error)? {
+        for record in records.map_err(store_error)? {
             match StoredFact::of_record(&record) {
                 Ok(fact) => facts.push(fact),
                 Err(_) => corrupt.push(record.source),
@@ -295,7 +307,7 @@ impl Memory {
     /// ```
     pub async fn forget(&self, scope: &MemoryScope, id: &str) -> Result<bool, MemoryError> {
         let removed = self.knowledge.remove(&scope.tenant(), &[id]).await;
-        Ok(removed.map_err(MemoryError::Knowledge)? > 0)
+        Ok(removed.map_err(memory_error)? > 0)
     }
 
     /// Creates a hook that offers the newest facts to the model at the start of each run, in a
@@ -333,16 +345,27 @@ struct FoundFact {
     fact: Result<StoredFact, DamagedFact>,
 }
 
-/// A fact whose metadata can't be decoded, as a search finds it.
+/// A fact that can't be decoded, as a search finds it.
 struct DamagedFact {
     id: String,
-    /// The subject and the fact, which are searched.
-    text: String,
+    /// The subject and the fact, which are searched; `None` if the store can't read the record, and
+    /// so finds no other fact of the scope.
+    text: Option<String>,
+}
+
+/// Converts an error of a search or a change.
+fn memory_error(error: KnowledgeError) -> MemoryError {
+    match error {
+        KnowledgeError::Store(DocumentStoreError::CorruptRecord { source_name }) => {
+            MemoryError::CorruptRecord { id: source_name }
+        }
+        error => MemoryError::Knowledge(error),
+    }
 }
 
 /// Converts an error of the store.
-fn knowledge_error(error: DocumentStoreError) -> MemoryError {
-    MemoryError::Knowledge(error.into())
+fn store_error(error: DocumentStoreError) -> MemoryError {
+    memory_error(error.into())
 }
 
 /// Returns a time as the metadata have it: seconds since 1970.

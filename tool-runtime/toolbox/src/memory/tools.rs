@@ -100,9 +100,13 @@ fn row(found: &FoundFact) -> Row {
         Ok(fact) => row(&fact.id)
             .with("learned_from", fact.learned_from.clone())
             .with("fact", marked(fact.with_subject())),
-        Err(DamagedFact { id, text }) => row(id)
+        Err(DamagedFact { id, text: Some(text) }) => row(id)
             .with("error", "this fact is damaged: forget it, and remember it again")
             .with("fact", marked(text.clone())),
+        Err(DamagedFact { id, text: None }) => row(id).with(
+            "error",
+            "this fact is damaged, and hides the others of its scope: forget it, and recall again",
+        ),
     }
 }
 

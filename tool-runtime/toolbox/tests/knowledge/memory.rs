@@ -6,12 +6,13 @@ use tool_runtime::dispatch::{Batch, RunInfo};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder};
 use tool_runtime::models::TestEmbedder;
 use tool_runtime::store::Sqlite;
+use tool_runtime::store::rusqlite::Connection;
 use tool_runtime::{
     Agent, Answer, ChatModel, ChatReply, ChatRequest, Dispatcher, Message, ModelError, Registry,
     ScriptedModel, ToolCall, ToolErrorKind, async_trait, tools,
 };
 use tool_toolbox::knowledge::{Document, Knowledge, SearchFilter, SqliteDocuments};
-use tool_toolbox::memory::{Fact, Memory, MemoryError, MemoryScope, Remembered};
+use tool_toolbox::memory::{Fact, Memory, MemoryError, MemoryScope, Remembered, StoredFact};
 
 async fn memory() -> Memory {
     Memory::new(SqliteDocuments::open(&Sqlite::in_memory().unwrap()).await.unwrap())
@@ -381,6 +382,35 @@ async fn damaged_fact_is_forgotten_before_it_is_replaced() {
     let forget = format!(r#"{{"id": "{id}"}}"#);
     assert_eq!(run_call(&memory, Some("ada"), "forget", &forget).await, "Forgotten.");
     assert_eq!(run_call(&memory, Some("ada"), "remember", lima).await, "Remembered.");
+}
+
+#[tokio::test]
+async fn fact_whose_record_is_damaged_is_named_until_it_is_forgotten() {
+    let path = std::env::temp_dir().join(format!("memory-damaged-{}.db", std::process::id()));
+    let file = Sqlite::open(&path).await.unwrap();
+    let memory = Memory::new(SqliteDocuments::open(&file).await.unwrap());
+    for text in ["Likes tea.", "Drinks milk."] {
+        memory.remember(&ada(), Fact::new(text)).await.unwrap();
+    }
+    let helper = MemoryScope::agent("helper");
+    memory.remember(&helper, Fact::new("Tea is hot.")).await.unwrap();
+    let is_tea = |fact: &StoredFact| fact.text == "Likes tea.";
+    let id = memory.facts(&ada()).await.unwrap().into_iter().find(is_tea).unwrap().id;
+    let damage = "UPDATE knowledge_documents SET metadata = '{' WHERE source = ?1";
+    assert_eq!(Connection::open(&path).unwrap().execute(damage, [&id]).unwrap(), 1);
+
+    let error = memory.facts(&ada()).await.unwrap_err();
+    assert!(matches!(&error, MemoryError::CorruptRecord { id: found } if *found == id), "{error}");
+    let recalled = run_call(&memory, Some("ada"), "recall", r#"{"query": "tea"}"#).await;
+    let named =
+        format!("id: {id} | scope: user | error: this fact is damaged, and hides the others");
+    assert!(recalled.starts_with(&named) && recalled.contains("Tea is hot."), "{recalled}");
+    let text = run_call(&memory, Some("ada"), "remember", r#"{"fact": "Likes tea."}"#).await;
+    assert_eq!(text, format!("The stored fact `{id}` is damaged: call `forget` with it first."));
+    let forget = format!(r#"{{"id": "{id}"}}"#);
+    assert_eq!(run_call(&memory, Some("ada"), "forget", &forget).await, "Forgotten.");
+    assert_eq!(texts(&memory, &ada()).await, ["Drinks milk."]);
+    std::fs::remove_file(path).unwrap();
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use url::Url;
 use super::client::{Client, Response};
 use super::content::{Document, convert};
 use super::recent::Fetched;
+use super::section::Redact;
 use crate::html::on_thread;
 
 /// The bytes of the page of an error status that the model receives.
@@ -18,15 +19,20 @@ const MAX_ERROR_LEN: usize = 2_000;
 const MAX_RETRY_DELAY: u64 = 3_600;
 
 /// Fetches and converts a document.
-pub(super) async fn fetch(client: &Client, url: Url) -> Result<Arc<Fetched>, ToolError> {
+pub(super) async fn fetch(
+    client: &Client,
+    url: Url,
+    redact: Redact<'_>,
+) -> Result<Arc<Fetched>, ToolError> {
     let response = client.get(url).await?;
-    received(client, response).await
+    received(client, response, redact).await
 }
 
 /// Converts a response. An error status is an error.
 pub(super) async fn received(
     client: &Client,
     response: Response,
+    redact: Redact<'_>,
 ) -> Result<Arc<Fetched>, ToolError> {
     let (status, url) = (response.status, response.url.to_string());
     let retry_after = response.headers.get("retry-after").and_then(|delay| delay.parse().ok());
@@ -46,7 +52,9 @@ pub(super) async fn received(
         error = error.retry_after(std::time::Duration::from_secs(MAX_RETRY_DELAY.min(seconds)));
     }
     let text = document.map(|document| document.text).unwrap_or_default();
-    let excerpt: String = text.trim().chars().take(MAX_ERROR_LEN).collect();
+    let text = text.trim();
+    let end = text.char_indices().nth(MAX_ERROR_LEN).map_or(text.len(), |(at, _)| at);
+    let excerpt = redact(text, 0..end);
     if !excerpt.is_empty() {
         error = error.with_part(Untrusted::new(url, excerpt).to_string());
     }

@@ -118,8 +118,9 @@ impl WebRequests {
             }
         };
         ctx.record(record.status(response.status));
-        let fetched = received(&client, response).await?;
-        SectionOutput::first(&fetched.document, &fetched.url, fetched.status)
+        let redact = |text: &str, part| ctx.redact_part(text, part);
+        let fetched = received(&client, response, &redact).await?;
+        SectionOutput::first(&fetched.document, &fetched.url, fetched.status, &redact)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sections of a long text, and how the model and programs receive them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -13,6 +14,13 @@ const MAX_SECTION_LEN: usize = 40_000;
 
 /// The bytes at the end of a section within which it ends with a line.
 const LAST_LINE_LEN: usize = 2_000;
+
+/// The bytes beyond a section that are searched for secrets, so that one across its end is found as
+/// a whole.
+const MARGIN: usize = 16 * 1024;
+
+/// Returns a part of a text without secrets, also of those that reach into the part.
+pub(super) type Redact<'r> = &'r (dyn Fn(&str, Range<usize>) -> String + Sync);
 
 /// The output of a call for programs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -48,8 +56,13 @@ pub(super) struct SectionOutput {
 
 impl SectionOutput {
     /// Returns the first section of a document whose others can't be requested.
-    pub(super) fn first(document: &Document, url: &str, status: u16) -> Result<Self, ToolError> {
-        let mut section = Self::new(document, url, status, 0)?;
+    pub(super) fn first(
+        document: &Document,
+        url: &str,
+        status: u16,
+        redact: Redact<'_>,
+    ) -> Result<Self, ToolError> {
+        let mut section = Self::new(document, url, status, 0, redact)?;
         if section.data.next_offset.take().is_some() {
             section.notes.pop();
             section.notes.push(format!("the rest of {} bytes is omitted", section.data.total));
@@ -63,6 +76,7 @@ impl SectionOutput {
         url: &str,
         status: u16,
         offset: usize,
+        redact: Redact<'_>,
     ) -> Result<Self, ToolError> {
         let text = &document.text;
         let total = text.len();
@@ -70,7 +84,9 @@ impl SectionOutput {
             let text = format!("The text has {total} bytes: send a smaller `offset`.");
             return Err(ToolError::validation(text));
         }
-        let start = (0..=offset).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let boundary =
+            |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let start = boundary(offset);
         let rest = text.get(start..).unwrap_or_default();
         let section = first_section(rest);
         let next_offset = (section.len() < rest.len()).then(|| start + section.len());
@@ -86,7 +102,12 @@ impl SectionOutput {
             status,
             kind: document.kind,
             title: document.title.clone(),
-            text: section.to_owned(),
+            text: {
+                let end = start + section.len();
+                let first = boundary(start.saturating_sub(MARGIN));
+                let window = text.get(first..boundary(total.min(end + MARGIN))).unwrap_or_default();
+                redact(window, start - first..end - first)
+            },
             offset: start,
             total,
             next_offset,

@@ -6,6 +6,7 @@ use tool_runtime::{ToolContext, ToolError, tool};
 
 use super::Web;
 use super::fetch::fetch;
+use super::recent::Fetched;
 use super::section::SectionOutput;
 use super::target;
 
@@ -26,13 +27,15 @@ impl Web {
         let url = target::parse(url, &client.allowed)?;
         let key = url.to_string();
         // The next section is one of the same text, even if the server has another by now.
+        let redact = |text: &str, part| ctx.redact_part(text, part);
         let known = if offset > 0 { self.recent().get(ctx.run_id(), &key) } else { None };
         let fetched = match known {
             Some(fetched) => fetched,
-            None => fetch(&client, url).await?,
+            None => fetch(&client, url, &redact).await?,
         };
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let section = SectionOutput::new(&fetched.document, &fetched.url, fetched.status, offset)?;
+        let Fetched { document, url, status } = &*fetched;
+        let section = SectionOutput::new(document, url, *status, offset, &redact)?;
         self.recent().put(ctx.run_id(), &key, Arc::clone(&fetched));
         Ok(section)
     }

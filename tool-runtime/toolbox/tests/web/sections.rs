@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tool_runtime::{Registry, tools};
+use tool_runtime::{Policy, Registry, tools};
 use tool_toolbox::Web;
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, call};
 use super::server::Reply;
 
 /// Returns a text of many lines.
@@ -67,6 +67,34 @@ async fn text_without_lines_is_cut_between_characters() {
     assert_eq!(second["text"].as_str().unwrap().chars().count(), 10_001);
     // An offset within a character is that of the character.
     assert_eq!(section(&fixture, "/", 40_001).await["offset"], 40_000);
+}
+
+#[tokio::test]
+async fn secret_is_not_returned_in_parts() {
+    let secret = "k3y-0f-th3-h0us3";
+    let fixture = Fixture::new(move |path| {
+        let (before, status) = match path {
+            "/error" => (1_990, "404 Not Found"),
+            _ => (39_990, "200 OK"),
+        };
+        let text = format!("{}{secret}{}", "-".repeat(before), "+".repeat(100));
+        Reply::new(status, "content-type: text/plain", text)
+    })
+    .await;
+    let policy = Policy::new().secrets([secret]);
+    let dispatcher = fixture.dispatcher.clone().policy(policy);
+    for (path, offset) in
+        [("/", 0), ("/error", 0)].into_iter().chain((39_985..40_010).map(|offset| ("/", offset)))
+    {
+        let url = fixture.url(&format!("http://public.test:{{port}}{path}"));
+        let arguments = json!({ "url": url, "offset": offset });
+        let execution = call(&dispatcher, "http_fetch", arguments).await;
+        let text = serde_json::to_string(&execution.result).unwrap();
+        for part in ["k3y", "0f-", "th3", "h0u"] {
+            assert!(!text.contains(part), "{path} {offset}: {part} is in {text}");
+        }
+        assert!(text.contains("[redacted]") || offset > 40_005, "{path} {offset}: {text}");
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use tool_runtime::{IntoToolOutput, OutputFormat, Row, ToolError, ToolOutput, Untrusted};
 
 use super::engine::SearchResult;
+use crate::web::section::Redact;
 
 /// The most characters of a title.
 const MAX_TITLE_LEN: usize = 200;
@@ -30,16 +31,18 @@ impl Results {
         engine: &str,
         results: Vec<SearchResult>,
         note: Option<&'static str>,
+        redact: Redact<'_>,
     ) -> Self {
-        let results = results.into_iter().map(shortened).collect();
+        let results = results.into_iter().map(|result| shortened(result, redact)).collect();
         Self { format, engine: engine.to_owned(), results, note }
     }
 }
 
-fn shortened(result: SearchResult) -> SearchResult {
+fn shortened(result: SearchResult, redact: Redact<'_>) -> SearchResult {
     let first = |text: String, len: usize| {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        words.chars().take(len).collect::<String>()
+        let end = words.char_indices().nth(len).map_or(words.len(), |(at, _)| at);
+        redact(&words, 0..end)
     };
     SearchResult {
         title: first(result.title, MAX_TITLE_LEN),

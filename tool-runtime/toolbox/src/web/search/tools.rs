@@ -45,6 +45,7 @@ impl WebSearch {
             }
         }
         results.truncate(count);
-        Ok(Results::new(output, self.engine.name(), results, note))
+        let redact = |text: &str, part| ctx.redact_part(text, part);
+        Ok(Results::new(output, self.engine.name(), results, note, &redact))
     }
 }

@@ -94,7 +94,7 @@ impl CallMetaHook {
             );
             return Err(ToolError::failed(text).with_source(source));
         }
-        Ok((!members.is_empty()).then(|| RequestMetaObject(MetaObject(members))))
+        Ok((!members.is_empty()).then_some(RequestMetaObject(MetaObject(members))))
     }
 }
 

@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn map(value: Value) -> Map<String, Value> {
+    fn map(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
     }
 
@@ -191,13 +191,13 @@ mod tests {
 
     #[test]
     fn received_metadata_is_bounded_and_has_no_member_of_the_protocol() {
-        let meta = map(json!({
+        let meta = map(&json!({
             "io.modelcontextprotocol/serverInfo": { "name": "x" },
             "example.com/a": ["b\u{202e}c"],
         }));
-        let expected = map(json!({ "example.com/a": ["bc"] }));
+        let expected = map(&json!({ "example.com/a": ["bc"] }));
         assert_eq!(received(meta.clone(), 100), Some(expected));
         assert_eq!(received(meta, 20), None);
-        assert_eq!(received(map(json!({ "io.modelcontextprotocol/x": 1 })), 100), None);
+        assert_eq!(received(map(&json!({ "io.modelcontextprotocol/x": 1 })), 100), None);
     }
 }

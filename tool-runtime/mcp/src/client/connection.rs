@@ -138,7 +138,8 @@ impl McpConnection {
     /// Accepts a definition that was [pending](ToolsReport::pending), and registers its tool.
     ///
     /// # Errors
-    /// The server offers another definition in the meantime, or the pin store fails.
+    /// The server offers another definition in the meantime, the pin store fails, or the connection
+    /// was [disconnected](Self::disconnect).
     ///
     /// ```no_run
     /// # async fn approve(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {

@@ -80,6 +80,9 @@ impl Link {
         change: &DefinitionChange,
     ) -> Result<(), McpError> {
         let mut catalog = self.catalog.lock().await;
+        if self.stopped.is_cancelled() {
+            return Err(McpError::NotConnected { server: self.name.clone() });
+        }
         let is_offered = catalog.tools.iter().any(|(_, tool, pin)| {
             tool.name == change.tool && pin.fingerprint == change.new.fingerprint
         });
@@ -143,9 +146,6 @@ impl Link {
             catalog.report.is_truncated = catalog.is_truncated;
             return Ok(());
         }
-        let Some(registry) = self.registry.upgrade() else {
-            return Err(McpError::NotConnected { server: self.name.clone() });
-        };
         let names: Vec<_> = accepted.iter().map(|(_, tool, _)| reported_name(tool)).collect();
         let mut tools = Tools::new();
         for (_, tool, _) in accepted {
@@ -153,6 +153,12 @@ impl Link {
         }
         let tools = feature_tools(self, catalog.features, tools);
         let tools = tools.labeled([LABEL]).always_prefixed();
+        // Nothing waits from here on, so that the supervisor removes what is registered, and a
+        // connection that has ended replaces no tools of the next one.
+        let registry = self.registry.upgrade().filter(|_| !self.stopped.is_cancelled());
+        let Some(registry) = registry else {
+            return Err(McpError::NotConnected { server: self.name.clone() });
+        };
         let report = registry.replace_valid_from(&self.name, tools);
         let report =
             report.map_err(|error| McpError::Registry { server: self.name.clone(), error })?;

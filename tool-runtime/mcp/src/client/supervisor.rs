@@ -8,7 +8,7 @@ use rmcp::model::{
     SubscriptionsListenRequest, SubscriptionsListenRequestParams,
 };
 use rmcp::service::ServiceError;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::error::McpError;
 use super::events::McpEvent;
@@ -32,6 +32,9 @@ const STABLE_AFTER: Duration = Duration::from_secs(30);
 
 /// The shortest time between two requests of the list of tools.
 const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How long the end of a connection waits for a registration that has begun.
+const MAX_REGISTRATION_WAIT: Duration = Duration::from_secs(1);
 
 /// The method that subscribes.
 const LISTEN: &str = "subscriptions/listen";
@@ -84,8 +87,13 @@ pub(super) async fn supervise(link: Arc<Link>, first: Option<Established>) {
         () = keep_connected(&link, first) => {}
     }
     link.stopped.cancel();
-    if let Some(registry) = link.registry.upgrade() {
-        drop(registry.unregister_provider(&link.name));
+    {
+        // A registration that has passed its check for the end must not follow the removal. One that
+        // waits for its pin store has its check ahead, and may take long.
+        let _catalog = timeout(MAX_REGISTRATION_WAIT, link.catalog.lock()).await;
+        if let Some(registry) = link.registry.upgrade() {
+            drop(registry.unregister_provider(&link.name));
+        }
     }
     link.set_status(McpStatus::Disconnected);
     if let Some(session) = link.replace_session(None) {

@@ -1,16 +1,18 @@
 //! Renewed lists: what a report says, and what waits for a server.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
-use tool_mcp::McpClient;
-use tool_runtime::Registry;
+use tool_mcp::{McpClient, McpError, MemoryPins, PinStore, Pins};
+use tool_runtime::{Registry, async_trait};
 
 use crate::server::{
     Action, Server, answer, connect, error, eventually, handshake, names, notification, tool,
+    wait_until,
 };
 
 /// A server whose list the test sets. Without one, it does not answer.
@@ -129,4 +131,75 @@ async fn list_that_could_not_be_renewed_is_requested_again() {
         4,
         "a list that arrived is not requested again"
     );
+}
+
+fn changed(name: &str) -> Value {
+    let mut tool = tool(name);
+    tool["description"] = "Does something else.".into();
+    tool
+}
+
+#[tokio::test]
+async fn approval_after_a_disconnect_registers_nothing() {
+    let listed = Listed::default();
+    listed.set(Some(json!([tool("a")])));
+    let pins = MemoryPins::new();
+    let client = listed.client(&Server::default()).pin_store(pins.clone());
+    let (registry, connection) = connect(client).await;
+    listed.set(Some(json!([changed("a")])));
+    let change = connection.refresh().await.unwrap().pending.remove(0);
+    connection.disconnect().await;
+    let pinned = pins.load("s").await.unwrap();
+    let error = connection.approve(&change).await.unwrap_err();
+    assert!(matches!(error, McpError::NotConnected { .. }), "{error}");
+    assert!(names(&registry).is_empty());
+    assert_eq!(pins.load("s").await.unwrap(), pinned, "nothing is pinned");
+}
+
+/// A store whose saves wait for a lock that the test holds.
+#[derive(Clone, Default)]
+struct SlowPins {
+    pins: MemoryPins,
+    gate: Arc<tokio::sync::Mutex<()>>,
+    saves: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl PinStore for SlowPins {
+    async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
+        self.pins.load(server).await
+    }
+
+    async fn save(&self, server: &str, pins: &Pins) -> io::Result<()> {
+        self.saves.fetch_add(1, Ordering::Relaxed);
+        let _open = self.gate.lock().await;
+        self.pins.save(server, pins).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_of_an_ended_connection_does_not_replace_the_tools_of_the_next() {
+    let listed = Listed::default();
+    listed.set(Some(json!([tool("a")])));
+    let store = SlowPins::default();
+    let client = listed.client(&Server::default()).pin_store(store.clone());
+    let (registry, old) = connect(client).await;
+    let closed = store.gate.lock().await;
+    listed.set(Some(json!([tool("a"), tool("b")])));
+    let refresh = tokio::spawn({
+        let old = old.clone();
+        async move { old.refresh().await }
+    });
+    wait_until(|| store.saves.load(Ordering::Relaxed) == 2).await;
+    let started = Instant::now();
+    old.disconnect().await;
+    assert!(started.elapsed() < Duration::from_secs(2), "a slow store does not delay the end");
+    assert!(names(&registry).is_empty());
+    let next = Listed::default();
+    next.set(Some(json!([tool("next")])));
+    let _next = next.client(&Server::default()).connect("s", &registry).await.unwrap();
+    drop(closed);
+    let error = refresh.await.unwrap().unwrap_err();
+    assert!(matches!(error, McpError::NotConnected { .. }), "{error}");
+    assert_eq!(names(&registry), ["s__next"]);
 }

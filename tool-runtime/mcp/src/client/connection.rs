@@ -18,7 +18,7 @@ use super::pins::DefinitionChange;
 use super::roots::named_root;
 use super::session::Session;
 use super::status::McpStatus;
-use super::trust::own_name;
+use super::trust::resolve_name;
 
 /// A connection to an MCP server, whose tools are in a registry.
 ///
@@ -95,7 +95,8 @@ impl McpConnection {
         self.link.catalog.lock().await.report.clone()
     }
 
-    /// Returns the metadata (`_meta`) of a tool, by its name on the server or its full name.
+    /// Returns the metadata (`_meta`) of a tool, by its full name, or by its name on the server if
+    /// that does not contain `__`.
     ///
     /// It is untrusted, and it is not pinned: it can change without an approval. Members whose keys
     /// the protocol reserves are left out, and so is metadata of more than
@@ -109,9 +110,7 @@ impl McpConnection {
     /// ```
     pub async fn tool_meta(&self, tool: &str) -> Option<Map<String, Value>> {
         let catalog = self.link.catalog.lock().await;
-        let own_name = own_name(&self.link.name, tool);
-        let found = catalog.tool(tool).or_else(|| catalog.tool(own_name?));
-        let meta = found?.meta.clone()?;
+        let meta = catalog.tool(resolve_name(&self.link.name, tool)?)?.meta.clone()?;
         received(meta.0, self.link.options.results.meta_bytes)
     }
 

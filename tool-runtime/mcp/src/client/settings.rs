@@ -65,8 +65,12 @@ impl McpClient {
         self
     }
 
-    /// Sets the trust in one tool, by its name on the server, such as `echo`, or by its full name,
-    /// such as `everything__echo`. If both are set, the name on the server takes precedence.
+    /// Sets the trust in one tool, by its full name, such as `everything__echo`, or by its name on
+    /// the server, such as `echo`. If both are set, the full name takes precedence.
+    ///
+    /// A name on the server that contains `__` is never looked up: otherwise a server could name a
+    /// tool like the full name of another one, and take the trust in that. Set the full name of such
+    /// a tool.
     ///
     /// [`ToolsReport::unmatched_trust`](crate::ToolsReport::unmatched_trust) and the event
     /// [`TrustUnmatched`](crate::McpEvent::TrustUnmatched) report a name that no tool of the server

@@ -97,6 +97,13 @@ pub(super) fn own_name<'n>(server: &str, full_name: &'n str) -> Option<&'n str> 
     full_name.strip_prefix(server)?.strip_prefix(SEPARATOR)
 }
 
+/// Returns the name on the server of the tool that a name refers to: its full name, or its name on
+/// the server without the separator. A server can't add a tool whose own name is the full name of
+/// another one.
+pub(super) fn resolve_name<'n>(server: &str, name: &'n str) -> Option<&'n str> {
+    own_name(server, name).or_else(|| Some(name).filter(|name| !name.contains(SEPARATOR)))
+}
+
 /// The trust in a server and in single tools of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrustPolicy {
@@ -105,15 +112,15 @@ pub(super) struct TrustPolicy {
 }
 
 impl TrustPolicy {
-    /// Returns the setting for a tool, by its name on the server or else by its full name.
+    /// Returns the setting for a tool, by its full name or else by its name on the server.
     fn of_tool(&self, server: &str, tool: &str) -> Option<&Trust> {
-        self.tools.get(tool).or_else(|| self.tools.get(&format!("{server}{SEPARATOR}{tool}")))
+        let by_own_name = || self.tools.get(tool).filter(|_| !tool.contains(SEPARATOR));
+        self.tools.get(&format!("{server}{SEPARATOR}{tool}")).or_else(by_own_name)
     }
 
     /// Returns the names of the settings that apply to no tool, sorted.
     pub(super) fn unmatched(&self, server: &str, is_listed: impl Fn(&str) -> bool) -> Vec<String> {
-        let is_unmatched =
-            |name: &&String| !is_listed(name) && !own_name(server, name).is_some_and(&is_listed);
+        let is_unmatched = |name: &&String| !resolve_name(server, name).is_some_and(&is_listed);
         let mut unmatched: Vec<_> = self.tools.keys().filter(is_unmatched).cloned().collect();
         unmatched.sort_unstable();
         unmatched

@@ -255,8 +255,37 @@ async fn trust_in_a_full_name_applies_to_its_tool() {
     let (registry, connection) = connect(client).await;
     let snapshot = registry.snapshot();
     let effects = ["s__add", "s__sub"].map(|name| snapshot.definition(name).unwrap().effect);
-    assert_eq!(effects, [Effect::Read, Effect::Write]);
+    assert_eq!(effects, [Effect::Read, Effect::Read]);
     assert_eq!(connection.tools().await.unmatched_trust, [""; 0]);
+}
+
+#[tokio::test]
+async fn tool_named_like_the_full_name_of_another_gets_neither_its_trust_nor_its_place() {
+    let mut tools = ["search", "s__search", "a__b"].map(|name| described(name, "Does it."));
+    for tool in &mut tools {
+        tool["_meta"] = json!({ "of": tool["name"] });
+    }
+    let client = Changing::new(json!(tools))
+        .client()
+        .trust_tool("s__search", Trust::new().effect(Effect::Read))
+        .trust_tool("a__b", Trust::new().effect(Effect::Read));
+    let (registry, connection) = connect(client).await;
+    let snapshot = registry.snapshot();
+    let effects = ["s__search", "s__s__search", "s__a__b"]
+        .map(|name| snapshot.definition(name).unwrap().effect);
+    assert_eq!(effects, [Effect::Read, Effect::External, Effect::External]);
+    assert_eq!(connection.tools().await.unmatched_trust, ["a__b"]);
+    for (name, expected) in [
+        ("search", Some("search")),
+        ("s__search", Some("search")),
+        ("s__s__search", Some("s__search")),
+        ("s__a__b", Some("a__b")),
+        ("a__b", None),
+    ] {
+        let meta = connection.tool_meta(name).await;
+        let of = meta.as_ref().and_then(|meta| meta["of"].as_str());
+        assert_eq!(of, expected, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -19,6 +19,9 @@ use super::text::{clean_line, json_bytes};
 /// The number of characters of an error about an item that are kept.
 const MAX_REASON_CHARS: usize = 300;
 
+/// The number of bytes of a cursor, which the client sends back and keeps until the list ends.
+const MAX_CURSOR_BYTES: usize = 8 << 10;
+
 /// The kind of the items of a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ListKind {
@@ -112,6 +115,13 @@ pub(super) async fn list<T: DeserializeOwned>(
         cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
         match &cursor {
             None => return Ok(listing),
+            Some(next) if next.len() > MAX_CURSOR_BYTES => {
+                let reason = format!(
+                    "a cursor has {} bytes, more than the {MAX_CURSOR_BYTES} that are allowed",
+                    next.len()
+                );
+                return Err(session.invalid_answer(operation, reason));
+            }
             Some(next) if !cursors.insert(next.clone()) => {
                 let reason = "a cursor was repeated".to_owned();
                 return Err(session.invalid_answer(operation, reason));

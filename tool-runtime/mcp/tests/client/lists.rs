@@ -112,8 +112,10 @@ async fn endless_and_huge_lists_are_cut() {
 }
 
 #[tokio::test]
-async fn repeated_cursor_and_missing_list_are_errors() {
+async fn invalid_cursor_and_missing_list_are_errors() {
+    let long = "c".repeat(8_193);
     for (page, expected) in [
+        (json!({ "tools": [], "nextCursor": long }), "a cursor has 8193 bytes"),
         (json!({ "tools": [], "nextCursor": "same" }), "a cursor was repeated"),
         (json!({ "tool": [] }), "member `tools` is missing"),
         (json!({ "tools": {} }), "member `tools` is missing"),

@@ -223,7 +223,7 @@ fn permission_of_an_unknown_tool_is_reported() {
         lines(&Agent::new(Picky::default(), registry.clone()).policy(policy).extension(Database))
     };
     let line = |name: &str, hint: &str| {
-        vec![format!("permission of `{name}`: no tool of the registry has this name{hint}")]
+        vec![format!("permission of `{name}`: it applies to no tool of the registry{hint}")]
     };
     for permission in [Permission::Allow, Permission::Ask, Permission::Deny] {
         for name in ["now", "shop__count_orders", "other_shop__count_orders"] {

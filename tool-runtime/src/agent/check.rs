@@ -279,7 +279,7 @@ pub enum CheckProblem {
     },
     /// A permission of the policy applies to no tool: its name is misspelled, or the tool is not
     /// registered. `Allow` needs the name by which models call the tool, or its full name.
-    #[error("permission of `{name}`: no tool of the registry has this name{}", hint(.nearest.as_deref()))]
+    #[error("permission of `{name}`: it applies to no tool of the registry{}", hint(.nearest.as_deref()))]
     UnmatchedPermission {
         /// The name in the permission.
         name: String,

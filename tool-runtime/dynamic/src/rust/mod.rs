@@ -230,7 +230,7 @@ impl RustTools {
     ///
     /// The program of a tool that exists in a process is never removed. A removed one is built
     /// again when its tool is made again, such as after a restart.
-    pub fn keep_unused(mut self, limit: Duration) -> Self {
+    pub fn unused_retention(mut self, limit: Duration) -> Self {
         self.keep_unused = limit;
         self.unchecked()
     }

@@ -179,7 +179,9 @@ fn model_error(error: &RegistrarError) -> ToolError {
         RegistrarError::NameTaken { .. } => {
             ToolError::validation("The program has a provider of this `name`: use another `name`.")
         }
-        other => ToolError::failed(format!("The catalog was not changed: {other}.")),
+        other => ToolError::failed(format!(
+            "The change failed: {other}. Call `mcp_list` for what is stored."
+        )),
     }
 }
 

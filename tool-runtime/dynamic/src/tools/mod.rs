@@ -336,7 +336,9 @@ fn model_error(error: &RegistrarError) -> ToolError {
         RegistrarError::NoBackend { language, .. } => ToolError::failed(format!(
             "The tool was not made: the program has no backend for `{language}`. Use another `kind`."
         )),
-        other => ToolError::failed(format!("The catalog was not changed: {other}.")),
+        other => ToolError::failed(format!(
+            "The change failed: {other}. Call `tool_list` for what is stored."
+        )),
     }
 }
 

@@ -46,7 +46,7 @@ pub enum McpEvent {
         pending: usize,
     },
     /// Settings of [`trust_tool`](crate::McpClient::trust_tool) apply to no tool of the list.
-    TrustUnmatched {
+    UnmatchedTrust {
         /// The names of the settings, sorted.
         tools: Vec<String>,
     },

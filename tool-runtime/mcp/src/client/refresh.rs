@@ -195,7 +195,7 @@ impl Link {
         let has_name = |name: &str| catalog.has_tool(name) || is_registered(name);
         let unmatched = self.options.trust.unmatched(server, has_name);
         if !unmatched.is_empty() && unmatched != catalog.report.unmatched_trust {
-            self.emit(&McpEvent::TrustUnmatched { tools: unmatched.clone() });
+            self.emit(&McpEvent::UnmatchedTrust { tools: unmatched.clone() });
         }
         unmatched
     }

@@ -73,7 +73,7 @@ impl McpClient {
     /// a tool.
     ///
     /// [`ToolsReport::unmatched_trust`](crate::ToolsReport::unmatched_trust) and the event
-    /// [`TrustUnmatched`](crate::McpEvent::TrustUnmatched) report a name that no tool of the server
+    /// [`UnmatchedTrust`](crate::McpEvent::UnmatchedTrust) report a name that no tool of the server
     /// has.
     pub fn trust_tool(mut self, tool: impl Into<String>, trust: Trust) -> Self {
         self.options.trust.tools.insert(tool.into(), trust);

@@ -39,7 +39,7 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 ///     format!("{scene}.mp4")
 /// }
 ///
-/// let tasks = Tasks::new().tools(["render"]).lifetime(Duration::from_secs(3600)).limit(50);
+/// let tasks = Tasks::new().tools(["render"]).lifetime(Duration::from_secs(3600)).max_tasks(50);
 /// let server = McpServer::new(tools![render]).tasks(tasks);
 /// # let _ = server;
 /// ```
@@ -108,14 +108,14 @@ impl Tasks {
     /// Sets the maximum number of tasks, including finished ones whose result is kept. Default:
     /// 1000.
     #[must_use]
-    pub fn limit(mut self, count: usize) -> Self {
+    pub fn max_tasks(mut self, count: usize) -> Self {
         self.limit = count;
         self
     }
 
     /// Sets the maximum number of tasks of one principal. Default: 100.
     #[must_use]
-    pub fn principal_limit(mut self, count: usize) -> Self {
+    pub fn max_tasks_per_principal(mut self, count: usize) -> Self {
         self.principal_limit = count;
         self
     }

@@ -226,7 +226,7 @@ async fn trust_in_an_unknown_tool_is_reported_after_each_list_that_has_others() 
     let recorded = Arc::clone(&events);
     let deny = || Trust::new().permission(Permission::Deny);
     let mut client = tools.client().resource_tools().on_event(move |_, event| {
-        if let McpEvent::TrustUnmatched { tools } = event {
+        if let McpEvent::UnmatchedTrust { tools } = event {
             recorded.lock().unwrap().push(tools.clone());
         }
     });

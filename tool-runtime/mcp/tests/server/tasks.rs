@@ -118,7 +118,7 @@ async fn clients_without_tasks_get_results_or_errors() {
 async fn tasks_are_limited_and_forgotten() {
     tokio::time::pause();
     let release = Arc::<Notify>::default();
-    let tasks = all().limit(2).lifetime(Duration::from_secs(60));
+    let tasks = all().max_tasks(2).lifetime(Duration::from_secs(60));
     let mut client = Client::connect(server(&release, tasks), NEW).await;
     let first = start(&mut client, "broken").await;
     start(&mut client, "broken").await;

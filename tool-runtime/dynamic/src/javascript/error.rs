@@ -2,6 +2,7 @@
 
 use tool_runtime::{ToolError, ToolErrorKind};
 
+use super::advice::line_advice;
 use super::limits::{MAX_LINE_CHARS, MAX_MEMORY_BYTES, MAX_OUTPUT_BYTES};
 use super::watch::Stop;
 
@@ -56,7 +57,12 @@ impl ScriptError {
             }
             Self::Stopped(Stop::Cancelled) => "The call was cancelled.".into(),
             Self::Exception { text, line } => match line {
-                Some(number) => format!("{text}\n{}", quoted_line(body, *number)),
+                Some(number) => {
+                    let line = line_of(body, *number);
+                    let advice = line_advice(text, line).map(|advice| format!(". {advice}"));
+                    let advice = advice.unwrap_or_default();
+                    format!("{text}{advice}\n{}", quoted_line(line, *number))
+                }
                 None => text.clone(),
             },
             Self::OutOfMemory => {
@@ -76,9 +82,12 @@ impl ScriptError {
     }
 }
 
+fn line_of(body: &str, number: usize) -> &str {
+    body.lines().nth(number - 1).unwrap_or_default().trim()
+}
+
 /// Quotes a line of the body with its number.
-fn quoted_line(body: &str, number: usize) -> String {
-    let line = body.lines().nth(number - 1).unwrap_or_default().trim();
+fn quoted_line(line: &str, number: usize) -> String {
     let shortened: String = line.chars().take(MAX_LINE_CHARS).collect();
     let omitted = if shortened.len() < line.len() { " …" } else { "" };
     format!("at line {number}: `{shortened}{omitted}`")

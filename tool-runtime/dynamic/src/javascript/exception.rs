@@ -1,8 +1,9 @@
 //! Conversion of exceptions, whose members can be code of the body.
 
-use rquickjs::{CaughtError, Coerced, Ctx, Error, FromJs};
+use rquickjs::{CaughtError, Coerced, Ctx, Error, FromJs, Function, Object, Value};
 use tool_runtime::message::visible;
 
+use super::advice::advice;
 use super::error::ScriptError;
 use super::limits::{MAX_ERROR_CHARS, MAX_MEMORY_BYTES};
 
@@ -14,6 +15,7 @@ pub(super) fn script_error(ctx: &Ctx<'_>, error: Error, line_count: usize) -> Sc
     if matches!(error, Error::Allocation) {
         return ScriptError::OutOfMemory;
     }
+    let mut advised = None;
     let (text, stack) = match CaughtError::from_error(ctx, error) {
         CaughtError::Exception(exception) => {
             let name = exception.get::<_, Option<Coerced<String>>>("name");
@@ -22,6 +24,7 @@ pub(super) fn script_error(ctx: &Ctx<'_>, error: Error, line_count: usize) -> Sc
             if name == "InternalError" && message == "out of memory" {
                 return ScriptError::OutOfMemory;
             }
+            advised = advice(&name, &message);
             (format!("{name}: {message}"), exception.stack())
         }
         // The engine throws it if there is no memory for an exception.
@@ -30,9 +33,7 @@ pub(super) fn script_error(ctx: &Ctx<'_>, error: Error, line_count: usize) -> Sc
             (format!("It threw null, or needs more than {limit} MiB of memory."), None)
         }
         CaughtError::Value(value) => {
-            let text = Coerced::<String>::from_js(ctx, value).map(|text| text.0);
-            // The conversion of the value can throw as well.
-            let text = text.unwrap_or_else(|_| {
+            let text = thrown_text(ctx, value).unwrap_or_else(|_| {
                 ctx.catch();
                 "a value that can't be converted to text".to_owned()
             });
@@ -42,9 +43,28 @@ pub(super) fn script_error(ctx: &Ctx<'_>, error: Error, line_count: usize) -> Sc
     };
     // The text may come from outside, such as from a page that the body has read.
     let text: String = text.chars().take(MAX_ERROR_CHARS).collect();
-    let text = visible(&text).into_owned();
+    let mut text = visible(&text).into_owned();
+    if let Some(advised) = advised {
+        text.push_str(". ");
+        text.push_str(&advised);
+    }
     let line = stack.as_deref().and_then(|stack| line_of_body(stack, line_count));
     ScriptError::Exception { text, line }
+}
+
+/// Returns the JSON of a thrown object, and the text of another value. Code of the body may run.
+fn thrown_text<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> rquickjs::Result<String> {
+    if value.is_object() && !value.is_function() {
+        // The native function of the engine could not be interrupted.
+        let json: Object<'js> = ctx.globals().get("JSON")?;
+        let stringify: Function<'js> = json.get("stringify")?;
+        let json = stringify.call::<_, Option<String>>((value.clone(),))?;
+        // An object without members may have a method that converts it to text.
+        if let Some(json) = json.filter(|json| json != "{}") {
+            return Ok(json);
+        }
+    }
+    Coerced::<String>::from_js(ctx, value).map(|text| text.0)
 }
 
 /// Returns the innermost line of the body in a stack.

@@ -9,7 +9,7 @@
 //!    those of tools as one batch of nested calls, under the policy of the run, and `fetch.rs`
 //!    sends requests through the guarded client of the program. Then the body continues.
 //! 4. The output becomes text or JSON. An exception becomes a text with the line of the body
-//!    (`exception.rs`, `error.rs`).
+//!    (`exception.rs`, `error.rs`), and advice if a name does not exist (`advice.rs`).
 //!
 //! # Invariants
 //! - A script reaches nothing but its arguments, the console, the tools that its spec names, and
@@ -18,6 +18,7 @@
 //!   thread that can't be stopped is left behind and counts as running.
 //! - Memory, stack, output, console, and the number and size of calls are limited (`limits.rs`).
 
+mod advice;
 mod console;
 mod engine;
 mod error;

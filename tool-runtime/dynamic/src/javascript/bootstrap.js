@@ -3,6 +3,7 @@
   'use strict';
   const NativePromise = Promise;
   const NativeError = Error;
+  const NativeTypeError = TypeError;
   const waiting = { __proto__: null };
   const define = Object.defineProperty;
   // The one of `guards.js`: the host converts no values itself.
@@ -35,6 +36,9 @@
   });
   if (request_fetch) {
     const fetch = (url, { method, headers, body } = {}) => new NativePromise((resolve, reject) => {
+      if (body != null && typeof body !== 'string') {
+        throw new NativeTypeError('`body` is a text: send `JSON.stringify(value)`');
+      }
       const request = { __proto__: null, url: `${url}`, method, headers, body };
       const id = request_fetch(stringify(request));
       waiting[id] = { __proto__: null, resolve: (value) => resolve(to_response(value)), reject };

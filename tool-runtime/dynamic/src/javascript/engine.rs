@@ -271,7 +271,10 @@ fn fetch_function<'js>(
             return Err(Exception::throw_range(&ctx, &text));
         }
         let request: FetchRequest = serde_json::from_str(&json).map_err(|error| {
-            Exception::throw_type(&ctx, &format!("the request can't be sent: {error}"))
+            // The position is one in the JSON of the request, which the body does not write.
+            let text = error.to_string();
+            let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+            Exception::throw_type(&ctx, &format!("the options of `fetch` are invalid: {text}"))
         })?;
         requests.borrow_mut().add(&ctx, HostRequest::Fetch(request))
     };

@@ -129,7 +129,7 @@ impl Run<'_> {
 fn tool_output(output: Output) -> Result<ToolOutput, ScriptError> {
     let invalid = |error: serde_json::Error| ScriptError::InvalidOutput(error.to_string());
     match output {
-        Output::Nothing => Ok(ToolOutput::text("ok")),
+        Output::Nothing => Ok(ToolOutput::text("ok (the body returned no value)")),
         Output::Text(text) => Ok(ToolOutput::text(text)),
         Output::Json(json) => {
             let value: Value = serde_json::from_str(&json).map_err(invalid)?;

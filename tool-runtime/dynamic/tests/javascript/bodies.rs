@@ -13,7 +13,8 @@ async fn output_is_text_or_json() {
         ("return 1.5;", "1.5", true),
         ("return { b: 1, a: [true, null] };", r#"{"a":[true,null],"b":1}"#, true),
         ("return null;", "null", true),
-        ("const unused = 1;", "ok", false),
+        ("const unused = 1;", "ok (the body returned no value)", false),
+        ("(args) => 1", "ok (the body returned no value)", false),
         ("return await Promise.resolve(7);", "7", true),
         ("return (await Promise.all([1, 2].map(async n => n * 2))).join('-');", "2-4", false),
         ("return new Date(0).toISOString();", "1970-01-01T00:00:00.000Z", false),
@@ -54,12 +55,37 @@ async fn errors_name_the_line_of_the_body() {
         ("let a = 1;\nawait null;\na = b;", "at line 3: `a = b;`"),
         ("undeclared = 1;", "ReferenceError"),
         ("throw 'text';", "It threw text"),
+        ("throw { a: [1] };", r#"It threw {"a":[1]}"#),
+        ("throw () => 1;", "It threw () => 1"),
+        ("throw { toJSON() { throw 1; } };", "can't be converted to text"),
+        ("JSON = 1; throw { a: 1 };", "can't be converted to text"),
+        ("throw undefined;", "It threw undefined"),
         ("return 1n;", "BigInt"),
     ] {
         let error = run(&script(body), "{}").await.unwrap_err();
         assert_eq!(error.kind(), ToolErrorKind::Failed, "{body}");
         assert!(error.text().contains(expected), "{body}: {error}");
     }
+}
+
+#[tokio::test]
+async fn undefined_name_comes_with_advice() {
+    for (body, expected) in [
+        ("call_tool('a');", "To use `call_tool`, name each tool that the body calls in `tools`."),
+        ("fetch('a');", "To use `fetch`, declare the capability `network` in `capabilities`."),
+        ("require('fs');", "`require` does not exist in this engine: there are no modules"),
+        ("await import('fs');", "In this engine, there are no modules"),
+        ("setTimeout(() => 1, 1);", "`setTimeout` does not exist in this engine: there are no"),
+        ("process.env;", "`process` does not exist in this engine"),
+        ("new URL('a');", "`URL` does not exist in this engine"),
+    ] {
+        let error = run(&script(body), "{}").await.unwrap_err();
+        assert!(error.text().contains(expected), "{body}: {error}");
+    }
+    let error = build(&script("import fs from 'fs';")).await.err().unwrap();
+    assert!(error.text().contains("there are no modules"), "{error}");
+    let error = run(&script("throw new Error('fetch is not defined');"), "{}").await.unwrap_err();
+    assert!(!error.text().contains("capability"), "{error}");
 }
 
 #[tokio::test]

@@ -172,7 +172,11 @@ async fn refused_requests_throw_the_reason() {
         ("fetch(`${server}/echo`, { headers: { Cookie: 'a=b' } })", "`cookie` can't be set"),
         ("fetch(`${server}/echo`, { method: 'TRACE' })", "`method` has to be GET"),
         ("fetch(`${server}/echo`, { body: 'b' })", "remove `body`: a GET request has none"),
-        ("fetch(`${server}/echo`, { body: {} })", "the request can't be sent: invalid type"),
+        ("fetch(`${server}/echo`, { body: {} })", "`body` is a text: send `JSON.stringify(value)`"),
+        (
+            "fetch(`${server}/echo`, { headers: 1 })",
+            "the options of `fetch` are invalid: invalid type",
+        ),
         ("fetch(`${server}/echo`, { headers: { a: 'x'.repeat(3e5) } })", "at most 262144 bytes"),
         ("fetch('no url')", "`url` is not a valid URL"),
         ("fetch()", "`url` is not a valid URL"),

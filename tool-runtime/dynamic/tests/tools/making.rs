@@ -69,7 +69,11 @@ async fn tool_whose_examples_fail_is_not_registered() {
         ("return args.n + 1;", json!(4), "- `examples[0]`: expected 4, got 3"),
         ("return args.n.x.y;", json!(4), "TypeError"),
         ("while (true) {}", json!(4), "time limit"),
-        ("return await call_tool('double', args);", json!(4), "not defined"),
+        (
+            "return await call_tool('double', args);",
+            json!(4),
+            "name each tool that the body calls in `tools`",
+        ),
     ] {
         let mut wrong = spec("next", body);
         wrong["fields"] = json!([{ "name": "n", "type": "integer" }]);

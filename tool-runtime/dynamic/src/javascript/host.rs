@@ -2,7 +2,7 @@
 //! run.
 
 use tokio::time::timeout_at;
-use tool_runtime::{ToolCall, ToolContext, ToolExecution};
+use tool_runtime::{ToolCall, ToolContext, ToolErrorKind, ToolExecution};
 
 use super::error::ScriptError;
 #[cfg(feature = "fetch")]
@@ -59,6 +59,11 @@ impl Host {
 }
 
 fn host_result(execution: &ToolExecution) -> HostResult {
+    // The dispatcher would suggest tools that this one can't call, and this one itself.
+    if execution.attempts == 0 && execution.failed_with(ToolErrorKind::NotFound.code()) {
+        let name = &execution.call.name;
+        return HostResult::Error(format!("No tool named `{name}` is registered now."));
+    }
     if !execution.is_success() {
         return HostResult::Error(execution.result.text.clone());
     }

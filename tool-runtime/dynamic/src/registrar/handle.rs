@@ -372,6 +372,12 @@ impl Registrar {
         Ok(self.shared.is_taken(&registry.snapshot(), id, is_applied))
     }
 
+    /// Returns whether a tool of this name can be called now.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        let registry = self.shared.registry();
+        registry.is_some_and(|registry| registry.snapshot().definition(name).is_some())
+    }
+
     /// Returns the languages in which the program builds tools.
     pub(crate) fn languages(&self) -> impl Iterator<Item = BodyLanguage> {
         self.shared.options.backends.keys().copied()

@@ -58,6 +58,18 @@ impl DynamicTools {
         errors
     }
 
+    /// Names the tools that the body calls and that are not registered, if there are any. They may
+    /// be registered later, such as those of a connection.
+    pub(super) fn missing_tools(&self, spec: &CheckedSpec) -> Option<String> {
+        let tools = &spec.spec().tools;
+        let missing: Vec<_> = tools.iter().filter(|name| !self.registrar.has_tool(name)).collect();
+        let names: Vec<_> = missing.iter().map(|name| format!("`{name}`")).collect();
+        (!names.is_empty()).then(|| {
+            let names = names.join(", ");
+            format!("Not registered now, so that calls of them fail: {names}. Correct `tools`.")
+        })
+    }
+
     /// Returns the error of a spec whose language has no backend.
     fn unknown_language(&self) -> SpecError {
         let languages: Vec<_> = self.registrar.languages().map(|it| format!("`{it}`")).collect();

@@ -138,7 +138,11 @@ impl DynamicTools {
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         }
         let tool = backend.build(&spec).await?;
-        run_examples(tool.as_ref(), &spec, ctx).await?;
+        let ran = run_examples(tool.as_ref(), &spec, ctx).await;
+        ran.map_err(|error| match self.missing_tools(&spec) {
+            Some(missing) => ToolError::new(error.kind(), format!("{}\n{missing}", error.text())),
+            None => error,
+        })?;
         Ok(spec)
     }
 
@@ -192,7 +196,11 @@ impl DynamicTools {
             );
             return Err(ToolError::failed(text));
         }
-        report(status)
+        let text = report(status)?;
+        Ok(match self.missing_tools(&spec) {
+            Some(missing) => format!("{text}\n{missing}"),
+            None => text,
+        })
     }
 
     /// Removes a tool that was made by `new_tool`, with all of its versions.

@@ -65,15 +65,16 @@ async fn failed_calls_throw_what_the_model_would_read() {
     for (call_text, expected) in [
         ("call_tool('double', { n: 'four' })", "`n`: expected an integer"),
         ("call_tool('wipe')", "`wipe` needs approval"),
-        ("call_tool('unknown')", "unknown"),
+        ("call_tool('scripts')", "Error: No tool named `scripts` is registered now."),
         ("call_tool('grep')", "`grep` can't be called: it is not among the `tools` of this tool"),
         ("call_tool(['double'])", "Error"),
     ] {
         let body = format!("try {{ return await {call_text}; }} catch (e) {{ return `${{e}}`; }}");
-        let spec = script(&body).tool("double").tool("wipe").tool("unknown");
+        let spec = script(&body).tool("double").tool("wipe").tool("scripts");
         let execution = call(&dispatcher(&[spec]).await).await;
         assert!(execution.is_success(), "{call_text}: {}", execution.result.text);
         assert!(execution.result.text.contains(expected), "{}", execution.result.text);
+        assert!(!execution.result.text.contains("Did you mean"), "{}", execution.result.text);
     }
 }
 

@@ -104,6 +104,24 @@ async fn examples_call_other_tools() {
 }
 
 #[tokio::test]
+async fn tools_that_are_not_registered_are_named() {
+    let fixture = Fixture::new().await;
+    let mut uses = spec("uses_nope", "return await call_tool('nope', args);");
+    uses["tools"] = json!(["double", "nope"]);
+    let expected = "Not registered now, so that calls of them fail: `nope`. Correct `tools`.";
+    let text = fixture.text("new_tool", uses.clone()).await;
+    assert!(text.starts_with("Version 1 is registered.") && text.ends_with(expected), "{text}");
+    uses["examples"] = json!([{ "arguments": {} }]);
+    let text = fixture.call("new_tool", uses.clone()).await.result.text;
+    assert!(text.contains("failed. Error: No tool named `nope`"), "{text}");
+    assert!(text.ends_with(expected), "{text}");
+    uses["tools"] = json!(["double"]);
+    uses["examples"] = json!([]);
+    let text = fixture.text("new_tool", uses).await;
+    assert!(!text.contains("Not registered"), "{text}");
+}
+
+#[tokio::test]
 async fn test_with_examples_beyond_the_limits_runs_none_of_them() {
     let fixture = Fixture::new().await;
     let mut echo = spec("echo", "return args.text;");

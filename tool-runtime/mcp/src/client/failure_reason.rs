@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::text::clean;
+use super::text::clean_line;
 
 /// The number of characters of a reason that are kept.
 const MAX_CHARS: usize = 2_000;
@@ -14,7 +14,7 @@ pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> String {
     while let Some(current) = next {
         #[cfg(feature = "client")]
         if let Some(failed) = http::failed_request(current) {
-            return clean(&http::reason(failed), MAX_CHARS);
+            return clean_line(&http::reason(failed), MAX_CHARS);
         }
         let text = current.to_string();
         if texts.last().is_none_or(|last| !last.contains(&text)) {
@@ -22,7 +22,7 @@ pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> String {
         }
         next = current.source();
     }
-    clean(&texts.join(": "), MAX_CHARS)
+    clean_line(&texts.join(": "), MAX_CHARS)
 }
 
 #[cfg(feature = "client")]

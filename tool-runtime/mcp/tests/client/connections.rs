@@ -1,5 +1,6 @@
 //! The life of a connection: loss, return, end.
 
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -92,9 +93,7 @@ async fn attempts_are_delayed_more_and_more() {
     let counted = Arc::clone(&attempts);
     let client = McpClient::streams(move || {
         *counted.lock().unwrap() += 1;
-        async {
-            Err::<(tokio::io::Empty, tokio::io::Sink), _>(std::io::Error::other("no such host"))
-        }
+        async { Err::<(tokio::io::Empty, tokio::io::Sink), _>(io::Error::other("no such host")) }
     });
     let registry = Registry::new();
     let connection = client.connect_in_background("s", &registry).unwrap();
@@ -252,4 +251,15 @@ async fn lost_connection_is_reported_without_the_failure_of_its_list() {
         let events = events.lock().unwrap().clone();
         assert_eq!(events, ["other", "connected", "disconnected"], "{is_modern} {is_listing}");
     }
+}
+
+#[tokio::test]
+async fn reason_of_a_failed_connection_is_one_line() {
+    let client = McpClient::streams(|| async {
+        let error = io::Error::other("out of order\r\nINFO all is well\n");
+        Err::<(tokio::io::Empty, tokio::io::Empty), _>(error)
+    });
+    let error = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
+    assert!(error.contains("out of order INFO all is well"), "{error:?}");
+    assert!(!error.contains('\n'), "{error:?}");
 }

@@ -92,7 +92,9 @@ pub enum ChangeKind {
 /// Stores the pinned definitions of servers.
 ///
 /// The first definitions of a server are pinned without an approval. If the store fails, a new
-/// connection fails, and an established one keeps its previous tools.
+/// connection fails, and an established one keeps its previous tools. A load or a save that takes
+/// longer than the [time limit of a connection](crate::McpClient::connect_timeout) has failed: its
+/// future is dropped.
 ///
 /// # Contract
 /// - A save replaces all pins of its server and none of others. It is durable before

@@ -1,11 +1,13 @@
 //! Registers the tools of a server: requests the list, and checks it against the pins.
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::Tool;
-use tokio::time::Instant;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
 use tool_runtime::Tools;
 
 use super::catalog::{Catalog, Registered, SkippedServerTool, ToolsReport, reported_name};
@@ -100,13 +102,21 @@ impl Link {
     }
 
     async fn load_pins(&self) -> Result<Option<Pins>, McpError> {
-        let pins = self.pins.load(&self.name).await;
-        pins.map_err(|error| McpError::Pins { server: self.name.clone(), error })
+        self.in_time(self.pins.load(&self.name)).await
     }
 
     async fn save_pins(&self, pins: &Pins) -> Result<(), McpError> {
-        let saved = self.pins.save(&self.name, pins).await;
-        saved.map_err(|error| McpError::Pins { server: self.name.clone(), error })
+        self.in_time(self.pins.save(&self.name, pins)).await
+    }
+
+    /// Waits for the pin store within the time limit of a connection: the catalog is locked.
+    async fn in_time<T>(&self, work: impl Future<Output = io::Result<T>>) -> Result<T, McpError> {
+        let limit = self.options.connect_timeout;
+        let result = timeout(limit, work).await.unwrap_or_else(|_| {
+            let text = format!("no answer within {limit:?}");
+            Err(io::Error::new(io::ErrorKind::TimedOut, text))
+        });
+        result.map_err(|error| McpError::Pins { server: self.name.clone(), error })
     }
 
     /// Registers the tools of the catalog in one change, unless they are registered already.
@@ -117,7 +127,14 @@ impl Link {
             .iter()
             .map(|(_, tool, pin)| (tool.name.clone().into_owned(), pin.clone()))
             .collect();
-        let checked = check(&self.name, pins.as_ref(), &offered, self.options.approves_new_tools);
+        let (server, approves_new_tools) = (self.name.clone(), self.options.approves_new_tools);
+        // A hostile list has thousands of definitions to compare: other tasks run meanwhile.
+        let checked =
+            spawn_blocking(move || check(&server, pins.as_ref(), &offered, approves_new_tools));
+        let checked = checked.await.map_err(|error| McpError::Pins {
+            server: self.name.clone(),
+            error: io::Error::other(error),
+        })?;
         if let Some(pins) = &checked.new_pins {
             self.save_pins(pins).await?;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
-use tool_mcp::{McpClient, McpError, MemoryPins, PinStore, Pins};
+use tool_mcp::{McpClient, McpError, McpEvent, MemoryPins, PinStore, Pins};
 use tool_runtime::{Registry, async_trait};
 
 use crate::server::{
@@ -175,6 +175,79 @@ impl PinStore for SlowPins {
         let _open = self.gate.lock().await;
         self.pins.save(server, pins).await
     }
+}
+
+/// Records the number of ticks of another task when pins are loaded.
+struct TickingPins {
+    pins: MemoryPins,
+    ticks: Arc<AtomicUsize>,
+    loaded_at: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl PinStore for TickingPins {
+    async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
+        self.loaded_at.store(self.ticks.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.pins.load(server).await
+    }
+
+    async fn save(&self, server: &str, pins: &Pins) -> io::Result<()> {
+        self.pins.save(server, pins).await
+    }
+}
+
+/// The test has one thread for all tasks.
+#[tokio::test]
+async fn other_tasks_run_while_definitions_are_compared() {
+    let listed = Listed::default();
+    listed.set(Some(json!([tool("a")])));
+    let [ticks, loaded_at, changed_at] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+    let (now, seen_at) = (Arc::clone(&ticks), Arc::clone(&changed_at));
+    let client = listed.client(&Server::default()).on_event(move |_, event| {
+        if matches!(event, McpEvent::DefinitionChanged(_)) {
+            seen_at.store(now.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    });
+    let store = TickingPins {
+        pins: MemoryPins::new(),
+        ticks: Arc::clone(&ticks),
+        loaded_at: Arc::clone(&loaded_at),
+    };
+    let (_registry, connection) = connect(client.pin_store(store)).await;
+    let ticking = tokio::spawn(async move {
+        loop {
+            ticks.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let mut large = changed("a");
+    let texts = (0..1_000).map(|n| (format!("p{n}"), json!({ "description": format!("Is {n}.") })));
+    large["inputSchema"]["properties"] = Value::Object(texts.collect());
+    listed.set(Some(json!([large])));
+    assert_eq!(connection.refresh().await.unwrap().pending.len(), 1);
+    ticking.abort();
+    let (loaded_at, changed_at) =
+        (loaded_at.load(Ordering::Relaxed), changed_at.load(Ordering::Relaxed));
+    assert!(changed_at > loaded_at, "no tick between {loaded_at} and {changed_at}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn pin_store_that_hangs_fails_at_the_time_limit() {
+    let listed = Listed::default();
+    listed.set(Some(json!([tool("a")])));
+    let store = SlowPins::default();
+    let limit = Duration::from_secs(5);
+    let client = listed.client(&Server::default()).pin_store(store.clone()).connect_timeout(limit);
+    let (registry, connection) = connect(client).await;
+    let closed = store.gate.lock().await;
+    listed.set(Some(json!([tool("a"), tool("b")])));
+    let refresh = tokio::time::timeout(Duration::from_secs(60), connection.refresh()).await;
+    let refresh = refresh.expect("the store has a time limit");
+    let Err(McpError::Pins { error, .. }) = refresh else { panic!("{refresh:?}") };
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert_eq!(names(&registry), ["s__a"], "the previous tools stay");
+    drop(closed);
+    assert_eq!(connection.refresh().await.unwrap().registered, ["s__a", "s__b"]);
 }
 
 #[tokio::test(start_paused = true)]

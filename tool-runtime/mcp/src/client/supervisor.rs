@@ -33,6 +33,9 @@ const STABLE_AFTER: Duration = Duration::from_secs(30);
 /// The shortest time between two requests of the list of tools.
 const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(200);
 
+/// The shortest time for which a list of tools is fresh, whatever the server declares.
+const MIN_TTL: Duration = Duration::from_secs(1);
+
 /// How long the end of a connection waits for a registration that has begun.
 const MAX_REGISTRATION_WAIT: Duration = Duration::from_secs(1);
 
@@ -145,7 +148,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
     let Established { session, ttl } = established;
     let expiry = |ttl: Option<Duration>| {
         let ttl = ttl.filter(|ttl| !ttl.is_zero())?;
-        Instant::now().checked_add(ttl.max(MIN_REFRESH_INTERVAL))
+        Instant::now().checked_add(ttl.max(MIN_TTL))
     };
     let (mut expires_at, mut retry_delay) = (expiry(ttl), Duration::ZERO);
     // The revisions without a handshake send notifications to subscribers only.

@@ -216,6 +216,16 @@ async fn expired_list_is_requested_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn list_that_expires_at_once_is_requested_once_a_second() {
+    let (server, shelf) = (Server::default(), Shelf::default());
+    shelf.set(&["a"]);
+    let (_registry, _connection) = connect(server.simple(shelf.script(true, Some(1)))).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let lists = server.received("tools/list").len();
+    assert!((50..=61).contains(&lists), "{lists} lists");
+}
+
+#[tokio::test(start_paused = true)]
 async fn failed_list_is_an_error_and_keeps_the_tools() {
     let (server, shelf) = (Server::default(), Shelf::default());
     shelf.set(&["a"]);

@@ -80,13 +80,17 @@ impl ResultReader {
         if is_error {
             return Err(self.reported(parts));
         }
-        if let (Some(schema), Some(value)) = (&self.output, &structured)
-            && let Some(mismatch) = schema.check(value).first()
-        {
+        let Some(mut value) = structured else {
+            return match self.output {
+                None => Ok(ToolOutput::from_parts(parts)),
+                Some(_) => Err(self.invalid("no structured content despite the output schema")),
+            };
+        };
+        let mismatches = self.output.as_ref().map(|schema| schema.check(&value));
+        if let Some(mismatch) = mismatches.iter().flatten().next() {
             let reason = format!("structured content does not match the output schema: {mismatch}");
             return Err(self.invalid(&reason));
         }
-        let Some(mut value) = structured else { return Ok(ToolOutput::from_parts(parts)) };
         let bytes = json_bytes(&value);
         if bytes > self.limits.structured_bytes {
             let note = format!("[structured content of {bytes} bytes was left out]");

@@ -74,7 +74,12 @@ async fn structured_content_is_checked_against_the_output_schema() {
     let server = Server::default();
     let client = server.simple(with_tools(false, json!([sum]), |call| {
         let value = &call["params"]["arguments"]["value"];
-        answer(call, json!({ "content": [], "structuredContent": { "sum": value } }))
+        let content = json!([{ "type": "text", "text": "a text" }]);
+        match value.as_str() {
+            Some("missing") => answer(call, json!({ "content": content })),
+            Some("failed") => answer(call, json!({ "content": content, "isError": true })),
+            _ => answer(call, json!({ "content": [], "structuredContent": { "sum": value } })),
+        }
     }));
     let (registry, _) = connect(client).await;
     let good = call(&registry, "s__sum", r#"{"value": 3}"#).await;
@@ -83,6 +88,12 @@ async fn structured_content_is_checked_against_the_output_schema() {
     let bad = call(&registry, "s__sum", r#"{"value": "three"}"#).await;
     assert_eq!(bad.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
     assert!(!bad.result.text.contains("three"), "{}", bad.result.text);
+    let missing = call(&registry, "s__sum", r#"{"value": "missing"}"#).await;
+    assert_eq!(missing.result.error.as_deref(), Some(ToolErrorKind::Failed.code()));
+    assert!(missing.result.text.contains("invalid result"), "{}", missing.result.text);
+    // The schema applies to results without an error alone.
+    let failed = call(&registry, "s__sum", r#"{"value": "failed"}"#).await;
+    assert!(failed.result.text.contains("a text"), "{}", failed.result.text);
 }
 
 #[tokio::test]

@@ -129,14 +129,14 @@ fn connect(link: Arc<Link>) -> BoxFuture<'static, Result<McpConnection, McpError
         let established = establish(&link).await?;
         established.publish(&link);
         tokio::spawn(supervise(Arc::clone(&link), Some(established)));
-        Ok(McpConnection { link })
+        Ok(McpConnection::new(link))
     })
 }
 
 #[inline(never)]
 fn connect_in_background(link: Arc<Link>) -> McpConnection {
     tokio::spawn(supervise(Arc::clone(&link), None));
-    McpConnection { link }
+    McpConnection::new(link)
 }
 
 impl std::fmt::Debug for McpClient {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{ClientRequest, RootsListChangedNotification, ServerResult};
 use serde::de::DeserializeOwned;
@@ -41,9 +42,22 @@ use super::trust::resolve_name;
 #[derive(Clone)]
 pub struct McpConnection {
     pub(super) link: Arc<Link>,
+    /// The time limit of a request.
+    request_timeout: Duration,
 }
 
 impl McpConnection {
+    pub(super) fn new(link: Arc<Link>) -> Self {
+        let request_timeout = link.options.call_timeout;
+        Self { link, request_timeout }
+    }
+
+    /// Replaces the time limit of a request.
+    pub(super) fn with_request_timeout(mut self, limit: Duration) -> Self {
+        self.request_timeout = limit;
+        self
+    }
+
     /// Returns the name of the connection, which is the provider of its tools.
     pub fn name(&self) -> &str {
         &self.link.name
@@ -217,7 +231,7 @@ impl McpConnection {
 
     /// Returns the connection and the deadline of a request.
     pub(super) fn request_on(&self) -> Result<(Arc<Session>, Instant), McpError> {
-        let deadline = Instant::now() + self.link.options.call_timeout;
+        let deadline = Instant::now() + self.request_timeout;
         Ok((self.link.connected()?, deadline))
     }
 

@@ -13,6 +13,7 @@ use tool_runtime::{
 use super::connection::McpConnection;
 use super::content::ResultReader;
 use super::error::McpError;
+use super::feature_error::feature_error;
 use super::link::Link;
 use super::offered_features::OfferedFeatures;
 use super::prompts::McpPrompt;
@@ -152,7 +153,10 @@ impl FeatureTool {
         definition.kind = ToolKind::Remote(link.name.clone());
         let options = &link.options;
         let definition = options.trust.apply(&link.name, definition, None, options.call_timeout);
-        Self { definition, operation, connection: McpConnection { link: Arc::clone(link) } }
+        // A request of a tool may take as long as its call.
+        let limit = definition.timeout.unwrap_or(options.call_timeout);
+        let connection = McpConnection::new(Arc::clone(link)).with_request_timeout(limit);
+        Self { definition, operation, connection }
     }
 
     fn reader(&self) -> ResultReader {
@@ -290,6 +294,7 @@ impl Tool for FeatureTool {
             Operation::GetPrompt => Box::pin(self.get_prompt(serde_json::from_str(&args)?)).await,
             Operation::Complete => Box::pin(self.complete(serde_json::from_str(&args)?)).await,
         };
-        output.map_err(|error| ToolError::failed(error.to_model_text(self.connection.name())))
+        let is_retry_safe = self.definition.is_retry_safe();
+        output.map_err(|error| feature_error(self.connection.name(), &error, is_retry_safe))
     }
 }

@@ -21,8 +21,8 @@
 //!    is sent again.
 //! 7. `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
 //!    `prompts.rs` and `completion.rs`. `feature_tools.rs` gives them to a model, if
-//!    `offered_features.rs` has them, and `model_tools.rs` gives connections to
-//!    `allowed_servers.rs`.
+//!    `offered_features.rs` has them, with errors by `feature_error.rs`, and `model_tools.rs` gives
+//!    connections to `allowed_servers.rs`.
 //!
 //! # Invariants
 //! - Nothing waits for a server without a limit: every request has a deadline, every write a
@@ -44,6 +44,7 @@ mod elicitation;
 mod error;
 mod events;
 mod failure_reason;
+mod feature_error;
 mod feature_tools;
 mod flood;
 mod guard;

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_mcp::McpError;
+use tool_mcp::{McpError, Trust};
 use tool_runtime::agent::Steering;
 use tool_runtime::message::ResourceData;
+use tool_runtime::{Effect, ToolErrorKind};
 
 use crate::server::{
     Action, Server, answer, call, connect, error, eventually, handshake, names, notification,
@@ -187,4 +188,50 @@ async fn model_subscribes_to_resources_and_learns_of_changes() {
         assert_eq!(uris.len(), 50);
         assert!(uris.contains("file:///further") && !uris.contains("file:///0"));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_the_tools_for_resources_have_the_kind_of_their_cause() {
+    type Reply = fn(&Value) -> Vec<Action>;
+    let rows: [(Reply, Effect, ToolErrorKind); 4] = [
+        (|_| vec![Action::Close], Effect::External, ToolErrorKind::Indeterminate),
+        (|read| error(read, -32602, "no URI"), Effect::Read, ToolErrorKind::Validation),
+        (|read| error(read, -32603, "broken"), Effect::Read, ToolErrorKind::Failed),
+        (|_| Vec::new(), Effect::Read, ToolErrorKind::Timeout),
+    ];
+    for (reply, effect, kind) in rows {
+        let client = Server::default().simple(move |message| match message["method"].as_str() {
+            Some("resources/read") => reply(message),
+            _ => script(message),
+        });
+        let trust = Trust::new().effect(effect);
+        let (registry, _) = connect(client.resource_tools().trust(trust)).await;
+        let read = call(&registry, "s__read_resource", r#"{"uri": "file:///a"}"#).await;
+        assert_eq!(read.result.error.as_deref(), Some(kind.code()), "{}", read.result.text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn trust_can_lengthen_the_time_limit_of_a_tool_for_resources() {
+    let server = Server::default();
+    let client = server.simple(|message| match message["method"].as_str() {
+        Some("resources/read") => Vec::new(),
+        _ => script(message),
+    });
+    let client = client
+        .resource_tools()
+        .call_timeout(Duration::from_secs(10))
+        .trust_tool("read_resource", Trust::new().timeout(Duration::from_secs(300)));
+    let (registry, _) = connect(client).await;
+    let read = tokio::spawn(async move {
+        call(&registry, "s__read_resource", r#"{"uri": "file:///a"}"#).await
+    });
+    eventually(|| !server.received("resources/read").is_empty()).await;
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    let request = server.received("resources/read").remove(0);
+    let contents = json!([{ "uri": "file:///a", "text": "Hello" }]);
+    answer(&request, json!({ "contents": contents })).into_iter().for_each(|it| server.send(it));
+    let read = read.await.unwrap();
+    assert!(read.is_success(), "{}", read.result.text);
+    assert!(read.result.parts[0].plain_text().contains("Hello"));
 }

@@ -91,8 +91,8 @@ pub(super) async fn supervise(link: Arc<Link>, first: Option<Established>) {
     }
     link.stopped.cancel();
     {
-        // A registration that has passed its check for the end must not follow the removal. One that
-        // waits for its pin store has its check ahead, and may take long.
+        // A registration that has passed its check for the end must not follow the removal. One
+        // that waits for its pin store has its check ahead, and may take long.
         let _catalog = timeout(MAX_REGISTRATION_WAIT, link.catalog.lock()).await;
         if let Some(registry) = link.registry.upgrade() {
             drop(registry.unregister_provider(&link.name));

@@ -54,8 +54,7 @@ pub enum McpError {
         /// The name of the connection.
         server: String,
         /// The failures of all attempts. If the program of a server ended, also its exit status
-        /// and the end of its standard error, in which the values of
-        /// [`env`](crate::McpClient::env) are redacted.
+        /// and the end of its standard error. Secrets that the client sent are redacted.
         reason: String,
     },
     /// The server requires authorization.
@@ -166,8 +165,8 @@ pub enum McpError {
 }
 
 impl McpError {
-    /// Returns the error for a model. Errors that may contain text of the server are marked as
-    /// untrusted.
+    /// Returns the error for a model. The reasons of failed connections are left out, because they
+    /// may contain secrets. Other texts of the server are marked as untrusted.
     pub(super) fn to_model_text(&self, server: &str) -> String {
         let text = clean_line(&self.to_string(), MAX_MODEL_CHARS);
         match self {
@@ -185,13 +184,19 @@ impl McpError {
             Self::AuthorizationRequired { server, .. } => {
                 format!("MCP server `{server}`: authorization required")
             }
-            Self::Connect { .. }
-            | Self::AuthorizationFailed { .. }
-            | Self::Rpc { .. }
-            | Self::InvalidResponse { .. }
-            | Self::Transport { .. }
-            | Self::Pins { .. }
-            | Self::StaleApproval { .. } => marked(server, &text),
+            Self::Connect { server, .. } => {
+                format!("MCP server `{server}`: connection failed; check its command or URL")
+            }
+            Self::AuthorizationFailed { server, .. } => {
+                format!("MCP server `{server}`: authorization failed")
+            }
+            Self::Transport { server, operation, .. } => {
+                format!("MCP server `{server}`: `{operation}` was not delivered")
+            }
+            Self::Pins { server, .. } => format!("MCP server `{server}`: the pin store failed"),
+            Self::Rpc { .. } | Self::InvalidResponse { .. } | Self::StaleApproval { .. } => {
+                marked(server, &text)
+            }
         }
     }
 }

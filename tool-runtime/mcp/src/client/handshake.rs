@@ -185,7 +185,8 @@ fn failure(link: &Link, error: &ClientInitializeError) -> Failure {
         }
         return Failure::Attempt(failure_reason(&*transport.error));
     }
-    Failure::Attempt(clean_line(&error.to_string(), MAX_CHARS))
+    let reason = link.target.secrets().redact(&error.to_string());
+    Failure::Attempt(clean_line(&reason, MAX_CHARS))
 }
 
 /// Returns true for an error of a connection that ended, instead of an answer of the server.

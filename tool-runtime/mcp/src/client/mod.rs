@@ -4,7 +4,7 @@
 //!    `http_target.rs`, `limits.rs`) and starts a connection to a `target.rs`.
 //! 2. `handshake.rs` opens a transport (`open_transport.rs`, `wire/`) behind the guard (`guard.rs`,
 //!    `flood.rs`), and agrees on a revision of the protocol. If it fails, `failure_reason.rs` and
-//!    `server_program.rs` find the reason.
+//!    `server_program.rs` find the reason, without the `secrets.rs`.
 //! 3. `refresh.rs` requests the tools (`list.rs`), compares them with the pinned definitions
 //!    (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them (`definition.rs`, `trust.rs`).
 //!    `catalog.rs` holds the result. `pin_file.rs`, `sqlite_pins.rs` and `postgres_pins.rs` store
@@ -81,6 +81,7 @@ mod resources;
 mod roots;
 mod rounded_number;
 mod sampling;
+mod secrets;
 mod server_program;
 mod session;
 mod settings;

@@ -12,8 +12,6 @@ use super::allowed_servers::AllowedServers;
 use super::builder::McpClient;
 use super::connection::McpConnection;
 use super::error::McpError;
-use super::status::McpStatus;
-use super::text::marked;
 
 /// The number of connections that a model can have at once.
 const MAX_CONNECTIONS: usize = 20;
@@ -191,21 +189,13 @@ struct ConnectionTools(McpConnections);
 struct ConnectionState {
     name: String,
     status: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
     tools: Vec<String>,
 }
 
 async fn state(connection: &McpConnection) -> ConnectionState {
-    let status = connection.status();
-    let reason = match &status {
-        McpStatus::Down { reason } => Some(marked(connection.name(), reason)),
-        _ => None,
-    };
     ConnectionState {
         name: connection.name().to_owned(),
-        status: status.to_model_text(),
-        reason,
+        status: connection.status().to_model_text(),
         tools: connection.tools().await.registered,
     }
 }

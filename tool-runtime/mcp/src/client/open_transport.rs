@@ -93,8 +93,10 @@ impl Link {
             builder = builder.current_dir(folder);
         }
         let (events, name) = (self.options.events.clone(), self.name.clone());
+        let secrets = target.secrets();
+        let of_lines = secrets.clone();
         let builder = builder.on_stderr_line(move |line| {
-            let line = clean_line(line, MAX_CHARS);
+            let line = clean_line(&of_lines.redact(line), MAX_CHARS);
             events.emit(&name, &McpEvent::Stderr { line });
         });
         let failed = |error| {
@@ -106,7 +108,7 @@ impl Link {
         let (Some(stdout), Some(stdin)) = streams else {
             return Err(failed(std::io::Error::other("the pipes are missing")));
         };
-        let program = ServerProgram::new(child, target);
+        let program = ServerProgram::new(child, secrets);
         let streams: (BoxReader, BoxWriter) = (Box::new(stdout), Box::new(stdin));
         let wire = self.stdio(streams, Some(Arc::clone(&program.child)));
         Ok((Box::new(wire), program))

@@ -4,10 +4,9 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tool_runtime::message::strip_invisible;
 use tool_runtime::process::ChildProcess;
 
-use super::target::ProcessTarget;
+use super::secrets::Secrets;
 use super::wire::stdio::SharedChild;
 
 /// The number of bytes at the end of the standard error that are kept.
@@ -16,25 +15,15 @@ pub(super) const STDERR_TAIL_BYTES: usize = 8 << 10;
 /// The number of characters at the end of the standard error that are part of an error.
 const MAX_STDERR_CHARS: usize = 1_000;
 
-/// The minimum length of a value of the environment that is redacted, and of a line of one.
-const MIN_SECRET_BYTES: usize = 4;
-
-/// Stands for a redacted value.
-const REDACTED: &str = "[redacted]";
-
-/// The words in the names of variables of this program whose values are redacted.
-const SECRET_WORDS: [&str; 7] =
-    ["AUTH", "CREDENTIAL", "KEY", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
-
 /// The program of a server. The transport shares the process.
 pub(super) struct ServerProgram {
     pub(super) child: SharedChild,
-    secrets: Vec<String>,
+    secrets: Secrets,
 }
 
 impl ServerProgram {
-    pub(super) fn new(child: ChildProcess, target: &ProcessTarget) -> Self {
-        Self { child: SharedChild::new(child.into()), secrets: secrets(target) }
+    pub(super) fn new(child: ChildProcess, secrets: Secrets) -> Self {
+        Self { child: SharedChild::new(child.into()), secrets }
     }
 
     /// Returns why the connection ended: how the program ended if it does within the limit, or else
@@ -77,42 +66,19 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Returns the end of a standard error as one line of untrusted text, without secrets.
-fn stderr_end(tail: &str, secrets: &[String]) -> String {
+fn stderr_end(tail: &str, secrets: &Secrets) -> String {
     // The first line may begin within a secret.
     let tail = match tail.split_once('\n') {
         _ if tail.len() < STDERR_TAIL_BYTES => tail,
         Some((_, rest)) => rest,
         None => "",
     };
-    let mut text = strip_invisible(tail).into_owned();
-    for secret in secrets {
-        text = text.replace(secret, REDACTED);
-    }
+    let text = secrets.redact(tail);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().rev().nth(MAX_STDERR_CHARS - 1) {
         Some((start, _)) if start > 0 => format!("…{}", text.get(start..).unwrap_or_default()),
         _ => text,
     }
-}
-
-/// Returns the values that are redacted, the longest first: those of the variables that the program
-/// was given, and of the inherited ones whose names look like those of secrets.
-fn secrets(target: &ProcessTarget) -> Vec<String> {
-    let inherited = std::env::vars_os().filter(|(name, _)| {
-        let name = name.to_string_lossy().to_uppercase();
-        target.inherits_environment && SECRET_WORDS.iter().any(|word| name.contains(word))
-    });
-    let variables = target.environment.iter().cloned().chain(inherited);
-    let values = variables.map(|(_, value)| value.to_string_lossy().into_owned());
-    let mut secrets: Vec<String> = Vec::new();
-    for value in values {
-        // A line of a key may be printed alone.
-        secrets.extend(value.lines().map(|line| line.trim().to_owned()));
-        secrets.push(value);
-    }
-    secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
-    secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets
 }
 
 #[cfg(test)]
@@ -121,15 +87,12 @@ mod tests {
 
     #[test]
     fn end_of_standard_error_is_one_line_without_secrets() {
-        let target = ProcessTarget {
-            environment: vec![
-                ("KEY".into(), "begin\nmiddle-of-key\nend".into()),
-                ("TOKEN".into(), "tok-123".into()),
-                ("PORT".into(), "80".into()),
-            ],
-            ..ProcessTarget::default()
-        };
-        let secrets = secrets(&target);
+        let given = [
+            ("KEY".into(), "begin\nmiddle-of-key\nend".into()),
+            ("TOKEN".into(), "tok-123".into()),
+            ("PORT".into(), "80".into()),
+        ];
+        let secrets = Secrets::of_program(&[], &given, []);
         for (tail, expected) in [
             ("", ""),
             ("no module\u{1b}[0m `x`\n\tat 80\n", "no module[0m `x` at 80"),
@@ -144,12 +107,13 @@ mod tests {
     #[test]
     fn end_of_standard_error_is_bounded_and_begins_with_a_line() {
         let long = format!("{}\nlast", "x".repeat(3_000));
-        let end = stderr_end(&long, &[]);
+        let end = stderr_end(&long, &Secrets::default());
         assert_eq!(end.chars().count(), MAX_STDERR_CHARS + 1);
         assert!(end.starts_with("…x") && end.ends_with(" last"), "{end}");
         // The part of a secret at the beginning of the tail is left out.
         let cut = format!("123\n{}\nlast", " ".repeat(STDERR_TAIL_BYTES));
-        assert_eq!(stderr_end(&cut, &["tok-123".to_owned()]), "last");
-        assert_eq!(stderr_end(&"x".repeat(STDERR_TAIL_BYTES), &[]), "");
+        let secrets = Secrets::of_program(&[], &[("TOKEN".into(), "tok-123".into())], []);
+        assert_eq!(stderr_end(&cut, &secrets), "last");
+        assert_eq!(stderr_end(&"x".repeat(STDERR_TAIL_BYTES), &secrets), "");
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::challenge::Authorizer;
+use super::secrets::Secrets;
 use super::wire::BoxFuture;
 #[cfg(feature = "client")]
 use super::wire::http::{HttpConnector, HttpTarget};
@@ -35,6 +36,18 @@ impl Target {
             _ => None,
         }
     }
+
+    /// Returns the secrets that the server receives, without tokens of an authorization.
+    pub(super) fn secrets(&self) -> Secrets {
+        match self {
+            Self::Process(target) => target.secrets(),
+            Self::Streams(_) => Secrets::default(),
+            #[cfg(feature = "client")]
+            Self::Http { target, .. } => {
+                Secrets::of_request(&target.url, target.bearer.as_deref(), &target.headers)
+            }
+        }
+    }
 }
 
 /// A program that is a server.
@@ -45,4 +58,12 @@ pub(super) struct ProcessTarget {
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) inherits_environment: bool,
     pub(super) folder: Option<PathBuf>,
+}
+
+impl ProcessTarget {
+    /// Returns the secrets that the program receives.
+    pub(super) fn secrets(&self) -> Secrets {
+        let inherited = self.inherits_environment.then(std::env::vars_os);
+        Secrets::of_program(&self.arguments, &self.environment, inherited.into_iter().flatten())
+    }
 }

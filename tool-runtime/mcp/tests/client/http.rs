@@ -226,3 +226,15 @@ async fn closed_port_is_named_with_the_cause_and_without_the_query() {
     assert!(text.to_lowercase().contains("connection refused"), "{text}");
     assert!(!text.contains("key-of-ada"), "{text}");
 }
+
+#[tokio::test]
+async fn secrets_that_the_server_returns_are_redacted_in_the_error() {
+    let echo = "got bearer-secret, header-secret and query-secret";
+    let server = serve(move |_| (400, vec![("content-type", "text/plain")], echo.into())).await;
+    let client = McpClient::http(format!("{}?key=query-secret", server.url))
+        .bearer("bearer-secret")
+        .header("x-key", "header-secret");
+    let error = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
+    assert!(error.contains("got [redacted], [redacted] and [redacted]"), "{error}");
+    assert!(!error.contains("-secret"), "{error}");
+}

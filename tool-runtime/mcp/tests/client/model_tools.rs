@@ -147,3 +147,37 @@ async fn connect_after_the_registry_is_dropped_tells_the_model_to_continue() {
     let text = "No server can be connected any more: continue with the tools you have.";
     assert_eq!(result.text, text);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn model_reads_no_standard_error_of_failed_connections() {
+    const SERVER: &str = r#"while read -r line; do
+        id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+        case $line in
+        *'"initialize"'*) r='"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}' ;;
+        *'"tools/list"'*) r='"tools":[{"name":"go","description":"Goes.","inputSchema":{"type":"object"}}]' ;;
+        *'"tools/call"'*) echo leaked >&2; exit 1 ;;
+        *) continue ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,"result":{%s}}\n' "$id" "$r"
+    done"#;
+    const FAILS: &str = "echo leaked >&2; exit 1";
+    let registry = Registry::new();
+    let connections = McpConnections::new(&registry)
+        .allow_command(["sh", "-c"])
+        .configure(|client| client.connect_timeout(std::time::Duration::from_secs(2)));
+    registry.register_all(tool_mcp::tools(&connections)).unwrap();
+    let dispatcher = Dispatcher::new(registry).policy(Policy::default().approver(Yes));
+    let connect = json!({ "name": "fails", "command": ["sh", "-c", FAILS] });
+    let failed = use_tool(&dispatcher, "mcp_connect", connect).await.result.text;
+    assert_eq!(failed, "MCP server `fails`: connection failed; check its command or URL");
+
+    let connect = json!({ "name": "ends", "command": ["sh", "-c", SERVER] });
+    use_tool(&dispatcher, "mcp_connect", connect).await;
+    let mut status = connections.connections()[0].status_changes();
+    use_tool(&dispatcher, "ends__go", json!({})).await;
+    let down = status.wait_for(|status| !status.is_connected()).await.unwrap().clone();
+    assert!(down.to_string().contains("leaked"), "{down}");
+    let listed = use_tool(&dispatcher, "mcp_list", json!({})).await.result.text;
+    assert!(listed.contains("ends") && !listed.contains("leaked"), "{listed}");
+}

@@ -168,8 +168,14 @@ async fn failed_connection_names_how_the_program_ended_and_its_standard_error() 
             "kill -9 $$",
             "the program was killed (signal: 9 (SIGKILL)) and wrote nothing to its standard error",
         ),
+        (
+            "echo \"no access for $2\" >&2; exit 1",
+            "the program exited with status 1; its standard error ends with: no access for [redacted]",
+        ),
     ] {
-        let client = McpClient::stdio("sh").args(["-c", script]).env("API_KEY", "key-of-ada");
+        let client = McpClient::stdio("sh")
+            .args(["-c", script, "sh", "--token", "arg-secret"])
+            .env("API_KEY", "key-of-ada");
         let error = client.connect("s", &Registry::new()).await.unwrap_err();
         assert!(matches!(error, McpError::Connect { .. }), "{error:?}");
         assert_eq!(error.to_string(), format!("MCP server `s`: connection failed: {expected}"));

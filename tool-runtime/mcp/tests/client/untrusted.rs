@@ -131,7 +131,7 @@ impl Approver for Yes {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn refusal_of_a_handshake_is_marked() {
+async fn refusal_of_a_handshake_is_not_shown_to_the_model() {
     let script = r#"while read -r line; do
         id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
         printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"ORDER"}}\n' "$id"
@@ -144,8 +144,8 @@ async fn refusal_of_a_handshake_is_marked() {
     let arguments = json!({ "name": "shell", "command": words }).to_string();
     let call = ToolCall::new("1", "mcp_connect", arguments);
     let result = dispatcher.dispatch(vec![call]).await.remove(0).result;
-    assert!(result.text.contains(ORDER), "{}", result.text);
-    assert!(!unmarked(&result.text).contains(ORDER), "{}", result.text);
+    let expected = "MCP server `shell`: connection failed; check its command or URL";
+    assert_eq!(result.text, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,6 +13,7 @@ use tool_runtime::async_trait;
 
 use super::super::challenge::Authorizer;
 use super::super::wire::http::{HttpConnector, HttpTarget, http_client, wire};
+use super::super::wire::redacting_client::RedactingClient;
 use super::super::wire::{BoxFuture, Wire, WireError};
 use super::credentials::Credentials;
 use super::flow::{FlowError, authorize, restore};
@@ -81,7 +82,8 @@ impl HttpConnector for OAuthConnector {
             let manager = self.shared.authorization(&mut state).await?.manager;
             drop(state);
             let unauthorized = self.shared.manager().await?;
-            let mut client = AuthClient::new(self.shared.client.clone(), unauthorized);
+            let client = RedactingClient(self.shared.client.clone());
+            let mut client = AuthClient::new(client, unauthorized);
             client.auth_manager = manager;
             Ok(wire(client, &target))
         })

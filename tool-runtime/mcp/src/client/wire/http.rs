@@ -17,6 +17,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use super::super::challenge::Authorizer;
+use super::redacting_client::RedactingClient;
 use super::watched_client::{StreamState, WatchedClient};
 use super::{BoxFuture, Delivery, Received, StreamChange, Wire, WireError};
 use crate::lines::{Sending, WriteError};
@@ -51,11 +52,11 @@ pub(crate) trait HttpConnector: Send + Sync {
 }
 
 /// Sends requests without adding an authorization.
-pub(crate) struct Unauthorized(reqwest::Client);
+pub(crate) struct Unauthorized(RedactingClient);
 
 impl Unauthorized {
     pub(crate) fn new() -> Result<Self, reqwest::Error> {
-        Ok(Self(http_client()?))
+        Ok(Self(RedactingClient(http_client()?)))
     }
 }
 

@@ -3,7 +3,8 @@
 //! A [`Wire`] never waits without a limit: `stdio.rs` reads bounded lines and writes with a
 //! timeout, `http.rs` uses the HTTP transport of the SDK. `watched_client.rs` is the client below
 //! that transport: `notification_stream.rs` keeps the stream of notifications open, and
-//! `paced_stream.rs` bounds how fast others are opened again.
+//! `paced_stream.rs` bounds how fast others are opened again. `redacting_client.rs` removes secrets
+//! from the errors of requests.
 
 #[cfg(feature = "client")]
 pub(super) mod http;
@@ -11,6 +12,8 @@ pub(super) mod http;
 mod notification_stream;
 #[cfg(feature = "client")]
 mod paced_stream;
+#[cfg(feature = "client")]
+pub(super) mod redacting_client;
 #[cfg(feature = "client")]
 mod sse;
 pub(super) mod stdio;

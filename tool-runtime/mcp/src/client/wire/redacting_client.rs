@@ -1,0 +1,139 @@
+//! The HTTP client of all connections: the errors of its requests contain no secrets of these.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    StreamableHttpResponseLimits,
+};
+
+use super::sse::SseStream;
+use crate::client::secrets::Secrets;
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Failed = StreamableHttpError<reqwest::Error>;
+
+/// Redacts the token, the headers and the query of a request in the texts of the server that are
+/// part of its error. A server may return what it received.
+#[derive(Clone, Debug)]
+pub(crate) struct RedactingClient(pub(crate) reqwest::Client);
+
+impl StreamableHttpClient for RedactingClient {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session, token, headers, limits).await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let sent = Sent::new(&uri, token.as_ref(), &headers);
+        let posted = self
+            .0
+            .post_message_with_response_limits(uri, message, session, token, headers, limits)
+            .await;
+        posted.map_err(|error| sent.redact(error))
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failed> {
+        let sent = Sent::new(&uri, token.as_ref(), &headers);
+        let deleted = self.0.delete_session(uri, session, token, headers).await;
+        deleted.map_err(|error| sent.redact(error))
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<SseStream, Failed> {
+        let max_bytes = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session,
+            last_event_id,
+            token,
+            headers,
+            max_bytes,
+        )
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        max_bytes: usize,
+    ) -> Result<SseStream, Failed> {
+        let sent = Sent::new(&uri, token.as_ref(), &headers);
+        let client = &self.0;
+        let opened = client
+            .get_stream_with_max_sse_event_size(
+                uri,
+                session,
+                last_event_id,
+                token,
+                headers,
+                max_bytes,
+            )
+            .await;
+        opened.map_err(|error| sent.redact(error))
+    }
+}
+
+/// What was sent with a request.
+struct Sent {
+    uri: Arc<str>,
+    token: Option<String>,
+    headers: Headers,
+}
+
+impl Sent {
+    fn new(uri: &Arc<str>, token: Option<&String>, headers: &Headers) -> Self {
+        Self { uri: Arc::clone(uri), token: token.cloned(), headers: headers.clone() }
+    }
+
+    fn redact(&self, error: Failed) -> Failed {
+        let secrets = || Secrets::of_request(&self.uri, self.token.as_deref(), &self.headers);
+        match error {
+            StreamableHttpError::UnexpectedServerResponse(text) => {
+                let text = secrets().redact(&text);
+                StreamableHttpError::UnexpectedServerResponse(Cow::Owned(text))
+            }
+            StreamableHttpError::UnexpectedContentType(Some(text)) => {
+                StreamableHttpError::UnexpectedContentType(Some(secrets().redact(&text)))
+            }
+            error => error,
+        }
+    }
+}

@@ -1,5 +1,9 @@
 use std::time::Duration;
 
+/// The time that running calls have to end when the server stops. On a stream of bytes, the SDK
+/// gives the same.
+pub(crate) const TIME_TO_END: Duration = Duration::from_secs(2);
+
 /// Limits on the memory and the time that clients can take.
 ///
 /// ```

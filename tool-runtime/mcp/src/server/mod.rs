@@ -232,8 +232,8 @@ impl McpServer {
         self
     }
 
-    /// Sets the token that stops the server. Calls in flight have 2 seconds to end; after that,
-    /// they are cancelled.
+    /// Sets the token that stops the server. Calls in flight, including those of
+    /// [tasks](Self::tasks), have 2 seconds to end; after that, they are cancelled.
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = token;
         self
@@ -315,7 +315,7 @@ impl McpServer {
             resources: self.resources.unwrap_or_default(),
             prompts: self.prompts.unwrap_or_default(),
             completer: self.completer,
-            tasks: self.tasks.map(TaskStore::new),
+            tasks: self.tasks.map(|it| TaskStore::new(it, self.cancellation.clone())),
             tool_meta: self.tool_meta,
             requests: Semaphore::new(self.limits.requests),
             limits: self.limits,

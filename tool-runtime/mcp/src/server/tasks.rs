@@ -15,6 +15,7 @@ use tool_runtime::CancellationToken;
 
 use super::call::Invocation;
 use super::errors::busy;
+use super::limits::TIME_TO_END;
 use super::outbox::Link;
 use super::session::lock;
 
@@ -127,13 +128,15 @@ type Owners = HashMap<String, Option<String>>;
 pub(crate) struct TaskStore {
     settings: Tasks,
     manager: TaskManager,
+    /// Stops the server.
+    server: CancellationToken,
     /// The principal of each task.
     owners: Arc<Mutex<Owners>>,
 }
 
 impl TaskStore {
-    pub(crate) fn new(settings: Tasks) -> Self {
-        Self { settings, manager: TaskManager::new(), owners: Arc::default() }
+    pub(crate) fn new(settings: Tasks, server: CancellationToken) -> Self {
+        Self { settings, manager: TaskManager::new(), server, owners: Arc::default() }
     }
 
     /// Whether a call runs as a task.
@@ -172,7 +175,8 @@ impl TaskStore {
         }
         let milliseconds = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let options = TaskOptions::new().with_ttl_ms(milliseconds);
-        let task = self.manager.spawn(options, |context| Box::pin(run(call, context)));
+        let server = self.server.clone();
+        let task = self.manager.spawn(options, |context| Box::pin(run(call, context, server)));
         owners.insert(task.task_id.clone(), principal);
         drop(owners);
         let forgotten = forget(Arc::downgrade(&self.owners), task.task_id.clone());
@@ -228,21 +232,26 @@ fn forget(owners: Weak<Mutex<Owners>>, id: String) -> impl FnOnce() {
 async fn run(
     mut call: Invocation,
     task: TaskContext,
+    server: CancellationToken,
 ) -> Result<rmcp::model::CallToolResult, TaskExit> {
     let cancellation = CancellationToken::new();
     call.request = call.request.of_task(cancellation.clone());
     let link = Link::Task(task.clone());
     let running = call.complete(&link);
     tokio::pin!(running);
+    let stopped = async {
+        server.cancelled().await;
+        sleep(TIME_TO_END).await;
+    };
     tokio::select! {
-        result = &mut running => result.map_err(TaskExit::Error),
-        () = task.cancelled() => {
-            cancellation.cancel();
-            // Lets the call record its end.
-            let _ = timeout(CANCEL_TIMEOUT, running).await;
-            Err(TaskExit::Cancelled)
-        }
+        result = &mut running => return result.map_err(TaskExit::Error),
+        () = task.cancelled() => {}
+        () = stopped => {}
     }
+    cancellation.cancel();
+    // Lets the call record its end.
+    let _ = timeout(CANCEL_TIMEOUT, running).await;
+    Err(TaskExit::Cancelled)
 }
 
 impl Drop for TaskStore {

@@ -12,8 +12,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tool_mcp::McpServer;
-use tool_mcp::server::{Access, Denied, Limits, Tasks};
-use tool_runtime::{CancellationToken, Dispatcher, Registry, ToolContext, ToolError, tool, tools};
+use tool_mcp::server::{Access, Authenticator, Denied, Limits, Tasks};
+use tool_runtime::{
+    CancellationToken, Dispatcher, Registry, ToolContext, ToolError, async_trait, tool, tools,
+};
 use tower::ServiceExt;
 
 use crate::client::{NEW, OLD, text};
@@ -213,4 +215,47 @@ async fn responses_that_are_not_read_end() {
     assert_eq!(client.post("tools/list", json!({})).await.status, StatusCode::OK);
     assert!(unread.next().await.unwrap().is_err());
     assert!(read.next().now_or_never().is_none_or(|frame| frame.unwrap().is_ok()));
+}
+
+#[tokio::test]
+async fn shutdown_ends_tasks_that_take_longer() {
+    tokio::time::pause();
+    for (seconds, is_running) in [(1, true), (3, false)] {
+        let (gate, stop) = (Gate::new(), CancellationToken::new());
+        let tasks = Tasks::new().tools(["wait"]);
+        let router = server(&gate).tasks(tasks).cancellation(stop.clone()).router();
+        let started = Http::new(&router, None, NEW).post("tools/call", call()).await.message;
+        assert!(started["result"]["taskId"].is_string(), "{started}");
+        gate.started().await;
+        stop.cancel();
+        sleep(Duration::from_secs(seconds)).await;
+        // A running call takes the permit and ends.
+        gate.end.add_permits(1);
+        sleep(Duration::from_millis(500)).await;
+        assert_eq!(gate.end.available_permits() == 0, is_running, "after {seconds} s");
+    }
+}
+
+/// Never decides.
+struct Hangs;
+
+#[async_trait]
+impl Authenticator for Hangs {
+    async fn authenticate(&self, _: &Parts) -> Result<Access, Denied> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn authenticator_that_hangs_is_limited() {
+    tokio::time::pause();
+    let limits = Limits::default().requests(1);
+    let router = server(&Gate::new()).limits(limits).authenticate(Hangs).router();
+    for _ in 0..100 {
+        let begin = Instant::now();
+        let reply = Http::new(&router, None, NEW).post("tools/list", json!({})).await;
+        assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(reply.message, "the authentication timed out");
+        assert_eq!(begin.elapsed().as_secs(), 10);
+    }
 }

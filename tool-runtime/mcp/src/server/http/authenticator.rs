@@ -1,14 +1,21 @@
+use std::time::Duration;
+
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
 use tool_runtime::async_trait;
 
 use super::super::Access;
 
+/// The time that an authenticator has: a request takes a permit before its sender is known.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
 /// Authenticates HTTP requests, and decides which tools their senders may use.
 ///
 /// Any `Fn(&Parts) -> Result<Access, Denied>` is an authenticator. Implement the trait under
-/// `#[async_trait]`, which `tool_runtime` re-exports, if the decision needs I/O.
+/// `#[async_trait]`, which `tool_runtime` re-exports, if the decision needs I/O. A decision has 10
+/// seconds; after that, the request is refused with the status 503.
 ///
 /// ```
 /// use axum::http::request::Parts;
@@ -34,6 +41,23 @@ pub trait Authenticator: Send + Sync {
     /// # Errors
     /// The sender is unknown, or may not use the server.
     async fn authenticate(&self, request: &Parts) -> Result<Access, Denied>;
+}
+
+/// Returns the access of the sender of a request within the time limit.
+///
+/// # Errors
+/// The response that refuses the request.
+pub(super) async fn access(
+    authenticator: &dyn Authenticator,
+    request: &Parts,
+) -> Result<Access, Response> {
+    match timeout(TIME_LIMIT, authenticator.authenticate(request)).await {
+        Ok(decision) => decision.map_err(Denied::into_response),
+        Err(_) => {
+            let text = "the authentication timed out";
+            Err((StatusCode::SERVICE_UNAVAILABLE, text).into_response())
+        }
+    }
 }
 
 #[async_trait]
@@ -77,7 +101,7 @@ impl Denied {
         self
     }
 
-    pub(super) fn into_response(self) -> Response {
+    fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         if let Some(Ok(value)) = self.challenge.map(HeaderValue::try_from) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);

@@ -151,9 +151,7 @@ impl HttpServer {
     ) -> Result<(Response, Option<Running>), Response> {
         let (mut parts, body) = request.into_parts();
         let access = match &self.authenticator {
-            Some(authenticator) => {
-                Some(authenticator.authenticate(&parts).await.map_err(Denied::into_response)?)
-            }
+            Some(authenticator) => Some(authenticator::access(&**authenticator, &parts).await?),
             None => None,
         };
         let principal = access.as_ref().map(Access::principal).map(str::to_owned);

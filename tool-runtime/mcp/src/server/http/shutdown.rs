@@ -4,15 +4,13 @@
 //! that is cancelled when this time is over, not the token of the application.
 
 use std::sync::Once;
-use std::time::Duration;
 
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tool_runtime::CancellationToken;
 
-/// The time that running requests have to end. On a stream of bytes, the SDK gives the same.
-const TIME_TO_END: Duration = Duration::from_secs(2);
+use super::super::limits::TIME_TO_END;
 
 /// The tokens that stop a server. Dropping them stops it, too.
 pub(super) struct Shutdown {

@@ -25,8 +25,8 @@ pub(crate) async fn get_prompt(
     let arguments = params.arguments.unwrap_or_default();
     let prompt = session.shared.prompts.find(&params.name, &arguments)?;
     let arguments = Value::Object(arguments);
-    let name = format!("prompts/{}", params.name);
-    let binding = seal::binding(request.principal(), &name, &arguments);
+    let kind = seal::Kind::Prompt;
+    let binding = seal::binding(kind, request.principal(), &params.name, &arguments);
     let seals = &session.shared.seals;
     let mut responses = None;
     if let Some(state) = params.request_state {

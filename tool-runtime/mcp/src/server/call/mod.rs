@@ -62,7 +62,8 @@ fn prepare(
     let arguments = Value::Object(params.arguments.unwrap_or_default());
     let sealed: Option<Sealed> = match params.request_state {
         Some(state) => {
-            let binding = seal::binding(request.principal(), &params.name, &arguments);
+            let kind = seal::Kind::Tool;
+            let binding = seal::binding(kind, request.principal(), &params.name, &arguments);
             Some(shared.seals.open(&state, &binding)?)
         }
         None => None,

@@ -61,7 +61,8 @@ impl Invocation {
             Arguments::Value(value) => Value::clone(value),
             Arguments::Text(text) => Value::from(&**text),
         };
-        seal::binding(self.request.principal(), &self.call.name, &arguments)
+        let kind = seal::Kind::Tool;
+        seal::binding(kind, self.request.principal(), &self.call.name, &arguments)
     }
 
     /// Runs the call as a task and returns its result.

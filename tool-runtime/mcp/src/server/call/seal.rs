@@ -51,10 +51,31 @@ impl Seals {
     }
 }
 
-/// Returns what a state is valid for: the principal, the name of the tool or prompt, and the
-/// arguments.
-pub(crate) fn binding(principal: Option<&str>, name: &str, arguments: &Value) -> Vec<u8> {
-    let whole = Value::from(vec![Value::from(principal), Value::from(name), sorted(arguments)]);
+/// The kind of a request that can be continued.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Tool,
+    Prompt,
+}
+
+/// Returns what a state is valid for: the kind of the request, the principal, the name of the tool
+/// or prompt, and the arguments.
+pub(crate) fn binding(
+    kind: Kind,
+    principal: Option<&str>,
+    name: &str,
+    arguments: &Value,
+) -> Vec<u8> {
+    let method = match kind {
+        Kind::Tool => "tools/call",
+        Kind::Prompt => "prompts/get",
+    };
+    let whole = Value::from(vec![
+        Value::from(method),
+        Value::from(principal),
+        Value::from(name),
+        sorted(arguments),
+    ]);
     whole.to_string().into_bytes()
 }
 
@@ -92,6 +113,24 @@ impl Sealed {
             Outcome::Resume(resume) => resume,
             Outcome::Unanswered => Resume { suspended: unanswered, ..Resume::default() },
             Outcome::Declined(text) => Resume { declined: Some(text), ..Resume::default() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn state_of_a_prompt_is_invalid_for_a_tool() {
+        let seals = Seals::with_key(&[7; 32]);
+        let of = |kind, name| binding(kind, Some("Ada"), name, &json!({}));
+        let sealed = seals.seal(&1, &of(Kind::Prompt, "review")).unwrap();
+        assert_eq!(seals.open::<u8>(&sealed, &of(Kind::Prompt, "review")).unwrap(), 1);
+        for name in ["review", "prompts/review"] {
+            assert!(seals.open::<u8>(&sealed, &of(Kind::Tool, name)).is_err(), "{name}");
         }
     }
 }

@@ -42,6 +42,14 @@ struct Code {
 struct Child {
     level: String,
     message: String,
+    #[serde(default)]
+    spans: Vec<Suggestion>,
+}
+
+/// A part of the source that the compiler would replace.
+#[derive(Debug, Deserialize)]
+struct Suggestion {
+    suggested_replacement: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -127,11 +135,39 @@ fn rendered(message: &Message, body_lines: usize) -> String {
     if let Some(label) = primary.and_then(|span| span.label.as_deref()) {
         let _ = write!(text, ", {}", quoted(label));
     }
+    if let Some(line) = opening_line(message, body_lines) {
+        let _ = write!(text, ", opened at line {line}");
+    }
     let help = message.children.iter().find(|child| child.level == "help");
     if let Some(help) = help {
-        let _ = write!(text, "; help: {}", quoted(&help.message));
+        let _ = write!(text, "; help: {}", advice(help));
     }
     text
+}
+
+/// Returns the line of the body with the delimiter that is not closed. The body can't close that of
+/// its function, which is ours.
+fn opening_line(message: &Message, body_lines: usize) -> Option<usize> {
+    let is_opening = |span: &&Span| {
+        let label = span.label.as_deref();
+        label.is_some_and(|label| label.starts_with("unclosed delimiter"))
+            && span.file_name == BODY_FILE
+    };
+    let opening = message.spans.iter().find(is_opening)?;
+    let line = opening.line_start.saturating_sub(1);
+    (1..=body_lines).contains(&line).then_some(line)
+}
+
+/// Returns the advice of the compiler, with the name that it proposes.
+fn advice(help: &Child) -> String {
+    if help.message.contains("cargo add") {
+        return "only the crates `std`, `serde` and `serde_json` are available".to_owned();
+    }
+    let proposed = help.spans.iter().find_map(|span| span.suggested_replacement.as_deref());
+    let proposed = proposed.map(str::trim).filter(|text| !text.is_empty());
+    let proposed = proposed.filter(|text| !help.message.contains(*text)).map(quoted);
+    let proposed = proposed.map(|text| format!(": {text}")).unwrap_or_default();
+    format!("{}{proposed}", quoted(&help.message))
 }
 
 /// Returns the part of the body that a span is in, or was expanded from.
@@ -218,6 +254,36 @@ mod tests {
         }
         let text = text_of(&[message("x", &json!([span("main.rs", 7)]))]);
         assert!(text.contains("\n- around the body: “x”"), "{text}");
+    }
+
+    #[test]
+    fn help_contains_the_proposed_name() {
+        let with_help = |help: &Value| {
+            let mut line: Value = serde_json::from_str(&message("x", &json!([]))).unwrap();
+            line["message"]["children"][0] = help.clone();
+            text_of(&[line.to_string()])
+        };
+        let similar = "a field with a similar name exists";
+        let spans = json!([{ "suggested_replacement": "city" }]);
+        let text = with_help(&json!({ "level": "help", "message": similar, "spans": spans }));
+        assert!(text.ends_with("help: “a field with a similar name exists”: “city”"), "{text}");
+        let add = "if you wanted to use a crate named `regex`, use `cargo add regex`";
+        let text = with_help(&json!({ "level": "help", "message": add, "spans": [] }));
+        assert!(!text.contains("cargo add") && text.contains("`serde_json` are available"));
+    }
+
+    #[test]
+    fn unclosed_delimiter_has_the_line_of_its_opening() {
+        for (line, expected) in [(3, Some(2)), (1, None), (9, None)] {
+            let mut opening = span("body.rs", line);
+            opening["is_primary"] = json!(false);
+            opening["label"] = json!("unclosed delimiter");
+            let mut end = span("body.rs", 5);
+            end["label"] = json!(null);
+            let text = text_of(&[message("unclosed delimiter", &json!([opening, end]))]);
+            let found = text.split(", opened at line ").nth(1).and_then(|it| it.chars().next());
+            assert_eq!(found.and_then(|digit| digit.to_digit(10)), expected, "{text}");
+        }
     }
 
     #[test]

@@ -56,7 +56,10 @@ pub(super) async fn client(
 
 async fn load(options: &Options, name: &str, known: &mut KnownSecrets) -> Result<Secret, String> {
     let loaded = options.secrets.load(name).await.map_err(|error| error.to_string())?;
-    let secret = loaded.ok_or_else(|| format!("the secret store has no secret `{name}`"))?;
+    let secret = loaded.ok_or_else(|| match options.secrets.location(name) {
+        Some(location) => format!("there is no secret `{name}`: set {location}"),
+        None => format!("the secret store has no secret `{name}`"),
+    })?;
     known.add(&secret);
     Ok(secret)
 }

@@ -58,4 +58,8 @@ impl SecretStore for EnvironmentSecrets {
     async fn remove(&self, _: &str) -> Result<(), SecretError> {
         Err(READ_ONLY)
     }
+
+    fn location(&self, name: &str) -> Option<String> {
+        Some(format!("the environment variable `{}{name}`", self.prefix))
+    }
 }

@@ -88,6 +88,13 @@ pub trait SecretStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// Returns an error if the store can't be written, or if the name is invalid.
     async fn remove(&self, name: &str) -> Result<(), SecretError>;
+
+    /// Returns where the secret of this name belongs, such as a variable, for the error if there is
+    /// none. Default: `None`.
+    fn location(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
 }
 
 #[async_trait]
@@ -102,6 +109,10 @@ impl<S: SecretStore + ?Sized> SecretStore for Arc<S> {
 
     async fn remove(&self, name: &str) -> Result<(), SecretError> {
         self.as_ref().remove(name).await
+    }
+
+    fn location(&self, name: &str) -> Option<String> {
+        self.as_ref().location(name)
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use tool_dynamic::{
-    Catalog, Connection, EntryId, EntryState, FileSecrets, Registrar, RegistrarEvent, Secret,
-    SecretStore,
+    Catalog, Connection, EntryId, EntryState, EnvironmentSecrets, FileSecrets, Registrar,
+    RegistrarEvent, Secret, SecretStore,
 };
 use tool_mcp::McpServer;
 use tool_mcp::server::{Access, Denied};
@@ -208,6 +208,23 @@ async fn missing_secret_is_reported_by_its_name() {
     let connection = shell(&list).env("OTHER", "missing");
     let status = registrar.create("sh", connection).await.unwrap();
     let reason = "the secret store has no secret `missing`".to_owned();
+    assert_eq!(status.state, EntryState::Unavailable { reason });
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn missing_variable_is_reported_by_its_name() {
+    let registry = Registry::new();
+    let registrar = Registrar::builder(memory())
+        .secrets(EnvironmentSecrets::new("TOOL_TEST_NO_SUCH_"))
+        .start(&registry)
+        .await
+        .unwrap();
+    let connection = Connection::stdio("cat").env("KEY", "weather");
+    let status = registrar.create("sh", connection).await.unwrap();
+    let reason = "there is no secret `weather`: set the environment variable \
+                  `TOOL_TEST_NO_SUCH_weather`"
+        .to_owned();
     assert_eq!(status.state, EntryState::Unavailable { reason });
     registrar.stop().await;
 }

@@ -170,9 +170,10 @@ fn model_error(error: &RegistrarError) -> ToolError {
         RegistrarError::Catalog(CatalogError::NotFound { .. }) => {
             ToolError::validation("`name` is not a connection: call `mcp_list` for the names.")
         }
-        RegistrarError::Catalog(CatalogError::Exists { .. }) => ToolError::validation(
-            "`name` is a connection already: use another `name`, or disconnect it.",
-        ),
+        RegistrarError::Catalog(CatalogError::Exists { id }) => ToolError::validation(format!(
+            "`name`: there is a connection `{}` already. Use another `name`, or disconnect it.",
+            id.name()
+        )),
         RegistrarError::Catalog(CatalogError::Invalid { reason, .. }) => {
             ToolError::validation(format!("The connection is invalid: {reason}."))
         }

@@ -48,7 +48,11 @@ pub(super) async fn run_examples(
         let end = all_end.min(Instant::now() + spec.timeout());
         let result = match timeout_at(end, call).await {
             Ok(result) => result.map(|output| output.as_text().to_owned()),
-            Err(_) => Err(ToolError::failed("It ran longer than its time limit.")),
+            Err(_) => {
+                let seconds = spec.timeout().as_secs();
+                let text = format!("It ran longer than its time limit of {seconds} seconds.");
+                Err(ToolError::failed(text))
+            }
         };
         let result = result.map_err(|error| error.text().to_owned());
         let ExampleResult { passed, result, expected, .. } = judge(example, result);
@@ -194,7 +198,7 @@ mod tests {
         let start = tokio::time::Instant::now();
         let error = run_examples(&tool, &spec, &ToolContext::default()).await.unwrap_err();
         assert_eq!(start.elapsed(), super::MAX_TIME);
-        assert!(error.text().contains("`examples[0]`: It ran longer than its time limit."));
+        assert!(error.text().contains("`examples[0]`: It ran longer than its time limit of"));
         assert!(error.text().ends_with("- all of them together ran longer than 300 seconds"));
         assert_eq!(calls.load(Ordering::Relaxed), 2);
     }

@@ -224,7 +224,8 @@ impl DynamicTools {
         let spec = self.earlier_version(&name, version, &fingerprint).await?;
         self.check(spec.spec())?;
         let (id, content) = (EntryId::tool(&name), spec.spec().clone().into());
-        report(self.registrar.roll_back_to(&id, version, content).await)
+        let text = report(self.registrar.roll_back_to(&id, version, content).await)?;
+        Ok(format!("{text} It has the content of version {version}."))
     }
 
     /// Lists the tools that were made by `new_tool`.
@@ -262,6 +263,10 @@ impl DynamicTools {
             Some(examples) => accepted(examples)?,
             None => source(&entry, None)?.spec.examples,
         };
+        if examples.is_empty() {
+            let text = format!("`{name}` has no examples: send the calls to make as `examples`.");
+            return Err(ToolError::validation(text));
+        }
         let status = self.registrar.status(entry.id());
         let registered = status.and_then(|status| status.tools.into_iter().next());
         let Some(tool_name) = registered else {

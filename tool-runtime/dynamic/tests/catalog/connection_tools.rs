@@ -90,7 +90,11 @@ async fn connection_of_a_model_survives_a_restart_until_it_is_removed() {
 
     let repeated = program.call("mcp_connect", shell("sh", &list)).await;
     assert!(repeated.failed_with("TOOL_INVALID_ARGUMENTS"), "{}", repeated.result.text);
-    assert!(repeated.result.text.contains("is a connection already"), "{}", repeated.result.text);
+    assert!(
+        repeated.result.text.contains("there is a connection `sh` already"),
+        "{}",
+        repeated.result.text
+    );
 
     program.text("mcp_disconnect", json!({ "name": "sh" })).await;
     assert!(program.names().is_empty());

@@ -127,6 +127,8 @@ async fn test_with_examples_beyond_the_limits_runs_none_of_them() {
     let mut echo = spec("echo", "return args.text;");
     echo["fields"] = json!([{ "name": "text", "type": "string" }]);
     fixture.text("new_tool", echo).await;
+    let without = fixture.call("tool_test", json!({ "name": "echo" })).await.result.text;
+    assert!(without.contains("has no examples: send the calls to make"), "{without}");
     let example = |bytes: usize| json!({ "arguments": { "text": "x".repeat(bytes) } });
     let mut examples = vec![example(1); 17];
     (examples[2], examples[4]) = (example(17 << 10), example(18 << 10));

@@ -32,7 +32,9 @@ async fn earlier_version_returns() {
     }
     assert_eq!(fixture.text("n", json!({})).await, "2");
     let arguments = json!({ "name": "n", "version": 1, "fingerprint": first["fingerprint"] });
-    fixture.text("tool_rollback", arguments).await;
+    let text = fixture.text("tool_rollback", arguments).await;
+    assert!(text.starts_with("Version 3 is registered."), "{text}");
+    assert!(text.ends_with(" It has the content of version 1."), "{text}");
     assert_eq!(fixture.text("n", json!({})).await, "1");
     let listed = fixture.text("tool_list", json!({})).await;
     assert!(listed.contains(r#""version":3"#), "{listed}");

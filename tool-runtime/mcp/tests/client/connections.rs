@@ -252,14 +252,3 @@ async fn lost_connection_is_reported_without_the_failure_of_its_list() {
         assert_eq!(events, ["other", "connected", "disconnected"], "{is_modern} {is_listing}");
     }
 }
-
-#[tokio::test]
-async fn reason_of_a_failed_connection_is_one_line() {
-    let client = McpClient::streams(|| async {
-        let error = io::Error::other("out of order\r\nINFO all is well\n");
-        Err::<(tokio::io::Empty, tokio::io::Empty), _>(error)
-    });
-    let error = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
-    assert!(error.contains("out of order INFO all is well"), "{error:?}");
-    assert!(!error.contains('\n'), "{error:?}");
-}

@@ -89,6 +89,19 @@ async fn request_that_fails_over_http_affects_no_other() {
 }
 
 #[tokio::test]
+async fn body_of_a_refusal_adds_no_line_to_its_error() {
+    let server = serve(|message| match message["method"].as_str() {
+        Some("resources/list") => (400, Vec::new(), "out of order\r\nINFO all is well".into()),
+        _ => good(message, true, |call| json_reply(text(call, "ok"))),
+    })
+    .await;
+    let (_registry, connection) = connect(McpClient::http(&server.url)).await.unwrap();
+    let error = connection.resources().await.unwrap_err();
+    let McpError::Transport { reason, .. } = error else { panic!("{error:?}") };
+    assert!(reason.ends_with("out of order INFO all is well"), "{reason:?}");
+}
+
+#[tokio::test]
 async fn subscription_that_fails_over_http_keeps_the_tools() {
     let attempts = failures().into_iter().map(|(name, failure)| async move {
         let server = serve(move |message| {

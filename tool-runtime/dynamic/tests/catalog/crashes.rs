@@ -218,6 +218,8 @@ async fn kill_repeatedly(kills: usize) {
         }
         if kill % 5 == 4 {
             wait_for_tools(&followed, &after).await;
+            // A tool that is being started has its definition already.
+            follower.wait_until_settled(Duration::from_secs(60)).await;
             check_registry(&followed, &after).await;
         }
         before = after;

@@ -69,8 +69,8 @@ impl McpClient {
     /// the server, such as `echo`. If both are set, the full name takes precedence.
     ///
     /// A name on the server that contains `__` is never looked up: otherwise a server could name a
-    /// tool like the full name of another one, and take the trust in that. Set the full name of such
-    /// a tool.
+    /// tool like the full name of another one, and take the trust in that. For such a tool, use the
+    /// full name.
     ///
     /// [`ToolsReport::unmatched_trust`](crate::ToolsReport::unmatched_trust) and the event
     /// [`UnmatchedTrust`](crate::McpEvent::UnmatchedTrust) report a name that no tool of the server

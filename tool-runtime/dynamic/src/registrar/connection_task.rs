@@ -1,9 +1,10 @@
 //! Connects to an MCP server, and keeps its tools registered.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tool_mcp::{McpClient, McpConnection, McpStatus};
 use tool_runtime::{Registry, Tool, ToolDefinition};
@@ -16,6 +17,10 @@ use super::registration::register_provider;
 use super::shared::{Task, TaskUpdate};
 use crate::catalog::{CatalogEntry, CatalogError, Connection};
 use crate::secrets::KnownSecrets;
+
+/// How long the end of an entry waits for the store of its definitions. Without them, the tools of
+/// a server that can't be reached would be missing after the next start.
+const MAX_STORE_WAIT: Duration = Duration::from_secs(2);
 
 pub(super) struct ConnectionTask {
     task: Task,
@@ -154,9 +159,14 @@ impl ConnectionTask {
                     return None;
                 }
                 if !is_published {
-                    let stored = self.store_definitions(&tools, &established.secrets);
-                    // The end of the entry does not wait for a store that hangs.
-                    task.outdated.run_until_cancelled(stored).await?;
+                    let hangs = async {
+                        task.outdated.cancelled().await;
+                        sleep(MAX_STORE_WAIT).await;
+                    };
+                    tokio::select! {
+                        () = self.store_definitions(&tools, &established.secrets) => {}
+                        () = hangs => return None,
+                    }
                 }
                 (published, status) = (Some(tools), Some(next));
             }

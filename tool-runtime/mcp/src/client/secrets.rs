@@ -60,12 +60,12 @@ impl Secrets {
     /// arguments and the inherited variables whose names look like those of secrets.
     pub(super) fn of_program(
         arguments: &[OsString],
-        given: &[(OsString, OsString)],
+        variables: &[(OsString, OsString)],
         inherited: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Self {
         let inherited =
             inherited.into_iter().filter(|(name, _)| is_secret_name(&name.to_string_lossy()));
-        let variables = given.iter().cloned().chain(inherited);
+        let variables = variables.iter().cloned().chain(inherited);
         let values = variables.map(|(_, value)| value.to_string_lossy().into_owned());
         let arguments: Vec<_> =
             arguments.iter().map(|it| it.to_string_lossy().into_owned()).collect();

@@ -87,12 +87,12 @@ mod tests {
 
     #[test]
     fn end_of_standard_error_is_one_line_without_secrets() {
-        let given = [
+        let variables = [
             ("KEY".into(), "begin\nmiddle-of-key\nend".into()),
             ("TOKEN".into(), "tok-123".into()),
             ("PORT".into(), "80".into()),
         ];
-        let secrets = Secrets::of_program(&[], &given, []);
+        let secrets = Secrets::of_program(&[], &variables, []);
         for (tail, expected) in [
             ("", ""),
             ("no module\u{1b}[0m `x`\n\tat 80\n", "no module[0m `x` at 80"),

@@ -46,12 +46,12 @@ impl StreamableHttpClient for RedactingClient {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failed> {
-        let sent = Sent::new(&uri, token.as_ref(), &headers);
+        let request = RequestParts::new(&uri, token.as_ref(), &headers);
         let posted = self
             .0
             .post_message_with_response_limits(uri, message, session, token, headers, limits)
             .await;
-        posted.map_err(|error| sent.redact(error))
+        posted.map_err(|error| request.redact(error))
     }
 
     async fn delete_session(
@@ -61,9 +61,9 @@ impl StreamableHttpClient for RedactingClient {
         token: Option<String>,
         headers: Headers,
     ) -> Result<(), Failed> {
-        let sent = Sent::new(&uri, token.as_ref(), &headers);
+        let request = RequestParts::new(&uri, token.as_ref(), &headers);
         let deleted = self.0.delete_session(uri, session, token, headers).await;
-        deleted.map_err(|error| sent.redact(error))
+        deleted.map_err(|error| request.redact(error))
     }
 
     async fn get_stream(
@@ -95,7 +95,7 @@ impl StreamableHttpClient for RedactingClient {
         headers: Headers,
         max_bytes: usize,
     ) -> Result<SseStream, Failed> {
-        let sent = Sent::new(&uri, token.as_ref(), &headers);
+        let request = RequestParts::new(&uri, token.as_ref(), &headers);
         let client = &self.0;
         let opened = client
             .get_stream_with_max_sse_event_size(
@@ -107,18 +107,18 @@ impl StreamableHttpClient for RedactingClient {
                 max_bytes,
             )
             .await;
-        opened.map_err(|error| sent.redact(error))
+        opened.map_err(|error| request.redact(error))
     }
 }
 
-/// What was sent with a request.
-struct Sent {
+/// The parts of a request that may hold secrets.
+struct RequestParts {
     uri: Arc<str>,
     token: Option<String>,
     headers: Headers,
 }
 
-impl Sent {
+impl RequestParts {
     fn new(uri: &Arc<str>, token: Option<&String>, headers: &Headers) -> Self {
         Self { uri: Arc::clone(uri), token: token.cloned(), headers: headers.clone() }
     }

@@ -42,7 +42,7 @@ pub(super) struct Setup {
     pub(super) limit: Duration,
     pub(super) memory: u64,
     /// How long a program is kept without use.
-    pub(super) keep_unused: Duration,
+    pub(super) unused_retention: Duration,
 }
 
 /// Builds the tools of a folder.
@@ -93,7 +93,7 @@ impl Builder {
             StoredProgram::publish(&program, &self.programs().join(&name)).map_err(not_written)
         });
         self.remove_parts(&name);
-        prune(&self.programs(), &self.setup.folder.join("crates"), self.setup.keep_unused);
+        prune(&self.programs(), &self.setup.folder.join("crates"), self.setup.unused_retention);
         published
     }
 

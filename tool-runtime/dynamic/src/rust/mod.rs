@@ -52,7 +52,7 @@ const BUILD_LIMIT: Duration = Duration::from_secs(60);
 const BUILD_MEMORY: u64 = 4 << 30;
 
 /// How long a program is kept without use.
-const KEEP_UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const UNUSED_RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The memory of a call.
 const CALL_MEMORY: u64 = 512 << 20;
@@ -104,7 +104,7 @@ pub struct RustTools {
     grants: Vec<Grant>,
     build_limit: Duration,
     build_memory: u64,
-    keep_unused: Duration,
+    unused_retention: Duration,
     memory: u64,
     /// The toolchain and the sandbox, if they were found. The next attempt can succeed.
     machine: Arc<Mutex<Option<Machine>>>,
@@ -131,7 +131,7 @@ struct Search {
     sources: PathBuf,
     limit: Duration,
     memory: u64,
-    keep_unused: Duration,
+    unused_retention: Duration,
     machine: Arc<Mutex<Option<Machine>>>,
 }
 
@@ -169,7 +169,7 @@ impl RustTools {
             grants: Vec::new(),
             build_limit: BUILD_LIMIT,
             build_memory: BUILD_MEMORY,
-            keep_unused: KEEP_UNUSED,
+            unused_retention: UNUSED_RETENTION,
             memory: CALL_MEMORY,
             machine: Arc::default(),
         }
@@ -231,7 +231,7 @@ impl RustTools {
     /// The program of a tool that exists in a process is never removed. A removed one is built
     /// again when its tool is made again, such as after a restart.
     pub fn unused_retention(mut self, limit: Duration) -> Self {
-        self.keep_unused = limit;
+        self.unused_retention = limit;
         self.unchecked()
     }
 
@@ -284,7 +284,7 @@ impl RustTools {
             sources: self.sources.clone(),
             limit: self.build_limit,
             memory: self.build_memory,
-            keep_unused: self.keep_unused,
+            unused_retention: self.unused_retention,
             machine: Arc::clone(&self.machine),
         }
     }
@@ -390,8 +390,8 @@ impl Search {
         let folder = self.folder.canonicalize().map_err(|error| error.to_string())?;
         let launcher = SandboxLauncher::new(&folder, Sandbox::read_only());
         let status = launcher.map_err(|error| error.reason)?.status().clone();
-        let Self { limit, memory, keep_unused, .. } = *self;
-        let setup = Setup { folder, toolchain, sources, limit, memory, keep_unused };
+        let Self { limit, memory, unused_retention, .. } = *self;
+        let setup = Setup { folder, toolchain, sources, limit, memory, unused_retention };
         Ok(Machine { builder: Arc::new(Builder::new(setup)), status })
     }
 }

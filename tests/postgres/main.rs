@@ -1,4 +1,4 @@
-//! Tests of the PostgreSQL store against a server, which `.ci/postgres` starts.
+//! Tests of the PostgreSQL store against a server, which `.ci/steps/run/postgres` starts.
 //!
 //! `TOOL_TESTS_POSTGRES` is the connection string of a database in which the user may create
 //! schemas. Each test has its own schema.
@@ -39,7 +39,7 @@ use tool_runtime::store::tokio_postgres::{Client, NoTls};
 /// Returns the connection string of the server.
 fn server() -> String {
     env::var("TOOL_TESTS_POSTGRES")
-        .expect("TOOL_TESTS_POSTGRES names no server; `.ci/postgres` starts one")
+        .expect("TOOL_TESTS_POSTGRES names no server; `.ci/steps/run/postgres` starts one")
 }
 
 /// Returns the connection string of a schema, which is created if it does not exist.

@@ -1,4 +1,4 @@
-//! Indexes of `pgvector`, which `.ci/postgres` has in its second server.
+//! Indexes of `pgvector`, which `.ci/steps/run/postgres` has in its second server.
 
 use std::env;
 use std::time::Instant;

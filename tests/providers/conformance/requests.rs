@@ -1,4 +1,4 @@
-//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
+//! Any conversation becomes a request that the API accepts. `.ci/full` tests a million of them.
 //!
 //! Each provider has a contract: how its conversations are drawn, and which rules of its API a
 //! request must keep.

@@ -1,4 +1,5 @@
-//! A tool that is built from the published crates. `.ci/published` packages and unpacks them.
+//! A tool that is built from the published crates. `.ci/steps/full/published` packages and unpacks
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -9,7 +10,7 @@ use tool_dynamic::{RustTools, ToolBackend as _};
 use super::fixture::{folder, spec, text};
 
 #[tokio::test]
-#[ignore = "compiles everything, which takes minutes: `.ci/published` runs it"]
+#[ignore = "compiles everything, which takes minutes: `.ci/steps/full/published` runs it"]
 async fn tool_is_built_from_published_crates() {
     let published = PathBuf::from(env::var("PUBLISHED_CRATES").unwrap());
     // The files that a build writes are part of the package.

@@ -2,7 +2,7 @@
 //! acknowledged step has to be in the file, possibly with the step in progress, and never a part of
 //! it.
 //!
-//! `.ci/kills` runs it for longer.
+//! `.ci/steps/full/kills-sessions` runs it for longer.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write as _};

@@ -177,17 +177,19 @@ impl PinStore for SlowPins {
     }
 }
 
-/// Records the number of ticks of another task when pins are loaded.
-struct TickingPins {
-    pins: MemoryPins,
-    ticks: Arc<AtomicUsize>,
-    loaded_at: Arc<AtomicUsize>,
+/// Once it has a release, loading pins occupies the thread for blocking work until then.
+#[derive(Clone, Default)]
+struct OccupyingPins {
+    pins: Arc<MemoryPins>,
+    release: Arc<Mutex<Option<std::sync::mpsc::Receiver<()>>>>,
 }
 
 #[async_trait]
-impl PinStore for TickingPins {
+impl PinStore for OccupyingPins {
     async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
-        self.loaded_at.store(self.ticks.load(Ordering::Relaxed), Ordering::Relaxed);
+        if let Some(release) = self.release.lock().unwrap().take() {
+            tokio::task::spawn_blocking(move || release.recv());
+        }
         self.pins.load(server).await
     }
 
@@ -196,39 +198,38 @@ impl PinStore for TickingPins {
     }
 }
 
-/// The test has one thread for all tasks.
-#[tokio::test]
-async fn other_tasks_run_while_definitions_are_compared() {
-    let listed = Listed::default();
-    listed.set(Some(json!([tool("a")])));
-    let [ticks, loaded_at, changed_at] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
-    let (now, seen_at) = (Arc::clone(&ticks), Arc::clone(&changed_at));
-    let client = listed.client(&Server::default()).on_event(move |_, event| {
-        if matches!(event, McpEvent::DefinitionChanged(_)) {
-            seen_at.store(now.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+/// The runtime has one thread for all tasks and one for blocking work, which another task releases
+/// after the pins are loaded. If the definitions were compared in a task, their event would be first.
+#[test]
+fn other_tasks_run_while_definitions_are_compared() {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().max_blocking_threads(1).build().unwrap().block_on(async {
+        let listed = Listed::default();
+        listed.set(Some(json!([tool("a")])));
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let emitted = Arc::clone(&order);
+        let client = listed.client(&Server::default()).on_event(move |_, event| {
+            if matches!(event, McpEvent::DefinitionChanged(_)) {
+                emitted.lock().unwrap().push("changed");
+            }
+        });
+        let store = OccupyingPins::default();
+        let (_registry, connection) = connect(client.pin_store(store.clone())).await;
+        let (release, receiver) = std::sync::mpsc::channel();
+        *store.release.lock().unwrap() = Some(receiver);
+        let released = Arc::clone(&order);
+        let other = tokio::spawn(async move {
+            while store.release.lock().unwrap().is_some() {
+                tokio::task::yield_now().await;
+            }
+            released.lock().unwrap().push("released");
+            release.send(()).unwrap();
+        });
+        listed.set(Some(json!([changed("a")])));
+        assert_eq!(connection.refresh().await.unwrap().pending.len(), 1);
+        other.await.unwrap();
+        assert_eq!(*order.lock().unwrap(), ["released", "changed"]);
     });
-    let store = TickingPins {
-        pins: MemoryPins::new(),
-        ticks: Arc::clone(&ticks),
-        loaded_at: Arc::clone(&loaded_at),
-    };
-    let (_registry, connection) = connect(client.pin_store(store)).await;
-    let ticking = tokio::spawn(async move {
-        loop {
-            ticks.fetch_add(1, Ordering::Relaxed);
-            tokio::task::yield_now().await;
-        }
-    });
-    let mut large = changed("a");
-    let texts = (0..1_000).map(|n| (format!("p{n}"), json!({ "description": format!("Is {n}.") })));
-    large["inputSchema"]["properties"] = Value::Object(texts.collect());
-    listed.set(Some(json!([large])));
-    assert_eq!(connection.refresh().await.unwrap().pending.len(), 1);
-    ticking.abort();
-    let (loaded_at, changed_at) =
-        (loaded_at.load(Ordering::Relaxed), changed_at.load(Ordering::Relaxed));
-    assert!(changed_at > loaded_at, "no tick between {loaded_at} and {changed_at}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,12 +8,18 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+#[expect(dead_code, reason = "only the floor is measured here")]
+mod contenders;
+#[path = "../json/benches/rounds.rs"]
+mod rounds;
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use allocation_counter::measure;
+use rounds::Rounds;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tool_runtime::agent::{Limits, Step, Turn};
@@ -69,6 +75,14 @@ fn history(length: usize) -> Vec<Message> {
     messages.truncate(length / 4 * 4);
     messages.push(Message::user("And now?"));
     messages
+}
+
+/// Returns the least nanoseconds of the floor of `ratios`, without which a time of a turn could not
+/// be compared with those of another machine.
+fn floor_ns() -> f64 {
+    let mut rounds = Rounds::new(1_000, 1_000);
+    rounds.add(contenders::floor());
+    rounds.run().into_iter().sum()
 }
 
 /// Returns the least time of one turn.
@@ -145,12 +159,13 @@ impl ChatModel for Gate {
 
 fn main() {
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-    println!("| messages | µs per turn | ns per turn and message |");
-    println!("|---|---|---|");
+    let floor = floor_ns();
+    println!("| messages | µs per turn | ns per turn and message | × floor |");
+    println!("|---|---|---|---|");
     for length in [0, 10, 100, 1_000, 10_000] {
-        let time = per_turn(&runtime, length);
-        let ns = time.as_nanos() as f64;
-        println!("| {length} | {:.2} | {:.1} |", ns / 1e3, ns / length.max(1) as f64);
+        let ns = per_turn(&runtime, length).as_nanos() as f64;
+        let (us, each, ratio) = (ns / 1e3, ns / length.max(1) as f64, ns / floor);
+        println!("| {length} | {us:.2} | {each:.1} | {ratio:.1} |");
     }
     println!("\n| calls of one reply | turn, ns per call | results one by one | agent |");
     println!("|---|---|---|---|");
@@ -177,10 +192,10 @@ fn main() {
         });
     });
     assert_eq!(finished, AGENTS);
-    println!(
-        "\n{AGENTS} agents at once: {} bytes each at most, {} allocations each, {:.2} s",
-        counted.bytes_max / AGENTS as u64,
-        counted.count_total / AGENTS as u64,
-        start.elapsed().as_secs_f64()
-    );
+    let seconds = start.elapsed().as_secs_f64();
+    let [bytes, allocations] =
+        [counted.bytes_max, counted.count_total].map(|total| total / AGENTS as u64);
+    println!("\n| agents at once | bytes each at most | allocations each | s |");
+    println!("|---|---|---|---|");
+    println!("| {AGENTS} | {bytes} | {allocations} | {seconds:.2} |");
 }

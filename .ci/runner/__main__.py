@@ -105,24 +105,7 @@ def run(file, log):
     environment = dict(os.environ, CI_COMPILATIONS=str(units), RUSTC_WRAPPER=str(RUNNER / "rustc"))
     started = time.monotonic()
     cpu_started = cpu_seconds()
-    with log.open("wb") as saved:
-        process = subprocess.Popen(
-            [ROOT / file], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )
-        signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
-        signal.alarm(MAX_SECONDS)
-        try:
-            for line in process.stdout:
-                saved.write(line)
-                sys.stdout.buffer.write(line)
-                sys.stdout.flush()
-            status = process.wait()
-        except KeyboardInterrupt:
-            os.killpg(process.pid, signal.SIGTERM)
-            raise
-        finally:
-            signal.alarm(0)
+    status = stream(file, log, environment)
     outcome = Outcome(file.name, "passed")
     outcome.seconds = time.monotonic() - started
     outcome.cpu_seconds = cpu_seconds() - cpu_started
@@ -137,6 +120,32 @@ def run(file, log):
         if outcome.seconds >= MAX_SECONDS:
             outcome.note = f"killed after {MAX_SECONDS // 60} minutes"
     return outcome, compiled
+
+
+def stream(file, log, environment):
+    """Runs a program, writes its output to the terminal and to a file, and returns its status."""
+    with log.open("wb") as saved:
+        try:
+            process = subprocess.Popen(
+                [ROOT / file], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            )
+        except OSError as error:
+            saved.write(f"{error}\n".encode())
+            return 126
+        signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
+        signal.alarm(MAX_SECONDS)
+        try:
+            for line in process.stdout:
+                saved.write(line)
+                sys.stdout.buffer.write(line)
+                sys.stdout.flush()
+            return process.wait()
+        except KeyboardInterrupt:
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
+        finally:
+            signal.alarm(0)
 
 
 def cpu_seconds():

@@ -18,20 +18,24 @@ use crate::message::CallId;
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct RunId(u128);
+pub struct RunId {
+    // Two halves, since the alignment of a `u128` pads everything that holds an id.
+    high: u64,
+    low: u64,
+}
 
 impl RunId {
     /// Creates a random id.
     ///
     /// The id distinguishes runs. It is not a secret: never use it to grant access.
     pub fn random() -> Self {
-        Self(fastrand::u128(1..))
+        Self::from(fastrand::u128(1..))
     }
 }
 
 impl From<u128> for RunId {
     fn from(id: u128) -> Self {
-        Self(id)
+        Self { high: (id >> 64) as u64, low: id as u64 }
     }
 }
 
@@ -53,13 +57,13 @@ impl FromStr for RunId {
     type Err = ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        u128::from_str_radix(text, 16).map(Self)
+        u128::from_str_radix(text, 16).map(Self::from)
     }
 }
 
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        write!(f, "{:016x}{:016x}", self.high, self.low)
     }
 }
 

@@ -105,7 +105,11 @@ impl<F: Fn(&Event) + Send + Sync> Observer for F {
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct Observers {
+pub struct Observers(Option<Arc<ObserverList>>);
+
+/// At least one observer.
+#[derive(Clone, Default)]
+struct ObserverList {
     list: Vec<Arc<dyn Observer>>,
     /// Whether one of them needs all events.
     need_all: bool,
@@ -114,39 +118,47 @@ pub struct Observers {
 impl Observers {
     /// Adds an observer behind the others.
     pub fn add(&mut self, observer: impl Observer + 'static) {
-        self.need_all |= observer.interest() == Interest::All;
-        self.list.push(Arc::new(observer));
+        let observers = Arc::make_mut(self.0.get_or_insert_default());
+        observers.need_all |= observer.interest() == Interest::All;
+        observers.list.push(Arc::new(observer));
     }
 
     /// Whether there are no observers.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.0.is_none()
     }
 
     /// Whether one of the observers needs all events, such as the start and the end of a call.
     #[inline]
     pub(crate) fn need_all(&self) -> bool {
-        self.need_all
+        self.0.as_ref().is_some_and(|observers| observers.need_all)
     }
 
     /// Returns these observers, followed by others.
     #[inline]
     pub(crate) fn followed_by(&self, others: &Self) -> Self {
-        let mut all = self.clone();
-        all.list.extend(others.list.iter().cloned());
-        all.need_all |= others.need_all;
-        all
+        match (&self.0, &others.0) {
+            (_, None) => self.clone(),
+            (None, Some(_)) => others.clone(),
+            (Some(observers), Some(others)) => {
+                let list = observers.list.iter().chain(&others.list).cloned().collect();
+                let need_all = observers.need_all || others.need_all;
+                Self(Some(Arc::new(ObserverList { list, need_all })))
+            }
+        }
     }
 
     /// Sends a redacted event to all observers. The event is created only if there are any.
     #[inline]
     pub(crate) fn emit(&self, redactor: Option<&Redactor>, event: impl FnOnce() -> Event) {
-        if !self.is_empty() {
-            self.emit_to_all(redactor, event());
+        if let Some(observers) = &self.0 {
+            observers.emit_to_all(redactor, event());
         }
     }
+}
 
+impl ObserverList {
     #[cold]
     fn emit_to_all(&self, redactor: Option<&Redactor>, mut event: Event) {
         if let Some(redactor) = redactor {
@@ -177,6 +189,7 @@ fn is_of_running_call(event: &Event) -> bool {
 
 impl fmt::Debug for Observers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Observers({})", self.list.len())
+        let count = self.0.as_ref().map_or(0, |observers| observers.list.len());
+        write!(f, "Observers({count})")
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn tool_permission(call: &mut CallContext<'_>) -> Result<Permission, 
 
 /// Whether a predicate or an approver examines the arguments of calls with this permission.
 pub(super) fn examines_arguments(batch: &BatchContext, permission: Permission) -> bool {
-    let can_ask = || batch.state.approvals.can_decide(&batch.decisions);
+    let can_ask = || batch.state.approvals.can_decide(batch.decisions());
     permission == Permission::Ask && can_ask()
         || permission != Permission::Deny && batch.state.policy.permissions.has_predicates()
 }
@@ -78,7 +78,7 @@ async fn decide(
             let id = &request.call.id;
             let approvals = &batch.state.approvals;
             let run = ctx.run_context().run_id();
-            let void_decision = approvals.void_decision(request, run, &batch.decisions);
+            let void_decision = approvals.void_decision(request, run, batch.decisions());
             let on_request = || {
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: id.clone(),
@@ -88,7 +88,7 @@ async fn decide(
                 });
             };
             let decision =
-                approvals.decide(request, ctx.run_context(), &batch.decisions, on_request);
+                approvals.decide(request, ctx.run_context(), batch.decisions(), on_request);
             let (decided_by, decision) = decision.await;
             call.record.decided_by.clone_from(&decided_by);
             if let Err(blocked) = decision {

@@ -9,22 +9,21 @@ use tokio::time::Instant;
 use super::abort::AbortState;
 #[cfg(not(feature = "tracing"))]
 use super::call::run_call;
-use super::context::BatchContext;
+use super::context::{BatchContext, BatchHistory, OuterCalls};
 use super::finish_guard::{lost_execution, run_observed};
 use super::plan::waves;
 use super::state::DispatchState;
 #[cfg(feature = "tracing")]
 use super::traced::run_call;
-use crate::event::{RunId, ToolExecution};
+use crate::event::ToolExecution;
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::Snapshot;
 use crate::span;
-use crate::tool::Batch;
 use crate::tool::dispatch_contract::BatchScope;
+use crate::tool::{Batch, Decision, SuspendedCall};
 
-/// Runs the calls of a batch that is nested in calls of the tools `outer_names`, which belong to
-/// `own_run` if they belong to no run.
+/// Runs the calls of a batch, which may be nested in other calls.
 ///
 /// This is not an `async fn`: its future would store the parameters beside the values made of them.
 #[inline]
@@ -32,15 +31,15 @@ pub(super) fn run_batch(
     tools: Snapshot,
     state: Arc<DispatchState>,
     mut batch: Batch,
-    outer_names: Vec<String>,
-    own_run: OnceLock<RunId>,
+    outer: Option<OuterCalls>,
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
     let (mut calls, early) = (std::mem::take(&mut batch.calls), batch.completed.take());
-    let batch = Arc::new(batch_context(tools, state, batch, outer_names, own_run));
+    let batch = Arc::new(batch_context(tools, state, batch, outer));
     async move {
         if calls.len() == 1
             && let Some(call) = calls.pop()
         {
+            // Awaited before the list, which would otherwise be allocated while the call runs.
             let execution = if batch.scope.observers.need_all() {
                 run_alone_observed(batch, call).await
             } else {
@@ -65,9 +64,8 @@ fn run_alone_observed(
 fn batch_context(
     tools: Snapshot,
     state: Arc<DispatchState>,
-    mut batch: Batch,
-    outer_names: Vec<String>,
-    own_run: OnceLock<RunId>,
+    batch: Batch,
+    outer: Option<OuterCalls>,
 ) -> BatchContext {
     let policy = &state.policy;
     let is_run_deadline = batch.is_run_deadline
@@ -80,35 +78,47 @@ fn batch_context(
             least.and_then(|span| Instant::now().checked_add(span))
         }
     };
-    let scope = BatchScope {
-        origin: batch.origin,
-        run_info: batch.run_info,
-        transcript: batch.transcript,
-        clock: state.clock,
-        observers: state.observers.followed_by(&batch.observers),
-        batch_observers: batch.observers,
-        extensions: batch.extensions,
-        redactor: state.redactor_for(&tools),
-        deadline,
-        is_run_deadline,
-        cancellation: batch.cancellation,
-        usage_meter: batch.usage_meter,
+    let Batch { decisions, suspended, removed_tools, .. } = batch;
+    let is_new = decisions.is_empty() && suspended.is_empty() && removed_tools.is_empty();
+    let history = if is_new && outer.is_none() {
+        None
+    } else {
+        Some(history(decisions, suspended, removed_tools, outer))
     };
-    batch.suspended.sort_by(|a, b| a.call.cmp(&b.call));
-    let abort = AbortState::new(policy.on_failure, policy.on_block);
+    let redactor = state.redactor_for(&tools);
+    // One literal, since a part that is created before would be copied to its place.
     BatchContext {
         tools,
+        scope: BatchScope {
+            origin: batch.origin,
+            run_info: batch.run_info,
+            transcript: batch.transcript,
+            clock: state.clock,
+            observers: state.observers.followed_by(&batch.observers),
+            batch_observers: batch.observers,
+            extensions: batch.extensions,
+            redactor,
+            deadline,
+            is_run_deadline,
+            cancellation: batch.cancellation,
+            usage_meter: batch.usage_meter,
+        },
+        abort: AbortState::new(policy.on_failure, policy.on_block),
         state,
-        scope,
-        abort,
-        decisions: batch.decisions,
-        suspended: batch.suspended,
-        removed_tools: batch.removed_tools,
-        outer_names,
-        callable: OnceLock::new(),
-        suggestions: OnceLock::new(),
-        own_run,
+        history,
+        on_demand: OnceLock::new(),
     }
+}
+
+#[cold]
+fn history(
+    decisions: Vec<Decision>,
+    mut suspended: Vec<SuspendedCall>,
+    removed_tools: Vec<String>,
+    outer: Option<OuterCalls>,
+) -> Box<BatchHistory> {
+    suspended.sort_by(|a, b| a.call.cmp(&b.call));
+    Box::new(BatchHistory { decisions, suspended, removed_tools, outer })
 }
 
 /// Receives each execution as soon as it is complete, before the batch is.

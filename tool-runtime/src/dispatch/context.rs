@@ -23,23 +23,76 @@ pub(super) struct BatchContext {
     pub(super) state: Arc<DispatchState>,
     pub(super) scope: BatchScope,
     pub(super) abort: AbortState,
+    /// Boxed, since few batches have a history.
+    pub(super) history: Option<Box<BatchHistory>>,
+    /// Boxed, since few calls need it.
+    pub(super) on_demand: OnceLock<Box<OnDemand>>,
+}
+
+/// The earlier events of a batch whose calls are resumed or nested.
+pub(super) struct BatchHistory {
     pub(super) decisions: Vec<Decision>,
     /// Sorted by the id of the call.
     pub(super) suspended: Vec<SuspendedCall>,
     /// The names of tools that were offered before and are no longer registered, sorted.
     pub(super) removed_tools: Vec<String>,
-    /// The names of the tools whose calls this batch is nested in, outermost first.
-    pub(super) outer_names: Vec<String>,
-    /// Created for the first tool that asks for it.
-    pub(super) callable: OnceLock<CallableTools>,
-    /// The search for tools that unknown names may mean.
-    pub(super) suggestions: OnceLock<Box<ToolSuggestions>>,
-    /// The run to which memoized outputs belong if the calls are outside of a run: an id for the
-    /// outermost batch.
-    pub(super) own_run: OnceLock<RunId>,
+    pub(super) outer: Option<OuterCalls>,
+}
+
+/// The calls that a batch is nested in.
+pub(super) struct OuterCalls {
+    /// The names of their tools, outermost first.
+    pub(super) names: Vec<String>,
+    /// The run that their memoized outputs belong to.
+    pub(super) memo_run: RunId,
+}
+
+/// The values that a batch creates for the first call that needs them.
+#[derive(Default)]
+pub(super) struct OnDemand {
+    callable: OnceLock<CallableTools>,
+    suggestions: ToolSuggestions,
+    /// The run to which memoized outputs belong if the calls are outside of a run.
+    own_run: OnceLock<RunId>,
 }
 
 impl BatchContext {
+    /// Returns the decisions on calls that were made before.
+    pub(super) fn decisions(&self) -> &[Decision] {
+        self.history.as_ref().map_or(&[], |history| &history.decisions)
+    }
+
+    /// Returns the calls that started before, sorted by their ids.
+    #[inline]
+    pub(super) fn suspended(&self) -> &[SuspendedCall] {
+        self.history.as_ref().map_or(&[], |history| &history.suspended)
+    }
+
+    /// Whether a tool of this name was offered before and is no longer registered.
+    pub(super) fn is_removed(&self, name: &str) -> bool {
+        let removed = self.history.as_ref().map_or(&[][..], |history| &history.removed_tools);
+        removed.binary_search_by(|removed| removed.as_str().cmp(name)).is_ok()
+    }
+
+    fn outer(&self) -> Option<&OuterCalls> {
+        self.history.as_ref()?.outer.as_ref()
+    }
+
+    /// Returns the names of the tools whose calls this batch is nested in, outermost first.
+    pub(super) fn outer_names(&self) -> &[String] {
+        self.outer().map_or(&[], |outer| &outer.names)
+    }
+
+    #[cold]
+    fn on_demand(&self) -> &OnDemand {
+        self.on_demand.get_or_init(Box::default)
+    }
+
+    /// Returns the search for tools that unknown names may mean.
+    pub(super) fn suggestions(&self) -> &ToolSuggestions {
+        &self.on_demand().suggestions
+    }
+
     /// Returns the run that the calls of the batch belong to.
     pub(super) fn run_context(&self) -> RunContext<'_> {
         self.scope.run_context(&self.state.extensions)
@@ -63,7 +116,7 @@ impl BatchContext {
         let is_open = scope.deadline.is_none() && scope.origin.depth == 0;
         if !is_open
             || call.is_doubtful
-            || !self.suspended.is_empty()
+            || !self.suspended().is_empty()
             || !state.policy.is_plain()
             || self.abort.check().is_err()
         {
@@ -95,16 +148,17 @@ impl BatchContext {
 
     /// Returns the run that memoized outputs belong to.
     pub(super) fn memo_run(&self) -> RunId {
-        match self.scope.origin.run {
-            run if run == RunId::default() => *self.own_run.get_or_init(RunId::random),
-            run => run,
+        match (self.scope.origin.run, self.outer()) {
+            (run, _) if run != RunId::default() => run,
+            (_, Some(outer)) => outer.memo_run,
+            (_, None) => *self.on_demand().own_run.get_or_init(RunId::random),
         }
     }
 
     /// Returns the tools that a model may call.
     #[cold]
     pub(super) fn callable(&self) -> &CallableTools {
-        self.callable.get_or_init(|| {
+        self.on_demand().callable.get_or_init(|| {
             let state = Arc::clone(&self.state);
             CallableTools::new(self.tools.clone(), move |entry| state.is_callable(entry))
         })
@@ -124,21 +178,19 @@ impl BatchContext {
     /// Whether the calls are the model's, rather than nested in the call of a tool.
     #[inline]
     pub(super) fn is_outermost(&self) -> bool {
-        self.outer_names.is_empty()
+        self.outer().is_none()
     }
 
     /// Returns the tools whose calls this batch is nested in.
     pub(super) fn outer_tools(&self) -> Vec<&Entry> {
-        self.outer_names.iter().filter_map(|name| self.tools.entry(name)).collect()
+        self.outer_names().iter().filter_map(|name| self.tools.entry(name)).collect()
     }
 }
 
 /// The outputs of a batch that belongs to no run end with it.
 impl Drop for BatchContext {
     fn drop(&mut self) {
-        if self.is_outermost()
-            && let Some(run) = self.own_run.get()
-        {
+        if let Some(run) = self.on_demand.get().and_then(|values| values.own_run.get()) {
             self.state.memo.end_run(*run);
         }
     }

@@ -1,10 +1,10 @@
 //! The dispatcher as the context of a running tool sees it: shared values and nested calls.
 
 use std::any::{Any, TypeId};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::batch::run_batch;
-use super::context::BatchContext;
+use super::context::{BatchContext, OuterCalls};
 use crate::event::ToolExecution;
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
@@ -43,11 +43,11 @@ impl Host for BatchContext {
         parent: &'a ToolCall,
         batch: Batch,
     ) -> BoxFuture<'a, Vec<ToolExecution>> {
-        let mut outer_names = self.outer_names.clone();
-        outer_names.push(parent.name.clone());
+        let mut names = self.outer_names().to_vec();
+        names.push(parent.name.clone());
+        let outer = OuterCalls { names, memo_run: self.memo_run() };
         // Boxed, since a call may contain calls of the same kind.
         let (tools, state) = (self.tools.clone(), Arc::clone(&self.state));
-        let own_run = OnceLock::from(self.memo_run());
-        Box::pin(run_batch(tools, state, batch, outer_names, own_run))
+        Box::pin(run_batch(tools, state, batch, Some(outer)))
     }
 }

@@ -59,7 +59,7 @@ mod traced;
 mod unknown_tool;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -422,13 +422,7 @@ impl Dispatcher {
         tools: &Snapshot,
         batch: impl Into<Batch>,
     ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
-        batch::run_batch(
-            tools.clone(),
-            Arc::clone(&self.state),
-            batch.into(),
-            Vec::new(),
-            OnceLock::new(),
-        )
+        batch::run_batch(tools.clone(), Arc::clone(&self.state), batch.into(), None)
     }
 
     async fn dispatch_batch(&self, batch: Batch) -> Vec<ToolExecution> {

@@ -25,10 +25,10 @@ pub(super) fn resolve<'b>(
 /// Returns the error of a call whose tool does not exist.
 #[cold]
 fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
-    if batch.removed_tools.binary_search_by(|removed| removed.as_str().cmp(name)).is_ok() {
+    if batch.is_removed(name) {
         removed_tool(name)
     } else {
-        batch.suggestions.get_or_init(Box::default).unknown_tool(batch.callable(), name)
+        batch.suggestions().unknown_tool(batch.callable(), name)
     }
 }
 

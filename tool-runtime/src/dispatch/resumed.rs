@@ -66,7 +66,8 @@ impl BatchContext {
     }
 
     fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
-        let found = self.suspended.binary_search_by(|suspended| suspended.call.cmp(&call.id));
-        self.suspended.get(found.ok()?)
+        let all = self.suspended();
+        let found = all.binary_search_by(|suspended| suspended.call.cmp(&call.id));
+        all.get(found.ok()?)
     }
 }

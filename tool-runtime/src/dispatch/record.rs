@@ -10,6 +10,7 @@ use crate::tool::dispatch_contract::BatchScope;
 use crate::tool::{Attachments, MeteredUsage, ToolContext, ToolError, ToolErrorKind};
 
 /// Builds the execution of a call from its result and the notes of its stages.
+#[inline]
 pub(super) fn into_execution(
     batch: &BatchContext,
     ctx: ToolContext,
@@ -21,25 +22,25 @@ pub(super) fn into_execution(
         Some(original) if *original != finished.call => (*original, Some(Box::new(finished.call))),
         _ => (finished.call, None),
     };
-    let (result, effects, error) = match result {
+    let (text, attachments, error) = match result {
         Ok(output) => {
             let (text, attachments) = output.split();
-            let mut result = ToolResult::success(&call, text);
-            let mut effects = Vec::new();
-            if let Some(attachments) = attachments {
-                Attachments { parts: result.parts, structured: result.structured, effects } =
-                    *attachments;
-            }
-            (result, effects, None)
+            (text, attachments, None)
         }
-        Err(error) => (failed_result(&call, &error), Vec::new(), Some(error)),
+        Err(error) => (String::new(), None, Some(error)),
     };
     if let Some(write) = record.write {
         write.end(record.has_detached_thread);
     }
+    let result = ToolResult::success(&call, text);
     let mut execution = ToolExecution::new(call, result);
+    if let Some(attachments) = attachments {
+        let Attachments { parts, structured, effects } = *attachments;
+        execution.result.parts = parts;
+        execution.result.structured = structured;
+        execution.effects = effects;
+    }
     execution.modified_call = modified_call;
-    execution.effects = effects;
     execution.attempts = finished.attempts;
     execution.is_cached = record.is_cached;
     execution.decided_by = record.decided_by;
@@ -73,20 +74,17 @@ pub(super) fn into_execution(
 
 /// Builds the execution of a call that failed.
 pub(super) fn failure(call: ToolCall, error: ToolError) -> ToolExecution {
-    let result = failed_result(&call, &error);
+    let result = ToolResult::success(&call, "");
     let mut execution = ToolExecution::new(call, result);
     record_error(&mut execution, error);
     execution
 }
 
-#[cold]
-fn failed_result(call: &ToolCall, error: &ToolError) -> ToolResult {
-    ToolResult::failure(call, error.kind().code(), error.text())
-}
-
-/// Records what an error contains besides the result: its causes and the state of its tool.
+/// Records an error: its result, its causes and the state of its tool.
 #[cold]
 fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
+    execution.result.text = error.text().into();
+    execution.result.error = Some(error.kind().code().into());
     // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
     execution.cause = error.source().map(|source| error_chain(source));
     (execution.result.parts, execution.protocol_error) = error.take_details();

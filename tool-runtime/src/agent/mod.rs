@@ -165,7 +165,7 @@ impl Agent {
     /// # }
     /// ```
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
-        self.start(prompt).finish().await
+        self.start(prompt).into_answer().await
     }
 
     /// Starts a run and streams its text, calls and events as they happen.

@@ -141,7 +141,7 @@ impl Run {
     /// # }
     /// ```
     pub fn stream(self) -> RunStream {
-        RunStream::new(self, |run| Box::pin(run.finish()))
+        RunStream::new(self, |run| Box::pin(run.into_answer()))
     }
 
     /// Streams the run to a value, as [`extract`](Self::extract) does.

@@ -181,7 +181,7 @@ impl Tool for SubAgent {
         .await;
         let secrets = run.dispatcher().clone();
         let mutating_tools = std::mem::take(&mut run.state.mutating_tools);
-        match run.finish().await {
+        match run.into_answer().await {
             Ok(answer) => {
                 let mut text = answer.text;
                 secrets.redact(&mut text);

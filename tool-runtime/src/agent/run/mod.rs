@@ -322,16 +322,29 @@ impl Run {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn finish(mut self) -> Result<Answer, Stopped> {
-        while self.next().await.is_some() {}
-        if let Some(reason) = self.take_stop_reason() {
-            return Err(stopped_at(reason, self.into_state()));
+    pub async fn finish(self) -> Result<Answer, Stopped> {
+        self.into_answer().await
+    }
+
+    /// Runs to the end, as [`finish`](Self::finish) does.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` stores the run three times, 1,300 bytes each"
+    )]
+    pub(super) fn into_answer(
+        mut self,
+    ) -> impl Future<Output = Result<Answer, Stopped>> + Send + use<> {
+        async move {
+            while self.next().await.is_some() {}
+            if let Some(reason) = self.take_stop_reason() {
+                return Err(stopped_at(reason, self.into_state()));
+            }
+            let turn = self.into_state().turn;
+            let (usage, cost) = (turn.usage(), turn.cost());
+            let (transcript, offered_tools) = turn.into_parts();
+            let text = transcript.last().map(Message::text).unwrap_or_default();
+            Ok(Answer { text, transcript, offered_tools, usage, cost })
         }
-        let turn = self.into_state().turn;
-        let (usage, cost) = (turn.usage(), turn.cost());
-        let (transcript, offered_tools) = turn.into_parts();
-        let text = transcript.last().map(Message::text).unwrap_or_default();
-        Ok(Answer { text, transcript, offered_tools, usage, cost })
     }
 
     /// Returns whether the run has ended, and its end was emitted.
@@ -364,7 +377,8 @@ impl Run {
             return Ok(());
         }
         self.state.approved = self.dispatcher.approved_tools(self.state.run);
-        self.session.save(&self.state).await
+        // Boxed, since most runs belong to no session.
+        Box::pin(self.session.save(&self.state)).await
     }
 }
 

@@ -197,7 +197,7 @@ impl Session {
     /// # }
     /// ```
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
-        self.start(prompt).await?.finish().await
+        self.start(prompt).await?.into_answer().await
     }
 
     /// Starts a run and streams its text, calls and events as they happen.

@@ -1,5 +1,6 @@
 //! Deadline and cancellation of a run.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
@@ -24,18 +25,20 @@ impl<'a> RunDeadline<'a> {
 
     /// Waits for `work`, and drops it with a stop reason if the run is cancelled or times out.
     pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, StopReason> {
-        let work = async {
+        // Pinned here, since each future that receives the work by value stores it again.
+        let mut work = pin!(work);
+        let timed = async {
             match self.deadline {
-                None => Ok(work.await),
+                None => Ok(work.as_mut().await),
                 Some((at, limit)) => {
-                    timeout_at(at, work).await.map_err(|_| StopReason::TimeLimit(limit))
+                    timeout_at(at, work.as_mut()).await.map_err(|_| StopReason::TimeLimit(limit))
                 }
             }
         };
         match self.cancellation {
-            None => work.await,
+            None => timed.await,
             Some(cancellation) => {
-                cancellation.run_until_cancelled(work).await.unwrap_or(Err(StopReason::Cancelled))
+                cancellation.run_until_cancelled(timed).await.unwrap_or(Err(StopReason::Cancelled))
             }
         }
     }

@@ -179,7 +179,9 @@ impl<'t> ObjectCursor<'t> {
     }
 
     /// Skips a string and returns it with its quotes.
-    #[inline]
+    // Always, since most calls go through `fill`, and `find_member` calls this as well: without it,
+    // a call takes a tenth longer.
+    #[inline(always)]
     fn string(&mut self) -> Result<&'t str, SplitError<'t>> {
         if !self.is_at(b'"') {
             return Err(SplitError::NotAnObject);
@@ -208,7 +210,7 @@ impl<'t> ObjectCursor<'t> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&mut self) -> Result<&'t str, SplitError<'t>> {
         self.skip_whitespace();
         self.up_to(end_of_value(self.bytes, self.at))

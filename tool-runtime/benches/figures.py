@@ -21,22 +21,33 @@ TOLERANCE = 1.1
 
 
 def measure(command):
-    """Runs a command and returns the rows of the tables that it prints."""
+    """Runs a command and returns the tables that it prints: the rows of each, with the header."""
     print(f"== {command}", flush=True)
     output = subprocess.run(
         shlex.split(command), cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     ).stdout
     print(output, flush=True)
-    lines = (line for line in output.splitlines() if line.startswith("|"))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    tables = [[]]
+    for line in output.splitlines():
+        if not line.startswith("|"):
+            tables.append([])
+        elif not line.startswith("|---"):
+            tables[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+    return [table for table in tables if table]
 
 
-def read(rows, figure):
-    """Returns the value of a figure: the cell at its column of the row that begins as it says."""
-    for row in rows:
-        if row[: len(figure["row"])] == figure["row"]:
-            return float(re.sub("[^0-9.]", "", row[figure["column"]]))
-    sys.exit(f"no row begins with {figure['row']}: {rows}")
+def read(tables, figure):
+    """Returns the value of a figure: one cell of the row that begins as the figure says."""
+    cells = [
+        row[table[0].index(figure["column"])]
+        for table in tables
+        if figure["column"] in table[0] and figure.get("table", table[0][0]) == table[0][0]
+        for row in table[1:]
+        if row[: len(figure["row"])] == figure["row"]
+    ]
+    if len(cells) != 1:
+        sys.exit(f"{len(cells)} rows begin with {figure['row']} and have {figure['column']!r}")
+    return float(re.sub("[^0-9.]", "", cells[0]))
 
 
 def main():
@@ -47,9 +58,9 @@ def main():
     for command in commands:
         least = {}
         for _ in range(MEASUREMENTS):
-            rows = measure(command["run"])
+            tables = measure(command["run"])
             for name, figure in command["figures"].items():
-                least[name] = min(least.get(name, float("inf")), read(rows, figure))
+                least[name] = min(least.get(name, float("inf")), read(tables, figure))
             if all(least[it] <= command["figures"][it]["value"] * TOLERANCE for it in least):
                 break
         table += [(name, figure["value"], least[name]) for name, figure in command["figures"].items()]

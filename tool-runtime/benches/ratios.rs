@@ -27,7 +27,7 @@ fn main() {
 
     println!("floor: {floor:.0} ns\n");
     println!(
-        "| tools | boxed ns | params ns | × floor | × boxed | args ns | × floor | × boxed | pipeline ns | × floor |"
+        "| tools | boxed ns | params ns | params × floor | × boxed | args ns | args × floor | × boxed | pipeline ns | pipeline × floor |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (count, times) in COUNTS.iter().zip(times[1..].chunks_exact(4)) {

@@ -252,7 +252,7 @@ async fn lists() {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    println!("| revision | | µs, one by one | ratio | µs, {PARALLEL} at once | ratio |");
+    println!("| revision | | µs, one by one | ratio | µs, {PARALLEL} at once | ratio at once |");
     println!("|---|---|---|---|---|---|");
     for revision in [ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28] {
         calls(&revision).await;

@@ -35,9 +35,11 @@ pub fn cut_distance(places: usize, tried: usize) -> usize {
     if std::env::var_os("EVERY_CUT").is_some() { 1 } else { places / tried + 1 }
 }
 
-/// Returns cuts of a text into two pieces, and last a cut into single bytes.
+/// Returns cuts of a text into two pieces, and last a cut into single bytes. Texts of different
+/// lengths are cut at different places.
 pub fn cuts(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<u8>>> {
     let single = bytes.chunks(1).map(<[u8]>::to_vec).collect();
     let halves = |at| vec![bytes[..at].to_vec(), bytes[at..].to_vec()];
-    (0..=bytes.len()).step_by(cut_distance(bytes.len(), 250)).map(halves).chain([single])
+    let distance = cut_distance(bytes.len(), 80);
+    (bytes.len() % distance..=bytes.len()).step_by(distance).map(halves).chain([single])
 }

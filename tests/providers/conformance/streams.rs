@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use support::canned::{Canned, Reply};
 use support::streamed::{cut_distance, cuts, streamed};
-use tool_runtime::{AssistantPart, ChatReply, ChatRequest, Message, ModelError};
+use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 use super::{Case, as_expected};
 use crate::provider::{PROVIDERS, Provider};
 
 /// Number of random cuts of a stream.
-const RANDOM_CUTS: usize = 50;
+const RANDOM_CUTS: usize = 20;
 
 /// Streams of up to this many bytes are cut anywhere.
 const MAX_CUT: usize = 3_500;
@@ -34,16 +34,18 @@ struct Stream {
 }
 
 impl Stream {
-    /// Returns the fixtures with a reply, and the composed replies.
-    async fn all() -> Vec<Self> {
+    /// Returns the fixtures with a reply, and the composed replies, of some providers.
+    async fn all(providers: &[Provider]) -> Vec<Self> {
         let fixture = |case: Case| {
             let (text, expected) = (case.stream()?, case.json("expected.json")?);
             let unfinished = case.provider.unfinished(&text).to_owned();
             let (name, provider) = (case.name(), case.provider);
             Some(Self { name, provider, text, unfinished, expected })
         };
-        let mut all: Vec<_> = Case::all().into_iter().filter_map(fixture).collect();
-        for provider in PROVIDERS {
+        let is_wanted = |case: &Case| providers.iter().any(|it| it.name == case.provider.name);
+        let cases = Case::all().into_iter().filter(is_wanted);
+        let mut all: Vec<_> = cases.filter_map(fixture).collect();
+        for &provider in providers {
             for Composed { whole, streams, unfinished } in (provider.composed)() {
                 let canned = Canned::new([Reply::text(200, &whole.to_string())]);
                 let expected = provider.client(canned).reply(ChatRequest::new(&[])).await.unwrap();
@@ -59,21 +61,43 @@ impl Stream {
                 }));
             }
         }
-        for provider in PROVIDERS {
+        for provider in providers {
             assert!(all.iter().any(|stream| stream.provider.name == provider.name));
         }
         all
     }
 
-    async fn read(&self, reply: Reply) -> Result<ChatReply, ModelError> {
-        streamed(&*self.provider.client(Canned::new([reply]))).await.0
+    /// Returns a client that receives these replies, one after the other.
+    fn client(&self, replies: impl IntoIterator<Item = Reply>) -> Box<dyn ChatModel> {
+        self.provider.client(Canned::new(replies))
     }
 }
 
-/// Any cut of a stream gives the same reply, and the deltas add up to it.
+/// Any cut of a stream gives the same reply, and the deltas add up to it. There are several tests,
+/// which run at the same time.
 #[tokio::test]
-async fn streamed_replies_are_decoded_at_any_cut() {
-    for Stream { name, provider, text, expected, .. } in Stream::all().await {
+async fn streamed_replies_of_anthropic_and_gemini_are_decoded_at_any_cut() {
+    assert_decoded_at_any_cut(&PROVIDERS[..2]).await;
+}
+
+#[tokio::test]
+async fn streamed_replies_of_mistral_and_ollama_are_decoded_at_any_cut() {
+    assert_decoded_at_any_cut(&PROVIDERS[2..4]).await;
+}
+
+#[tokio::test]
+async fn streamed_replies_of_openai_are_decoded_at_any_cut() {
+    assert_decoded_at_any_cut(&PROVIDERS[4..5]).await;
+}
+
+#[tokio::test]
+async fn streamed_replies_of_responses_are_decoded_at_any_cut() {
+    assert_decoded_at_any_cut(&PROVIDERS[5..]).await;
+}
+
+async fn assert_decoded_at_any_cut(providers: &[Provider]) {
+    for stream in Stream::all(providers).await {
+        let Stream { name, text, expected, .. } = &stream;
         let message = Message::Assistant { parts: expected.parts.clone() };
         let reasoning: String = expected
             .parts
@@ -87,8 +111,11 @@ async fn streamed_replies_are_decoded_at_any_cut() {
         let is_long = text.len() > MAX_CUT;
         let mut cuts: Vec<_> = cuts(text.as_bytes()).collect();
         let cuts = cuts.split_off(if is_long { cuts.len() - 1 } else { 0 });
-        for pieces in cuts.into_iter().chain(random_cuts(text.as_bytes()).take(RANDOM_CUTS)) {
-            let model = provider.client(Canned::new([Reply::new(200, pieces)]));
+        let cuts = cuts.into_iter().chain(random_cuts(text.as_bytes()).take(RANDOM_CUTS));
+        let replies: Vec<_> = cuts.map(|pieces| Reply::new(200, pieces)).collect();
+        let count = replies.len();
+        let model = stream.client(replies);
+        for _ in 0..count {
             let (reply, deltas) = streamed(&*model).await;
             let reply = reply.unwrap_or_else(|error| panic!("{name}: {error}"));
             let decoded = Message::Assistant { parts: reply.parts.clone() };
@@ -99,9 +126,9 @@ async fn streamed_replies_are_decoded_at_any_cut() {
                 let is_nothing = arguments.is_empty() && call.arguments.to_text() == "{}";
                 assert!(is_nothing || *arguments == call.arguments.to_text(), "{name}");
             }
-            let reply = as_expected(reply, &expected);
+            let reply = as_expected(reply, expected);
             let json = || serde_json::to_string(&reply).unwrap();
-            assert_eq!(reply, expected, "{name}: {}", json());
+            assert_eq!(reply, *expected, "{name}: {}", json());
             assert_eq!(deltas.text, message.text(), "{name}");
             assert_eq!(deltas.reasoning, reasoning, "{name}");
         }
@@ -125,17 +152,29 @@ fn random_cuts(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<u8>>> {
 
 /// A part of a stream is never a reply, whether the connection is closed or fails behind it.
 #[tokio::test]
-async fn truncated_streams_are_errors() {
+async fn truncated_streams_of_some_providers_are_errors() {
+    assert_truncated_streams_are_errors(&PROVIDERS[..4]).await;
+}
+
+#[tokio::test]
+async fn truncated_streams_of_other_providers_are_errors() {
+    assert_truncated_streams_are_errors(&PROVIDERS[4..]).await;
+}
+
+async fn assert_truncated_streams_are_errors(providers: &[Provider]) {
     let ended_early = "the stream ended before the reply was complete";
-    for stream in Stream::all().await {
+    for stream in Stream::all(providers).await {
         let (name, text) = (&stream.name, stream.unfinished.as_bytes());
         // Long streams are cut around the ends of their lines.
         let is_near_line_end =
             |at: usize| text[at.saturating_sub(1)..text.len().min(at + 2)].contains(&b'\n');
         let places = (0..=text.len()).filter(|&at| text.len() <= MAX_CUT || is_near_line_end(at));
         let places: Vec<_> = places.collect();
-        for &at in places.iter().step_by(cut_distance(places.len(), 250)) {
-            match stream.read(Reply::new(200, vec![text[..at].to_vec()])).await {
+        let distance = cut_distance(places.len(), 80);
+        let places = || places.iter().skip(places.len() % distance).step_by(distance);
+        let model = stream.client(places().map(|at| Reply::new(200, vec![text[..*at].to_vec()])));
+        for at in places() {
+            match streamed(&*model).await.0 {
                 Err(ModelError::Malformed { .. }) => {}
                 Err(error @ ModelError::Unreachable { .. }) => {
                     assert!(error.is_transient(), "{name}, {at}: {error:?}");
@@ -146,7 +185,7 @@ async fn truncated_streams_are_errors() {
         }
         let mut breaks = Reply::text(200, &stream.unfinished);
         breaks.breaks = true;
-        let reply = stream.read(breaks).await;
+        let reply = streamed(&*stream.client([breaks])).await.0;
         assert!(matches!(reply, Err(ModelError::Unreachable { .. })), "{name}: {reply:?}");
     }
 }

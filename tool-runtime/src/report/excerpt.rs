@@ -21,8 +21,9 @@ pub(super) fn shorten_text(text: &mut String, max: usize) -> u64 {
     let head = (0..=max / 2).rev().find(is_boundary).unwrap_or(0);
     let tail = (text.len() - max / 2..).find(is_boundary).unwrap_or(text.len());
     let count = tail - head;
-    text.replace_range(head..tail, NOTE);
-    text.shrink_to_fit();
+    let [start, end] = [text.get(..head), text.get(tail..)].map(Option::unwrap_or_default);
+    // `replace_range` would drop the middle byte by byte, and keep the memory of the whole text.
+    *text = [start, NOTE, end].concat();
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 

@@ -319,15 +319,16 @@ async fn dump() -> String {
 
 #[tokio::test]
 async fn long_texts_are_embedded_in_part_with_a_note() {
-    let reply = (0..20).fold(ChatReply::default(), |reply, _| reply.call("dump", "{}"));
+    const CALLS: usize = 6;
+    let reply = (0..CALLS).fold(ChatReply::default(), |reply, _| reply.call("dump", "{}"));
     let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
     let recorder = recorded(model, tools![dump]).await;
     let html = RunReport::from(&recorder).to_html();
-    assert!(html.len() < 20 << 20, "{} bytes", html.len());
+    assert!(html.len() < CALLS << 20, "{} bytes", html.len());
     let data = data(&html);
-    assert!(data["totals"]["left_out"].as_u64().unwrap() > 14 << 20);
+    assert!(data["totals"]["left_out"].as_u64().unwrap() > 4 << 20);
     assert_eq!(data["totals"]["left_out_rows"], 0);
     let note = "[… the middle of this text is left out …]";
     let (start, end) = (format!("start {}", "x".repeat(100)), format!("{} end", "x".repeat(100)));
-    assert!([note, &start, &end].iter().all(|text| html.matches(text).count() >= 20));
+    assert!([note, &start, &end].iter().all(|text| html.matches(text).count() >= CALLS));
 }

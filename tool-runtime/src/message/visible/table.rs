@@ -137,8 +137,11 @@ pub(super) const COMPATIBILITY_FORMS: &[(u32, u32)] = &[
 pub(super) const LETTERS_OF_PROSE: &[char] =
     &['\u{fe}', '\u{131}', '\u{17f}', '\u{263}', '\u{28b}'];
 
-/// Returns whether one of the ranges contains the character.
+/// Returns whether one of the ranges contains the character. No table has characters of ASCII.
 pub(super) fn contains(ranges: &[(u32, u32)], c: char) -> bool {
+    if c.is_ascii() {
+        return false;
+    }
     let c = u32::from(c);
     let next = ranges.partition_point(|(_, last)| *last < c);
     ranges.get(next).is_some_and(|(first, _)| *first <= c)

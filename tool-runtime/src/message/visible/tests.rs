@@ -16,7 +16,11 @@ fn table_has_the_confusables_of_its_source() {
     };
     let letters = ascii(|c| c.is_ascii_alphanumeric());
     let punctuation = ascii(|c| "/.:-\\".contains(c));
-    for c in '\u{80}'..=char::MAX {
+    // No other planes have characters that look like others.
+    for c in ('\u{40000}'..='\u{dffff}').chain('\u{f0000}'..=char::MAX) {
+        assert!(!contains(LETTERS, c) && !contains(PUNCTUATION, c), "{c:?}");
+    }
+    for c in ('\u{80}'..'\u{40000}').chain('\u{e0000}'..'\u{f0000}') {
         let is_form = contains(COMPATIBILITY_FORMS, c);
         let is_left_out = is_form || LETTERS_OF_PROSE.contains(&c) || !c.is_alphanumeric();
         let skeleton = skeleton_of(c);

@@ -249,11 +249,13 @@ mod tests {
 
     #[test]
     fn edits_that_double_the_text_are_refused_before_it_is_made() {
-        let double = Edit { all: true, ..edit("a", "aa") };
-        assert_eq!(apply("a", &vec![double.clone(); 23]).unwrap().text.len(), 1 << 23);
+        // Long, so that few matches make a large text.
+        let text = "a".repeat(1 << 10);
+        let double = Edit { all: true, ..edit(&text, &text.repeat(2)) };
+        assert_eq!(apply(&text, &vec![double.clone(); 13]).unwrap().text.len(), 1 << 23);
         // All of them make 1 TiB.
-        let error = apply("a", &vec![double; 40]).unwrap_err();
-        let expected = "`edits[23]` makes a text of 16777216 bytes; at most 8388608 are written.";
+        let error = apply(&text, &vec![double; 30]).unwrap_err();
+        let expected = "`edits[13]` makes a text of 16777216 bytes; at most 8388608 are written.";
         assert_eq!(error, expected);
     }
 

@@ -403,7 +403,7 @@ async fn parallel_change_is_never_overwritten() {
     };
     let mut written = BTreeMap::new();
     let mut refused = 0;
-    for round in 0..1000 {
+    for round in 0..300 {
         let text = fixture.text("file_read", json!({ "path": "counter" })).await;
         let content = format!("mine {round}");
         let arguments = json!({ "path": "counter", "content": content });
@@ -455,7 +455,7 @@ async fn parallel_change_is_not_moved() {
     };
     // A refused call that can't move back, because the name is taken again, leaves the file there.
     let (mut moved, mut refused) = (0, 0);
-    for round in 0..1000 {
+    for round in 0..300 {
         let read = fixture.call("file_read", json!({ "path": "a.txt" })).await;
         let to = format!("moved {round}");
         if !read.is_success() {

@@ -13,6 +13,7 @@ use std::thread::park;
 
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
+use tokio::task::JoinSet;
 
 use super::folder::Folder;
 use crate::agent::session::{SessionStore, SessionWrite};
@@ -24,6 +25,9 @@ const STEPS: &str = "TOOL_RUNTIME_KILLS_STEPS";
 /// The number of the statement before which the child stops to be killed.
 const STOP: &str = "TOOL_RUNTIME_KILLS_STOP";
 const SESSION: &str = "story";
+/// The number of steps that are killed before each of their statements, one of each kind: with one
+/// and with two messages, one that replaces messages, and one without any.
+const ALL: usize = 4;
 
 /// The number of random kills: `KILLS`, or 20.
 fn kills() -> usize {
@@ -160,28 +164,39 @@ impl ChildProcess {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn kill_before_any_statement_leaves_whole_steps() {
-    const ALL: usize = 9;
+    // Mostly waits for the disk, so that several stops are tried at the same time.
+    const AT_ONCE: usize = 8;
     let mut stop = 0;
     loop {
-        stop += 1;
-        let folder = Folder::new();
-        let mut child = ChildProcess::spawn(&folder.file(), ALL, 0, Some(stop));
-        if !child.read_lines(usize::MAX) {
-            assert!(child.process.wait().unwrap().success());
-            assert_eq!(child.saved, ALL);
+        let stops: JoinSet<_> = (stop + 1..=stop + AT_ONCE).map(is_killed_before).collect();
+        let killed = stops.join_all().await;
+        stop += killed.iter().filter(|is_killed| **is_killed).count();
+        if killed.contains(&false) {
             break;
         }
-        let acknowledged = child.kill();
-        let store = Sqlite::open(folder.file()).await.unwrap();
-        let saved = saved_steps(&store).await;
-        // A step is committed by its last statement, before which the child stops.
-        assert_eq!(saved, acknowledged, "killed before statement {stop}");
-        save_steps(&store, ALL, |_| {}).await;
-        assert_eq!(saved_steps(&store).await, ALL);
     }
     assert!(stop > 5 * ALL, "only {stop} statements were seen");
+}
+
+/// Kills a child before a statement. Returns whether it has so many statements.
+async fn is_killed_before(stop: usize) -> bool {
+    let folder = Folder::new();
+    let mut child = ChildProcess::spawn(&folder.file(), ALL, 0, Some(stop));
+    if !child.read_lines(usize::MAX) {
+        assert!(child.process.wait().unwrap().success());
+        assert_eq!(child.saved, ALL);
+        return false;
+    }
+    let acknowledged = child.kill();
+    let store = Sqlite::open(folder.file()).await.unwrap();
+    let saved = saved_steps(&store).await;
+    // A step is committed by its last statement, before which the child stops.
+    assert_eq!(saved, acknowledged, "killed before statement {stop}");
+    save_steps(&store, ALL, |_| {}).await;
+    assert_eq!(saved_steps(&store).await, ALL);
+    true
 }
 
 #[tokio::test]

@@ -113,24 +113,35 @@ async fn huge_error_body_is_truncated() {
     assert!(text.len() < 5_000 && text.ends_with("é …"), "{}", text.len());
 }
 
-/// A body of spaces is one long line, one of comments has no message, and one of messages has no
-/// content.
+/// Asks for a reply that repeats this text without end.
+async fn assert_too_long(is_streamed: bool, filler: String, limit: usize) {
+    let error = ask_for(is_streamed, Reply::Endless(filler)).await.unwrap_err();
+    let ModelError::Malformed { reason, body, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(*reason, format!("longer than {limit} bytes"));
+    assert!(body.len() < 5_000);
+}
+
+/// A body of spaces is one long line.
 #[tokio::test]
-async fn endless_body_is_an_error() {
-    let comment = format!(": {}\n", "wait".repeat(1_000));
-    let chunk = format!("data: {{\"choices\": [], \"pad\": \"{}\"}}\n\n", "x".repeat(4_000));
-    for filler in [" ", &comment, &chunk] {
-        for is_streamed in [false, true] {
-            let reply = Reply::Endless(filler.repeat((1 << 16) / filler.len()));
-            let error = ask_for(is_streamed, reply).await.unwrap_err();
-            let ModelError::Malformed { reason, body, .. } = &error else { panic!("{error:?}") };
-            // The limit of a stream of short messages is higher.
-            let is_long_line = !is_streamed || filler == " ";
-            let limit = if is_long_line { 32 << 20 } else { 8 * (32 << 20) };
-            assert_eq!(*reason, format!("longer than {limit} bytes"), "{filler:?}");
-            assert!(body.len() < 5_000);
-        }
+async fn endless_line_is_an_error() {
+    for is_streamed in [false, true] {
+        assert_too_long(is_streamed, " ".repeat(1 << 20), 32 << 20).await;
     }
+}
+
+/// The limit of a stream of short messages is higher.
+#[tokio::test]
+async fn endless_comments_are_an_error() {
+    let comment = format!(": {}\n", "x".repeat(1 << 20));
+    assert_too_long(true, comment, 8 * (32 << 20)).await;
+}
+
+#[tokio::test]
+async fn endless_messages_without_content_are_an_error() {
+    // Comments make the stream longer than the messages, which take more time.
+    let chunk = "data: {\"choices\": []}\n\n".repeat(100);
+    let comment = format!(": {}\n", "x".repeat(1 << 20));
+    assert_too_long(true, chunk + &comment, 8 * (32 << 20)).await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tool_runtime::http::{
     BodyStream, HttpBody, HttpRequest, HttpResponse, ReqwestTransport, Transport, TransportError,
@@ -25,24 +26,27 @@ fn assert_timeout(answer: Result<ChatReply, ModelError>, expected: Duration, cas
 
 #[tokio::test]
 async fn silent_server_times_out() {
-    for (provider, is_streamed) in exchange_kinds() {
-        // Sends nothing, or only white space or comments for ever. Lines of JSON have no comments.
-        let filler = if provider.name == "ollama" { "\n" } else { ": wait\n" };
-        for reply in [Reply::Never, Reply::Slow("\n"), Reply::Slow(filler)] {
-            let server = Server::start([reply]).await;
-            let base = server.base_url();
-            let setup = Setup { timeout: SHORT, ..Setup::new(&base) };
-            assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
-        }
-        // Sends nothing, or only its head.
-        let head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n";
-        for reply in [Reply::Never, Reply::Open(head.into())] {
-            let server = Server::start([reply]).await;
-            let base = server.base_url();
-            let setup = Setup { first_byte: Some(SHORT), ..Setup::new(&base) };
-            assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
-        }
-    }
+    let attempts: JoinSet<_> = exchange_kinds()
+        .map(|(provider, is_streamed)| async move {
+            // Sends nothing, or only white space or comments for ever. Lines of JSON have no comments.
+            let filler = if provider.name == "ollama" { "\n" } else { ": wait\n" };
+            for reply in [Reply::Never, Reply::Slow("\n"), Reply::Slow(filler)] {
+                let server = Server::start([reply]).await;
+                let base = server.base_url();
+                let setup = Setup { timeout: SHORT, ..Setup::new(&base) };
+                assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
+            }
+            // Sends nothing, or only its head.
+            let head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n";
+            for reply in [Reply::Never, Reply::Open(head.into())] {
+                let server = Server::start([reply]).await;
+                let base = server.base_url();
+                let setup = Setup { first_byte: Some(SHORT), ..Setup::new(&base) };
+                assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
+            }
+        })
+        .collect();
+    attempts.join_all().await;
 }
 
 /// Establishing a connection includes the TLS handshake, which this server never answers.

@@ -332,7 +332,7 @@ mod tests {
     use super::*;
     use crate::locate::STEPS_PER_BYTE;
 
-    const LEN: usize = 200_000;
+    const LEN: usize = 80_000;
 
     /// Counts steps instead of time, so that the test gives the same result on every machine.
     #[test]

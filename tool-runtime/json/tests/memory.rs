@@ -44,7 +44,7 @@ fn peak(parse: impl FnOnce()) -> u64 {
 
 #[test]
 fn repair_takes_a_bounded_multiple_of_its_text() {
-    const LEN: usize = 1 << 16;
+    const LEN: usize = 1 << 14;
     let options = Options::default();
     let open_schema = json!({});
     let strings = json!({

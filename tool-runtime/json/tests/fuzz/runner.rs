@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::draw::Draws;
 
 /// The number of trials without a time limit.
-const DEFAULT_TRIALS: usize = 5_000;
+const DEFAULT_TRIALS: usize = 3_000;
 /// The maximum number of attempts to minimize a failing text.
 const MAX_ATTEMPTS: usize = 20_000;
 

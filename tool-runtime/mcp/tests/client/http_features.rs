@@ -41,14 +41,11 @@ async fn request(connection: &McpConnection, method: &str) -> Result<(), McpErro
     }
 }
 
-/// The time limit of a request: short if the server does not answer, and long otherwise.
-fn call_timeout(failure: &str) -> Duration {
-    let millis = if failure == NO_FAILURE { 4_000 } else { 20_000 };
-    Duration::from_millis(millis)
-}
-
-#[tokio::test]
-async fn request_that_fails_over_http_affects_no_other() {
+/// Makes each request at a server that fails with it.
+async fn assert_no_other_is_affected(
+    failures: impl Fn() -> Vec<(&'static str, Reply)>,
+    call_timeout: Duration,
+) {
     let mut attempts = Vec::new();
     for (method, is_modern) in REQUESTS {
         for (name, failure) in failures() {
@@ -60,7 +57,7 @@ async fn request_that_fails_over_http_affects_no_other() {
                     good(message, is_modern, |call| json_reply(text(call, "ok")))
                 })
                 .await;
-                let client = McpClient::http(&server.url).call_timeout(call_timeout(name));
+                let client = McpClient::http(&server.url).call_timeout(call_timeout);
                 let (registry, connection) = connect(client).await.unwrap();
                 let started = Instant::now();
                 let error = request(&connection, method).await.unwrap_err();
@@ -86,6 +83,19 @@ async fn request_that_fails_over_http_affects_no_other() {
         }
     }
     join_all(attempts).await;
+}
+
+#[tokio::test]
+async fn request_that_fails_over_http_affects_no_other() {
+    let failing = || failures().into_iter().filter(|(name, _)| *name != NO_FAILURE).collect();
+    assert_no_other_is_affected(failing, Duration::from_secs(20)).await;
+}
+
+#[tokio::test]
+async fn request_without_an_answer_over_http_affects_no_other() {
+    let silent = || failures().into_iter().filter(|(name, _)| *name == NO_FAILURE).collect();
+    // All requests wait at the same time. The call that follows has this limit, too.
+    assert_no_other_is_affected(silent, Duration::from_secs(1)).await;
 }
 
 #[tokio::test]
@@ -177,53 +187,64 @@ fn with_tasks(message: &Value, failing: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn task_that_fails_over_http_ends_its_call() {
-    let mut attempts = Vec::new();
-    for failing in ["tasks/get", "tasks/update", "tasks/cancel"] {
-        for (name, failure) in failures() {
-            attempts.push(async move {
-                let server = serve(move |message| {
-                    if message["method"] == failing {
-                        return failure.clone();
-                    }
-                    with_tasks(message, failing)
-                })
-                .await;
-                let losses = Arc::new(AtomicUsize::new(0));
-                let counted = Arc::clone(&losses);
-                let client = McpClient::http(&server.url)
-                    .call_timeout(Duration::from_secs(6))
-                    .elicitation(Agrees::default())
-                    .on_event(move |_, event| {
-                        if matches!(event, McpEvent::Disconnected { .. }) {
-                            counted.fetch_add(1, Ordering::Relaxed);
-                        }
-                    });
-                let (registry, _connection) = connect(client).await.unwrap();
-                let started = Instant::now();
-                let slow = call(&registry, "s__go", "{}");
-                let other = call(&registry, "s__go", r#"{"plain": true}"#);
-                let (slow, other) = tokio::join!(slow, other);
-                let elapsed = started.elapsed();
-                assert!(elapsed < Duration::from_secs(18), "{failing}: {name}: {elapsed:?}");
-                assert!(other.is_success(), "{failing}: {name}: {other:?}");
-                let code = slow.result.error.as_deref();
-                let expected = [ToolErrorKind::Timeout.code(), ToolErrorKind::Failed.code()];
-                assert!(
-                    code.is_some_and(|code| expected.contains(&code)),
-                    "{failing}: {name}: {slow:?}"
-                );
-                let text = &slow.result.text;
-                // The client and the dispatcher have the same deadline.
-                let is_clear = text.contains("MCP server") || text.contains("took longer than 6s");
-                assert!(is_clear, "{failing}: {name}: {text}");
-                if name == "junk as events" {
-                    assert_eq!(losses.load(Ordering::Relaxed), 0, "only a stream has ended");
+async fn task_whose_state_fails_over_http_ends_its_call() {
+    assert_task_ends_its_call("tasks/get").await;
+}
+
+#[tokio::test]
+async fn task_whose_update_fails_over_http_ends_its_call() {
+    assert_task_ends_its_call("tasks/update").await;
+}
+
+#[tokio::test]
+async fn task_whose_cancellation_fails_over_http_ends_its_call() {
+    assert_task_ends_its_call("tasks/cancel").await;
+}
+
+/// Calls a server that fails with a request of its task.
+async fn assert_task_ends_its_call(failing: &'static str) {
+    let attempts = failures().into_iter().map(|(name, failure)| async move {
+        let server = serve(move |message| {
+            if message["method"] == failing {
+                return failure.clone();
+            }
+            with_tasks(message, failing)
+        })
+        .await;
+        let losses = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&losses);
+        let client = McpClient::http(&server.url)
+            .call_timeout(Duration::from_secs(2))
+            .elicitation(Agrees::default())
+            .on_event(move |_, event| {
+                if matches!(event, McpEvent::Disconnected { .. }) {
+                    counted.fetch_add(1, Ordering::Relaxed);
                 }
-                let next = call(&registry, "s__go", r#"{"plain": true}"#).await;
-                assert!(next.is_success(), "{failing}: {name}: {next:?}");
             });
+        (name, losses, connect(client).await.unwrap())
+    });
+    // The time limit of the calls is short, so all clients connect first.
+    let attempts = join_all(attempts).await;
+    let attempts = attempts.into_iter().map(async |(name, losses, (registry, _connection))| {
+        let started = Instant::now();
+        let slow = call(&registry, "s__go", "{}");
+        let other = call(&registry, "s__go", r#"{"plain": true}"#);
+        let (slow, other) = tokio::join!(slow, other);
+        let elapsed = started.elapsed();
+        assert!(elapsed < Duration::from_secs(18), "{failing}: {name}: {elapsed:?}");
+        assert!(other.is_success(), "{failing}: {name}: {other:?}");
+        let code = slow.result.error.as_deref();
+        let expected = [ToolErrorKind::Timeout.code(), ToolErrorKind::Failed.code()];
+        assert!(code.is_some_and(|code| expected.contains(&code)), "{failing}: {name}: {slow:?}");
+        let text = &slow.result.text;
+        // The client and the dispatcher have the same deadline.
+        let is_clear = text.contains("MCP server") || text.contains("took longer than 2s");
+        assert!(is_clear, "{failing}: {name}: {text}");
+        if name == "junk as events" {
+            assert_eq!(losses.load(Ordering::Relaxed), 0, "only a stream has ended");
         }
-    }
+        let next = call(&registry, "s__go", r#"{"plain": true}"#).await;
+        assert!(next.is_success(), "{failing}: {name}: {next:?}");
+    });
     join_all(attempts).await;
 }

@@ -9,6 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, Response};
 use axum::routing::get;
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpEvent};
@@ -118,14 +119,16 @@ fn refuses_calls(_: &Value) -> Response<Body> {
 
 #[tokio::test]
 async fn stream_of_notifications_that_ends_at_once_is_not_opened_in_a_loop() {
-    for stream in [Stream::Ends("retry: 0\n\n"), Stream::Breaks("id: 1\nretry: 0\n\n")] {
+    let streams = [Stream::Ends("retry: 0\n\n"), Stream::Breaks("id: 1\nretry: 0\n\n")];
+    join_all(streams.map(async |stream| {
         let server = SessionServer::start(refuses_calls, move |_, _| stream).await;
         let started = Instant::now();
         let (_registry, _connection) = connect(McpClient::http(&server.url)).await.unwrap();
         eventually(|| server.opened() >= 3).await;
         // 0.5 and 1 seconds.
         assert!(started.elapsed() >= Duration::from_millis(1_500), "{stream:?}");
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]
@@ -134,7 +137,8 @@ async fn stream_of_a_response_is_not_opened_in_a_loop() {
     fn defers(_: &Value) -> Response<Body> {
         Stream::Ends("id: 1\nretry: 0\ndata:\n\n").response()
     }
-    for stream in [Stream::Ends("id: 1\nretry: 0\n\n"), Stream::Breaks("id: 1\n\n")] {
+    let streams = [Stream::Ends("id: 1\nretry: 0\n\n"), Stream::Breaks("id: 1\n\n")];
+    join_all(streams.map(async |stream| {
         let server = SessionServer::start(defers, move |_, headers| {
             if headers.contains_key("last-event-id") { stream } else { Stream::Refused(405) }
         })
@@ -146,7 +150,8 @@ async fn stream_of_a_response_is_not_opened_in_a_loop() {
         // The stream of notifications, and others after 0.5, 1 and 1.5 seconds.
         let opened = server.opened();
         assert!((3..=4).contains(&opened), "{stream:?}: {opened}");
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tool_mcp::{McpClient, McpError, McpEvent};
 use tool_runtime::Registry;
 
@@ -221,25 +222,22 @@ async fn killed_process_is_reported_without_the_failure_of_its_list() {
 
 #[tokio::test]
 async fn lost_connection_names_how_the_program_ended_and_its_standard_error() {
-    for (start, on_call) in [
-        ("", "echo disk full >&2; exit 4"),
+    let exit = "echo disk full >&2; exit 4";
+    let exited = "down: the program exited with status 4; its standard error ends with: disk full";
+    let attempts = [
+        ("", exit, exited),
         // Another process holds the output.
-        ("setsid sleep 5 &", "echo disk full >&2; exit 4"),
-    ] {
+        ("setsid sleep 5 &", exit, exited),
+        // A server that closes its output and goes on.
+        ("", "exec >&-; sleep 2", "down: the connection ended"),
+    ];
+    join_all(attempts.map(async |(start, on_call, expected)| {
         let (registry, connection) = connect(shell(start, on_call, "")).await;
         let mut status = connection.status_changes();
         call(&registry, "s__go", "{}").await;
         let down = status.wait_for(|status| !status.is_connected()).await.unwrap().to_string();
-        let expected =
-            "down: the program exited with status 4; its standard error ends with: disk full";
         assert_eq!(down, expected);
         connection.disconnect().await;
-    }
-    // A server that closes its output and goes on.
-    let (registry, connection) = connect(shell("", "exec >&-; sleep 3", "")).await;
-    let mut status = connection.status_changes();
-    call(&registry, "s__go", "{}").await;
-    let down = status.wait_for(|status| !status.is_connected()).await.unwrap().to_string();
-    assert_eq!(down, "down: the connection ended");
-    connection.disconnect().await;
+    }))
+    .await;
 }

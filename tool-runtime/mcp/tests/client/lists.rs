@@ -99,7 +99,7 @@ async fn endless_and_huge_lists_are_cut() {
     assert_eq!((report.registered.len(), report.is_truncated), (5, true));
     assert_eq!(server.received("tools/list").len(), 5);
 
-    let all: Vec<_> = (0..100_000).map(|n| tool(&format!("t{n}"))).collect();
+    let all: Vec<_> = (0..10_000).map(|n| tool(&format!("t{n}"))).collect();
     let huge = paged(move |_| json!({ "tools": all }));
     let (registry, connection) = connect(Server::default().simple(huge)).await;
     assert!(connection.tools().await.is_truncated);

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinSet;
 use tool_dynamic::{JavaScript, ToolBackend, ToolSpec};
 use tool_runtime::{ToolContext, ToolErrorKind};
 
-use super::{AT_ONCE, Attack, violations};
+use super::{Attack, all_at_once, violations};
 use crate::fixture::{run, script};
 
 /// Bodies whose loops would run in native code for hours.
@@ -179,13 +178,7 @@ async fn unstopped(body: String) -> Option<String> {
 
 /// Runs bodies, and returns those that are not stopped.
 async fn all_unstopped(bodies: impl IntoIterator<Item = String>) -> Vec<String> {
-    let bodies: Vec<_> = bodies.into_iter().collect();
-    let mut found = Vec::new();
-    for bodies in bodies.chunks(AT_ONCE) {
-        let running: JoinSet<_> = bodies.iter().cloned().map(unstopped).collect();
-        found.extend(running.join_all().await.into_iter().flatten());
-    }
-    found
+    all_at_once(bodies.into_iter().map(unstopped)).await
 }
 
 #[tokio::test]

@@ -18,8 +18,13 @@ pub(crate) fn declared(text: &str) -> Vec<(usize, String)> {
     }
     found.sort_unstable();
     found.dedup();
-    let line = |at: usize| code[..at].matches('\n').count() + 1;
-    found.into_iter().map(|(at, name)| (line(at), name.to_owned())).collect()
+    let (mut line, mut from) = (1, 0);
+    let with_line = |(at, name): (usize, &str)| {
+        line += code[from..at].matches('\n').count();
+        from = at;
+        (line, name.to_owned())
+    };
+    found.into_iter().map(with_line).collect()
 }
 
 /// Text of the code, with its position.

@@ -39,7 +39,11 @@ fn end_of_block(code: &str, start: usize) -> usize {
 pub fn without_literals(text: &str) -> String {
     let mut code = String::new();
     let mut rest = text;
-    while let Some(c) = rest.chars().next() {
+    loop {
+        let plain = rest.bytes().position(|byte| b"/\"r'".contains(&byte)).unwrap_or(rest.len());
+        code.push_str(&rest[..plain]);
+        rest = &rest[plain..];
+        let Some(c) = rest.chars().next() else { return code };
         let (replacement, len) = match c {
             '/' if rest.starts_with("//") => ("", rest.find('\n').unwrap_or(rest.len())),
             '/' if rest.starts_with("/*") => (" ", block_comment(rest)),
@@ -56,7 +60,6 @@ pub fn without_literals(text: &str) -> String {
         }
         rest = &rest[len..];
     }
-    code
 }
 
 fn ends_in_word(code: &str) -> bool {

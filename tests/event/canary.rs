@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
+use proptest::sample::subsequence;
 use serde_json::json;
 use tool_runtime::agent::{Limits, Steering};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
@@ -174,10 +175,10 @@ const BEHAVIORS: [&str; 10] = [
     "within",
 ];
 
-/// Returns all output of a run that uses every feature.
-async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
+/// Returns all output of a run that uses every feature, with some of the behaviors.
+async fn read(behaviors: &[&str], word: &str, key: &str) -> Vec<(&'static str, String)> {
     let mut replies = Vec::new();
-    for behavior in BEHAVIORS {
+    for &behavior in behaviors {
         let mut reply = ChatReply::text(format!("I shall say {word} and {}.", json!(word)));
         for arguments in arguments(behavior, word) {
             reply = reply.call("leak", arguments);
@@ -214,10 +215,10 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     };
     lines.flush().unwrap();
     let written = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
-    assert!(recorder.dropped_count() == 0 && recorder.executions().len() >= BEHAVIORS.len() * 14);
+    assert!(recorder.dropped_count() == 0 && recorder.executions().len() >= behaviors.len() * 14);
     let results = transcript.into_iter().filter(|message| matches!(message, Message::Tool { .. }));
     let results: Vec<_> = results.collect();
-    assert_eq!(results.len(), BEHAVIORS.len());
+    assert_eq!(results.len(), behaviors.len());
     vec![
         ("agent", debug),
         ("events", format!("{:?}", recorder.events())),
@@ -244,26 +245,41 @@ fn secret() -> impl Strategy<Value = String> {
         .prop_map(|(head, odd, tail)| format!("{head}{}{tail}", odd.concat()))
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-
-    #[test]
-    fn secret_is_in_no_event_result_or_report(word in secret(), key in secret()) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        let read = runtime.block_on(read(&word, &key));
-        for (place, text) in read {
-            // Without a redaction there was no secret, and the test would prove nothing.
-            prop_assert!(text.contains("[redacted]") || place == "agent", "{place}");
-            for spelled in spellings(&word).into_iter().chain(spellings(&key)) {
-                if let Some(at) = text.find(&spelled) {
-                    let excerpt_start = text[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
-                    prop_assert!(false, "{spelled} in the {place}: {}", &text[excerpt_start..at + spelled.len()]);
-                }
+/// Checks that the secrets are in no output of a run.
+fn check(behaviors: &[&str], word: &str, key: &str) -> Result<(), TestCaseError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    for (place, text) in runtime.block_on(read(behaviors, word, key)) {
+        // Without a redaction there was no secret, and the test would prove nothing.
+        prop_assert!(text.contains("[redacted]") || place == "agent", "{place}");
+        for spelled in spellings(word).into_iter().chain(spellings(key)) {
+            if let Some(at) = text.find(&spelled) {
+                let excerpt_start =
+                    text[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
+                let excerpt = &text[excerpt_start..at + spelled.len()];
+                prop_assert!(false, "{spelled} in the {place}: {excerpt}");
             }
         }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    #[test]
+    fn secret_is_in_no_event_result_or_report(
+        behaviors in subsequence(&BEHAVIORS[..], 2), word in secret(), key in secret(),
+    ) {
+        check(&behaviors, &word, &key)?;
+    }
+
+    #[test]
+    #[ignore = "takes ten seconds; the test above tries some behaviors with each secret"]
+    fn secret_is_in_no_output_of_any_behavior(word in secret(), key in secret()) {
+        check(&BEHAVIORS, &word, &key)?;
     }
 }

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::iter;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use corpus::{Case, files, files_of};
 use proptest::collection::vec;
@@ -92,42 +93,94 @@ fn every_format_has_enough_cases() {
 
 #[test]
 fn streamed_cases_equal_whole_text() {
+    for_each_case(|case, whole, lookup| {
+        for length in LENGTHS {
+            let pieces = pieces_of(&case.text, length);
+            assert_same_in_pieces(case, whole, pieces.into_iter(), lookup);
+        }
+    });
+}
+
+#[test]
+fn cases_cut_in_two_equal_whole_text() {
+    for_each_case(|case, whole, lookup| {
+        let places: Vec<_> = case.text.char_indices().map(|(at, _)| at).collect();
+        let distance = cut_distance(places.len(), 12);
+        // Cases of different lengths are cut at different places.
+        for &at in places.iter().skip(places.len() % distance).step_by(distance) {
+            let (first, second) = case.text.split_at(at);
+            assert_same_in_pieces(case, whole, [first, second].into_iter(), lookup);
+        }
+    });
+}
+
+fn for_each_case(check: impl Fn(&Case, &ParsedText, &ToolLookup<'_>)) {
     let tools = tools::all();
     let lookup = lookup(&tools);
     for file in files() {
         for case in Case::all(&file) {
-            let whole = extract(&case.text, &lookup);
-            let places: Vec<_> = case.text.char_indices().map(|(at, _)| at).collect();
-            for length in LENGTHS {
-                let ends = places.iter().copied().step_by(length).chain([case.text.len()]);
-                let ends: Vec<_> = ends.collect();
-                let pieces = ends.windows(2).map(|pair| &case.text[pair[0]..pair[1]]);
-                assert_same_in_pieces(&case, &whole, pieces, &lookup);
-            }
-            for &at in places.iter().step_by(cut_distance(places.len(), 60)) {
-                let (first, second) = case.text.split_at(at);
-                assert_same_in_pieces(&case, &whole, [first, second].into_iter(), &lookup);
-            }
+            check(&case, &extract(&case.text, &lookup), &lookup);
         }
     }
 }
 
-/// With quadratic time, a hundred kilobytes for each format would take an hour. `cargo bench -p
-/// tool-runtime --bench text_growth` measures the times.
-#[test]
-fn repeated_truncated_calls_parse_in_linear_time() {
-    const BYTES: usize = 100_000;
+/// Splits a text into pieces of this number of characters.
+pub(crate) fn pieces_of(text: &str, length: usize) -> Vec<&str> {
+    let starts = text.char_indices().map(|(at, _)| at).step_by(length);
+    let bounds: Vec<_> = starts.chain([text.len()]).collect();
+    bounds.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
+}
+
+/// Tests of a part of the formats, which run at the same time.
+mod repeated_truncated_calls_parse_in_linear_time {
+    use super::assert_linear_time;
+
+    #[test]
+    fn in_part_1_of_the_formats() {
+        assert_linear_time(0);
+    }
+
+    #[test]
+    fn in_part_2_of_the_formats() {
+        assert_linear_time(1);
+    }
+
+    #[test]
+    fn in_part_3_of_the_formats() {
+        assert_linear_time(2);
+    }
+
+    #[test]
+    fn in_part_4_of_the_formats() {
+        assert_linear_time(3);
+    }
+
+    #[test]
+    fn in_part_5_of_the_formats() {
+        assert_linear_time(4);
+    }
+}
+
+/// With quadratic time, this would take minutes. `cargo bench -p tool-runtime --bench text_growth`
+/// measures the times.
+fn assert_linear_time(part: usize) {
+    const PARTS: usize = 5;
+    const BYTES: usize = 30_000;
+    const PIECE: usize = 4_096;
+    const LIMIT: Duration = Duration::from_secs(45);
+    let started = Instant::now();
     let tools = tools::all();
     let lookup = lookup(&tools);
-    for file in files() {
+    for file in files().into_iter().skip(part).step_by(PARTS) {
         let case = Case::all(&file).swap_remove(0);
         let half = case.text.char_indices().nth(case.text.chars().count() / 2);
         let broken = half.map_or("", |(half, _)| &case.text[..half]);
         let text = broken.repeat(BYTES / broken.len());
-        let ends = (1..=BYTES / 4_096).map(|at| at * 4_096).filter(|at| text.is_char_boundary(*at));
+        let ends = (1..=BYTES / PIECE).map(|at| at * PIECE).filter(|at| text.is_char_boundary(*at));
         let ends: Vec<_> = iter::once(0).chain(ends).chain([text.len()]).collect();
         let pieces = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]);
         assert_same_in_pieces(&case, &extract(&text, &lookup), pieces, &lookup);
+        assert!(started.elapsed() < LIMIT, "{}", file.display());
     }
 }
 
@@ -242,8 +295,7 @@ proptest! {
         let parsed = extract(&text, &lookup);
         prop_assert_eq!(&parsed.calls, &[]);
         prop_assert_eq!(&parsed.text, &text);
-        let chars: Vec<_> = text.chars().collect();
-        let pieces: Vec<String> = chars.chunks(length).map(|piece| piece.iter().collect()).collect();
-        prop_assert_eq!(invariants::streamed_difference(&parsed, pieces.iter().map(String::as_str), &lookup), None);
+        let pieces = pieces_of(&text, length).into_iter();
+        prop_assert_eq!(invariants::streamed_difference(&parsed, pieces, &lookup), None);
     }
 }

@@ -3,7 +3,7 @@
 use tool_runtime::drivers::text::extract;
 
 use super::corpus::{Case, files};
-use super::{invariants, lookup, tools};
+use super::{invariants, lookup, pieces_of, tools};
 
 /// Quotes a text.
 pub(crate) type Quotation = fn(&str) -> String;
@@ -151,26 +151,32 @@ fn indented(call: &str, blanks: &str) -> String {
     call.lines().map(|line| format!("{blanks}{line}")).collect::<Vec<_>>().join("\n")
 }
 
+/// Tests of a part of the formats, which run at the same time.
 #[test]
-fn quoted_calls_are_text_in_every_format() {
+fn quoted_calls_are_text_in_odd_formats() {
+    assert_quoted_calls_are_text(0);
+}
+
+#[test]
+fn quoted_calls_are_text_in_even_formats() {
+    assert_quoted_calls_are_text(1);
+}
+
+fn assert_quoted_calls_are_text(first: usize) {
     let tools = tools::all();
     let lookup = lookup(&tools);
     let mut wrong = Vec::new();
-    for (format, call) in calls() {
-        for (name, quote) in QUOTATIONS {
+    for (at, (format, call)) in calls().into_iter().skip(first).step_by(2).enumerate() {
+        for (other_at, (name, quote)) in QUOTATIONS.into_iter().enumerate() {
             let text = quote(call.trim_end());
             let parsed = extract(&text, &lookup);
             if !parsed.calls.is_empty() {
                 wrong.push(format!("{format} in {name}: {text}\ngot {:?}", parsed.calls));
             }
-            for length in [1, 7] {
-                let chars: Vec<_> = text.chars().collect();
-                let pieces: Vec<String> =
-                    chars.chunks(length).map(|piece| piece.iter().collect()).collect();
-                let pieces = pieces.iter().map(String::as_str);
-                let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
-                assert_eq!(difference, None, "{format} in {name}");
-            }
+            // Each format and each quotation has both lengths.
+            let pieces = pieces_of(&text, [1, 7][(at + other_at) % 2]).into_iter();
+            let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
+            assert_eq!(difference, None, "{format} in {name}");
         }
     }
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n\n"));
@@ -324,25 +330,30 @@ const WITHIN_A_LINE: [&str; 89] = [
 
 /// A call in the middle of a line is doubtful, or is text.
 #[test]
-fn call_within_a_line_is_doubtful() {
+fn call_within_a_line_is_doubtful_in_odd_formats() {
+    assert_call_within_a_line_is_doubtful(0);
+}
+
+#[test]
+fn call_within_a_line_is_doubtful_in_even_formats() {
+    assert_call_within_a_line_is_doubtful(1);
+}
+
+fn assert_call_within_a_line_is_doubtful(first: usize) {
     let tools = tools::all();
     let lookup = lookup(&tools);
     let mut wrong = Vec::new();
-    for (format, call) in calls() {
-        for pattern in WITHIN_A_LINE {
+    for (at, (format, call)) in calls().into_iter().skip(first).step_by(2).enumerate() {
+        for (other_at, pattern) in WITHIN_A_LINE.into_iter().enumerate() {
             let text = pattern.replace('@', &in_one_line(call.trim_end()));
             let parsed = extract(&text, &lookup);
             if parsed.calls.iter().any(|call| !call.is_doubtful) {
                 wrong.push(format!("{format} in {pattern}: {:?}", parsed.calls));
             }
-            for length in [1, 5] {
-                let chars: Vec<_> = text.chars().collect();
-                let pieces: Vec<String> =
-                    chars.chunks(length).map(|piece| piece.iter().collect()).collect();
-                let pieces = pieces.iter().map(String::as_str);
-                let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
-                assert_eq!(difference, None, "{format} in {pattern}");
-            }
+            // Each format and each pattern has both lengths.
+            let pieces = pieces_of(&text, [1, 5][(at + other_at) % 2]).into_iter();
+            let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
+            assert_eq!(difference, None, "{format} in {pattern}");
         }
     }
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -431,10 +442,7 @@ fn quoted_calls_in_visible_channels_are_text() {
                 "{text}"
             );
             for length in 1..9 {
-                let chars: Vec<_> = text.chars().collect();
-                let pieces: Vec<String> =
-                    chars.chunks(length).map(|piece| piece.iter().collect()).collect();
-                let pieces = pieces.iter().map(String::as_str);
+                let pieces = pieces_of(&text, length).into_iter();
                 let difference = invariants::streamed_difference(&parsed, pieces, &lookup);
                 assert_eq!(difference, None, "{text}");
             }

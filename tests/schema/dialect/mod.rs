@@ -66,47 +66,39 @@ impl Tally {
 
 /// For every shape of a type, a value of the converted schema decodes to the same typed value as
 /// its repaired form.
-#[tokio::test]
-async fn types_of_every_shape_round_trip() {
-    for dialect in DIALECTS {
-        let mut tally = Tally::default();
-        for shape in shapes::all() {
-            let original = shape.tool.definition().parameters.as_value();
-            let outcome = try_schema(original, dialect);
-            tally.add(&outcome);
-            let Outcome::Converted { expressed_values, .. } = outcome else { continue };
-            for value in &expressed_values {
-                let read = parse_as(&value.to_string(), original).expect("JSON").value;
-                let [converted, plain] = [value, &read].map(async |value| {
-                    let (ctx, text) = (ToolContext::default(), format!("{value}"));
-                    let output = shape.tool.call(Arguments::from(text), &ctx).await;
-                    // Maps print in any order.
-                    output.map_err(|error| error.text().to_owned()).map(|output| {
-                        let mut letters: Vec<_> = output.as_text().chars().collect();
-                        letters.sort_unstable();
-                        letters
-                    })
-                });
-                let (converted, plain) = (converted.await, plain.await);
-                // serde decodes a flattened option as `None` if the value doesn't fit, such as 1.0
-                // for an integer.
-                if shape.name.starts_with("flat_maybe") && read != *value {
-                    assert_eq!(
-                        converted.is_ok(),
-                        plain.is_ok(),
-                        "{dialect}, {}: {value}",
-                        shape.name
-                    );
-                    continue;
-                }
-                assert_eq!(converted, plain, "{dialect}, {}: {value}", shape.name);
-                let is_taken = converted.is_ok() || is_left_to_types(original, value);
-                assert!(is_taken, "{dialect}, {}: {value}: {converted:?}", shape.name);
+async fn assert_types_round_trip(dialect: Dialect) {
+    let mut tally = Tally::default();
+    for shape in shapes::all() {
+        let original = shape.tool.definition().parameters.as_value();
+        let outcome = try_schema(original, dialect);
+        tally.add(&outcome);
+        let Outcome::Converted { expressed_values, .. } = outcome else { continue };
+        for value in &expressed_values {
+            let read = parse_as(&value.to_string(), original).expect("JSON").value;
+            let [converted, plain] = [value, &read].map(async |value| {
+                let (ctx, text) = (ToolContext::default(), format!("{value}"));
+                let output = shape.tool.call(Arguments::from(text), &ctx).await;
+                // Maps print in any order.
+                output.map_err(|error| error.text().to_owned()).map(|output| {
+                    let mut letters: Vec<_> = output.as_text().chars().collect();
+                    letters.sort_unstable();
+                    letters
+                })
+            });
+            let (converted, plain) = (converted.await, plain.await);
+            // serde decodes a flattened option as `None` if the value doesn't fit, such as 1.0
+            // for an integer.
+            if shape.name.starts_with("flat_maybe") && read != *value {
+                assert_eq!(converted.is_ok(), plain.is_ok(), "{dialect}, {}: {value}", shape.name);
+                continue;
             }
+            assert_eq!(converted, plain, "{dialect}, {}: {value}", shape.name);
+            let is_taken = converted.is_ok() || is_left_to_types(original, value);
+            assert!(is_taken, "{dialect}, {}: {value}: {converted:?}", shape.name);
         }
-        tally.report("types", dialect);
-        assert!(tally.converted > 20, "few shapes can be expressed");
     }
+    tally.report("types", dialect);
+    assert!(tally.converted > 20, "few shapes can be expressed");
 }
 
 /// Values that the schema takes and a type may refuse in any dialect: a string with a format, a key
@@ -117,24 +109,53 @@ fn is_left_to_types(original: &Value, value: &Value) -> bool {
     original.contains("\"format\":") || original.contains("\"patternProperties\":") || is_large
 }
 
-#[test]
-fn schemas_of_every_shape_round_trip() {
+/// Two tests for each dialect, which run at the same time.
+macro_rules! round_trips {
+    ($($name:ident: $dialect:ident)*) => {
+        mod types_of_every_shape_round_trip {
+            $(#[tokio::test]
+            async fn $name() {
+                super::assert_types_round_trip(super::Dialect::$dialect).await;
+            })*
+        }
+
+        mod schemas_of_every_shape_round_trip {
+            $(#[test]
+            fn $name() {
+                super::assert_generated_round_trip(super::Dialect::$dialect);
+            })*
+        }
+
+        #[test]
+        fn every_dialect_is_tested() {
+            assert_eq!(DIALECTS, [$(Dialect::$dialect),*]);
+        }
+    };
+}
+
+round_trips! {
+    in_openai_strict: OpenAiStrict
+    in_anthropic_strict: AnthropicStrict
+    in_gemini: Gemini
+    in_gemini_open_api: GeminiOpenApi
+    in_ollama: Ollama
+}
+
+fn assert_generated_round_trip(dialect: Dialect) {
     let cases = Config::default().cases.max(400);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
-    for dialect in DIALECTS {
-        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let tally = std::cell::RefCell::new(Tally::default());
-        let bytes = proptest::collection::vec(any::<u8>(), 0..400);
-        let ran = TestRunner::new_with_rng(config.clone(), rng).run(&bytes, |bytes| {
-            let original = grammar::parameters(&mut Draws::new(&bytes));
-            tally.borrow_mut().add(&try_schema(&original, dialect));
-            Ok(())
-        });
-        ran.unwrap_or_else(|error| panic!("{error}"));
-        let tally = tally.into_inner();
-        tally.report("generated", dialect);
-        assert!(tally.converted * 5 > cases as usize, "few can be expressed");
-    }
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let tally = std::cell::RefCell::new(Tally::default());
+    let bytes = proptest::collection::vec(any::<u8>(), 0..400);
+    let ran = TestRunner::new_with_rng(config, rng).run(&bytes, |bytes| {
+        let original = grammar::parameters(&mut Draws::new(&bytes));
+        tally.borrow_mut().add(&try_schema(&original, dialect));
+        Ok(())
+    });
+    ran.unwrap_or_else(|error| panic!("{error}"));
+    let tally = tally.into_inner();
+    tally.report("generated", dialect);
+    assert!(tally.converted * 5 > cases as usize, "few can be expressed");
 }
 
 #[test]

@@ -22,5 +22,5 @@ async fn child_makes_tools_until_it_is_killed() {
 
 #[tokio::test]
 async fn killed_agent_leaves_whole_scripts_that_were_made_once() {
-    kill_repeatedly(&javascript(), kills(20), 400).await;
+    kill_repeatedly(&javascript(), kills(5), 400).await;
 }

@@ -18,8 +18,8 @@ mod wrappers;
 use std::collections::BTreeMap;
 use std::fs;
 use std::iter;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::thread;
 
 use corpus::{Case, files, files_of};
 use proptest::collection::vec;
@@ -131,57 +131,32 @@ pub(crate) fn pieces_of(text: &str, length: usize) -> Vec<&str> {
     bounds.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
 }
 
-/// Tests of a part of the formats, which run at the same time.
-mod repeated_truncated_calls_parse_in_linear_time {
-    use super::assert_linear_time;
-
-    #[test]
-    fn in_part_1_of_the_formats() {
-        assert_linear_time(0);
-    }
-
-    #[test]
-    fn in_part_2_of_the_formats() {
-        assert_linear_time(1);
-    }
-
-    #[test]
-    fn in_part_3_of_the_formats() {
-        assert_linear_time(2);
-    }
-
-    #[test]
-    fn in_part_4_of_the_formats() {
-        assert_linear_time(3);
-    }
-
-    #[test]
-    fn in_part_5_of_the_formats() {
-        assert_linear_time(4);
-    }
-}
-
 /// With quadratic time, this would take minutes. `cargo bench -p tool-runtime --bench text_growth`
 /// measures the times.
-fn assert_linear_time(part: usize) {
-    const PARTS: usize = 5;
+#[test]
+fn repeated_truncated_calls_parse_in_linear_time() {
+    const THREADS: usize = 4;
+    let files = files();
+    thread::scope(|scope| {
+        for part in files.chunks(files.len().div_ceil(THREADS)) {
+            scope.spawn(|| part.iter().for_each(|file| parse_repeated_truncated_calls(file)));
+        }
+    });
+}
+
+fn parse_repeated_truncated_calls(file: &Path) {
     const BYTES: usize = 30_000;
     const PIECE: usize = 4_096;
-    const LIMIT: Duration = Duration::from_secs(45);
-    let started = Instant::now();
     let tools = tools::all();
     let lookup = lookup(&tools);
-    for file in files().into_iter().skip(part).step_by(PARTS) {
-        let case = Case::all(&file).swap_remove(0);
-        let half = case.text.char_indices().nth(case.text.chars().count() / 2);
-        let broken = half.map_or("", |(half, _)| &case.text[..half]);
-        let text = broken.repeat(BYTES / broken.len());
-        let ends = (1..=BYTES / PIECE).map(|at| at * PIECE).filter(|at| text.is_char_boundary(*at));
-        let ends: Vec<_> = iter::once(0).chain(ends).chain([text.len()]).collect();
-        let pieces = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]);
-        assert_same_in_pieces(&case, &extract(&text, &lookup), pieces, &lookup);
-        assert!(started.elapsed() < LIMIT, "{}", file.display());
-    }
+    let case = Case::all(file).swap_remove(0);
+    let half = case.text.char_indices().nth(case.text.chars().count() / 2);
+    let broken = half.map_or("", |(half, _)| &case.text[..half]);
+    let text = broken.repeat(BYTES / broken.len());
+    let ends = (1..=BYTES / PIECE).map(|at| at * PIECE).filter(|at| text.is_char_boundary(*at));
+    let ends: Vec<_> = iter::once(0).chain(ends).chain([text.len()]).collect();
+    let pieces = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]);
+    assert_same_in_pieces(&case, &extract(&text, &lookup), pieces, &lookup);
 }
 
 fn assert_same_in_pieces<'t>(

@@ -41,7 +41,7 @@ impl Web {
             "http_request" => argument("method")?,
             _ => return None,
         };
-        let mut text = match target::parse(argument("url")?, &self.client().allowed) {
+        let mut text = match target::parse(argument("url")?, &self.settings.allowed) {
             Ok(url) => format!("{method} {url}"),
             Err(error) => return Some(error.text().to_owned()),
         };

@@ -31,7 +31,7 @@ fn hostile_page(path: &str) -> String {
         }
         "/formatting" => {
             let open: String = (0..400).map(|number| format!("<b a={number}>")).collect();
-            format!("<p>{open}{}{END}", "<p>x</p>".repeat(100_000))
+            format!("<p>{open}{}{END}", "<p>x</p>".repeat(60_000))
         }
         "/attributes" => {
             let attributes: String = (0..200_000).map(|number| format!(" a{number}")).collect();
@@ -83,37 +83,41 @@ fn hostile_page(path: &str) -> String {
     }
 }
 
-#[tokio::test]
-async fn hostile_pages_are_converted_in_bounded_time() {
-    let fixture = Fixture::new(|path| Reply::ok("text/html", hostile_page(path))).await;
-    for path in [
-        "/nested-3000",
-        "/nested-100000",
-        "/lists",
-        "/quotes",
-        "/closed",
-        "/formatting",
-        "/attributes",
-        "/templates",
-        "/tables",
-        "/foster",
-        "/wide-table",
-        "/long-cell",
-        "/combined",
-        "/options",
+/// Several tests, which run at the same time.
+macro_rules! hostile_pages_are_converted_in_bounded_time {
+    ($($name:ident: $paths:expr)*) => {
+        mod hostile_pages_are_converted_in_bounded_time {
+            $(#[tokio::test]
+            async fn $name() {
+                super::assert_bounded_time(&$paths).await;
+            })*
+        }
+    };
+}
+
+hostile_pages_are_converted_in_bounded_time! {
+    with_deep_elements: [
+        "/nested-3000", "/nested-100000", "/lists", "/quotes", "/closed", "/templates", "/tables",
         "/svg",
-        "/open-tags",
-        "/comments",
-        "/entities",
-        "/base",
-        "/open-link",
-        "/open-code",
-        "/backticks",
-    ] {
+    ]
+    with_open_formatting: ["/formatting", "/combined"]
+    // The parser takes quadratic time, and ends at its limit of three seconds.
+    with_many_attributes: ["/attributes"]
+    with_misplaced_content: ["/foster"]
+    with_large_tables: ["/wide-table", "/long-cell"]
+    with_many_tags: ["/options", "/open-tags"]
+    with_many_comments_and_entities: ["/comments", "/entities"]
+    with_repeated_texts: ["/base", "/open-link", "/open-code", "/backticks"]
+}
+
+async fn assert_bounded_time(paths: &[&str]) {
+    const LIMIT: Duration = Duration::from_secs(12);
+    let fixture = Fixture::new(|path| Reply::ok("text/html", hostile_page(path))).await;
+    for path in paths {
         let execution = fixture.fetch(&format!("http://public.test:{{port}}{path}")).await;
         assert!(execution.is_success(), "{path}: {}", execution.result.text);
         println!("{path}: {:?}", execution.duration);
-        assert!(execution.duration < Duration::from_secs(25), "{path}: {:?}", execution.duration);
+        assert!(execution.duration < LIMIT, "{path}: {:?}", execution.duration);
         let page = execution.result.structured.unwrap();
         let total = page["total"].as_u64().unwrap();
         let source = hostile_page(path).len() as u64;
@@ -160,10 +164,10 @@ async fn nesting_of_browsers_keeps_its_structure() {
 
 #[tokio::test]
 async fn compressed_bomb_is_cut_at_the_limit() {
-    let bomb = gzip(&vec![b'a'; 64 * 1024 * 1024]);
+    let bomb = gzip(&vec![b'a'; 16 * 1024 * 1024]);
     assert!(bomb.len() < 100_000);
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(&vec![b'b'; 64 * 1024 * 1024]).unwrap();
+    encoder.write_all(&vec![b'b'; 16 * 1024 * 1024]).unwrap();
     let deflated = encoder.finish().unwrap();
     let fixture = Fixture::new(move |path| {
         let (encoding, body) = match path {

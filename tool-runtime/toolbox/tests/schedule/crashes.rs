@@ -190,6 +190,6 @@ fn check(folder: &Path, records: &[ScheduleRecord], outcomes: &Outcomes) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_processes_fire_each_occurrence_once_or_report_it() {
-    let kills = std::env::var("KILLS").map_or(30, |kills| kills.parse().unwrap());
+    let kills = std::env::var("KILLS").map_or(20, |kills| kills.parse().unwrap());
     kill_repeatedly(kills).await;
 }

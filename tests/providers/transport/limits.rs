@@ -28,7 +28,8 @@ fn assert_timeout(answer: Result<ChatReply, ModelError>, expected: Duration, cas
 async fn silent_server_times_out() {
     let attempts: JoinSet<_> = exchange_kinds()
         .map(|(provider, is_streamed)| async move {
-            // Sends nothing, or only white space or comments for ever. Lines of JSON have no comments.
+            // Sends nothing, or only white space or comments for ever. Lines of JSON have no
+            // comments.
             let filler = if provider.name == "ollama" { "\n" } else { ": wait\n" };
             for reply in [Reply::Never, Reply::Slow("\n"), Reply::Slow(filler)] {
                 let server = Server::start([reply]).await;

@@ -96,8 +96,8 @@ fn has_rules_of_types(schema: &Value) -> bool {
     ["\"format\":", "\"patternProperties\":"].iter().any(|rule| schema.contains(rule))
 }
 
-/// Returns true if a type may refuse the value although its schema takes it, also because of numbers
-/// with more digits than 64 bits, or a float.
+/// Returns true if a type may refuse the value although its schema takes it, also because of
+/// numbers with more digits than 64 bits, or a float.
 fn is_left_to_types(has_rules_of_types: bool, value: &Value) -> bool {
     const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
     let is_large = |number: &Value| {

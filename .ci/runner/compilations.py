@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Macros and build scripts use these with fewer features, so they are built once more for them.
-BUILT_FOR_MACROS = {"libc", "serde_core", "serde_json"}
+BUILT_FOR_MACROS = {"fastrand", "libc", "memchr", "serde_core", "serde_json"}
 
 
 @dataclass(frozen=True)

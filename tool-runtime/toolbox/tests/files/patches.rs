@@ -129,7 +129,7 @@ fn apply_random_changes(cases: u32) {
 
 #[test]
 fn patch_of_random_changes_applies_and_undoing_reverts_them() {
-    apply_random_changes(150);
+    apply_random_changes(50);
 }
 
 #[test]

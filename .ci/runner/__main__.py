@@ -50,16 +50,16 @@ def main():
     compiled = []
     for step in arguments.steps:
         file = Path(".ci/steps") / arguments.folder / step
-        inputs = record and record.inputs(file)
-        if record and record.has_passed(step, inputs):
-            outcomes.append(Outcome(step, "skipped", note=f"passed {record.date(step)}"))
+        inputs = record and record.files(file)
+        if record and record.has_passed(file, inputs):
+            outcomes.append(Outcome(step, "skipped", note=f"passed {record.date(file)}"))
             continue
         print(f"\n== {step}: {purpose(ROOT / file)}", flush=True)
         outcome, units = run(file, out / f"{step}.log")
         compiled += units
         outcomes.append(outcome)
         if record and outcome.result == "passed":
-            record.add(step, inputs)
+            record.add(file, inputs)
 
     if arguments.each_once:
         outcomes.append(check_compilations(compiled, target))

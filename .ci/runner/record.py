@@ -1,17 +1,19 @@
 """Remembers which steps have passed with which inputs.
 
-A step names its inputs in a comment, as git's pathspecs: `# inputs: tool-runtime Cargo.lock`. Their
-hash covers the files as they are, whether committed or not, the step itself, the runner and the
-versions of the tools.
+A step names its inputs in a comment, as git's pathspecs: `# inputs: tool-runtime Cargo.lock`. What
+was recorded holds while these files, whether committed or not, the step itself, the runner and the
+versions of the tools are the same. `# tools: bwrap --version` names a tool that not all steps use.
+A step without inputs is never skipped.
 """
 
 import hashlib
 import json
+import shlex
 import subprocess
 import time
 
 RUNNER = [".ci/runner", ".ci/shared.sh"]
-TOOLS = [["rustc", "-vV"], ["cargo", "-V"], ["python3", "-V"], ["uname", "-srm"]]
+TOOLS = ["rustc -vV", "cargo -V", "python3 -V", "uname -srm"]
 
 
 class Record:
@@ -20,44 +22,55 @@ class Record:
         self.file = file
         self.steps = json.loads(file.read_text()) if file.exists() else {}
 
-    def inputs(self, step):
-        """Returns the hash of what a step depends on, or None if it does not name its inputs."""
-        specs = next(
-            (
-                line.removeprefix("# inputs:").split()
-                for line in (self.root / step).read_text().splitlines()
-                if line.startswith("# inputs:")
-            ),
-            None,
-        )
+    def files(self, step):
+        """Returns the hash of the files that a step depends on, or None if it names no inputs."""
+        specs = self.named(step, "inputs")
         if specs is None:
             return None
-        digest = hashlib.sha256()
-        for tool in TOOLS:
-            digest.update(subprocess.run(tool, check=True, capture_output=True).stdout)
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]
         files = subprocess.run(
-            [*listed, *specs, *RUNNER, str(step)], cwd=self.root, check=True, capture_output=True
+            [*listed, *specs.split(), *RUNNER, str(step)],
+            cwd=self.root, check=True, capture_output=True,
         ).stdout
+        digest = hashlib.sha256()
         for name in sorted(set(files.split(b"\0")) - {b""}):
             path = self.root / name.decode()
-            if not path.is_file():
-                continue
-            content = path.read_bytes()
-            digest.update(b"%s %d %o\n" % (name, len(content), path.stat().st_mode & 0o111))
-            digest.update(content)
+            if path.is_file():
+                content = path.read_bytes()
+                digest.update(b"%s %d %o\n" % (name, len(content), path.stat().st_mode & 0o111))
+                digest.update(content)
         return digest.hexdigest()
 
-    def has_passed(self, step, inputs):
-        return inputs is not None and self.steps.get(step, {}).get("inputs") == inputs
+    def tools(self, step):
+        """Returns the hash of the versions of the tools that a step uses."""
+        digest = hashlib.sha256()
+        for tool in [*TOOLS, *filter(None, (self.named(step, "tools") or "").split(";"))]:
+            try:
+                digest.update(subprocess.run(shlex.split(tool), capture_output=True).stdout)
+            except FileNotFoundError:
+                digest.update(b"missing")
+        return digest.hexdigest()
+
+    def named(self, step, key):
+        """Returns the rest of the comments that begin with a key, or None if there are none."""
+        lines = (self.root / step).read_text().splitlines()
+        found = [line.partition(":")[2] for line in lines if line.startswith(f"# {key}:")]
+        return " ".join(found).strip() if found else None
+
+    def has_passed(self, step, files):
+        passed = self.steps.get(step.name, {})
+        return files is not None and passed.get("files") == files and (
+            passed.get("tools") == self.tools(step)
+        )
 
     def date(self, step):
-        return self.steps[step]["date"]
+        return self.steps[step.name]["date"]
 
-    def add(self, step, inputs):
-        if inputs is None:
+    def add(self, step, files):
+        """Records that a step has passed with these files. It may have installed its tools."""
+        if files is None:
             return
         date = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
-        self.steps[step] = {"inputs": inputs, "date": date}
+        self.steps[step.name] = {"files": files, "tools": self.tools(step), "date": date}
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(json.dumps(self.steps, indent=2) + "\n")

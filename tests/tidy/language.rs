@@ -19,7 +19,8 @@ use super::prose::{
 const FOLDERS: [&str; 4] = ["tool-macros", "tool-runtime", "examples", "tests"];
 
 /// Folders of scripts and configuration beside them.
-const HIDDEN_FOLDERS: [&str; 3] = [".ci", ".cargo", ".github/workflows"];
+const HIDDEN_FOLDERS: [&str; 6] =
+    [".ci", ".ci/runner", ".ci/steps/full", ".ci/steps/run", ".cargo", ".github/workflows"];
 
 /// Files that hold the banned words.
 const OWN_FILES: [&str; 2] = ["tests/tidy/language.rs", "tests/tidy/prose.rs"];

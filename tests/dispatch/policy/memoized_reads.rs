@@ -167,8 +167,8 @@ async fn nested_call_outside_of_a_run_uses_the_memo_of_its_batch() {
     assert_eq!(dispatcher.dispatch(vec![call("squares")]).await[0].result.text, "false");
 }
 
-/// Writes for longer than it may.
-#[tool(effect = "write", blocking, timeout = "5ms")]
+/// Writes for longer than it may. A busy machine needs a part of the time to start the thread.
+#[tool(effect = "write", blocking, timeout = "500ms")]
 fn write_late(ctx: &ToolContext) {
     while !LATE_END.load(Ordering::SeqCst) {
         std::thread::yield_now();

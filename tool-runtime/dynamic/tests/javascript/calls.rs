@@ -127,8 +127,8 @@ async fn calls_that_multiply_end_with_the_call_of_the_model() {
         let call = format!("call_tool('{name}').catch(() => call_tool('count'))");
         format!("while (true) await Promise.all(Array.from({{ length: 9 }}, () => {call}));")
     };
-    let first = script(&body("other")).tool("other").tool("count").timeout_seconds(1);
-    let mut second = script(&body("script")).tool("script").tool("count").timeout_seconds(1);
+    let first = script(&body("other")).tool("other").tool("count").timeout_seconds(2);
+    let mut second = script(&body("script")).tool("script").tool("count").timeout_seconds(2);
     second.name = "other".into();
     let dispatcher = dispatcher(&[first, second]).await;
     dispatcher.registry().register_all(tools![count]).unwrap();

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpConnection, McpError, McpEvent};
 use tool_runtime::ToolErrorKind;
@@ -82,7 +83,8 @@ async fn assert_no_other_is_affected(
             });
         }
     }
-    join_all(attempts).await;
+    // More at once would reach time limits of connections on a busy machine.
+    stream::iter(attempts).buffer_unordered(8).collect::<()>().await;
 }
 
 #[tokio::test]
@@ -94,8 +96,9 @@ async fn request_that_fails_over_http_affects_no_other() {
 #[tokio::test]
 async fn request_without_an_answer_over_http_affects_no_other() {
     let silent = || failures().into_iter().filter(|(name, _)| *name == NO_FAILURE).collect();
-    // All requests wait at the same time. The call that follows has this limit, too.
-    assert_no_other_is_affected(silent, Duration::from_secs(1)).await;
+    // All requests wait at the same time. The call that follows has this limit, too, and must not
+    // reach it on a busy machine.
+    assert_no_other_is_affected(silent, Duration::from_secs(4)).await;
 }
 
 #[tokio::test]

@@ -82,7 +82,7 @@ fn timeouts(step: &str, failure: &str) -> (Duration, Duration) {
     if failure == NO_FAILURE {
         match step {
             // Half of it is for the handshake that follows, which must succeed on a busy machine.
-            "server/discover" => connect = 4_000,
+            "server/discover" => connect = 8_000,
             "tools/call" => call = 500,
             _ => connect = 500,
         }

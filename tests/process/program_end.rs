@@ -80,6 +80,7 @@ async fn program_starts_a_script_and_ends() {
     let child = ChildProcess::builder("sh").args(["-c", &script, &seconds]).spawn();
     let _child = child.unwrap();
     wait_until("the script has started", || with_argument(&seconds) == count).await;
+    std::fs::write(started_file(&seconds), "").unwrap();
     match end.as_str() {
         "exit" => std::process::exit(0),
         "abort" => std::process::abort(),
@@ -89,6 +90,12 @@ async fn program_starts_a_script_and_ends() {
             std::process::exit(130);
         }
     }
+}
+
+/// Returns the file that a program creates when it has started its script, and so has named the
+/// group of the script to the shell that waits beside it.
+fn started_file(seconds: &str) -> std::path::PathBuf {
+    std::env::temp_dir().join(format!("tool-tests-started-{seconds}"))
 }
 
 /// Returns the process ids of the shells that wait beside a program.
@@ -135,12 +142,13 @@ async fn killed_shell_is_replaced() {
     program.kill().unwrap();
     program.wait().unwrap();
     wait_until("nothing is left", || with_argument(&seconds) == 0).await;
+    _ = std::fs::remove_file(started_file(&seconds));
 }
 
 #[tokio::test]
 async fn nothing_outlives_the_program() {
     let has_cgroups = has_cgroups();
-    for (number, (script, count)) in scripts().enumerate() {
+    for (number, (script, _)) in scripts().enumerate() {
         if !has_cgroups && number >= SCRIPTS.len() {
             eprintln!("not tested, because no cgroup can be created: {script}");
             continue;
@@ -160,12 +168,13 @@ async fn nothing_outlives_the_program() {
                 signal => Some((signal, pid.to_string())),
             };
             if let Some((signal, target)) = signal {
-                wait_until(script, || with_argument(&seconds) == count).await;
+                wait_until(script, || started_file(&seconds).exists()).await;
                 let kill = Command::new("kill").args(["-s", signal, "--", &target]).status();
                 assert!(kill.unwrap().success());
             }
             assert!(!program.wait().unwrap().success() || end == "exit");
             wait_until(&format!("{script} by {end}"), || with_argument(&seconds) == 0).await;
+            std::fs::remove_file(started_file(&seconds)).unwrap();
         }
     }
 }

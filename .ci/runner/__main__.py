@@ -67,7 +67,8 @@ def main():
         if outcome.result == "failed":
             print_failure(outcome, arguments.folder, out)
     print_table(outcomes)
-    return any(outcome.result == "failed" for outcome in outcomes)
+    failing = {"failed", "unavailable"} if arguments.complete else {"failed"}
+    return any(outcome.result in failing for outcome in outcomes)
 
 
 def parse():
@@ -76,6 +77,9 @@ def parse():
     parser.add_argument("steps", nargs="+", metavar="STEP", help="steps to run, by their names")
     parser.add_argument(
         "--each-once", action="store_true", help="fail if a dependency is compiled a third time"
+    )
+    parser.add_argument(
+        "--complete", action="store_true", help="fail if a step is unavailable"
     )
     parser.add_argument(
         "--skip", action="store_true", help="skip a step that has passed with the same inputs"

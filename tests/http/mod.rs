@@ -3,3 +3,4 @@
 
 mod cassette;
 mod reqwest_transport;
+mod tool_errors;

@@ -29,7 +29,7 @@ pub(crate) fn drop_guarded<T>(value: T) {
 }
 
 /// The maximum number of errors in a chain: an error may be its own source.
-const MAX_CAUSES: usize = 32;
+pub(crate) const MAX_CAUSES: usize = 32;
 
 /// Formats an error and its sources, outermost first.
 pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {

@@ -178,3 +178,17 @@ pub enum TransportError {
     #[error("{0}")]
     Unrecorded(String),
 }
+
+impl TransportError {
+    /// Returns `true` if the same request may succeed later: the server could not be reached, the
+    /// connection broke, or a time limit passed.
+    ///
+    /// A tool that returns such an error by `?` fails with
+    /// [`ToolErrorKind::Transient`](crate::ToolErrorKind::Transient).
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Connection(_) | Self::Timeout { .. } => true,
+            Self::Setup(_) | Self::BodyTooLong { .. } | Self::Unrecorded(_) => false,
+        }
+    }
+}

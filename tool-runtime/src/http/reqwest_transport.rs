@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::AUTHORIZATION;
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Response, Url, redirect};
 use tokio::time::Instant;
 
@@ -134,7 +134,7 @@ impl Transport for ReqwestTransport {
             builder = builder.body(request.body.clone());
         }
         for (name, value) in request.headers.iter() {
-            builder = builder.header(name, value);
+            builder = builder.header(header_name(name)?, header_value(name, value)?);
         }
         let received = builder.send().await.map_err(|error| timing.convert(error))?;
         let headers = received.headers().iter().map(|(name, value)| {
@@ -158,6 +158,19 @@ fn method(method: HttpMethod) -> reqwest::Method {
         HttpMethod::Delete => reqwest::Method::DELETE,
         HttpMethod::Options => reqwest::Method::OPTIONS,
     }
+}
+
+fn header_name(name: &str) -> Result<HeaderName, TransportError> {
+    let invalid = || TransportError::Setup(format!("invalid name of a header: {name:?}"));
+    HeaderName::try_from(name).map_err(|_| invalid())
+}
+
+/// The error does not quote the value, which may be a key.
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, TransportError> {
+    HeaderValue::try_from(value).map_err(|_| {
+        let text = format!("invalid header `{name}`: its value must be one line of plain text");
+        TransportError::Setup(text)
+    })
 }
 
 /// Returns a URL without user and password.
@@ -200,10 +213,7 @@ impl Timing {
         let is_builder = error.is_builder();
         let error = error.without_url();
         if is_builder {
-            let reason = chain(&error);
-            let text =
-                format!("invalid request: {reason}; a header must be one line of plain text");
-            return TransportError::Setup(text);
+            return TransportError::Setup(format!("invalid request: {}", chain(&error)));
         }
         TransportError::Connection(Box::new(error))
     }

@@ -1,12 +1,16 @@
 use std::error::Error;
 use std::fmt;
+use std::io;
+use std::iter::successors;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::ToolErrorKind;
 use crate::event::ProtocolError;
-use crate::guard::drop_guarded;
+use crate::guard::{MAX_CAUSES, drop_guarded};
+#[cfg(feature = "http")]
+use crate::http::TransportError;
 use crate::message::ContentPart;
 
 /// The error of a call, with texts for its three readers.
@@ -18,7 +22,8 @@ use crate::message::ContentPart;
 ///
 /// The operator `?` converts text and every type that implements [`Error`](std::error::Error) into
 /// an error of the kind [`Failed`](ToolErrorKind::Failed). The message becomes the text for the
-/// model, and the error becomes the source.
+/// model, and the error becomes the source. A connection that was refused, broke or timed out gives
+/// the kind [`Transient`](ToolErrorKind::Transient).
 ///
 /// `ToolError` does not implement `Error` itself, because that would conflict with this conversion.
 ///
@@ -261,8 +266,32 @@ impl ToolError {
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
     fn from(error: E) -> Self {
         let error = error.into();
-        Self::failed(error.to_string()).with_source(error)
+        Self::new(kind_of(error.as_ref()), error.to_string()).with_source(error)
     }
+}
+
+/// Returns the kind of an error: transient if a connection failed or timed out, whatever errors
+/// that failure was wrapped in.
+#[cold]
+fn kind_of(error: &(dyn Error + 'static)) -> ToolErrorKind {
+    let mut causes = successors(Some(error), |&error| error.source()).take(MAX_CAUSES);
+    let is_transient = causes.any(|cause| {
+        #[cfg(feature = "http")]
+        if let Some(error) = cause.downcast_ref::<TransportError>() {
+            return error.is_transient();
+        }
+        cause.downcast_ref::<io::Error>().is_some_and(|error| is_transient(error.kind()))
+    });
+    if is_transient { ToolErrorKind::Transient } else { ToolErrorKind::Failed }
+}
+
+fn is_transient(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{
+        ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkDown,
+        NetworkUnreachable, TimedOut,
+    };
+    matches!(kind, ConnectionAborted | ConnectionRefused | ConnectionReset)
+        || matches!(kind, HostUnreachable | NetworkDown | NetworkUnreachable | TimedOut)
 }
 
 /// An error type that a tool can return: text, [`ToolError`], or any `Error + Send + Sync`.

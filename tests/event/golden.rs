@@ -34,7 +34,7 @@ fn effects_of_earlier_versions_deserialize() {
     for (line, effect) in EFFECTS.lines().zip(&effects).skip(3) {
         assert!(line.contains(&serde_json::to_string(effect).unwrap()), "{line}");
     }
-    assert_eq!(effects.len(), 9);
+    assert_eq!(effects.len(), 7);
     RunReport::from_json_lines(EFFECTS.as_bytes()).unwrap();
 }
 

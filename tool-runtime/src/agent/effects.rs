@@ -49,10 +49,12 @@ pub(super) fn apply_effects<'e>(
     for execution in executions {
         turn.add_discovered_tools(discovered_tools(execution, tools));
         for effect in &execution.effects {
-            if let EffectRecord::StopRequested { reason, by_interceptor } = effect {
-                let tool = (!by_interceptor).then(|| execution.call.name.clone());
-                turn.stop_after_calls(StopRequest::new(tool, reason));
+            if let EffectRecord::StopRequested { reason } = effect {
+                turn.stop_after_calls(StopRequest::new(Some(execution.call.name.clone()), reason));
             }
+        }
+        if let Some(reason) = execution.run_changes.as_ref().and_then(|it| it.stop.as_ref()) {
+            turn.stop_after_calls(StopRequest::new(None, reason));
         }
     }
 }
@@ -62,13 +64,11 @@ pub(super) fn apply_metadata<'e>(
     metadata: &mut Map<String, Value>,
     executions: impl IntoIterator<Item = &'e ToolExecution>,
 ) {
-    for effect in executions.into_iter().flat_map(|execution| &execution.effects) {
-        if let EffectRecord::MetadataChanged { changes } = effect {
-            for (key, value) in changes {
-                match value {
-                    Value::Null => drop(metadata.remove(key)),
-                    value => drop(metadata.insert(key.clone(), value.clone())),
-                }
+    for changes in executions.into_iter().filter_map(|execution| execution.run_changes.as_ref()) {
+        for (key, value) in &changes.metadata {
+            match value {
+                Value::Null => drop(metadata.remove(key)),
+                value => drop(metadata.insert(key.clone(), value.clone())),
             }
         }
     }

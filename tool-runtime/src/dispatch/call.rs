@@ -26,7 +26,7 @@ use super::authorize::{authorize, examines_arguments, tool_permission};
 use super::call_context::CallContext;
 use super::call_record::{CallRecord, CallResult};
 use super::context::BatchContext;
-use super::intercept::RunChanges;
+use super::intercept::PendingChanges;
 use super::memo::{MemoKey, is_memoized};
 use super::record::{emit_end, into_execution};
 use super::resolve::resolve;
@@ -114,9 +114,9 @@ fn run_with_policy<'c>(
     record: &'c mut CallRecord,
 ) -> BoxFuture<'c, CallResult> {
     Box::pin(async move {
-        let mut changes = RunChanges::default();
+        let mut changes = PendingChanges::default();
         let intercepted = intercept(batch, ctx.call_mut(), &mut changes, record).await;
-        changes.apply_to(ctx);
+        changes.apply(ctx, record);
         let mut result = match intercepted {
             Some(result) => result,
             None => {
@@ -167,7 +167,7 @@ async fn run_stages(
 async fn intercept(
     batch: &BatchContext,
     call: &mut ToolCall,
-    changes: &mut RunChanges,
+    changes: &mut PendingChanges,
     record: &mut CallRecord,
 ) -> Option<CallResult> {
     let interceptors = &batch.state.policy.interceptors;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attempt_hook::OpenAttempt;
 use super::memo::WriteGuard;
-use crate::event::BlockReason;
+use crate::event::{BlockReason, RunChanges};
 use crate::message::ToolCall;
 use crate::tool::{ToolError, ToolOutput};
 
@@ -16,6 +16,7 @@ pub(super) type CallResult = Result<ToolOutput, ToolError>;
 pub(super) struct CallRecord {
     /// The call before the interceptors saw it, if there are any.
     pub(super) original_call: Option<Box<ToolCall>>,
+    pub(super) run_changes: Option<Box<RunChanges>>,
     pub(super) is_cached: bool,
     pub(super) decided_by: Option<String>,
     pub(super) blocked_by: Option<BlockReason>,

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::call_record::{CallRecord, CallResult};
-use crate::event::{BlockReason, EffectRecord, ToolExecution};
+use super::context::BatchContext;
+use super::stop::until_grace_ends;
+use crate::event::{BlockReason, RunChanges, ToolExecution};
 use crate::guard::{CatchPanic, Panic};
 use crate::message::ToolCall;
 use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -135,16 +137,15 @@ pub trait Interceptor: Send + Sync {
 #[derive(Debug)]
 pub struct InterceptContext<'a> {
     run: RunContext<'a>,
-    changes: RunChanges,
+    changes: PendingChanges,
 }
 
 /// The changes that the interceptors of one call make to the run.
 #[derive(Debug, Default)]
-pub(super) struct RunChanges {
+pub(super) struct PendingChanges {
     /// All metadata of the run, once a member was changed.
     metadata: Option<Map<String, Value>>,
-    changed: Map<String, Value>,
-    stop: Option<String>,
+    record: RunChanges,
 }
 
 impl InterceptContext<'_> {
@@ -184,15 +185,14 @@ impl InterceptContext<'_> {
     }
 }
 
-impl RunChanges {
+impl PendingChanges {
     /// Applies the changes to the context of the call, and records them for the run.
     pub(super) fn apply_to(self, ctx: &mut ToolContext) {
         if let Some(metadata) = self.metadata {
             ctx.set_metadata(metadata);
-            ctx.record(EffectRecord::MetadataChanged { changes: self.changed });
         }
-        if let Some(reason) = self.stop {
-            ctx.record(EffectRecord::StopRequested { reason, by_interceptor: true });
+        if self.record != RunChanges::default() {
+            record.run_changes = Some(Box::new(self.record));
         }
     }
 }
@@ -236,7 +236,7 @@ impl Interceptors {
         &self,
         call: &mut ToolCall,
         run: RunContext<'_>,
-        changes: &mut RunChanges,
+        changes: &mut PendingChanges,
         record: &mut CallRecord,
     ) -> Option<CallResult> {
         let id = call.id.clone();

@@ -1,7 +1,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{EffectRecord, ProtocolError, micros};
 use crate::json::{self, Fix};
@@ -86,6 +86,9 @@ pub struct ToolExecution {
     /// The effects that the tool recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectRecord>,
+    /// The changes that the interceptors made to the run, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_changes: Option<Box<RunChanges>>,
     /// Whether a thread of the tool still runs, since it could not be stopped.
     #[serde(rename = "left_running", default)]
     pub has_detached_thread: bool,
@@ -95,6 +98,47 @@ pub struct ToolExecution {
     /// The time from the start of the call to its result.
     #[serde(rename = "took", with = "micros")]
     pub duration: Duration,
+}
+
+/// The changes that interceptors made to a run before one of its calls.
+///
+/// They are not effects: a tool can't change the metadata that say, for example, who the user is.
+///
+/// ```
+/// use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait};
+///
+/// struct MarkRun;
+///
+/// #[async_trait]
+/// impl Interceptor for MarkRun {
+///     async fn before_call(
+///         &self,
+///         _: &mut ToolCall,
+///         ctx: &mut InterceptContext<'_>,
+///     ) -> InterceptAction {
+///         ctx.set_metadata("has_called", true);
+///         InterceptAction::Run
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let dispatcher = Dispatcher::new(Registry::new()).policy(Policy::new().interceptor(MarkRun));
+/// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "now", "{}")]).await;
+/// let changes = executions[0].run_changes.as_deref().unwrap();
+/// assert_eq!(changes.metadata["has_called"], true);
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunChanges {
+    /// The members of the metadata that were set. A member that is null was removed.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// The reason for which an interceptor requested the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
 }
 
 /// The part of the policy that blocked a call.
@@ -178,6 +222,7 @@ impl ToolExecution {
             question: None,
             suspended_state: None,
             effects: Vec::new(),
+            run_changes: None,
             has_detached_thread: false,
             started_at: UNIX_EPOCH,
             duration: Duration::ZERO,

@@ -43,7 +43,7 @@ use crate::message::CallId;
 pub use background::Background;
 pub use channel::{Channel, ChannelReader};
 pub use effect::{EffectRecord, FileChange, FileOp, NetworkRequest, ProcessEnd, ProcessStart};
-pub use execution::{BlockReason, ToolExecution};
+pub use execution::{BlockReason, RunChanges, ToolExecution};
 pub use json_lines::JsonLines;
 pub use log::LogEvent;
 pub use model::ModelEvent;

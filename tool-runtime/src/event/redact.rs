@@ -4,7 +4,8 @@
 
 use super::{
     EffectRecord, Event, EventKind, FileChange, FileOp, LogEvent, ModelEvent, NetworkRequest,
-    ProcessEnd, ProcessStart, Progress, ProtocolError, RunEvent, ToolEvent, ToolExecution,
+    ProcessEnd, ProcessStart, Progress, ProtocolError, RunChanges, RunEvent, ToolEvent,
+    ToolExecution, UnmatchedRule,
 };
 use crate::message::{
     Audio, ContentPart, EmbeddedResource, FileData, Image, ResourceData, ResourceLink, ToolResult,
@@ -107,6 +108,7 @@ impl Redactor {
             effects: _,
             // These hold no text.
             fixes: _,
+            run_changes,
             attempts: _,
             is_cached: _,
             blocked_by: _,
@@ -136,6 +138,10 @@ impl Redactor {
             execution;
         let ToolResult { call: _, tool, text, parts, structured, error } = result;
         self.redact(tool);
+        if let Some(RunChanges { metadata, stop }) = run_changes.as_deref_mut() {
+            self.redact_map(metadata);
+            self.redact_option(stop);
+        }
         self.redact(text);
         self.redact_option(error);
         self.redact_option(full_text);
@@ -197,10 +203,7 @@ impl Redactor {
             EffectRecord::ToolsFound { names } => {
                 names.iter_mut().for_each(|name| self.redact(name))
             }
-            EffectRecord::StopRequested { reason, by_interceptor: _ } => self.redact(reason),
-            EffectRecord::MetadataChanged { changes } => {
-                self.redact_map(changes);
-            }
+            EffectRecord::StopRequested { reason } => self.redact(reason),
             EffectRecord::TokensSpent { usage: _, cost: _ } => {}
             EffectRecord::Other { name, data } => {
                 self.redact(name);

@@ -8,7 +8,7 @@ use super::row::{Detail, Fact, Form, Note, Row, RowState, one_line};
 use crate::event::money::format_amount;
 use crate::event::{
     EffectRecord, Event, EventKind, FileChange, FileOp, MessageSource, ModelEvent, NetworkRequest,
-    Origin, ProcessEnd, ProcessStart, ProtocolError, RunId, ToolEvent, ToolExecution,
+    Origin, ProcessEnd, ProcessStart, ProtocolError, RunChanges, RunId, ToolEvent, ToolExecution,
 };
 use crate::json::Fix;
 use crate::message::{Arguments, ContentPart, ToolCall, Usage};
@@ -41,6 +41,9 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
             changed.to_string()
         };
         row.text("The call, as an interceptor changed it", call, Form::Json);
+    }
+    if let Some(changes) = &execution.run_changes {
+        row.text("The run, as interceptors changed it", run_changes(changes), Form::Json);
     }
     if let Some(decoded) = as_decoded {
         row.text("Arguments, as the tool read them", decoded, Form::Json);
@@ -85,6 +88,15 @@ fn call_facts(row: &mut Row, execution: &ToolExecution) {
 
 fn arguments(row: &mut Row, title: &'static str, arguments: &Arguments) {
     row.text(title, arguments.to_text(), Form::Json);
+}
+
+fn run_changes(changes: &RunChanges) -> String {
+    let mut members = Map::new();
+    if !changes.metadata.is_empty() {
+        members.insert("metadata".into(), changes.metadata.clone().into());
+    }
+    members.extend(changes.stop.as_deref().map(|reason| ("stop".into(), reason.into())));
+    Value::Object(members).to_string()
 }
 
 fn repairs(row: &mut Row, execution: &ToolExecution) {
@@ -164,10 +176,7 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
             ("request sent", format!("{method} {url}{status}"))
         }
         EffectRecord::ToolsFound { names } => ("tools found", names.join(", ")),
-        EffectRecord::StopRequested { reason, .. } => ("stop requested", reason.clone()),
-        EffectRecord::MetadataChanged { changes } => {
-            ("metadata changed", Value::Object(changes.clone()).to_string())
-        }
+        EffectRecord::StopRequested { reason } => ("stop requested", reason.clone()),
         EffectRecord::TokensSpent { usage, cost } => {
             let tokens = format!("{} in, {} out", usage.input, usage.output);
             let cost =

@@ -4,7 +4,7 @@ mod process;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::message::Usage;
 
@@ -61,19 +61,10 @@ pub enum EffectRecord {
         /// The full names of the tools, best match first.
         names: Vec<String>,
     },
-    /// The tool or an interceptor requested the end of the run, once the other calls of the reply
-    /// have their results.
+    /// The tool requested the end of the run, once the other calls of the reply have their results.
     StopRequested {
         /// The reason for the request.
         reason: String,
-        /// Whether an interceptor requested it, rather than the tool.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        by_interceptor: bool,
-    },
-    /// An interceptor changed the metadata of the run.
-    MetadataChanged {
-        /// The members that were set. A member that is null was removed.
-        changes: Map<String, Value>,
     },
     /// The tool used a model, which counts toward the usage of the run.
     TokensSpent {
@@ -130,7 +121,7 @@ impl EffectRecord {
     /// }
     /// ```
     pub fn stop(reason: impl Into<String>) -> Self {
-        Self::StopRequested { reason: reason.into(), by_interceptor: false }
+        Self::StopRequested { reason: reason.into() }
     }
 
     /// Decodes the data of an effect that was created by [`other`](Self::other) under this name.

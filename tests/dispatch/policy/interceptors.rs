@@ -1,7 +1,10 @@
 //! Interceptors before and after each call.
 
-use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
-use tool_runtime::{Policy, RunContext, async_trait};
+use tool_runtime::dispatch::{
+    Attempt, AttemptAction, AttemptHook, Batch, Dispatch, InterceptAction, InterceptContext,
+    Interceptor,
+};
+use tool_runtime::{CancellationToken, Policy, RunContext, StopReason, async_trait};
 
 use super::*;
 
@@ -50,7 +53,13 @@ async fn interceptors_can_change_answer_and_block_calls() {
             .interceptor(Watch("inner", Arc::clone(&notes))),
     );
     for (name, text, code_, expected) in [
-        ("allowed", "ok", "-", "outer inner inner outer"),
+        // The outer one panics after it.
+        (
+            "allowed",
+            "The result is withheld, because a check after the call failed. The tool has run.",
+            "TOOL_EXECUTION_FAILED",
+            "outer inner inner outer",
+        ),
         ("renamed", "ok", "-", "outer inner inner outer"),
         ("answered", "42", "-", "outer inner inner outer"),
         ("blocked", "The call was blocked: so it is", "TOOL_DENIED", "outer inner outer"),
@@ -75,4 +84,93 @@ async fn interceptors_can_change_answer_and_block_calls() {
         let interceptors: Vec<_> = notes.iter().filter_map(|note| note.split(' ').next()).collect();
         assert_eq!(interceptors.join(" "), expected, "{name}: {notes:?}");
     }
+}
+
+/// Never ends after a call or an attempt.
+struct Hangs;
+
+#[async_trait]
+impl Interceptor for Hangs {
+    async fn after_call(&self, _: &mut ToolExecution, _: &RunContext<'_>) {
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl AttemptHook for Hangs {
+    async fn before_attempt(&self, _: &Attempt<'_>) -> AttemptAction {
+        AttemptAction::Run
+    }
+
+    async fn after_attempt(&self, _: &Attempt<'_>, _: Result<&ToolOutput, &ToolError>) {
+        std::future::pending().await
+    }
+}
+
+/// Returns a secret that the interceptor would remove, or never ends.
+#[tool(effect = "read")]
+async fn look(hangs: bool) -> &'static str {
+    if hangs {
+        std::future::pending::<()>().await;
+    }
+    "a secret"
+}
+
+fn look_call(hangs: bool) -> Vec<ToolCall> {
+    vec![ToolCall::new("call_0", "look", json!({ "hangs": hangs }))]
+}
+
+#[tokio::test(start_paused = true)]
+async fn hook_that_hangs_after_a_call_ends_a_second_after_its_batch() {
+    let second = Duration::from_secs(1);
+    let notes = Arc::default();
+    let policies = || {
+        let watched = Policy::new().interceptor(Watch("outer", Arc::clone(&notes)));
+        [watched.interceptor(Hangs), Policy::new().attempt_hook(Hangs)]
+    };
+    for (hook, policy) in policies().into_iter().enumerate() {
+        for hangs in [false, true] {
+            let policy = policy.clone();
+            let deadline =
+                dispatcher(tools![look]).policy(policy.clone().batch_deadline(5 * second));
+            let start = Instant::now();
+            let execution = deadline.dispatch(look_call(hangs)).await.remove(0);
+            let is_stopped = start.elapsed() <= 6 * second;
+            assert!(is_stopped, "hook {hook}, {hangs}: {:?}", start.elapsed());
+            assert!(!execution.result.text.contains("secret") && !execution.is_success());
+
+            let stop = CancellationToken::new();
+            let mut batch = Batch::from(look_call(hangs));
+            batch.cancellation = Some(stop.clone());
+            let cancelled = dispatcher(tools![look]).policy(policy.clone());
+            let cancel = async {
+                tokio::time::sleep(second).await;
+                stop.cancel();
+            };
+            let start = Instant::now();
+            let (executions, ()) = tokio::join!(Dispatch::dispatch(&cancelled, batch), cancel);
+            assert!(start.elapsed() <= 2 * second, "hook {hook}, {hangs}: {:?}", start.elapsed());
+            assert!(!executions[0].is_success());
+
+            let reply = ChatReply::default().call("look", json!({ "hangs": hangs }).to_string());
+            let agent = Agent::new(ScriptedModel::new([reply]), tools![look]).policy(policy);
+            let start = Instant::now();
+            let stopped = agent.time_limit(3 * second).run("Go").await.unwrap_err();
+            assert!(matches!(stopped.reason, StopReason::TimeLimit { .. }), "{stopped}");
+            assert!(start.elapsed() <= 4 * second, "hook {hook}, {hangs}: {:?}", start.elapsed());
+        }
+    }
+    // The outer interceptor has seen all calls.
+    assert_eq!(notes.lock().unwrap().iter().filter(|note| note.contains("after")).count(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cause_names_the_hook_that_did_not_end() {
+    let policy = Policy::new().interceptor(Hangs).batch_deadline(Duration::from_secs(1));
+    let execution =
+        dispatcher(tools![look]).policy(policy).dispatch(look_call(false)).await.remove(0);
+    assert_eq!(execution.cause.as_deref(), Some("an interceptor did not end after the call"));
+    let text = "The result is withheld, because a check after the call failed. The tool has run.";
+    assert_eq!(execution.result.text, text);
+    assert!(execution.result.structured.is_none() && execution.full_text.is_none());
 }

@@ -98,7 +98,8 @@ pub trait AttemptHook: Send + Sync {
     /// has started and not ended may have had effects.
     ///
     /// # Cancellation
-    /// The future is dropped if the call is cancelled or a deadline passes while it runs.
+    /// The future is dropped if the call is cancelled or a deadline passes while it runs. After an
+    /// attempt that was stopped, it is dropped a second later.
     async fn after_attempt(&self, attempt: &Attempt<'_>, result: Result<&ToolOutput, &ToolError>) {
         let _ = (attempt, result);
     }

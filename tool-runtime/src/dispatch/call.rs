@@ -31,7 +31,7 @@ use super::memo::{MemoKey, is_memoized};
 use super::record::{emit_end, into_execution};
 use super::resolve::resolve;
 use super::retries::run_attempts;
-use super::stop::{until_stopped, with_certainty};
+use super::stop::{until_grace_ends, until_stopped, with_certainty};
 use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
@@ -124,7 +124,8 @@ fn run_with_policy<'c>(
                 // An attempt that was dropped may have left spawned work behind.
                 end_attempt(ctx, record).await;
                 if let Some(open) = record.open_attempt.take() {
-                    batch.state.policy.attempt_hooks.after_attempt(&open, ctx, &result).await;
+                    let hooks = &batch.state.policy.attempt_hooks;
+                    until_grace_ends(batch, hooks.after_attempt(&open, ctx, &result)).await;
                 }
                 result
             }

@@ -20,7 +20,8 @@ use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput}
 /// Of several interceptors the first is the outermost: [`before_call`](Self::before_call) runs in
 /// the order in which they were [added](crate::Policy::interceptor),
 /// [`after_call`](Self::after_call) in the reverse order. An interceptor that panics before a call
-/// blocks it, since its check is incomplete; a panic after a call is ignored.
+/// blocks it, since its check is incomplete. For the same reason, the model does not receive the
+/// result if an interceptor panics after the call, or does not end.
 ///
 /// If the run pauses for a decision on a call, the interceptors run again when the run resumes.
 ///
@@ -268,7 +269,21 @@ impl Interceptors {
     ) -> ToolExecution {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
-            CatchPanic::new(|| interceptor.after_call(&mut execution, &run), |Panic(_)| ()).await;
+            let hook = CatchPanic::new(
+                || {
+                    let hook = interceptor.after_call(&mut execution, &run);
+                    Box::pin(async { Ok(hook.await) })
+                },
+                Err,
+            );
+            let failure = match until_grace_ends(batch, hook).await {
+                Some(Ok(())) => None,
+                Some(Err(panic)) => Some(format!("an interceptor {panic} after the call")),
+                None => Some("an interceptor did not end after the call".to_owned()),
+            };
+            if let Some(failure) = failure {
+                withhold_result(&mut execution, failure);
+            }
             execution.call.id.clone_from(&id);
             execution.result.call.clone_from(&id);
         }
@@ -281,3 +296,23 @@ impl fmt::Debug for Interceptors {
         write!(f, "{}", self.0.len())
     }
 }
+/// Replaces the result of a call whose interceptor failed after it. The text of a blocked call has
+/// nothing that an interceptor could have removed, and stays.
+#[cold]
+fn withhold_result(execution: &mut ToolExecution, failure: String) {
+    execution.cause = Some(match execution.cause.take() {
+        Some(cause) => format!("{failure}; {cause}"),
+        None => failure,
+    });
+    if execution.is_blocked() {
+        return;
+    }
+    let ran = if execution.did_run() { " The tool has run." } else { "" };
+    let text = format!("The result is withheld, because a check after the call failed.{ran}");
+    let code = execution.result.error.take();
+    let code = code.unwrap_or_else(|| ToolErrorKind::Failed.code().into());
+    execution.result = ToolResult::failure(&execution.call, code, text);
+    execution.full_text = None;
+    execution.protocol_error = None;
+}
+

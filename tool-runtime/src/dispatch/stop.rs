@@ -1,6 +1,11 @@
 //! Stops a call when the deadline of its batch passes or the batch is cancelled.
 
-use tokio::time::{Instant, timeout_at};
+use std::future::{pending, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::context::BatchContext;
@@ -33,6 +38,38 @@ pub(super) async fn until_stopped<T>(
         None => timed.await,
         Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(cancelled())),
     }
+}
+
+/// How long a hook that runs after a call may take once the batch is stopped, so that it can record
+/// the end of the call.
+const HOOK_GRACE: Duration = Duration::from_secs(1);
+
+/// Runs a hook that follows a call. Returns `None` if the batch is stopped and the hook does not
+/// end within [`HOOK_GRACE`].
+pub(super) async fn until_grace_ends<T>(
+    batch: &BatchContext,
+    hook: impl Future<Output = T>,
+) -> Option<T> {
+    let BatchScope { cancellation, deadline, .. } = &batch.scope;
+    let passed = async {
+        match *deadline {
+            None => pending().await,
+            Some(at) => sleep_until(at).await,
+        }
+    };
+    let grace = async {
+        match cancellation {
+            None => passed.await,
+            Some(stop) => _ = stop.run_until_cancelled(passed).await,
+        }
+        sleep(HOOK_GRACE).await;
+    };
+    let (mut hook, mut grace) = (pin!(hook), pin!(grace));
+    poll_fn(|cx| match hook.as_mut().poll(cx) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => grace.as_mut().poll(cx).map(|()| None),
+    })
+    .await
 }
 
 #[cold]

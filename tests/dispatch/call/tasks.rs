@@ -1,6 +1,9 @@
 //! A single call runs in the caller's task, and otherwise like several calls.
 
+use std::sync::Mutex;
+
 use tool_runtime::Policy;
+use tool_runtime::event::Progress;
 
 use super::*;
 
@@ -74,5 +77,73 @@ async fn unrestricted_call_gives_the_same_execution_as_a_limited_one() {
         let mut long = long.dispatch(calls(&[call])).await.remove(0);
         long.started_at = short.started_at;
         assert_eq!(short, long);
+    }
+}
+
+/// Adds a line when it is dropped.
+struct Stops(Arc<Mutex<Vec<&'static str>>>);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push("task stopped");
+    }
+}
+
+/// Spawns a task that never ends, and waits.
+#[tool]
+async fn spawns(ctx: &ToolContext) {
+    let stops = Stops(Arc::clone(ctx.get().unwrap()));
+    let (progress, ctx) = (ctx.clone(), ctx);
+    ctx.spawn(async move {
+        let _stops = stops;
+        progress.progress(Progress::default());
+        std::future::pending::<()>().await;
+    });
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn end_of_a_dropped_call_follows_the_end_of_its_tasks() {
+    for count in [1, 2] {
+        let lines = Arc::<Mutex<Vec<&str>>>::default();
+        let (ended, seen) = (Arc::new(Notify::new()), Arc::clone(&lines));
+        let notify = Arc::clone(&ended);
+        let observer = move |event: &Event| {
+            let line = match event.tool_event() {
+                Some(ToolEvent::Finished(_)) => "finished",
+                Some(ToolEvent::Progress { .. }) => "progress",
+                _ => return,
+            };
+            seen.lock().unwrap().push(line);
+            notify.notify_one();
+        };
+        let dispatcher =
+            dispatcher(tools![spawns]).extension(Arc::clone(&lines)).observer(observer);
+        let dispatching = dispatcher.dispatch(calls(&vec![("spawns", "{}"); count]));
+        let count_of = |line| lines.lock().unwrap().iter().filter(|it| **it == line).count();
+        let mut dispatching = Box::pin(dispatching);
+        while count_of("progress") < count {
+            tokio::select! {
+                _ = &mut dispatching => unreachable!("the calls never end"),
+                () = ended.notified() => {}
+            }
+        }
+        drop(dispatching);
+        while count_of("finished") < count {
+            ended.notified().await;
+        }
+        assert_eq!((count_of("finished"), count_of("task stopped")), (count, count));
+        // Each task stops before the end of a call: of its own.
+        let mut stopped = 0;
+        for line in lines.lock().unwrap().iter() {
+            match *line {
+                "task stopped" => stopped += 1,
+                "finished" => {
+                    stopped -= 1;
+                    assert!(stopped >= 0, "{lines:?}");
+                }
+                _ => {}
+            }
+        }
     }
 }

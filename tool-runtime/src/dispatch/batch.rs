@@ -43,7 +43,7 @@ pub(super) fn run_batch(
             let execution = if batch.scope.observers.need_all() {
                 run_alone_observed(batch, call).await
             } else {
-                run_call(&batch, call).await
+                run_call(&batch, call, OnceLock::new()).await
             };
             return vec![execution];
         }

@@ -36,7 +36,7 @@ use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::Entry;
-use crate::tool::{ToolContext, ToolError, ToolOutput};
+use crate::tool::{CallWork, ToolContext, ToolError, ToolOutput};
 
 /// Runs one call and emits its events.
 ///
@@ -49,6 +49,7 @@ pub(super) fn run_call(
     batch: &Arc<BatchContext>,
     call: ToolCall,
 ) -> impl Future<Output = ToolExecution> + Send {
+    work: OnceLock<Arc<CallWork>>,
     let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
     async move {
         let started = Instant::now();

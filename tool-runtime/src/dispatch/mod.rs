@@ -42,6 +42,7 @@ mod host;
 mod intercept;
 mod invoke;
 mod limiter;
+mod lost_calls;
 mod memo;
 mod plan;
 mod policy;
@@ -488,3 +489,22 @@ impl Dispatch for Dispatcher {
         self.dispatch_batch(batch).await
     }
 }
+    /// Emits the start of a call that another dispatcher runs.
+    pub(crate) fn emit_started(&self, origin: &Origin, call: &ToolCall) {
+        self.state.lost_calls.start(origin.run, &call.id);
+        self.emit(origin, || ToolEvent::Started { call: call.clone() });
+    }
+
+    /// Emits the end of a call whose result was lost when its run was dropped.
+    pub(crate) fn emit_lost(&self, origin: &Origin, execution: &ToolExecution) {
+        if self.claim_end(origin.run, &execution.call.id) {
+            self.emit_end(origin, execution);
+        }
+    }
+
+    /// Records that the end of a call whose run was dropped is emitted. Returns `false` if it was
+    /// emitted before, or if there are no observers.
+    pub(crate) fn claim_end(&self, run: RunId, call: &CallId) -> bool {
+        self.has_observers() && self.state.lost_calls.claim_end(run, call)
+    }
+

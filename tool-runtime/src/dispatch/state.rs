@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::approve::Approvals;
 use super::circuits::CircuitBreakers;
 use super::concurrency::ConcurrencyLimits;
+use super::lost_calls::LostCalls;
 use super::memo::Memo;
 use super::policy::{Policy, check_capabilities};
 use super::rate::RateLimiters;
@@ -27,6 +28,11 @@ pub(super) struct DispatchState {
     pub(super) approvals: Approvals,
     pub(super) memo: Memo,
     pub(super) rates: RateLimiters,
+    pub(super) runs: Runs,
+    pub(super) rule_reports: RuleReports,
+    pub(super) lost_calls: LostCalls,
+    /// Whether the state is that of one run, rather than of a dispatcher without an agent.
+    serves_one_run: bool,
     pub(super) concurrency: ConcurrencyLimits,
     pub(super) circuits: CircuitBreakers,
     pub(super) detached_threads: DetachedThreads,
@@ -45,6 +51,10 @@ impl Default for DispatchState {
             approvals: Approvals::default(),
             memo: Memo::default(),
             rates: RateLimiters::default(),
+            runs: Runs::default(),
+            rule_reports: RuleReports::default(),
+            lost_calls: LostCalls::default(),
+            serves_one_run: false,
             concurrency: ConcurrencyLimits::default(),
             circuits: CircuitBreakers::default(),
             detached_threads: DetachedThreads::default(),

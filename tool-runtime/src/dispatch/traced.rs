@@ -9,11 +9,16 @@ use super::context::BatchContext;
 use crate::event::ToolExecution;
 use crate::message::ToolCall;
 use crate::span;
+use crate::tool::CallWork;
 
 /// Runs a call within an `execute_tool` span; if no subscriber wants the span, runs the call alone.
 ///
 /// Arguments and results are recorded only if the program enabled that, and always redacted.
-pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolExecution {
+pub(super) async fn run_call(
+    batch: &Arc<BatchContext>,
+    call: ToolCall,
+    work: OnceLock<Arc<CallWork>>,
+) -> ToolExecution {
     let redactor = batch.scope.redactor.as_ref();
     let mut name = call.name.clone();
     if let Some(redactor) = redactor {

@@ -100,8 +100,12 @@ impl ToolContext {
 
     /// Creates the context of a call that `host` runs.
     #[inline]
-    pub(crate) fn with_host(host: Arc<dyn Host>, call: ToolCall) -> Self {
-        Self { host: Some(host), ..Self::new(call) }
+    pub(crate) fn with_host(
+        host: Arc<dyn Host>,
+        call: ToolCall,
+        work: OnceLock<Arc<CallWork>>,
+    ) -> Self {
+        Self { host: Some(host), work, ..Self::new(call) }
     }
 
     /// Sets the extensions that the tool can use.

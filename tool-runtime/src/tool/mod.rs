@@ -78,6 +78,7 @@ pub use output::{NoSchema, NotResult, ReturnType, ReturnValue};
 pub use param::{Argument, BorrowedArgument};
 pub use toolbox::Toolbox;
 pub(crate) use usage_meter::{Allowance, CostAllowance, UsageMeter};
+pub(crate) use work::CallWork;
 
 use crate::message::Arguments;
 

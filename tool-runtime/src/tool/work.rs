@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_millis(100);
 
 /// The work of one call. Clones of its context share it.
 #[derive(Debug, Default)]
-pub(super) struct CallWork {
+pub(crate) struct CallWork {
     attempt: Mutex<Attempt>,
     effects: Mutex<Vec<EffectRecord>>,
     nested_calls: AtomicU32,
@@ -107,7 +107,7 @@ impl CallWork {
     }
 
     /// Cancels all tasks and prevents new ones.
-    pub(super) fn cancel(&self) -> Option<TaskTracker> {
+    pub(crate) fn cancel(&self) -> Option<TaskTracker> {
         let mut attempt = lock(&self.attempt);
         attempt.is_over = true;
         let Tasks { cancellation, tracker } = attempt.tasks.as_ref()?;
@@ -117,7 +117,7 @@ impl CallWork {
     }
 
     /// Cancels all tasks and waits for them; returns whether all of them have ended.
-    pub(super) async fn end(&self) -> bool {
+    pub(crate) async fn end(&self) -> bool {
         let Some(tracker) = self.cancel() else { return true };
         if tracker.is_empty() || lock(&self.attempt).timed_out_ending {
             return tracker.is_empty();

@@ -72,9 +72,13 @@ impl Run {
         });
     }
 
-    /// Emits the end of calls that got a result without being run.
+    /// Emits the end of calls that got a result without being run, unless it was emitted when their
+    /// run was dropped.
     pub(super) fn emit_answered(&self, origin: &Origin, calls: Vec<(ToolCall, ToolResult)>) {
         for (call, result) in calls {
+            if !self.dispatcher.claim_end(origin.run, &call.id) {
+                continue;
+            }
             let execution = || self.dispatcher.skipped_execution(call, result);
             self.dispatcher.emit(origin, || ToolEvent::Finished(execution()));
         }

@@ -5,7 +5,7 @@
 
 use super::Run;
 use crate::dispatch::{Batch, Dispatch, Dispatcher};
-use crate::event::{Origin, ToolEvent, ToolExecution};
+use crate::event::{Origin, ToolExecution};
 use crate::guard::{CatchPanic, Panic};
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
@@ -24,7 +24,7 @@ impl Run {
         let dispatcher = &self.dispatcher;
         dispatcher.register_secrets(tools, calls.iter());
         for call in &calls {
-            dispatcher.emit(&origin, || ToolEvent::Started { call: call.clone() });
+            dispatcher.emit_started(&origin, call);
         }
         let mut open = StartedCalls { dispatcher, origin: &origin, calls };
         let executions = CatchPanic::new(|| remote.dispatch(batch), |Panic(_)| Vec::new());
@@ -76,7 +76,7 @@ struct StartedCalls<'r> {
 impl Drop for StartedCalls<'_> {
     fn drop(&mut self) {
         for call in std::mem::take(&mut self.calls) {
-            self.dispatcher.emit_end(self.origin, &lost_execution(self.dispatcher, call));
+            self.dispatcher.emit_lost(self.origin, &lost_execution(self.dispatcher, call));
         }
     }
 }

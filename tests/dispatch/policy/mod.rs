@@ -16,6 +16,8 @@ mod memoized_reads;
 mod output;
 mod rate_limits;
 mod remote;
+mod rules;
+mod runs;
 mod same_names;
 mod suspended;
 

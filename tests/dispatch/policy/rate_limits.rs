@@ -106,6 +106,69 @@ async fn calls_wait_for_a_rate_limit_slot() {
     }
 }
 
+/// Runs once a minute, and has a timeout.
+#[tool(rate_limit = "1/min", timeout = "90s")]
+async fn patient(ctx: &ToolContext) -> Result<(), ToolError> {
+    note(ctx)
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_waits_for_at_most_the_wait_timeout() {
+    let second = Duration::from_secs(1);
+    let limits =
+        |seconds| RateLimits::default().tool("free", RateLimit { times: 1, per: seconds * second });
+    for (limits, name, waits) in [
+        // 30 s by default, or the timeout of the tool.
+        (limits(29), "free", Some(29)),
+        (limits(31), "free", None),
+        (RateLimits::default(), "patient", Some(60)),
+        (limits(31).wait_timeout(40 * second), "free", Some(31)),
+        (limits(10).wait_timeout(9 * second), "free", None),
+        (limits(10).wait_timeout(Duration::ZERO), "free", None),
+        (RateLimits::default().wait_timeout(40 * second), "patient", None),
+        (limits(86_400).wait_timeout(Duration::MAX), "free", Some(86_400)),
+    ] {
+        let dispatcher = dispatcher(tools![free, patient])
+            .policy(Policy::new().rate_limits(limits.clone()))
+            .extension(StartTimes::default())
+            .extension(Instant::now());
+        run(&dispatcher, &[name]).await;
+        let offered_before = offered(&dispatcher).contains(&name.to_owned());
+        let start = Instant::now();
+        let execution = run(&dispatcher, &[name]).await.remove(0);
+        let waited = execution.did_run().then(|| start.elapsed().as_secs());
+        assert_eq!(waited, waits, "{name} {limits:?}");
+        // A tool whose next call would be blocked is not offered.
+        assert_eq!(offered_before, waits.is_some(), "{name} {limits:?}");
+        if waits.is_none() {
+            assert_eq!(start.elapsed(), Duration::ZERO);
+            assert_eq!((code(&execution), execution.attempts), ("TOOL_UNAVAILABLE", 0));
+            assert_eq!(execution.blocked_by, Some(BlockReason::RateLimit));
+            tokio::time::sleep(86_400 * second).await;
+            assert!(offered(&dispatcher).contains(&name.to_owned()));
+        }
+    }
+}
+
+/// Each call of a long queue waits for the limit, however many are before it.
+#[tokio::test(start_paused = true)]
+async fn wait_in_a_queue_is_limited() {
+    let limits =
+        RateLimits::default().all(per_ten_seconds(1)).wait_timeout(Duration::from_secs(25));
+    let (dispatcher, start_times) = limited(limits);
+    let start = Instant::now();
+    let executions = run(&dispatcher, &["free"; 8]).await;
+    let ran: Vec<_> = executions.iter().map(ToolExecution::did_run).collect();
+    assert_eq!(ran.iter().filter(|ran| **ran).count(), 3, "{ran:?}");
+    assert_eq!(start_times.seconds(), [0, 10, 20]);
+    assert!(start.elapsed() <= Duration::from_secs(25), "{:?}", start.elapsed());
+    let blocked = executions.iter().filter(|execution| !execution.did_run());
+    for execution in blocked {
+        assert_eq!(execution.blocked_by, Some(BlockReason::RateLimit));
+        assert!(execution.result.text.contains("in 10 s"), "{}", execution.result.text);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn rate_limited_calls_start_in_order_of_arrival() {
     let (dispatcher, _) = limited(RateLimits::default().all(per_ten_seconds(1)));

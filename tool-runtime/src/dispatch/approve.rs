@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::approval_request::ApprovalRequest;
+use super::runs::Runs;
 use super::preview::Previewers;
 use crate::event::{BlockReason, RunId};
 use crate::guard::{CatchPanic, Panic, catch_panic};
@@ -121,31 +122,16 @@ impl Approver for AskLater {
     }
 }
 
-/// The tools that are approved for the rest of a run, by their full names.
-type ApprovedTools = BTreeMap<String, RunApproval>;
-
-/// The approver, and the approvals that hold for the rest of a run.
+/// The approver, and what it is shown.
 #[derive(Clone, Default)]
 pub(super) struct Approvals {
     approver: Option<Arc<dyn Approver>>,
     previewers: Previewers,
-    /// By run, since several runs may share one dispatcher.
-    for_run: Arc<Mutex<BTreeMap<RunId, ApprovedTools>>>,
 }
 
 impl Approvals {
     pub(super) fn new(approver: Arc<dyn Approver>, previewers: Previewers) -> Self {
-        Self { approver: Some(approver), previewers, for_run: Arc::default() }
-    }
-
-    /// Returns the approvals of another run, which starts with these approved tools.
-    pub(super) fn for_run(&self, run: RunId, approved: ApprovedTools) -> Self {
-        Self { for_run: Arc::new(Mutex::new([(run, approved)].into())), ..self.clone() }
-    }
-
-    /// Returns the tools that are approved for the rest of this run.
-    pub(super) fn approved_tools(&self, run: RunId) -> ApprovedTools {
-        self.lock().get(&run).cloned().unwrap_or_default()
+        Self { approver: Some(approver), previewers }
     }
 
     /// Whether a call can be approved at all.
@@ -172,7 +158,7 @@ impl Approvals {
             .find(|it| it.is_on(&request.call.id, &request.tool, request.arguments_json()));
         // A decision on this call takes precedence over an approval of its tool.
         if decision.is_none()
-            && let Some(decided_by) = self.approved_for_run(run, &request.tool)
+            && let Some(decided_by) = approved_for_run(runs, run, &request.tool)
         {
             return (Some(decided_by), Ok(()));
         }
@@ -183,6 +169,7 @@ impl Approvals {
                 let denied = ToolError::new(ToolErrorKind::Denied, text);
                 return (None, Err((BlockReason::Approver, denied)));
             }
+        runs: &Runs,
             (None, Some(approver)) => {
                 on_request();
                 let request = &self.previewers.preview(request).await;
@@ -199,7 +186,7 @@ impl Approvals {
             Approval::ForRun => {
                 let fingerprint = Some(request.tool.fingerprint());
                 let approval = RunApproval { decided_by: decided_by.clone(), fingerprint };
-                self.lock().entry(run).or_default().insert(full_name.to_owned(), approval);
+                runs.approve(run, full_name, approval);
                 (Some(decided_by), Ok(()))
             }
             Approval::Deny(reason) => {
@@ -220,35 +207,24 @@ impl Approvals {
         }
     }
 
-    /// Returns why an earlier decision on this call, or one for the rest of the run, does not apply
-    /// to it; `None` if there is no such decision.
-    pub(super) fn void_decision(
-        &self,
-        request: &ApprovalRequest,
-        run: RunId,
-        decisions: &[Decision],
-    ) -> Option<String> {
-        let (tool, json) = (&request.tool, request.arguments_json());
-        if let Some(decision) = decisions.iter().rev().find(|it| it.call == request.call.id) {
-            let change = decision.change(tool, json)?;
-            return Some(format!("decision of {} is void: {change}", decision.decided_by));
-        }
-        let name = tool.full_name();
-        let approval = self.lock().get(&run)?.get(name)?.clone();
-        let is_void = approval.fingerprint != Some(tool.fingerprint());
-        let (by, change) = (approval.decided_by, definition_changed(name));
-        is_void.then(|| format!("decision of {by} for the run is void: {change}"))
+/// Returns why an earlier decision on this call, or one for the rest of the run, does not apply to
+/// it; `None` if there is no such decision.
+pub(super) fn void_decision(
+    request: &ApprovalRequest,
+    run: RunId,
+    runs: &Runs,
+    decisions: &[Decision],
+) -> Option<String> {
+    let (tool, json) = (&request.tool, request.arguments_json());
+    if let Some(decision) = decisions.iter().rev().find(|it| it.call == request.call.id) {
+        let change = decision.change(tool, json)?;
+        return Some(format!("decision of {} is void: {change}", decision.decided_by));
     }
 
-    /// Returns who approved this definition of a tool for the rest of the run.
-    fn approved_for_run(&self, run: RunId, definition: &ToolDefinition) -> Option<String> {
-        let approval = self.lock().get(&run)?.get(definition.full_name())?.clone();
-        (approval.fingerprint == Some(definition.fingerprint())).then_some(approval.decided_by)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, ApprovedTools>> {
-        self.for_run.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Returns who approved this definition of a tool for the rest of the run.
+fn approved_for_run(runs: &Runs, run: RunId, definition: &ToolDefinition) -> Option<String> {
+    let approval = runs.approval(run, definition.full_name())?;
+    (approval.fingerprint == Some(definition.fingerprint())).then_some(approval.decided_by)
 }
 
 impl fmt::Debug for Approvals {
@@ -257,4 +233,10 @@ impl fmt::Debug for Approvals {
             .field("has_approver", &self.approver.is_some())
             .finish_non_exhaustive()
     }
+}
+    let name = tool.full_name();
+    let approval = runs.approval(run, name)?;
+    let is_void = approval.fingerprint != Some(tool.fingerprint());
+    let (by, change) = (approval.decided_by, definition_changed(name));
+    is_void.then(|| format!("decision of {by} for the run is void: {change}"))
 }

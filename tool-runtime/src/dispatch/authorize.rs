@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::approval_request::ApprovalRequest;
+use super::approve::void_decision;
 use super::call_context::CallContext;
 use super::context::BatchContext;
 use super::policy::{check_capabilities, not_allowed};
@@ -78,7 +79,8 @@ async fn decide(
             let id = &request.call.id;
             let approvals = &batch.state.approvals;
             let run = ctx.run_context().run_id();
-            let void_decision = approvals.void_decision(request, run, batch.decisions());
+            let runs = &batch.state.runs;
+            let void_decision = void_decision(request, run, runs, batch.decisions());
             let on_request = || {
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: id.clone(),
@@ -88,7 +90,7 @@ async fn decide(
                 });
             };
             let decision =
-                approvals.decide(request, ctx.run_context(), batch.decisions(), on_request);
+                approvals.decide(request, ctx.run_context(), runs, batch.decisions(), on_request);
             let (decided_by, decision) = decision.await;
             call.record.decided_by.clone_from(&decided_by);
             if let Err(blocked) = decision {

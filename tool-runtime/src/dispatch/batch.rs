@@ -85,7 +85,7 @@ fn batch_context(
     } else {
         Some(history(decisions, suspended, removed_tools, outer))
     };
-    let redactor = state.redactor_for(&tools);
+    let redactor = state.redactor_for(&tools, batch.origin.run);
     // One literal, since a part that is created before would be copied to its place.
     BatchContext {
         tools,

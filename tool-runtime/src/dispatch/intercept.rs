@@ -75,7 +75,7 @@ use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't intercept calls",
     label = "implement `Interceptor` for a type of your own, under `#[async_trait]`",
-    note = "a closure can't be an interceptor: an interceptor has one method before the call and one after it"
+    note = "for a closure that runs before each call, call `Policy::before_call`"
 )]
 #[async_trait]
 pub trait Interceptor: Send + Sync {

@@ -53,6 +53,8 @@ mod redaction;
 mod resolve;
 mod resumed;
 mod retries;
+mod rules;
+mod runs;
 mod state;
 mod stop;
 #[cfg(feature = "tracing")]
@@ -342,6 +344,72 @@ impl Dispatcher {
         self.dispatch_batch(calls.into()).await
     }
 
+    /// Runs one call on the tools that the registry holds now, outside of a conversation.
+    ///
+    /// # Panics
+    /// Panics outside a tokio runtime, as [`dispatch`](Self::dispatch) does.
+    ///
+    /// # Cancellation
+    /// Dropping the future stops the call.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::{Dispatcher, Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool(effect = "none")]
+    /// async fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![add])?);
+    /// assert_eq!(dispatcher.call("add", json!({ "a": 2, "b": 3 })).await.result.text, "5");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn call(
+        &self,
+        tool: impl Into<String>,
+        arguments: impl Into<Arguments>,
+    ) -> ToolExecution {
+        let call = ToolCall::new("call", tool, arguments);
+        let execution = self.dispatch(vec![call.clone()]).await.pop();
+        execution.unwrap_or_else(|| {
+            let text = "The result of this call was lost.";
+            let code = ToolErrorKind::Indeterminate.code();
+            self.skipped_execution(call.clone(), ToolResult::failure(&call, code, text))
+        })
+    }
+
+    /// Removes all that is kept of a run: approvals [for the run](Approval::ForRun), the secrets
+    /// that its calls contained, and the outputs of its pure tools.
+    ///
+    /// Call it when a run whose [batches](Batch::origin) this dispatcher received has ended. Without
+    /// it, the 1,024 runs that were used last are kept. An [`Agent`](crate::Agent) ends its own
+    /// runs. Batches outside of a run count as one run, [`RunId::default`], in which the secrets of
+    /// the last 1,024 batches at least are redacted.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::Batch;
+    /// use tool_runtime::event::{Origin, RunId};
+    /// use tool_runtime::{Dispatch, Dispatcher, Registry, ToolCall};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let dispatcher = Dispatcher::new(Registry::new());
+    /// let run = RunId::from(7);
+    /// let mut batch = Batch::from(vec![ToolCall::new("1", "now", "{}")]);
+    /// batch.origin = Origin::new(run, 1);
+    /// Dispatch::dispatch(&dispatcher, batch).await;
+    /// dispatcher.end_run(run);
+    /// # }
+    /// ```
+    pub fn end_run(&self, run: RunId) {
+        self.state.end_run(run);
+    }
+
     /// Runs the calls of one reply, and returns an error if a call aborted the batch.
     ///
     /// # Errors
@@ -449,7 +517,7 @@ impl Dispatcher {
 
     /// Returns the tools that are approved for the rest of the run, and by whom.
     pub(crate) fn approved_tools(&self, run: RunId) -> BTreeMap<String, RunApproval> {
-        self.state.approvals.approved_tools(run)
+        self.state.runs.approved_tools(run)
     }
 
     /// Whether there are observers of all events.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Dispatcher;
-use crate::event::ToolExecution;
+use crate::event::{RunId, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::Snapshot;
 use crate::secret::Redactor;
@@ -15,7 +15,7 @@ impl Dispatcher {
         tools: &Snapshot,
         calls: impl Iterator<Item = &'a ToolCall>,
     ) {
-        if let Some(redactor) = self.state.redactor_for(tools) {
+        if let Some(redactor) = self.state.redactor_for(tools, RunId::default()) {
             calls.for_each(|call| redactor.collect_secrets(call));
         }
     }

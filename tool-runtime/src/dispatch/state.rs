@@ -10,6 +10,8 @@ use super::lost_calls::LostCalls;
 use super::memo::Memo;
 use super::policy::{Policy, check_capabilities};
 use super::rate::RateLimiters;
+use super::rules::RuleReports;
+use super::runs::Runs;
 use crate::event::clock::Clock;
 use crate::event::{Observers, RunId};
 use crate::registry::{Entry, Snapshot};
@@ -74,6 +76,8 @@ impl DispatchState {
         self.concurrency = limits.map(ConcurrencyLimits::new).unwrap_or_default();
         self.rates = policy.rate_limits.clone().map(RateLimiters::new).unwrap_or_default();
         self.circuits = policy.breakers.clone().map(CircuitBreakers::new).unwrap_or_default();
+        self.runs = Runs::default();
+        self.rule_reports = RuleReports::default();
         self.redactor = Redactor::default().with(policy.secrets.iter().cloned());
         self.policy = Arc::new(policy);
     }
@@ -102,17 +106,39 @@ impl DispatchState {
     /// Returns the state of a new run: it shares the policy and the counters, and has
     /// its own memo, approvals, detected secrets and clock.
     pub(super) fn for_run(&self, run: RunId, approved: BTreeMap<String, RunApproval>) -> Self {
-        let approvals = self.approvals.for_run(run, approved);
-        let redactor = self.redactor.for_run();
-        Self { memo: Memo::default(), approvals, redactor, clock: Clock::start(), ..self.clone() }
+        Self {
+            runs: Runs::with_run(run, approved),
+            serves_one_run: true,
+            redactor: self.redactor.for_run(),
+            memo: Memo::default(),
+            clock: Clock::start(),
+            ..self.clone()
+        }
     }
 
     /// Returns the redactor for calls of these tools; `None` if there is nothing to redact.
     #[inline]
-    pub(super) fn redactor_for(&self, tools: &Snapshot) -> Option<Redactor> {
-        if tools.has_secrets() || self.redactor.has_secret_tools() {
+    pub(super) fn redactor_for(&self, tools: &Snapshot, run: RunId) -> Option<Redactor> {
+        let has_secret_tools = tools.has_secrets() || self.redactor.has_secret_tools();
+        if has_secret_tools {
             self.redactor.register_tools(tools.schemas());
         }
         self.redactor.is_active().then(|| self.redactor.clone())
     }
 }
+        if has_secret_tools && !self.serves_one_run {
+            return Some(self.redactor_of_run(tools, run));
+        }
+
+    #[cold]
+    fn redactor_of_run(&self, tools: &Snapshot, run: RunId) -> Redactor {
+        let redactor = self.runs.redactor(run, &self.redactor);
+        redactor.register_tools(tools.schemas());
+        redactor
+    }
+
+    /// Removes all that is kept of a run.
+    pub(super) fn end_run(&self, run: RunId) {
+        self.runs.end(run);
+        self.memo.end_run(run);
+    }

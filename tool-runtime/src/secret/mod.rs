@@ -21,9 +21,10 @@
 //!
 //! # Limits
 //! Collected values shorter than [`MIN_SECRET_LEN`] bytes are not searched for: they occur in every
-//! other word. No value is ever evicted: otherwise a model could displace a secret by calls with
-//! many others. The memory is linear in the arguments of the conversation, and the time of a search
-//! does not depend on the number of values.
+//! other word. No value of a run is ever evicted: otherwise a model could displace a secret by calls
+//! with many others. The memory is linear in the arguments of the conversation, and the time of a
+//! search does not depend on the number of values. Only the calls outside of a run, which has no
+//! end, have generations: the values of the generation before the last are evicted.
 
 mod automaton;
 mod encodings;
@@ -76,6 +77,8 @@ struct SharedSecrets {
     is_active: AtomicBool,
     tools: LiveSchemas,
     collected: Mutex<Collected>,
+    /// What was collected since the last generation started, if there are generations.
+    recent: Mutex<Option<Collected>>,
 }
 
 /// The secrets that were collected during a run. Clones share them.
@@ -99,6 +102,14 @@ impl Redactor {
     /// Returns a redactor for another run: the same configured secrets, and nothing collected.
     pub(crate) fn for_run(&self) -> Self {
         Self::with_configured(Arc::clone(&self.shared.configured))
+    }
+
+    /// Starts a generation: what was collected before the last generation is evicted.
+    pub(crate) fn start_generation(&self) {
+        let last = self.recent().replace(Collected::default());
+        if let Some(last) = last {
+            *self.collected() = last;
+        }
     }
 
     fn with_configured(configured: Arc<Secrets>) -> Self {
@@ -326,7 +337,11 @@ impl Redactor {
 
     /// Replaces unparsable arguments as a whole, and collects their fragments.
     fn redact_unparsable(&self, arguments: &Arguments) -> Arguments {
-        Arc::make_mut(&mut self.collected().fragments).insert_all(&arguments.to_text());
+        let text = arguments.to_text();
+        Arc::make_mut(&mut self.collected().fragments).insert_all(&text);
+        if let Some(recent) = self.recent().as_mut() {
+            Arc::make_mut(&mut recent.fragments).insert_all(&text);
+        }
         REDACTED.into()
     }
 
@@ -346,12 +361,10 @@ impl Redactor {
         });
         let texts = secrets.iter().flat_map(values::texts).flat_map(spellings);
         let texts = texts.filter(|text| text.len() >= MIN_SECRET_LEN && text != REDACTED);
-        let mut texts: Vec<String> = texts.collect();
-        let mut collected = self.collected();
-        texts.retain(|text| !collected.secrets.contains(text));
-        if !texts.is_empty() {
-            let secrets = Arc::make_mut(&mut collected.secrets);
-            secrets.insert_all(texts.iter().map(String::as_str));
+        let texts: Vec<String> = texts.collect();
+        self.collected().add(&texts);
+        if let Some(recent) = self.recent().as_mut() {
+            recent.add(&texts);
         }
         !secrets.is_empty()
     }
@@ -362,6 +375,20 @@ impl Redactor {
 
     fn collected(&self) -> MutexGuard<'_, Collected> {
         self.shared.collected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Option<Collected>> {
+        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Collected {
+    fn add(&mut self, texts: &[String]) {
+        let new: Vec<_> = texts.iter().filter(|text| !self.secrets.contains(text)).collect();
+        if !new.is_empty() {
+            let secrets = Arc::make_mut(&mut self.secrets);
+            secrets.insert_all(new.into_iter().map(String::as_str));
+        }
     }
 }
 

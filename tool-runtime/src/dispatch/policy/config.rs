@@ -126,6 +126,75 @@ impl Policy {
 
     /// Adds a previewer, which shows the approver what calls would do.
     ///
+    /// Sets a function that decides on calls of tools with `permission = "ask"`, instead of an
+    /// [`Approver`].
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::Approval;
+    /// use tool_runtime::{Dispatcher, Policy, Registry, tool, tools};
+    ///
+    /// /// Pays an amount.
+    /// #[tool(permission = "ask")]
+    /// async fn pay(amount: u32) -> String {
+    ///     format!("{amount} paid")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let policy = Policy::new().approve_with(async |request| {
+    ///     match request.arguments["amount"].as_u64() {
+    ///         Some(0..=100) => Approval::Once,
+    ///         _ => Approval::Deny("at most 100 may be paid".into()),
+    ///     }
+    /// });
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(policy);
+    /// let execution = dispatcher.call("pay", serde_json::json!({ "amount": 5 })).await;
+    /// assert_eq!(execution.result.text, "5 paid");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn approve_with<F, A>(self, approve: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = Approval> + Send + 'static,
+    {
+        self.approver(approve_function(approve))
+    }
+
+    /// Adds a function that runs before each call, instead of an [`Interceptor`].
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::InterceptAction;
+    /// use tool_runtime::{Dispatcher, Policy, Registry, tool, tools};
+    ///
+    /// /// Writes a file.
+    /// #[tool]
+    /// async fn write(path: String) {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let policy = Policy::new().before_call(|call, _| match call.name.as_str() {
+    ///     "write" => InterceptAction::Block("writes are disabled".into()),
+    ///     _ => InterceptAction::Run,
+    /// });
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![write])?).policy(policy);
+    /// let execution = dispatcher.call("write", serde_json::json!({ "path": "a.txt" })).await;
+    /// assert_eq!(execution.result.text, "The call was blocked: writes are disabled");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn before_call(
+        self,
+        intercept: impl Fn(&mut ToolCall, &mut InterceptContext<'_>) -> InterceptAction
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.interceptor(before_function(intercept))
+    }
+
     /// The first previewer that has a text for a call describes it.
     #[must_use]
     pub fn previewer(mut self, previewer: impl Previewer + 'static) -> Self {

@@ -1,0 +1,123 @@
+//! What a dispatcher keeps of the runs whose batches it receives.
+
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch};
+use tool_runtime::event::{Origin, RunId};
+use tool_runtime::{RunContext, async_trait};
+
+use super::*;
+
+/// Counts the requests, and approves each tool for the run.
+#[derive(Clone, Default)]
+struct Counts(Arc<AtomicU32>);
+
+#[async_trait]
+impl Approver for Counts {
+    async fn approve(&self, _: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Approval::ForRun
+    }
+}
+
+/// Runs after an approval.
+#[tool(permission = "ask", effect = "none")]
+async fn sign() {}
+
+/// Logs in.
+#[tool(effect = "none")]
+async fn login(#[arg(secret)] password: String) -> usize {
+    password.len()
+}
+
+/// Repeats a text.
+#[tool(effect = "none")]
+async fn repeat(text: String) -> String {
+    text
+}
+
+async fn call(dispatcher: &Dispatcher, run: RunId, name: &str, arguments: &str) -> ToolExecution {
+    let mut batch = Batch::from(vec![ToolCall::new("1", name, arguments)]);
+    batch.origin = Origin::new(run, 1);
+    Dispatch::dispatch(dispatcher, batch).await.remove(0)
+}
+
+async fn log_in(dispatcher: &Dispatcher, run: RunId, number: u64) {
+    let arguments = json!({ "password": format!("pass-{number:06}") }).to_string();
+    assert!(call(dispatcher, run, "login", &arguments).await.is_success());
+}
+
+/// Whether the password with this number is redacted in the run.
+async fn is_redacted(dispatcher: &Dispatcher, run: RunId, number: u64) -> bool {
+    let arguments = json!({ "text": format!("It is pass-{number:06}.") }).to_string();
+    let text = call(dispatcher, run, "repeat", &arguments).await.result.text;
+    match text.as_str() {
+        "It is [redacted]." => true,
+        text => {
+            assert_eq!(text, format!("It is pass-{number:06}."));
+            false
+        }
+    }
+}
+
+fn secretive() -> Dispatcher {
+    dispatcher(tools![login, repeat])
+}
+
+#[tokio::test]
+async fn approvals_and_secrets_of_a_run_end_with_it() {
+    let counts = Counts::default();
+    let dispatcher =
+        dispatcher(tools![sign, login, repeat]).policy(Policy::new().approver(counts.clone()));
+    for run in [1.into(), 2.into(), RunId::default()] {
+        let asked = counts.0.load(Ordering::SeqCst);
+        for _ in 0..2 {
+            call(&dispatcher, run, "sign", "{}").await;
+        }
+        log_in(&dispatcher, run, 1).await;
+        assert!(is_redacted(&dispatcher, run, 1).await);
+        assert_eq!(counts.0.load(Ordering::SeqCst), asked + 1);
+
+        dispatcher.end_run(run);
+        call(&dispatcher, run, "sign", "{}").await;
+        assert_eq!(counts.0.load(Ordering::SeqCst), asked + 2);
+        assert!(!is_redacted(&dispatcher, run, 1).await);
+    }
+    // A run has the secrets of its own calls alone.
+    log_in(&dispatcher, 1.into(), 7).await;
+    assert!(!is_redacted(&dispatcher, 2.into(), 7).await);
+}
+
+#[tokio::test]
+async fn run_that_was_used_least_recently_is_evicted() {
+    let (dispatcher, counts) = (secretive(), Counts::default());
+    let signing = super::dispatcher(tools![sign]).policy(Policy::new().approver(counts.clone()));
+    let runs = 1_024;
+    for run in 1..=runs {
+        log_in(&dispatcher, run.into(), 1).await;
+        call(&signing, run.into(), "sign", "{}").await;
+    }
+    // The first run is used again, so the second is evicted.
+    assert!(is_redacted(&dispatcher, 1.into(), 1).await);
+    call(&signing, 1.into(), "sign", "{}").await;
+    assert_eq!(counts.0.load(Ordering::SeqCst), 1_024);
+    log_in(&dispatcher, (runs + 1).into(), 1).await;
+    call(&signing, (runs + 1).into(), "sign", "{}").await;
+    for (run, is_kept) in [(1, true), (3, true), (runs + 1, true), (2, false)] {
+        assert_eq!(is_redacted(&dispatcher, run.into(), 1).await, is_kept, "{run}");
+        let asked = counts.0.load(Ordering::SeqCst);
+        call(&signing, run.into(), "sign", "{}").await;
+        assert_eq!(counts.0.load(Ordering::SeqCst) == asked, is_kept, "{run}");
+    }
+}
+
+/// They share an entry that never ends by itself.
+#[tokio::test]
+async fn secrets_outside_of_a_run_are_kept_for_a_limited_number_of_batches() {
+    let (dispatcher, outside) = (secretive(), RunId::default());
+    for batch in 1..=3_000 {
+        log_in(&dispatcher, outside, batch).await;
+    }
+    for (number, is_kept) in [(3_000, true), (2_500, true), (1_990, true), (900, false), (1, false)]
+    {
+        assert_eq!(is_redacted(&dispatcher, outside, number).await, is_kept, "{number}");
+    }
+}

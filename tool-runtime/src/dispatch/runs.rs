@@ -1,0 +1,118 @@
+//! What a dispatcher keeps of a run between its batches: the approvals that hold for its rest, and
+//! the secrets that its calls contained.
+//!
+//! The program may end a run explicitly. Otherwise, the run that was used least recently is evicted
+//! when there are too many. Batches outside of a run share one entry, whose secrets are kept for a
+//! number of batches.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::event::RunId;
+use crate::secret::Redactor;
+use crate::tool::RunApproval;
+
+/// The maximum number of runs that are kept.
+const MAX_RUNS: usize = 1_024;
+
+/// How many batches outside of a run the secrets of an earlier one are kept for, at least.
+const MAX_BATCHES: u32 = 1_024;
+
+/// The tools that are approved for the rest of a run, by their full names.
+pub(super) type ApprovedTools = BTreeMap<String, RunApproval>;
+
+/// The runs of a dispatcher; clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Runs(Arc<Mutex<RunTable>>);
+
+#[derive(Default)]
+struct RunTable {
+    runs: HashMap<RunId, KeptRun>,
+    /// Counts the uses of all runs.
+    clock: u64,
+}
+
+#[derive(Default)]
+struct KeptRun {
+    approved: ApprovedTools,
+    redactor: Option<Redactor>,
+    batches: u32,
+    last_use: u64,
+}
+
+impl Runs {
+    /// Returns the runs of a dispatcher that serves a single run.
+    pub(super) fn with_run(run: RunId, approved: ApprovedTools) -> Self {
+        let runs = Self::default();
+        runs.lock().of(run).approved = approved;
+        runs
+    }
+
+    /// Returns the tools that are approved for the rest of a run.
+    pub(super) fn approved_tools(&self, run: RunId) -> ApprovedTools {
+        self.lock().find(run).map(|kept| kept.approved.clone()).unwrap_or_default()
+    }
+
+    /// Returns the approval of a tool for the rest of a run.
+    pub(super) fn approval(&self, run: RunId, full_name: &str) -> Option<RunApproval> {
+        self.lock().find(run)?.approved.get(full_name).cloned()
+    }
+
+    /// Approves a tool for the rest of a run.
+    pub(super) fn approve(&self, run: RunId, full_name: &str, approval: RunApproval) {
+        self.lock().of(run).approved.insert(full_name.to_owned(), approval);
+    }
+
+    /// Returns the redactor for a batch of a run, which collects the secrets of its calls.
+    pub(super) fn redactor(&self, run: RunId, configured: &Redactor) -> Redactor {
+        let mut table = self.lock();
+        let kept = table.of(run);
+        let redactor = kept.redactor.get_or_insert_with(|| configured.for_run());
+        if run == RunId::default() {
+            if kept.batches.is_multiple_of(MAX_BATCHES) {
+                redactor.start_generation();
+            }
+            kept.batches = kept.batches.wrapping_add(1);
+        }
+        redactor.clone()
+    }
+
+    /// Removes all that is kept of a run.
+    pub(super) fn end(&self, run: RunId) {
+        self.lock().runs.remove(&run);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RunTable> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunTable {
+    fn find(&mut self, run: RunId) -> Option<&KeptRun> {
+        self.clock += 1;
+        let kept = self.runs.get_mut(&run)?;
+        kept.last_use = self.clock;
+        Some(kept)
+    }
+
+    fn of(&mut self, run: RunId) -> &mut KeptRun {
+        self.clock += 1;
+        if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&run) {
+            let least_recent = self.runs.iter().min_by_key(|(_, kept)| kept.last_use);
+            if let Some(run) = least_recent.map(|(run, _)| *run) {
+                self.runs.remove(&run);
+            }
+        }
+        let kept = self.runs.entry(run).or_default();
+        kept.last_use = self.clock;
+        kept
+    }
+}
+
+/// Prints no secret.
+impl fmt::Debug for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runs").field("len", &self.lock().runs.len()).finish()
+    }
+}

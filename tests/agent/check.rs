@@ -1,12 +1,12 @@
 //! The startup check of an agent reports every problem that would fail its first run.
 
 use tool_runtime::agent::{CheckProblem, Steering};
-use tool_runtime::dispatch::{AskLater, Permissions};
+use tool_runtime::dispatch::{AskLater, Breaker, Breakers, Concurrency, Permissions, RateLimits};
 use tool_runtime::registry::{AllTools, Selector, SelectorInput};
 use tool_runtime::{
     Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, ModelError, Permission, Policy,
-    Registry, ScriptedModel, ToolChoice, ToolContext, ToolDefinition, ToolError, ToolKind,
-    ToolPreference, Tools, async_trait, tool, tools,
+    RateLimit, Registry, ScriptedModel, ToolChoice, ToolContext, ToolDefinition, ToolError,
+    ToolKind, ToolPreference, Tools, async_trait, tool, tools,
 };
 
 struct Database;
@@ -226,13 +226,14 @@ fn permission_of_an_unknown_tool_is_reported() {
         vec![format!("permission of `{name}`: it applies to no tool of the registry{hint}")]
     };
     for permission in [Permission::Allow, Permission::Ask, Permission::Deny] {
-        for name in ["now", "shop__count_orders", "other_shop__count_orders"] {
+        for name in ["now", "shop__count_orders"] {
             assert_eq!(check(&registry, name, permission), [""; 0], "{name}");
         }
         let nearest = "; the nearest is `shop__count_orders`";
         assert_eq!(check(&registry, "nwo", permission), line("nwo", "; the nearest is `now`"));
-        let misspelled = "shop__count_order";
-        assert_eq!(check(&registry, misspelled, permission), line(misspelled, nearest));
+        for misspelled in ["shop__count_order", "shpo__count_orders"] {
+            assert_eq!(check(&registry, misspelled, permission), line(misspelled, nearest));
+        }
         assert_eq!(check(&registry, "delete_file", permission), line("delete_file", ""));
         // A name that several providers may use restricts, but allows nothing.
         let is_allowed = permission == Permission::Allow;
@@ -244,6 +245,69 @@ fn permission_of_an_unknown_tool_is_reported() {
     assert_eq!(check(&view, "now", Permission::Deny), [""; 0]);
     assert!(registry.prefer("now", ToolPreference::default().disabled()).unwrap());
     assert_eq!(check(&registry, "now", Permission::Deny), [""; 0]);
+}
+
+#[test]
+fn every_rule_that_applies_to_no_tool_is_reported() {
+    let registry = Registry::try_from(tools![now]).unwrap();
+    registry.register_all_from("shop", tools![count_orders].always_prefixed()).unwrap();
+    let limit = RateLimit::per_minute(1);
+    let breaker = Breaker::after(1);
+    let matched = Policy::new()
+        .permissions(Permissions::default().provider("shop", Permission::Allow))
+        .rate_limits(RateLimits::default().tool("count_orders", limit).provider("shop", limit))
+        .concurrency(Concurrency::default().tool("now", 1).provider("shop", 1))
+        .breakers(Breakers::default().each(breaker).provider("shop", breaker));
+    let check = |registry: &Registry, policy: Policy| {
+        lines(&Agent::new(Picky::default(), registry.clone()).policy(policy).extension(Database))
+    };
+    assert_eq!(check(&registry, matched), [""; 0]);
+
+    let permissions = Permissions::default().provider("shpo", Permission::Deny);
+    let near_shop = "; the nearest is `shop`";
+    let near_now = "; the nearest is `now`";
+    for (policy, rule, nearest) in [
+        (Policy::new().permissions(permissions), "permission of provider `shpo`", near_shop),
+        (
+            Policy::new().rate_limits(RateLimits::default().tool("nwo", limit)),
+            "rate limit of `nwo`",
+            near_now,
+        ),
+        (
+            Policy::new().rate_limits(RateLimits::default().provider("shpo", limit)),
+            "rate limit of provider `shpo`",
+            near_shop,
+        ),
+        (
+            Policy::new().concurrency(Concurrency::default().tool("nwo", 1)),
+            "concurrency limit of `nwo`",
+            near_now,
+        ),
+        (
+            Policy::new().concurrency(Concurrency::default().provider("bank", 1)),
+            "concurrency limit of provider `bank`",
+            "",
+        ),
+        (
+            Policy::new().breakers(Breakers::default().provider("shpo", breaker)),
+            "circuit breaker of provider `shpo`",
+            near_shop,
+        ),
+    ] {
+        let expected = format!("{rule}: it applies to no tool of the registry{nearest}");
+        assert_eq!(check(&registry, policy), [expected]);
+    }
+
+    let view = registry.only(["now", "shop__count_orders", "delete"]).without(["nwo"]);
+    let expected = ["delete", "nwo"].map(|name| {
+        let nearest = if name == "nwo" { near_now } else { "" };
+        format!("view of `{name}`: it applies to no tool of the registry{nearest}")
+    });
+    assert_eq!(check(&view, Policy::new()), expected);
+    let preferences = [("nwo".to_owned(), ToolPreference::default().disabled())];
+    registry.set_preferences(preferences.into()).unwrap();
+    let expected = format!("preference of `nwo`: it applies to no tool of the registry{near_now}");
+    assert_eq!(check(&registry, Policy::new()), [expected]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fmt;
 
 use super::Agent;
 use super::config::AgentConfig;
+use crate::event::UnmatchedRule;
 use crate::message::Message;
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice};
 use crate::registry::{CallableTools, RegistryError};
@@ -22,9 +23,13 @@ impl Agent {
     /// - options that the model provider does not accept, such as the choice of an unknown tool
     /// - a tool that asks for approval, if the [policy](Self::policy) has no
     ///   [approver](crate::Policy::approver): every call would be refused, so it is never offered
-    /// - a permission for a [tool](crate::dispatch::Permissions::tool) that applies to no tool of
-    ///   the registry, because its name is misspelled or the tool is not registered yet; if several
-    ///   agents with different tools share a policy, those without the tool report it too
+    /// - a rule by name that applies to no tool of the registry, because the name of the tool or
+    ///   provider is misspelled or it is not registered yet: a
+    ///   [permission](crate::dispatch::Permissions), a [rate limit](crate::dispatch::RateLimits), a
+    ///   [concurrency limit](crate::dispatch::Concurrency), a
+    ///   [breaker](crate::dispatch::Breakers), a [preference](crate::Registry::set_preferences) or
+    ///   a name in a [view](crate::Registry::without); if several agents with different tools share
+    ///   a policy, those without the tool report it too
     /// - a pattern in a schema that can't be enforced, because it has look-around, a back-reference
     ///   or a Unicode class; the server of a [remote](crate::ToolKind::Remote) tool enforces it
     /// - an [extension](Self::extension) that a tool declares with `extensions(…)` and that the
@@ -86,11 +91,8 @@ impl Agent {
                 problems.extend(
                     undecided.map(|tool| CheckProblem::MissingApprover { tool: tool.name.clone() }),
                 );
-                let unmatched = config.dispatcher.unmatched_permissions(&snapshot).into_iter();
-                problems.extend(unmatched.map(|name| CheckProblem::UnmatchedPermission {
-                    name: name.to_owned(),
-                    nearest: snapshot.nearest(name).first().map(|name| (*name).to_owned()),
-                }));
+                let unmatched = config.dispatcher.unmatched_rules(&snapshot).into_iter();
+                problems.extend(unmatched.map(CheckProblem::UnmatchedRule));
                 check_extensions(config, &tools, &mut problems);
                 problems.extend(tools.iter().filter_map(|tool| unenforced_pattern(tool)));
                 // A model that can't send any request reports the same error for each of them.
@@ -277,15 +279,10 @@ pub enum CheckProblem {
         /// The name of the tool.
         tool: String,
     },
-    /// A permission of the policy applies to no tool: its name is misspelled, or the tool is not
-    /// registered. `Allow` needs the name by which models call the tool, or its full name.
-    #[error("permission of `{name}`: it applies to no tool of the registry{}", hint(.nearest.as_deref()))]
-    UnmatchedPermission {
-        /// The name in the permission.
-        name: String,
-        /// The name of the tool that is most similar, if there is one.
-        nearest: Option<String>,
-    },
+    /// A rule applies to no tool: its name is misspelled, or the tool is not registered. A
+    /// permission `Allow` needs the name by which models call the tool, or its full name.
+    #[error("{0}")]
+    UnmatchedRule(UnmatchedRule),
     /// A pattern in the schema of a tool has features that the validator lacks.
     #[error(
         "tool `{tool}`: pattern `{pattern}` is not enforced: correct its syntax; look-around, \
@@ -305,9 +302,4 @@ pub enum CheckProblem {
         /// The path of the Rust type.
         extension: &'static str,
     },
-}
-
-/// Returns the end of an error that suggests a name.
-fn hint(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; the nearest is `{name}`")).unwrap_or_default()
 }

@@ -75,6 +75,11 @@ impl Breakers {
         self.providers.insert(name.into(), breaker);
         self
     }
+
+    /// Returns the names in the breakers of single providers.
+    pub(super) fn provider_names(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str)
+    }
 }
 
 /// The circuit breakers of a dispatcher; clones share them.

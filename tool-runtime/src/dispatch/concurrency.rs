@@ -76,6 +76,11 @@ impl Concurrency {
         self.providers.insert(name.into(), max);
         self
     }
+
+    /// Returns the names in the limits of single tools and of single providers.
+    pub(super) fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
+        (self.tools.keys().map(String::as_str), self.providers.keys().map(String::as_str))
+    }
 }
 
 /// The semaphores of a dispatcher's concurrency limits; clones share them.

@@ -82,7 +82,9 @@ pub use crate::tool::{
     Approval, Batch, CallAnswer, Decision, Dispatch, Resumption, RunContext, RunInfo, SuspendedCall,
 };
 
-use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExecution};
+use crate::event::{
+    Event, EventKind, Observer, Observers, Origin, RunId, ToolEvent, ToolExecution, UnmatchedRule,
+};
 use crate::guard::drop_guarded;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
@@ -280,17 +282,14 @@ impl Dispatcher {
         undecidable.map(Entry::definition).collect()
     }
 
-    /// Returns the names in the permissions for tools that apply to no tool of the registry. A full
-    /// name whose provider has no tools is left out, because they may be registered later.
-    pub(crate) fn unmatched_permissions(&self, tools: &Snapshot) -> Vec<&str> {
-        let entries: Vec<_> = tools.unfiltered_entries().collect();
-        let may_be_registered_later = |name: &str| {
-            let provider = split_full_name(name).map(|(provider, _)| provider);
-            provider.is_some() && !entries.iter().any(|entry| entry.provider() == provider)
-        };
-        let mut names = self.state.policy.permissions.unmatched_tools(&entries);
-        names.retain(|name| !may_be_registered_later(name));
-        names
+    /// Returns the rules for tools and providers that apply to no tool of the registry.
+    pub(crate) fn unmatched_rules(&self, tools: &Snapshot) -> Vec<UnmatchedRule> {
+        self.state.unmatched_rules(tools)
+    }
+
+    /// Emits each rule that applies to no tool, once.
+    pub(crate) fn report_unmatched_rules(&self, origin: &Origin, tools: &Snapshot) {
+        self.state.report_unmatched_rules(origin, tools);
     }
 
     /// Returns the values that tools find by their types.
@@ -497,6 +496,7 @@ impl Dispatcher {
     async fn dispatch_batch(&self, batch: Batch) -> Vec<ToolExecution> {
         let tools = self.registry.snapshot();
         let executions = self.dispatch_on(&tools, batch).await;
+        self.state.report_unmatched_rules(&batch.origin, &tools);
         // The snapshot may be the last owner of a tool that was withdrawn meanwhile, and the
         // destructor of a tool may panic.
         drop_guarded(tools);

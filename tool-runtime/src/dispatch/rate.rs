@@ -98,6 +98,11 @@ pub(super) struct RateLimiters {
     declared: Arc<Mutex<DeclaredLimiters>>,
 }
 
+
+    /// Returns the names in the limits of single tools and of single providers.
+    pub(super) fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
+        (self.tools.keys().map(String::as_str), self.providers.keys().map(String::as_str))
+    }
 impl RateLimiters {
     pub(super) fn new(limits: RateLimits) -> Self {
         let limiters = |limits: HashMap<String, RateLimit>| {

@@ -33,6 +33,7 @@ mod recorder;
 mod redact;
 mod run;
 mod tool;
+mod unmatched_rule;
 
 use std::time::SystemTime;
 
@@ -53,6 +54,7 @@ pub use protocol_error::ProtocolError;
 pub use recorder::Recorder;
 pub use run::{MessageSource, RunEvent};
 pub use tool::{Progress, ToolEvent};
+pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};
 
 /// Something that happened during a run: where, when and what.
 ///
@@ -151,6 +153,7 @@ impl Event {
             EventKind::Run(RunEvent::Started { .. })
             | EventKind::Tool(ToolEvent::Started { .. }) => "started",
             EventKind::Run(RunEvent::MessageAdded { .. }) => "said",
+            EventKind::Run(RunEvent::RuleUnmatched(_)) => "rule_unmatched",
             EventKind::Run(RunEvent::Finished { .. }) | EventKind::Tool(ToolEvent::Finished(_)) => {
                 "finished"
             }

@@ -31,6 +31,15 @@ impl Redactor {
                 self.redact_option(source_name);
                 self.redact(text);
             }
+            EventKind::Run(RunEvent::RuleUnmatched(UnmatchedRule {
+                setting: _,
+                target: _,
+                name,
+                nearest,
+            })) => {
+                self.redact(name);
+                self.redact_option(nearest);
+            }
             EventKind::Run(RunEvent::Finished {
                 code: _,
                 error,

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{RunId, micros};
+use super::{RunId, UnmatchedRule, micros};
 use crate::message::Usage;
 
 /// An event of a run as a whole.
@@ -63,6 +63,9 @@ pub enum RunEvent {
         #[serde(rename = "images", default, skip_serializing_if = "is_zero")]
         attachments: usize,
     },
+    /// A permission, limit or preference of the program applies to no tool of the registry, such as
+    /// one for a misspelled name. Each rule is reported once.
+    RuleUnmatched(UnmatchedRule),
     /// The run ended, or paused until a decision arrives.
     Finished {
         /// The [code](crate::StopReason::code) of the stop reason; `None` if the model answered.

@@ -80,7 +80,7 @@ pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use entry::Entry;
 pub use error::RegistryError;
 pub use into_registry::IntoRegistry;
-pub(crate) use nearest::{name_to_suggest, nearest};
+pub(crate) use nearest::{name_to_suggest, nearest, nearest_text};
 pub use provider::RemovedTools;
 pub use select::{AllTools, ByWeight, CallableTools, Selector, SelectorInput, definition_bytes};
 #[cfg(feature = "search")]
@@ -95,7 +95,7 @@ use crate::tool::Tool;
 use candidates::candidates;
 use contents::Contents;
 use description_source::DescriptionSource;
-use filter::Filter;
+use filter::{Filter, NameSet};
 use shared::SharedContents;
 
 /// The tools of a program. Clones share one set of tools.
@@ -261,8 +261,7 @@ impl Registry {
     /// [have one of these names](crate::registry#tool-names), now or later.
     #[must_use]
     pub fn only<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
-        let names = NameSet::new(names);
-        self.filter(move |entry| names.matches(entry))
+        self.filtered(self.filter.only(NameSet::new(names)))
     }
 
     /// Creates a view that contains all tools except those that
@@ -287,8 +286,7 @@ impl Registry {
     /// ```
     #[must_use]
     pub fn without<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
-        let names = NameSet::new(names);
-        self.filter(move |entry| !names.matches(entry))
+        self.filtered(self.filter.without(NameSet::new(names)))
     }
 
     /// Creates a view that contains the tools for which `predicate` returns `true`.
@@ -369,19 +367,6 @@ impl Registry {
     fn change<T>(&self, change: impl Fn(&Contents) -> (Contents, T)) -> (Arc<Contents>, T) {
         let changed = self.contents.change(|contents| Ok::<_, Infallible>(change(contents)));
         changed.unwrap_or_else(|never| match never {})
-    }
-}
-
-/// The names that a view is defined by.
-struct NameSet(HashSet<String>);
-
-impl NameSet {
-    fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
-        Self(names.into_iter().map(Into::into).collect())
-    }
-
-    fn matches(&self, entry: &Entry) -> bool {
-        entry.definition().names().any(|name| self.0.contains(name))
     }
 }
 

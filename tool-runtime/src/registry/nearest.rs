@@ -53,6 +53,14 @@ pub(crate) fn nearest<'a>(
     nearest_names(called_name, tools.map(|tool| (tool.own_name(), tool)), |tool| tool.full_name())
 }
 
+/// Returns the text that is most similar to `text`.
+pub(crate) fn nearest_text<'a>(
+    text: &str,
+    texts: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    nearest_names(text, texts.map(|it| (it, it)), |it| it).first().copied()
+}
+
 /// Returns the items whose names are most similar to `called_name`, best first. Ties are resolved
 /// by the similarity of the full names.
 ///

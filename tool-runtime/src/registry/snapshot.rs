@@ -124,6 +124,26 @@ impl Snapshot {
     }
 
     #[inline]
+    /// Whether preferences or views were set by names of tools.
+    #[inline]
+    pub(crate) fn has_named_rules(&self) -> bool {
+        !self.contents.preferences().is_empty() || !self.filter.is_empty()
+    }
+
+    /// Returns the names in preferences and views that no tool of the registry has, sorted.
+    pub(crate) fn unmatched_names(&self) -> impl Iterator<Item = (RuleSetting, &str)> {
+        let has_tool = |is_tool: &dyn Fn(&ToolDefinition) -> bool| {
+            self.unfiltered_entries().any(|entry| is_tool(entry.definition()))
+        };
+        let preferences = self.contents.preferences().keys().map(String::as_str);
+        let preferences =
+            preferences.filter(move |name| !has_tool(&|tool| tool.full_name() == *name));
+        let viewed = self.filter.names().into_iter();
+        let viewed = viewed.filter(move |name| !has_tool(&|tool| tool.has_name(name)));
+        let preferences = preferences.map(|name| (RuleSetting::Preference, name));
+        preferences.chain(viewed.map(|name| (RuleSetting::View, name)))
+    }
+
     fn holds(&self, entry: &Entry) -> bool {
         entry.is_enabled() && self.filter.passes(entry)
     }

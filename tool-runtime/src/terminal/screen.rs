@@ -73,6 +73,9 @@ impl Screen {
                 };
                 vec![line(Sign::Message, join_columns([sender, excerpt(text)]))]
             }
+            EventKind::Run(RunEvent::RuleUnmatched(rule)) => {
+                vec![line(Sign::Failed, join_columns(["rule".into(), excerpt(&rule.to_string())]))]
+            }
             EventKind::Run(event @ RunEvent::Finished { .. }) => {
                 let removed = self.running.remove(&key(origin, None));
                 let removed = removed.map(|running| Change::Remove(running.number));

@@ -53,6 +53,7 @@ impl Run {
         let run_info = self.run_info();
         let RunState { turn, window: window_state, prompt_index, .. } = &mut self.state;
         let origin = self.events.origin(turn.iterations() + 1);
+        dispatcher.report_unmatched_rules(&origin, &tools);
         dispatcher.emit(&origin, || ModelEvent::Requested);
         let started = Instant::now();
         let options = request_options(agent, turn, self.requests.output_schema.as_ref());

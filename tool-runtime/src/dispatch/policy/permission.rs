@@ -123,6 +123,11 @@ impl Permissions {
         self.tools.iter().filter(is_unmatched).map(|(name, _)| name.as_str()).collect()
     }
 
+    /// Returns the names in the rules for providers.
+    pub(in crate::dispatch) fn provider_names(&self) -> impl Iterator<Item = &str> {
+        self.providers.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Whether calls are examined with their arguments.
     pub(in crate::dispatch) fn has_predicates(&self) -> bool {
         !self.predicates.is_empty()

@@ -1,0 +1,102 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A rule of the program that applies to no tool, such as a permission for a misspelled name.
+///
+/// [`Agent::check`](crate::Agent::check) reports such rules when the program starts, and
+/// [`RunEvent::RuleUnmatched`](super::RunEvent::RuleUnmatched) while it runs.
+///
+/// ```
+/// use tool_runtime::agent::CheckProblem;
+/// use tool_runtime::dispatch::Permissions;
+/// use tool_runtime::{Agent, Permission, Policy, ScriptedModel, tool, tools};
+///
+/// /// Deletes a file.
+/// #[tool]
+/// async fn delete_file(path: String) {}
+///
+/// let permissions = Permissions::default().tool("delete_fiel", Permission::Deny);
+/// let agent = Agent::new(ScriptedModel::default(), tools![delete_file])
+///     .policy(Policy::new().permissions(permissions));
+/// let error = agent.check().unwrap_err();
+/// let CheckProblem::UnmatchedRule(rule) = &error.problems()[0] else { panic!() };
+/// assert_eq!((rule.name.as_str(), rule.nearest.as_deref()), ("delete_fiel", Some("delete_file")));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UnmatchedRule {
+    /// The setting that the rule belongs to.
+    pub setting: RuleSetting,
+    /// Whether the name is that of a tool or of a provider.
+    pub target: RuleTarget,
+    /// The name that the rule has.
+    pub name: String,
+    /// The most similar name that is registered, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
+}
+
+/// A setting with rules for tools or providers by name.
+///
+/// ```
+/// use tool_runtime::event::RuleSetting;
+///
+/// assert_eq!(RuleSetting::RateLimit.to_string(), "rate limit");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RuleSetting {
+    /// A [permission](crate::dispatch::Permissions).
+    Permission,
+    /// A [rate limit](crate::dispatch::RateLimits).
+    RateLimit,
+    /// A [concurrency limit](crate::dispatch::Concurrency).
+    Concurrency,
+    /// A [circuit breaker](crate::dispatch::Breakers).
+    Breaker,
+    /// A [preference](crate::Registry::set_preferences) of the registry.
+    Preference,
+    /// A name in a [view](crate::Registry::without) of the registry.
+    View,
+}
+
+/// What the name in a rule refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RuleTarget {
+    /// A tool.
+    Tool,
+    /// All tools of a provider.
+    Provider,
+}
+
+impl fmt::Display for RuleSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Permission => "permission",
+            Self::RateLimit => "rate limit",
+            Self::Concurrency => "concurrency limit",
+            Self::Breaker => "circuit breaker",
+            Self::Preference => "preference",
+            Self::View => "view",
+        })
+    }
+}
+
+impl fmt::Display for UnmatchedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { setting, target, name, nearest } = self;
+        let of = match target {
+            RuleTarget::Tool => "",
+            RuleTarget::Provider => "provider ",
+        };
+        write!(f, "{setting} of {of}`{name}`: it applies to no tool of the registry")?;
+        match nearest {
+            Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+            None => Ok(()),
+        }
+    }
+}

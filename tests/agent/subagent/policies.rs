@@ -1,6 +1,6 @@
 //! A call that is suspended for its nested run has neither failed nor ended for any policy.
 
-use tool_runtime::dispatch::{Breaker, Breakers, Concurrency};
+use tool_runtime::dispatch::{Breaker, Breakers, Concurrency, RateLimits};
 use tool_runtime::{Policy, RateLimit, Registry};
 
 use super::*;
@@ -45,8 +45,10 @@ async fn suspended_call_is_not_memoized() {
 async fn resumed_call_counts_once_towards_rate_limits() {
     let paid = Paid::default();
     let hourly = cashier_with(&paid, |it| it.rate_limit = Some(RateLimit::per_hour(2)));
-    let agent = caller_of(hourly, "cashier")
-        .policy(Policy::new().concurrency(Concurrency::default().all(1)));
+    let policy = Policy::new()
+        .concurrency(Concurrency::default().all(1))
+        .rate_limits(RateLimits::default().wait_timeout(Duration::MAX));
+    let agent = caller_of(hourly, "cashier").policy(policy);
     let started = tokio::time::Instant::now();
     for _ in 0..2 {
         let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());

@@ -74,6 +74,7 @@ async fn breaker_opens_after_two_failures() {
         assert_eq!(execution.blocked_by, is_closed.then_some(BlockReason::Breaker), "{script:?}");
         assert_eq!(execution.attempts, u32::from(!is_closed));
         if is_closed {
+            assert!(!offered(&dispatcher).contains(&"far__repeatable".to_owned()));
             let text = "Not run: the tools of `far` fail at the moment. Go on without them, or call \
                         again in 30 s.";
             assert_eq!(
@@ -83,6 +84,9 @@ async fn breaker_opens_after_two_failures() {
         }
         // Other providers are not affected.
         assert!(call(&dispatcher, "near__single").await.is_success());
+        assert!(offered(&dispatcher).contains(&"near__repeatable".to_owned()));
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert!(offered(&dispatcher).contains(&"far__repeatable".to_owned()), "{script:?}");
     }
 }
 

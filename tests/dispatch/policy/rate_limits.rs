@@ -348,6 +348,7 @@ impl Traffic {
 
     async fn run(self, span: Duration) -> StartTimes {
         let limits = RateLimits::default().all(RateLimit { times: self.times, per: span });
+        let limits = limits.wait_timeout(Duration::MAX);
         let places = Concurrency::default().tool("slow", self.places);
         let (dispatcher, start_times) =
             with_policy(Policy::new().rate_limits(limits).concurrency(places));

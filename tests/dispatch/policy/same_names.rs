@@ -25,6 +25,11 @@ fn of_two(tools: fn() -> Tools) -> Registry {
     registry
 }
 
+/// Limits under which calls wait as long as it takes.
+fn patient() -> RateLimits {
+    RateLimits::default().wait_timeout(Duration::MAX)
+}
+
 /// Returns the seconds that concurrent calls of these tools take.
 async fn seconds(dispatcher: &Dispatcher, names: &[&str]) -> u64 {
     let started = Instant::now();
@@ -44,7 +49,7 @@ async fn limits_of_a_shared_name_cover_all_its_tools() {
     assert_eq!(seconds(&concurrency(limit("a__find")), &["a__find"; 2]).await, 2);
 
     let rate = |name: &str| {
-        let limits = RateLimits::default().tool(name, RateLimit::per_minute(1));
+        let limits = patient().tool(name, RateLimit::per_minute(1));
         Dispatcher::new(of_two(|| tools![slow])).policy(Policy::new().rate_limits(limits))
     };
     assert_eq!(seconds(&rate("find"), &full_names).await, 61);
@@ -59,7 +64,7 @@ async fn limits_of_a_shared_name_cover_all_its_tools() {
 async fn declared_rate_limit_follows_a_renamed_tool() {
     let registry = Registry::new();
     registry.register_all_from("a", tools![rare]).unwrap();
-    let dispatcher = Dispatcher::new(registry.clone());
+    let dispatcher = Dispatcher::new(registry.clone()).policy(Policy::new().rate_limits(patient()));
     assert_eq!(seconds(&dispatcher, &["rare"]).await, 0);
     registry.register_all_from("b", tools![rare]).unwrap();
     assert_eq!(seconds(&dispatcher, &["b__rare"]).await, 0, "another's");

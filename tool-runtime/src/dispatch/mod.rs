@@ -266,7 +266,8 @@ impl Dispatcher {
     /// whose required capabilities are all granted.
     pub fn offered_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
         let callable = tools.entries().filter(|entry| self.state.is_callable(entry));
-        let available = callable.filter(|entry| entry.availability().is_available());
+        let admitted = callable.filter(|entry| self.state.admits(entry));
+        let available = admitted.filter(|entry| entry.availability().is_available());
         available.map(Entry::definition).collect()
     }
 

@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::declared_limiters::DeclaredLimiters;
 use super::limiter::Limiter;
 use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::{RateLimit, ToolError, ToolErrorKind};
+
+/// How long a call waits for its slot if neither the policy nor its tool has a limit.
+const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 
 /// Limits how often calls may start: of all tools, of one provider, or of one tool.
 ///
@@ -22,10 +25,11 @@ use crate::tool::{RateLimit, ToolError, ToolErrorKind};
 /// timeout of its tool starts when the tool runs. Each attempt counts as a start. A dispatcher and
 /// its clones share their counts, over all runs of an agent.
 ///
-/// If the next slot is free only after the deadline of the [batch](crate::Policy::batch_deadline)
-/// or the [run](crate::Agent::time_limit), the call does not wait: it is
+/// A call waits for at most the [`wait_timeout`](Self::wait_timeout), and never beyond the deadline
+/// of the [batch](crate::Policy::batch_deadline) or the [run](crate::Agent::time_limit). If the next
+/// slot is free only later, the call does not wait: it is
 /// [blocked](crate::event::BlockReason::RateLimit) at once, and the model receives the number of
-/// seconds after which to call again.
+/// seconds after which to call again. Until then, the tool is not offered to the model.
 ///
 /// ```
 /// use tool_runtime::dispatch::RateLimits;
@@ -46,7 +50,7 @@ use crate::tool::{RateLimit, ToolError, ToolErrorKind};
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![send_mail])?)
 ///     .policy(Policy::new().rate_limits(limits));
 ///
-/// // The third mail would wait for a minute.
+/// // A third mail would be blocked: its slot is free only after a minute.
 /// let calls = ["Ada", "Grace"]
 ///     .map(|to| ToolCall::new(to, "send_mail", format!(r#"{{"to": "{to}"}}"#)));
 /// let executions = dispatcher.dispatch(calls.into()).await;
@@ -59,9 +63,19 @@ pub struct RateLimits {
     all: Option<RateLimit>,
     tools: HashMap<String, RateLimit>,
     providers: HashMap<String, RateLimit>,
+    wait_timeout: Option<Duration>,
 }
 
 impl RateLimits {
+    /// Limits how long a call waits for its slot. [`Duration::MAX`] means no limit.
+    ///
+    /// Default: the timeout of the tool, or 30 s if the tool has none.
+    #[must_use]
+    pub fn wait_timeout(mut self, limit: Duration) -> Self {
+        self.wait_timeout = Some(limit);
+        self
+    }
+
     /// Limits the calls of all tools together.
     #[must_use]
     pub fn all(mut self, limit: RateLimit) -> Self {
@@ -84,6 +98,11 @@ impl RateLimits {
         self.providers.insert(name.into(), limit);
         self
     }
+
+    /// Returns the names in the limits of single tools and of single providers.
+    pub(super) fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
+        (self.tools.keys().map(String::as_str), self.providers.keys().map(String::as_str))
+    }
 }
 
 /// The rate limiters of a dispatcher; clones share them.
@@ -96,13 +115,9 @@ pub(super) struct RateLimiters {
     providers: Arc<HashMap<String, Arc<Limiter>>>,
     tools: Arc<HashMap<String, Arc<Limiter>>>,
     declared: Arc<Mutex<DeclaredLimiters>>,
+    wait_timeout: Option<Duration>,
 }
 
-
-    /// Returns the names in the limits of single tools and of single providers.
-    pub(super) fn names(&self) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
-        (self.tools.keys().map(String::as_str), self.providers.keys().map(String::as_str))
-    }
 impl RateLimiters {
     pub(super) fn new(limits: RateLimits) -> Self {
         let limiters = |limits: HashMap<String, RateLimit>| {
@@ -116,6 +131,7 @@ impl RateLimiters {
             providers: limiters(limits.providers),
             tools: limiters(limits.tools),
             declared: Arc::default(),
+            wait_timeout: limits.wait_timeout,
         }
     }
 
@@ -132,21 +148,30 @@ impl RateLimiters {
     /// call makes progress.
     ///
     /// # Errors
-    /// The next slot is free only after the deadline. A call that waits in a queue fails when it
-    /// becomes the first: until then, the calls before it may be cancelled and leave their slots.
+    /// The next slot is free only after the deadline or the limit of the wait. A call that waits in
+    /// a queue fails when it becomes the first or its wait ends: until then, the calls before it may
+    /// be cancelled and leave their slots.
     pub(super) async fn acquire(
         &self,
         entry: &Entry,
         deadline: Option<Instant>,
     ) -> Result<RateSlot, (BlockReason, ToolError)> {
         self.check(entry, deadline)?;
+        let deadline = self.wait_deadline(entry, deadline);
         let limiters = self.limiters(entry);
         let mut queue_guards = Vec::with_capacity(limiters.len());
         for limiter in &limiters {
-            queue_guards.push(limiter.queue.lock().await);
-            loop {
-                let delay = limiter.window().delay(self.epoch.elapsed());
-                let Some(delay) = delay else { break };
+            let delay = || limiter.window().delay(self.epoch.elapsed());
+            let turn = limiter.queue.lock();
+            let turn = match deadline {
+                None => Some(turn.await),
+                Some(at) => timeout_at(at, turn).await.ok(),
+            };
+            let Some(turn) = turn else {
+                return Err(blocked(entry, delay().unwrap_or_default()));
+            };
+            queue_guards.push(turn);
+            while let Some(delay) = delay() {
                 if !ends_in_time(delay, deadline) {
                     return Err(blocked(entry, delay));
                 }
@@ -161,12 +186,21 @@ impl RateLimiters {
         Ok(RateSlot { limiters, at })
     }
 
-    /// Checks whether the next slot of a call is free before the deadline, without waiting.
+    /// Returns when a call of this tool stops waiting for its slot.
+    fn wait_deadline(&self, entry: &Entry, deadline: Option<Instant>) -> Option<Instant> {
+        let limit = self.wait_timeout.or(entry.definition().timeout).unwrap_or(DEFAULT_WAIT);
+        let of_wait = Instant::now().checked_add(limit);
+        of_wait.into_iter().chain(deadline).min()
+    }
+
+    /// Checks whether the next slot of a call is free before the deadline and the limit of the wait,
+    /// without waiting.
     pub(super) fn check(
         &self,
         entry: &Entry,
         deadline: Option<Instant>,
     ) -> Result<(), (BlockReason, ToolError)> {
+        let deadline = self.wait_deadline(entry, deadline);
         let (limiters, now) = (self.limiters(entry), self.epoch.elapsed());
         let delays = limiters.iter().filter_map(|limiter| limiter.window().delay(now));
         match delays.max() {
@@ -237,7 +271,7 @@ impl Drop for RateSlot {
 
 #[cold]
 fn blocked(entry: &Entry, delay: Duration) -> (BlockReason, ToolError) {
-    let (name, seconds) = (entry.name(), delay.as_secs_f64().ceil());
+    let (name, seconds) = (entry.name(), delay.as_secs_f64().ceil().max(1.0));
     let text = format!(
         "Not run: the rate limit allows the next call of `{name}` in {seconds} s. Go on without \
          it, or call again then."

@@ -90,6 +90,13 @@ impl DispatchState {
         !is_denied && !self.lacks_approver(entry) && self.has_capabilities(entry)
     }
 
+    /// Whether a call of this tool would be admitted now, or after a wait within the limits.
+    pub(super) fn admits(&self, entry: &Entry) -> bool {
+        let circuit = self.circuits.provider_circuit(entry);
+        circuit.is_none_or(|circuit| circuit.check().is_ok())
+            && (!self.rates.apply_to(entry) || self.rates.check(entry, None).is_ok())
+    }
+
     /// Whether a model could call this tool if there were an approver.
     pub(super) fn lacks_approver(&self, entry: &Entry) -> bool {
         let permissions = &self.policy.permissions;

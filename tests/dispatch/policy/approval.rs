@@ -4,7 +4,7 @@ use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions, Previewer,
 };
 use tool_runtime::event::Origin;
-use tool_runtime::{Permission, Policy, RunContext, async_trait};
+use tool_runtime::{Arguments, Permission, Policy, RunContext, async_trait};
 
 use super::*;
 
@@ -82,6 +82,88 @@ async fn approval_for_the_run_is_asked_once() {
     let executions = dispatcher.dispatch(payments(&["2", "3"])).await;
     assert_eq!(texts(&executions), ["Ada has 2 more", "Ada has 3 more"]);
     assert_eq!(clerk.requests().len(), 1);
+}
+
+/// An amount that the type limits, and its schema does not.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(try_from = "u32")]
+#[schemars(with = "u32")]
+struct Amount(u32);
+
+impl TryFrom<u32> for Amount {
+    type Error = String;
+
+    fn try_from(amount: u32) -> Result<Self, String> {
+        match amount {
+            0 => Err("an amount is at least 1".into()),
+            amount => Ok(Self(amount)),
+        }
+    }
+}
+
+/// Sends an amount.
+#[tool(permission = "ask")]
+async fn transfer(amount: Amount) -> u32 {
+    amount.0
+}
+
+/// Accepts only the amount 1.
+struct Picky(tool_runtime::ToolDefinition);
+
+#[async_trait]
+impl tool_runtime::Tool for Picky {
+    fn definition(&self) -> &tool_runtime::ToolDefinition {
+        &self.0
+    }
+
+    fn check_arguments(&self, args: &Arguments, _: &ToolContext) -> Result<(), ToolError> {
+        match serde_json::from_str::<serde_json::Value>(&args.to_text()).unwrap()["amount"].as_u64()
+        {
+            Some(1) => Ok(()),
+            Some(2) => panic!("on purpose"),
+            _ => Err(ToolError::validation("send 1")),
+        }
+    }
+
+    async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("1"))
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_arguments_that_the_tool_refuses() {
+    support::panics::silence_panics_on_purpose();
+    let schema = json!({ "type": "object", "properties": { "amount": { "type": "integer" } } });
+    let mut picky = tool_runtime::ToolDefinition::new("picky", "Picky.", schema);
+    picky.permission = Permission::Ask;
+    let clerk = Clerk::new(Approval::Once);
+    let asks = Permissions::default()
+        .when(|request, _| (request.call.name == "asked").then_some(Permission::Ask));
+    /// Is asked about by a predicate alone.
+    #[tool]
+    async fn asked(amount: Amount) -> u32 {
+        amount.0
+    }
+    let dispatcher = dispatcher(tools![transfer, asked].with(Picky(picky)))
+        .policy(Policy::new().approver(clerk.clone()).permissions(asks));
+    let (invalid, failed) = ("TOOL_INVALID_ARGUMENTS", "TOOL_PANICKED");
+    for (name, amount, code_) in [
+        ("transfer", 0, invalid),
+        ("asked", 0, invalid),
+        ("picky", 0, invalid),
+        ("picky", 2, failed),
+        ("transfer", 1, "-"),
+        ("asked", 1, "-"),
+        ("picky", 1, "-"),
+    ] {
+        let call = ToolCall::new("1", name, json!({ "amount": amount }));
+        let execution = dispatcher.dispatch(vec![call]).await.remove(0);
+        assert_eq!(code(&execution), code_, "{name} {amount}");
+        assert_eq!(execution.attempts, u32::from(code_ == "-"));
+        let is_amount = code_ != invalid || name == "picky";
+        assert!(is_amount || execution.result.text.contains("at least 1"), "{execution:?}");
+    }
+    assert_eq!(clerk.requests().len(), 3, "only about valid calls");
 }
 
 /// Several agents may share one dispatcher.

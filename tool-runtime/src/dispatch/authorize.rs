@@ -64,6 +64,20 @@ pub(super) async fn authorize(
     decided
 }
 
+/// Lets the tool of a call that could be approved check its validated arguments, so that nobody is
+/// asked about a call that the tool refuses.
+fn check_arguments(call: &CallContext<'_>) -> Result<(), ToolError> {
+    let CallContext { batch, entry, ctx, .. } = *call;
+    if call.validated.is_none() || !batch.state.approvals.can_decide(batch.decisions()) {
+        return Ok(());
+    }
+    let checked = catch_panic(|| entry.tool().check_arguments(call.arguments(), ctx));
+    checked.unwrap_or_else(|panic| {
+        let text = format!("`{}` failed to check its arguments.", entry.name());
+        Err(ToolError::new(ToolErrorKind::Panicked, text).with_source(panic.to_string()))
+    })
+}
+
 /// Applies the permission of a call, and asks the approver if necessary.
 async fn decide(
     call: &mut CallContext<'_>,
@@ -76,6 +90,7 @@ async fn decide(
         // A resumed call was approved when it started.
         Permission::Ask if batch.is_resumed(&request.call, entry) => Ok(()),
         Permission::Ask => {
+            check_arguments(call)?;
             let id = &request.call.id;
             let approvals = &batch.state.approvals;
             let run = ctx.run_context().run_id();

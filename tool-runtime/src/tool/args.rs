@@ -128,6 +128,18 @@ impl Decoder {
         self.call_with_text(definition, text, ctx)
     }
 
+    /// Decodes arguments without calling the function: a call does nothing until it is polled.
+    pub(super) fn check(
+        &self,
+        definition: &ToolDefinition,
+        arguments: &Arguments,
+        ctx: &ToolContext,
+    ) -> Result<(), ToolError> {
+        let call = self.decode_validated(definition, &text_of(arguments), ctx)?;
+        drop(call);
+        Ok(())
+    }
+
     /// Converts a value into text. Decoding values directly would compile every type twice.
     #[cold]
     fn call_with_value<'c>(

@@ -13,7 +13,7 @@ use super::layout::{LoneParameter, lay_out};
 use super::param::Parameter;
 use super::{
     Availability, DefinitionError, Effect, Permission, RateLimit, Repair, RequiredExtension, Tool,
-    ToolContext, ToolDefinition, ToolKind, cli,
+    ToolContext, ToolDefinition, ToolError, ToolKind, cli,
 };
 use crate::message::Arguments;
 use crate::schema::{Schema, finish};
@@ -314,6 +314,15 @@ macro_rules! tool_of_function {
 
         fn decodes_arguments(&$self) -> bool {
             true
+        }
+
+        fn check_arguments(
+            &$self,
+            arguments: &Arguments,
+            ctx: &ToolContext,
+        ) -> Result<(), ToolError> {
+            let function: &Function = $function;
+            function.decoder.check(&function.definition, arguments, ctx)
         }
 
         #[inline]

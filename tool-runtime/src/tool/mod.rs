@@ -149,6 +149,19 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Checks valid arguments further, such as by decoding them, without running the tool.
+    ///
+    /// The dispatcher calls this method before it asks an approver, so that nobody is asked about a
+    /// call that its tool would refuse. `args` match the schema. A `#[tool]` function decodes them
+    /// into its types, which may accept less than the schema. Default: accepts all.
+    ///
+    /// # Errors
+    /// The error that the model receives, of the kind [`ToolErrorKind::Validation`].
+    fn check_arguments(&self, args: &Arguments, ctx: &ToolContext) -> Result<(), ToolError> {
+        let _ = (args, ctx);
+        Ok(())
+    }
+
     /// Runs the tool for one call.
     ///
     /// # Errors

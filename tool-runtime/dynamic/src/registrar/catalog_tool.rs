@@ -73,6 +73,13 @@ impl Tool for CatalogTool {
         }
     }
 
+    fn check_arguments(&self, args: &Arguments, ctx: &ToolContext) -> Result<(), ToolError> {
+        match self.state() {
+            BuildState::Built(tool) => tool.check_arguments(args, ctx),
+            BuildState::Unavailable(_) => Ok(()),
+        }
+    }
+
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         match self.state() {
             BuildState::Built(tool) => tool.call(args, ctx).await,

@@ -1,7 +1,8 @@
 //! Deferred approvals.
 
-use tool_runtime::agent::Paused;
+use tool_runtime::agent::{Paused, PendingCallError};
 use tool_runtime::dispatch::{Approval, AskLater};
+use tool_runtime::event::Recorder;
 use tool_runtime::{Event, Policy, StopReason, Stopped};
 
 use super::*;
@@ -104,6 +105,38 @@ async fn undecided_call_stays_pending() {
     assert_eq!(waiting.pending().len(), 1);
     assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Bob" }));
     assert_eq!(*paid.0.lock().unwrap(), ["counted", "Ada"]);
+}
+
+/// A screen shows each request once.
+#[tokio::test]
+async fn undecided_call_is_requested_again_only_if_it_changed() {
+    let (agent, _) = agent();
+    let recorder = Recorder::new(1_000);
+    let agent = agent.observer(recorder.clone());
+    let requests = || recorder.events_of_action("tool", "asked").len();
+    let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
+    assert_eq!(requests(), 2);
+    let ids: Vec<_> = waiting.pending().iter().map(|it| it.call.id.clone()).collect();
+
+    // Nothing is recorded if one id of a form is wrong.
+    let wrong = [(ids[0].clone(), Approval::Once), ("call_9".into(), Approval::Once)];
+    let error = waiting.decide_calls(wrong, "Grace").unwrap_err();
+    assert!(matches!(error, PendingCallError::Unknown(id) if id.as_str() == "call_9"));
+    let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
+    assert_eq!((waiting.pending().len(), requests()), (2, 2), "asked before");
+
+    // A call that was changed while it was pending is another request.
+    let saved = serde_json::to_string(&waiting).unwrap();
+    let forged = saved.replacen(r#"{'to': 'Ada'}"#, r#"{'to': 'Eve'}"#, 1);
+    assert_ne!(forged, saved);
+    let changed = serde_json::from_str::<Paused>(&forged).unwrap();
+    let mut waiting = paused(agent.resume(changed).finish().await.unwrap_err());
+    assert_eq!((waiting.pending().len(), requests()), (2, 3));
+
+    let form = ids.into_iter().map(|id| (id, Approval::Deny("no".into())));
+    waiting.decide_calls(form, "Grace").unwrap();
+    agent.resume(waiting).finish().await.unwrap();
+    assert_eq!(requests(), 3);
 }
 
 #[tokio::test]

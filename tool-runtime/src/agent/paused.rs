@@ -228,6 +228,57 @@ impl Paused {
         Ok(())
     }
 
+    /// Records decisions on several pending calls, such as those of a form, with the name of the
+    /// approver. Calls without a decision stay pending.
+    ///
+    /// When the run resumes, they are asked about again without another
+    /// [`ApprovalRequested`](crate::event::ToolEvent::ApprovalRequested) event.
+    ///
+    /// # Errors
+    /// The errors of [`decide`](Self::decide), for the first call that can't be decided on. Then
+    /// nothing is recorded.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::{Approval, AskLater};
+    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
+    ///
+    /// /// Pays a person.
+    /// #[tool(permission = "ask")]
+    /// async fn pay(to: String) {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let pay = |to: &str| format!(r#"{{"to": "{to}"}}"#);
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("pay", pay("Ada")).call("pay", pay("Grace")),
+    /// #     ChatReply::text("Only Ada is paid."),
+    /// # ]);
+    /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+    /// let reason = agent.run("Pay Ada and Grace.").await.unwrap_err().reason;
+    /// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
+    ///
+    /// // What a person has ticked.
+    /// let form = [("call_1", Approval::Once), ("call_2", Approval::Deny("not today".into()))];
+    /// paused.decide_calls(form, "Linus")?;
+    /// assert_eq!(agent.resume(*paused).finish().await?.text, "Only Ada is paid.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn decide_calls<I: Into<CallId>>(
+        &mut self,
+        decisions: impl IntoIterator<Item = (I, Approval)>,
+        by: &str,
+    ) -> Result<(), PendingCallError> {
+        let before = self.decisions.clone();
+        for (call, approval) in decisions {
+            if let Err(error) = self.decide(&call.into(), approval, by) {
+                self.decisions = before;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Records the answer to the [question](PendingCall::question) of a pending call, and the name
     /// of the person or program that answered. The last answer counts.
     ///

@@ -185,6 +185,11 @@ impl PendingCall {
         self.state.is_some()
     }
 
+    /// Whether the call awaits a decision, rather than an answer or its nested calls.
+    pub(super) fn awaits_decision(&self) -> bool {
+        self.state.is_none() && self.question.is_none()
+    }
+
     /// Returns the state to pass to the tool when the call resumes, if it has started.
     pub(super) fn to_suspended(&self) -> Option<SuspendedCall> {
         // A tool that gets no readable state reports that itself.

@@ -1,12 +1,11 @@
 //! Approvals: decisions on calls of tools with `permission = "ask"`.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::approval_request::ApprovalRequest;
-use super::runs::Runs;
 use super::preview::Previewers;
+use super::runs::Runs;
 use crate::event::{BlockReason, RunId};
 use crate::guard::{CatchPanic, Panic, catch_panic};
 use crate::tool::{
@@ -61,7 +60,7 @@ use async_trait::async_trait;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't approve calls",
     label = "implement `Approver` for a type of your own, under `#[async_trait]`",
-    note = "a closure does not implement `Approver`; to decide after the run has paused, pass `AskLater`"
+    note = "for a closure, call `Policy::approve_with`; to decide after the run has paused, pass `AskLater`"
 )]
 #[async_trait]
 pub trait Approver: Send + Sync {
@@ -78,6 +77,28 @@ pub trait Approver: Send + Sync {
     fn name(&self) -> &str {
         "approver"
     }
+}
+
+/// Returns an approver that calls a function.
+pub(super) fn approve_function<F, A>(approve: F) -> impl Approver + 'static
+where
+    F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+    A: Future<Output = Approval> + Send + 'static,
+{
+    struct ApproveFunction<F>(F);
+
+    #[async_trait]
+    impl<F, A> Approver for ApproveFunction<F>
+    where
+        F: Fn(ApprovalRequest) -> A + Send + Sync,
+        A: Future<Output = Approval> + Send,
+    {
+        async fn approve(&self, request: &ApprovalRequest, _: &RunContext<'_>) -> Approval {
+            (self.0)(request.clone()).await
+        }
+    }
+
+    ApproveFunction(approve)
 }
 
 /// An approver that defers every decision, so that the run pauses until decisions arrive.
@@ -148,6 +169,7 @@ impl Approvals {
         &self,
         request: &ApprovalRequest,
         ctx: RunContext<'_>,
+        runs: &Runs,
         decisions: &[Decision],
         on_request: impl FnOnce(),
     ) -> (Option<String>, Result<(), (BlockReason, ToolError)>) {
@@ -169,7 +191,6 @@ impl Approvals {
                 let denied = ToolError::new(ToolErrorKind::Denied, text);
                 return (None, Err((BlockReason::Approver, denied)));
             }
-        runs: &Runs,
             (None, Some(approver)) => {
                 on_request();
                 let request = &self.previewers.preview(request).await;
@@ -206,6 +227,7 @@ impl Approvals {
             }
         }
     }
+}
 
 /// Returns why an earlier decision on this call, or one for the rest of the run, does not apply to
 /// it; `None` if there is no such decision.
@@ -220,6 +242,12 @@ pub(super) fn void_decision(
         let change = decision.change(tool, json)?;
         return Some(format!("decision of {} is void: {change}", decision.decided_by));
     }
+    let name = tool.full_name();
+    let approval = runs.approval(run, name)?;
+    let is_void = approval.fingerprint != Some(tool.fingerprint());
+    let (by, change) = (approval.decided_by, definition_changed(name));
+    is_void.then(|| format!("decision of {by} for the run is void: {change}"))
+}
 
 /// Returns who approved this definition of a tool for the rest of the run.
 fn approved_for_run(runs: &Runs, run: RunId, definition: &ToolDefinition) -> Option<String> {
@@ -233,10 +261,4 @@ impl fmt::Debug for Approvals {
             .field("has_approver", &self.approver.is_some())
             .finish_non_exhaustive()
     }
-}
-    let name = tool.full_name();
-    let approval = runs.approval(run, name)?;
-    let is_void = approval.fingerprint != Some(tool.fingerprint());
-    let (by, change) = (approval.decided_by, definition_changed(name));
-    is_void.then(|| format!("decision of {by} for the run is void: {change}"))
 }

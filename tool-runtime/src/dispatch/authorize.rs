@@ -97,6 +97,9 @@ async fn decide(
             let runs = &batch.state.runs;
             let void_decision = void_decision(request, run, runs, batch.decisions());
             let on_request = || {
+                if batch.was_asked(request) {
+                    return;
+                }
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: id.clone(),
                     tool: request.call.name.clone(),

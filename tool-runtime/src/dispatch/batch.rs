@@ -20,8 +20,8 @@ use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::Snapshot;
 use crate::span;
+use crate::tool::Batch;
 use crate::tool::dispatch_contract::BatchScope;
-use crate::tool::{Batch, Decision, SuspendedCall};
 
 /// Runs the calls of a batch, which may be nested in other calls.
 ///
@@ -78,12 +78,15 @@ fn batch_context(
             least.and_then(|span| Instant::now().checked_add(span))
         }
     };
-    let Batch { decisions, suspended, removed_tools, .. } = batch;
-    let is_new = decisions.is_empty() && suspended.is_empty() && removed_tools.is_empty();
+    let Batch { decisions, asked, suspended, removed_tools, .. } = batch;
+    let is_new = decisions.is_empty()
+        && asked.is_empty()
+        && suspended.is_empty()
+        && removed_tools.is_empty();
     let history = if is_new && outer.is_none() {
         None
     } else {
-        Some(history(decisions, suspended, removed_tools, outer))
+        Some(history(BatchHistory { decisions, asked, suspended, removed_tools, outer }))
     };
     let redactor = state.redactor_for(&tools, batch.origin.run);
     // One literal, since a part that is created before would be copied to its place.
@@ -111,14 +114,9 @@ fn batch_context(
 }
 
 #[cold]
-fn history(
-    decisions: Vec<Decision>,
-    mut suspended: Vec<SuspendedCall>,
-    removed_tools: Vec<String>,
-    outer: Option<OuterCalls>,
-) -> Box<BatchHistory> {
-    suspended.sort_by(|a, b| a.call.cmp(&b.call));
-    Box::new(BatchHistory { decisions, suspended, removed_tools, outer })
+fn history(mut history: BatchHistory) -> Box<BatchHistory> {
+    history.suspended.sort_by(|a, b| a.call.cmp(&b.call));
+    Box::new(history)
 }
 
 /// Receives each execution as soon as it is complete, before the batch is.

@@ -14,9 +14,10 @@
 //! 8. **Record**: the execution is built, redacted and truncated, and interceptors see it
 //!    (`record.rs`).
 //!
-//! The deadline and the cancellation of the batch stop the stages 1 to 7 (`stop.rs`).
+//! The deadline and the cancellation of the batch stop the stages 1 to 7; the hooks of stage 8 have
+//! a short time more (`stop.rs`).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::time::Instant;
 
@@ -48,9 +49,9 @@ use crate::tool::{CallWork, ToolContext, ToolError, ToolOutput};
 pub(super) fn run_call(
     batch: &Arc<BatchContext>,
     call: ToolCall,
-) -> impl Future<Output = ToolExecution> + Send {
     work: OnceLock<Arc<CallWork>>,
-    let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
+) -> impl Future<Output = ToolExecution> + Send {
+    let mut ctx = ToolContext::with_host(Arc::clone(batch) as _, call, work);
     async move {
         let started = Instant::now();
         batch.scope.collect_secrets(ctx.call());
@@ -79,7 +80,7 @@ pub(super) fn run_call(
         let interceptors = &batch.state.policy.interceptors;
         if !interceptors.is_empty() {
             let run = batch.run_context().with_metadata(metadata.as_deref());
-            execution = Box::pin(interceptors.after_call(execution, run)).await;
+            execution = Box::pin(interceptors.after_call(batch, execution, run)).await;
             batch.redact_result(&mut execution);
         }
         batch.abort.record(&execution);

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::abort::AbortState;
+use super::approval_request::ApprovalRequest;
 use super::memo::{WriteGuard, is_mutating};
 use super::state::DispatchState;
 use super::unknown_tool::ToolSuggestions;
@@ -32,6 +33,8 @@ pub(super) struct BatchContext {
 /// The earlier events of a batch whose calls are resumed or nested.
 pub(super) struct BatchHistory {
     pub(super) decisions: Vec<Decision>,
+    /// The deferred decisions on calls about which an approver was asked before.
+    pub(super) asked: Vec<Decision>,
     /// Sorted by the id of the call.
     pub(super) suspended: Vec<SuspendedCall>,
     /// The names of tools that were offered before and are no longer registered, sorted.
@@ -60,6 +63,13 @@ impl BatchContext {
     /// Returns the decisions on calls that were made before.
     pub(super) fn decisions(&self) -> &[Decision] {
         self.history.as_ref().map_or(&[], |history| &history.decisions)
+    }
+
+    /// Whether an approver was asked about this call of this tool before.
+    pub(super) fn was_asked(&self, request: &ApprovalRequest) -> bool {
+        let ApprovalRequest { call, tool, .. } = request;
+        let is_on = |asked: &Decision| asked.is_on(&call.id, tool, request.arguments_json());
+        self.history.as_ref().is_some_and(|history| history.asked.iter().any(is_on))
     }
 
     /// Returns the calls that started before, sorted by their ids.

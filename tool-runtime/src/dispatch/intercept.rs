@@ -11,7 +11,7 @@ use super::context::BatchContext;
 use super::stop::until_grace_ends;
 use crate::event::{BlockReason, RunChanges, ToolExecution};
 use crate::guard::{CatchPanic, Panic};
-use crate::message::ToolCall;
+use crate::message::{ToolCall, ToolResult};
 use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Middleware around each call: it may change or block the call, return a result in its place, and
@@ -24,6 +24,9 @@ use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput}
 /// result if an interceptor panics after the call, or does not end.
 ///
 /// If the run pauses for a decision on a call, the interceptors run again when the run resumes.
+///
+/// An interceptor does not change the conversation: to edit the messages of a request, use a
+/// [`ModelHook`](crate::agent::ModelHook).
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
@@ -99,11 +102,39 @@ pub trait Interceptor: Send + Sync {
     /// Runs after a call, even if the call was blocked or an interceptor returned its result, and
     /// may change the execution.
     ///
-    /// The run waits for this method; no timeout applies to it. Default: the execution stays
-    /// unchanged.
+    /// Default: the execution stays unchanged.
+    ///
+    /// # Cancellation
+    /// The future is dropped a second after the run is cancelled or a deadline of the run or its
+    /// batch passes. The model then reads that the result is withheld, and
+    /// [`cause`](ToolExecution::cause) has the reason.
     async fn after_call(&self, execution: &mut ToolExecution, ctx: &RunContext<'_>) {
         let _ = (execution, ctx);
     }
+}
+
+/// Returns an interceptor that calls a function before each call.
+pub(super) fn before_function<F>(intercept: F) -> impl Interceptor + 'static
+where
+    F: Fn(&mut ToolCall, &mut InterceptContext<'_>) -> InterceptAction + Send + Sync + 'static,
+{
+    struct BeforeFunction<F>(F);
+
+    #[async_trait]
+    impl<F> Interceptor for BeforeFunction<F>
+    where
+        F: Fn(&mut ToolCall, &mut InterceptContext<'_>) -> InterceptAction + Send + Sync,
+    {
+        async fn before_call(
+            &self,
+            call: &mut ToolCall,
+            ctx: &mut InterceptContext<'_>,
+        ) -> InterceptAction {
+            (self.0)(call, ctx)
+        }
+    }
+
+    BeforeFunction(intercept)
 }
 
 /// The run that a call belongs to, and the changes that an interceptor makes to it before the call.
@@ -173,7 +204,7 @@ impl InterceptContext<'_> {
             Value::Null => drop(metadata.remove(&key)),
             value => drop(metadata.insert(key.clone(), value.clone())),
         }
-        self.changes.changed.insert(key, value);
+        self.changes.record.metadata.insert(key, value);
     }
 
     /// Requests the end of the run, once the calls of this reply have their results.
@@ -182,13 +213,13 @@ impl InterceptContext<'_> {
     /// [`StopReason::StopRequested`](crate::StopReason::StopRequested). The request does not block
     /// the call. If several calls of a reply request the end, the first reason counts.
     pub fn request_stop(&mut self, reason: impl Into<String>) {
-        self.changes.stop.get_or_insert_with(|| reason.into());
+        self.changes.record.stop.get_or_insert_with(|| reason.into());
     }
 }
 
 impl PendingChanges {
     /// Applies the changes to the context of the call, and records them for the run.
-    pub(super) fn apply_to(self, ctx: &mut ToolContext) {
+    pub(super) fn apply(self, ctx: &mut ToolContext, record: &mut CallRecord) {
         if let Some(metadata) = self.metadata {
             ctx.set_metadata(metadata);
         }
@@ -262,8 +293,12 @@ impl Interceptors {
     }
 
     /// Runs the interceptors after a call, in reverse order.
+    ///
+    /// The result of a call is withheld if an interceptor panics or does not end in time, because
+    /// it may have been about to remove a part of it.
     pub(super) async fn after_call(
         &self,
+        batch: &BatchContext,
         mut execution: ToolExecution,
         run: RunContext<'_>,
     ) -> ToolExecution {
@@ -291,11 +326,6 @@ impl Interceptors {
     }
 }
 
-impl fmt::Debug for Interceptors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.len())
-    }
-}
 /// Replaces the result of a call whose interceptor failed after it. The text of a blocked call has
 /// nothing that an interceptor could have removed, and stays.
 #[cold]
@@ -316,3 +346,8 @@ fn withhold_result(execution: &mut ToolExecution, failure: String) {
     execution.protocol_error = None;
 }
 
+impl fmt::Debug for Interceptors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.len())
+    }
+}

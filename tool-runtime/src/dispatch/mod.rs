@@ -86,10 +86,9 @@ use crate::event::{
     Event, EventKind, Observer, Observers, Origin, RunId, ToolEvent, ToolExecution, UnmatchedRule,
 };
 use crate::guard::drop_guarded;
-use crate::message::{ToolCall, ToolResult};
+use crate::message::{Arguments, CallId, ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
-use crate::tool::full_name::split_full_name;
-use crate::tool::{Extensions, RunApproval, ToolDefinition};
+use crate::tool::{Extensions, RunApproval, ToolDefinition, ToolErrorKind};
 use abort::aborts;
 use record::end_events;
 use state::DispatchState;
@@ -263,7 +262,8 @@ impl Dispatcher {
     /// Returns the tools of a snapshot that a model may call, sorted by name.
     ///
     /// These are the available tools that the policy allows, or that an approver can allow, and
-    /// whose required capabilities are all granted.
+    /// whose required capabilities are all granted. A tool is left out while its circuit breaker is
+    /// open, and while its rate limit blocks its calls.
     pub fn offered_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
         let callable = tools.entries().filter(|entry| self.state.is_callable(entry));
         let admitted = callable.filter(|entry| self.state.admits(entry));
@@ -496,8 +496,8 @@ impl Dispatcher {
 
     async fn dispatch_batch(&self, batch: Batch) -> Vec<ToolExecution> {
         let tools = self.registry.snapshot();
-        let executions = self.dispatch_on(&tools, batch).await;
         self.state.report_unmatched_rules(&batch.origin, &tools);
+        let executions = self.dispatch_on(&tools, batch).await;
         // The snapshot may be the last owner of a tool that was withdrawn meanwhile, and the
         // destructor of a tool may panic.
         drop_guarded(tools);
@@ -540,24 +540,6 @@ impl Dispatcher {
         }
     }
 
-    /// Returns the execution of a call that is not run here.
-    pub(crate) fn skipped_execution(&self, call: ToolCall, result: ToolResult) -> ToolExecution {
-        let mut execution = ToolExecution::new(call, result);
-        execution.started_at = self.state.clock.now();
-        execution
-    }
-
-    fn state_mut(&mut self) -> &mut DispatchState {
-        Arc::make_mut(&mut self.state)
-    }
-}
-
-#[async_trait]
-impl Dispatch for Dispatcher {
-    async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
-        self.dispatch_batch(batch).await
-    }
-}
     /// Emits the start of a call that another dispatcher runs.
     pub(crate) fn emit_started(&self, origin: &Origin, call: &ToolCall) {
         self.state.lost_calls.start(origin.run, &call.id);
@@ -577,3 +559,21 @@ impl Dispatch for Dispatcher {
         self.has_observers() && self.state.lost_calls.claim_end(run, call)
     }
 
+    /// Returns the execution of a call that is not run here.
+    pub(crate) fn skipped_execution(&self, call: ToolCall, result: ToolResult) -> ToolExecution {
+        let mut execution = ToolExecution::new(call, result);
+        execution.started_at = self.state.clock.now();
+        execution
+    }
+
+    fn state_mut(&mut self) -> &mut DispatchState {
+        Arc::make_mut(&mut self.state)
+    }
+}
+
+#[async_trait]
+impl Dispatch for Dispatcher {
+    async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
+        self.dispatch_batch(batch).await
+    }
+}

@@ -28,13 +28,13 @@ pub(super) struct DispatchState {
     #[cfg(feature = "tracing")]
     pub(super) trace_content: bool,
     pub(super) approvals: Approvals,
-    pub(super) memo: Memo,
-    pub(super) rates: RateLimiters,
     pub(super) runs: Runs,
     pub(super) rule_reports: RuleReports,
     pub(super) lost_calls: LostCalls,
     /// Whether the state is that of one run, rather than of a dispatcher without an agent.
     serves_one_run: bool,
+    pub(super) memo: Memo,
+    pub(super) rates: RateLimiters,
     pub(super) concurrency: ConcurrencyLimits,
     pub(super) circuits: CircuitBreakers,
     pub(super) detached_threads: DetachedThreads,
@@ -51,12 +51,12 @@ impl Default for DispatchState {
             #[cfg(feature = "tracing")]
             trace_content: false,
             approvals: Approvals::default(),
-            memo: Memo::default(),
-            rates: RateLimiters::default(),
             runs: Runs::default(),
             rule_reports: RuleReports::default(),
             lost_calls: LostCalls::default(),
             serves_one_run: false,
+            memo: Memo::default(),
+            rates: RateLimiters::default(),
             concurrency: ConcurrencyLimits::default(),
             circuits: CircuitBreakers::default(),
             detached_threads: DetachedThreads::default(),
@@ -123,19 +123,19 @@ impl DispatchState {
         }
     }
 
-    /// Returns the redactor for calls of these tools; `None` if there is nothing to redact.
+    /// Returns the redactor for calls of these tools in this run; `None` if there is nothing to
+    /// redact.
     #[inline]
     pub(super) fn redactor_for(&self, tools: &Snapshot, run: RunId) -> Option<Redactor> {
         let has_secret_tools = tools.has_secrets() || self.redactor.has_secret_tools();
         if has_secret_tools {
             self.redactor.register_tools(tools.schemas());
         }
-        self.redactor.is_active().then(|| self.redactor.clone())
-    }
-}
         if has_secret_tools && !self.serves_one_run {
             return Some(self.redactor_of_run(tools, run));
         }
+        self.redactor.is_active().then(|| self.redactor.clone())
+    }
 
     #[cold]
     fn redactor_of_run(&self, tools: &Snapshot, run: RunId) -> Redactor {
@@ -149,3 +149,4 @@ impl DispatchState {
         self.runs.end(run);
         self.memo.end_run(run);
     }
+}

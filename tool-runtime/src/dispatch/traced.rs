@@ -1,6 +1,6 @@
 //! Runs a call within its tracing span.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tracing::Instrument as _;
 
@@ -26,7 +26,7 @@ pub(super) async fn run_call(
     }
     let span = span::execute_tool(&name, call.id.as_str());
     if span.is_disabled() {
-        return call::run_call(batch, call).await;
+        return call::run_call(batch, call, work).await;
     }
     if batch.state.trace_content {
         let mut redacted = call.clone();
@@ -35,7 +35,7 @@ pub(super) async fn run_call(
         }
         span.record("gen_ai.tool.call.arguments", redacted.arguments.to_text().as_ref());
     }
-    let execution = call::run_call(batch, call).instrument(span.clone()).await;
+    let execution = call::run_call(batch, call, work).instrument(span.clone()).await;
     let result = &execution.result;
     if let Some(code) = &result.error {
         span::record_error(&span, code);

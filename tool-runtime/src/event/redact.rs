@@ -108,6 +108,7 @@ impl Redactor {
             decided_by,
             void_decision,
             answered_by,
+            run_changes,
             // Redacted above.
             result: _,
             full_text: _,
@@ -117,7 +118,6 @@ impl Redactor {
             effects: _,
             // These hold no text.
             fixes: _,
-            run_changes,
             attempts: _,
             is_cached: _,
             blocked_by: _,
@@ -138,6 +138,10 @@ impl Redactor {
         self.redact_option(decided_by);
         self.redact_option(void_decision);
         self.redact_option(answered_by);
+        if let Some(RunChanges { metadata, stop }) = run_changes.as_deref_mut() {
+            self.redact_map(metadata);
+            self.redact_option(stop);
+        }
     }
 
     /// Redacts the result of a call but not the call itself, for the model and the program: the
@@ -147,10 +151,6 @@ impl Redactor {
             execution;
         let ToolResult { call: _, tool, text, parts, structured, error } = result;
         self.redact(tool);
-        if let Some(RunChanges { metadata, stop }) = run_changes.as_deref_mut() {
-            self.redact_map(metadata);
-            self.redact_option(stop);
-        }
         self.redact(text);
         self.redact_option(error);
         self.redact_option(full_text);

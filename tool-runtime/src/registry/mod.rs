@@ -70,7 +70,6 @@ mod tools;
 mod valid_tools;
 mod weak;
 
-use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -259,6 +258,8 @@ impl Registry {
 
     /// Creates a view that contains only the tools that
     /// [have one of these names](crate::registry#tool-names), now or later.
+    ///
+    /// [`Agent::check`](crate::Agent::check) reports a name that no tool has.
     #[must_use]
     pub fn only<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
         self.filtered(self.filter.only(NameSet::new(names)))
@@ -266,6 +267,8 @@ impl Registry {
 
     /// Creates a view that contains all tools except those that
     /// [have one of these names](crate::registry#tool-names).
+    ///
+    /// [`Agent::check`](crate::Agent::check) reports a name that no tool has.
     ///
     /// ```
     /// use tool_runtime::{Registry, tool, tools};
@@ -314,7 +317,11 @@ impl Registry {
     /// ```
     #[must_use]
     pub fn filter(&self, predicate: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
-        Self { contents: Arc::clone(&self.contents), filter: self.filter.and(predicate) }
+        self.filtered(self.filter.and(predicate))
+    }
+
+    fn filtered(&self, filter: Filter) -> Self {
+        Self { contents: Arc::clone(&self.contents), filter }
     }
 
     fn add(

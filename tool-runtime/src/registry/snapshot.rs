@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use super::contents::Contents;
 use super::filter::Filter;
 use super::{Entry, name_to_suggest, nearest};
+use crate::event::RuleSetting;
 use crate::schema::{NamedSchemas, SchemaConversion};
 use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 
@@ -123,7 +124,6 @@ impl Snapshot {
         self.contents.sorted().iter().map(AsRef::as_ref)
     }
 
-    #[inline]
     /// Whether preferences or views were set by names of tools.
     #[inline]
     pub(crate) fn has_named_rules(&self) -> bool {
@@ -144,6 +144,7 @@ impl Snapshot {
         preferences.chain(viewed.map(|name| (RuleSetting::View, name)))
     }
 
+    #[inline]
     fn holds(&self, entry: &Entry) -> bool {
         entry.is_enabled() && self.filter.passes(entry)
     }

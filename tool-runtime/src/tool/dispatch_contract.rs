@@ -86,6 +86,11 @@ pub struct Batch {
     pub cancellation: Option<CancellationToken>,
     /// The decisions on calls that were made before.
     pub decisions: Vec<Decision>,
+    /// The [deferred](super::Approval::Defer) decisions on calls about which an approver was asked
+    /// before. It is asked again without another
+    /// [`ApprovalRequested`](crate::event::ToolEvent::ApprovalRequested), unless the tool or the
+    /// arguments have changed.
+    pub asked: Vec<Decision>,
     /// The calls that started before and continue from a saved state. Those with a question and
     /// no answer stay pending.
     pub suspended: Vec<SuspendedCall>,

@@ -7,7 +7,7 @@ use super::Run;
 use crate::agent::StopReason;
 use crate::agent::effects::{apply_effects, apply_metadata};
 use crate::agent::{Paused, PendingCall};
-use crate::dispatch::Batch;
+use crate::dispatch::{Approval, Batch};
 use crate::event::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Snapshot};
@@ -98,6 +98,8 @@ impl Run {
         // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls
         // again.
         batch.decisions.clone_from(&state.decisions);
+        let undecided = state.pending.iter().filter(|it| it.awaits_decision());
+        batch.asked = undecided.map(|it| it.decision(Approval::Defer, "")).collect();
         batch.suspended = state.pending.iter().filter_map(PendingCall::to_suspended).collect();
         batch
     }

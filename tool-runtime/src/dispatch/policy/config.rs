@@ -3,13 +3,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
+use crate::dispatch::approve::approve_function;
 use crate::dispatch::attempt_hook::AttemptHooks;
-use crate::dispatch::intercept::Interceptors;
+use crate::dispatch::intercept::{Interceptors, before_function};
 use crate::dispatch::preview::Previewers;
 use crate::dispatch::{
-    Approver, AttemptHook, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, Previewer,
-    RateLimits,
+    Approval, ApprovalRequest, Approver, AttemptHook, Breakers, Concurrency, InterceptAction,
+    InterceptContext, Interceptor, OnBlock, OnFailure, Previewer, RateLimits,
 };
+use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
 /// Decides whether, when and how often the calls of an agent or a dispatcher run.
@@ -124,8 +126,6 @@ impl Policy {
         self
     }
 
-    /// Adds a previewer, which shows the approver what calls would do.
-    ///
     /// Sets a function that decides on calls of tools with `permission = "ask"`, instead of an
     /// [`Approver`].
     ///
@@ -195,6 +195,8 @@ impl Policy {
         self.interceptor(before_function(intercept))
     }
 
+    /// Adds a previewer, which shows the approver what calls would do.
+    ///
     /// The first previewer that has a text for a call describes it.
     #[must_use]
     pub fn previewer(mut self, previewer: impl Previewer + 'static) -> Self {

@@ -18,6 +18,7 @@ use super::limits::{NO_BASH, NO_FILE_LIMIT, environment, limits, prlimit};
 use super::own_files::OwnFiles;
 use super::program::Program;
 use super::sandbox::{Access, Sandbox};
+use super::workspace::refusal;
 use super::{filter, mounts};
 
 /// Runs in the sandbox before the command.
@@ -100,7 +101,7 @@ impl Bubblewrap {
     /// Finds out whether this machine can enforce the sandbox, by running a command in it.
     pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
         let is_written = sandbox.access == Access::WorkspaceWrite;
-        if let Some(reason) = mounts::refusal(&workspace, is_written) {
+        if let Some(reason) = refusal(&workspace, is_written) {
             return Err(SandboxError::new(reason));
         }
         let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;

@@ -26,6 +26,7 @@ use super::command::{Command, Output, shell};
 use super::error::SandboxError;
 use super::limits::{NO_BASH, environment, limits, prlimit};
 use super::sandbox::{Access, Sandbox};
+use super::workspace::refusal;
 use super::{filter, mounts};
 
 /// Linux 6.12: the first version that also confines signals and abstract sockets.
@@ -83,7 +84,7 @@ impl Landlock {
     /// Finds out whether this machine can enforce the sandbox, by running a command in it.
     pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
         let is_written = sandbox.access == Access::WorkspaceWrite;
-        if let Some(reason) = mounts::refusal(&workspace, is_written) {
+        if let Some(reason) = refusal(&workspace, is_written) {
             return Err(SandboxError::new(reason));
         }
         let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;

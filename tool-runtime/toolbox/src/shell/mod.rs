@@ -54,6 +54,8 @@ mod mounts;
 mod own_files;
 #[cfg(target_os = "linux")]
 mod program;
+#[cfg(target_os = "linux")]
+mod workspace;
 
 use std::fmt;
 use std::path::Path;

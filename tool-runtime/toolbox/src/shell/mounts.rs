@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::workspace::refusal;
+
 /// Folders that are links to folders below `/usr` on most systems.
-const USR_LINKS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+pub(super) const USR_LINKS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /// Readable by every user, and without keys: `/etc/ssl/private` is not part of it.
-const FILES: [&str; 17] = [
+pub(super) const FILES: [&str; 17] = [
     "/etc/passwd",
     "/etc/group",
     "/etc/nsswitch.conf",
@@ -28,24 +30,6 @@ const FILES: [&str; 17] = [
     "/etc/os-release",
     "/nix/store",
 ];
-
-/// Folders of programs and libraries that run outside of a sandbox, too. Commands must not write
-/// them.
-const PROGRAMS: [&str; 10] = [
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/lib",
-    "/usr/lib32",
-    "/usr/lib64",
-    "/usr/libx32",
-    "/usr/libexec",
-    "/usr/local/bin",
-    "/usr/local/sbin",
-    "/usr/local/lib",
-];
-
-/// The folders that a workspace must not contain, because a sandbox mounts over them.
-const MOUNTED: [&str; 6] = ["/usr", "/etc", "/proc", "/dev", "/sys", "/run"];
 
 /// Files of `/proc` about the machine: keyrings of the user, memory and timers.
 const MASKED: [&str; 10] = [
@@ -123,53 +107,13 @@ pub(super) fn writable(folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     folders.iter().map(resolve).collect()
 }
 
-/// Returns why a folder can't be one in which commands run, or also write, if it can't.
-pub(super) fn refusal(folder: &Path, is_written: bool) -> Option<String> {
-    let folder_text = folder.display();
-    if MOUNTED.iter().any(|path| Path::new(path).starts_with(folder)) {
-        return Some(format!("the folder {folder_text} contains folders of the system"));
-    }
-    let mut programs = PROGRAMS.iter().chain(&USR_LINKS).chain(&FILES);
-    if is_written && programs.any(|path| folder.starts_with(path)) {
-        return Some(format!(
-            "the folder {folder_text} belongs to installed programs, which commands may not write"
-        ));
-    }
-    let is_virtual = ["/proc", "/dev", "/sys"].iter().any(|path| folder.starts_with(path));
-    is_virtual.then(|| format!("the folder {folder_text} is in a virtual file system"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
-    use super::{refusal, resolved};
-
-    #[test]
-    fn workspace_contains_no_folder_of_the_system() {
-        for (path, is_refused_if_read, is_refused_if_written) in [
-            ("/", true, true),
-            ("/usr", true, true),
-            ("/etc", true, true),
-            ("/proc/1/root", true, true),
-            ("/dev/shm", true, true),
-            ("/usr/bin", false, true),
-            ("/usr/lib/node_modules/x", false, true),
-            ("/bin", false, true),
-            ("/etc/alternatives", false, true),
-            ("/etc/nginx", false, false),
-            ("/usr/src/app", false, false),
-            ("/usr/local/src", false, false),
-            ("/home/ada/project", false, false),
-            ("/tmp", false, false),
-        ] {
-            let path = Path::new(path);
-            assert_eq!(refusal(path, false).is_some(), is_refused_if_read, "{path:?}");
-            assert_eq!(refusal(path, true).is_some(), is_refused_if_written, "{path:?}");
-        }
-    }
+    use super::resolved;
 
     #[test]
     fn paths_in_or_into_written_folders_are_not_readable() {

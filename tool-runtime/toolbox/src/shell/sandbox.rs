@@ -89,6 +89,9 @@ impl Sandbox {
     /// Lets commands write to the workspace, except for the hooks and settings of git, and to a
     /// private `/tmp`. This is the default.
     ///
+    /// A workspace that is in a folder of programs or certificates or contains one, such as
+    /// `/usr/local` or a folder on `PATH`, makes the sandbox unavailable.
+    ///
     /// ```
     /// use tool_toolbox::Sandbox;
     ///
@@ -121,8 +124,8 @@ impl Sandbox {
     /// Requires Linux 6.12. Commands read and write the same files as under bubblewrap, with a
     /// private folder instead of `/tmp`. They can't create sockets. The
     /// [status](crate::SandboxStatus::not_enforced) lists what is not enforced: descendants may
-    /// outlive the command, `.git/hooks` and `.git/config` are writable, and limits apply to single
-    /// processes.
+    /// outlive the command, `.git/hooks` and `.git/config` and files with setuid bits are writable, and
+    /// limits apply to single processes.
     ///
     /// ```
     /// use tool_toolbox::{Sandbox, Shell};

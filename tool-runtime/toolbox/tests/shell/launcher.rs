@@ -150,6 +150,24 @@ async fn folders_of_programs_are_not_writable() {
     let error = SandboxLauncher::new("/usr/lib", Sandbox::workspace_write()).unwrap_err();
     assert!(error.to_string().contains("belongs to installed programs"), "{error}");
     assert!(SandboxLauncher::new("/usr/lib", Sandbox::read_only()).is_ok());
+    for (folder, reason) in [
+        ("/usr/local", "contains /usr/local/bin, which belongs to installed programs"),
+        ("/etc/ssl", "belongs to installed programs"),
+        ("/opt", "contains /opt, which belongs to installed programs"),
+        ("/usr/share", "contains /usr/share/ca-certificates"),
+        ("/var/lib", "contains /var/lib/"),
+    ] {
+        let sandboxes = [Sandbox::workspace_write(), Sandbox::workspace_write().landlock()].map(Ok);
+        let written = Err(Sandbox::read_only().writable(folder));
+        for sandbox in sandboxes.into_iter().chain([written]) {
+            let launcher = match sandbox {
+                Ok(sandbox) => SandboxLauncher::new(folder, sandbox),
+                Err(sandbox) => SandboxLauncher::new(folders.path("work"), sandbox),
+            };
+            let error = launcher.unwrap_err().to_string();
+            assert!(error.contains(reason), "{folder}: {error}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,22 +3,22 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
+use std::sync::Arc;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create, open};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use super::cgroup::{Cgroup, Cgroups};
-use super::command::{Command, Output, shell};
+use super::command::{Command, Output, Repositories, shell};
 use super::error::SandboxError;
-use super::git::{Part, protected_parts};
 use super::limits::{NO_BASH, NO_FILE_LIMIT, environment, limits, prlimit};
 use super::own_files::OwnFiles;
 use super::program::Program;
 use super::sandbox::{Access, Sandbox};
-use super::workspace::refusal;
+use super::workspace::{Folder, Namespace, Part, WrittenFolders};
 use super::{filter, mounts};
 
 /// Runs in the sandbox before the command.
@@ -51,9 +51,8 @@ const NAMESPACES: [&str; 11] = [
 pub(super) struct Bubblewrap {
     program: Program,
     workspace: PathBuf,
-    root: OwnedFd,
-    /// The further folders that commands may write, without links.
-    writable: Vec<(PathBuf, OwnedFd)>,
+    root: Folder,
+    written: Arc<WrittenFolders>,
     sandbox: Sandbox,
     /// The paths that the program lets commands read: without links, and in the sandbox.
     readable: Vec<(PathBuf, PathBuf)>,
@@ -93,33 +92,31 @@ impl Machine {
 pub(super) struct Launch {
     pub(super) process: Process,
     pub(super) cgroup: Option<Cgroup>,
+    pub(super) namespace: Namespace,
     /// Open until the process has started. They are inherited, so they must not live longer.
-    _files: [File; 2],
+    _files: [File; 3],
 }
 
 impl Bubblewrap {
     /// Finds out whether this machine can enforce the sandbox, by running a command in it.
-    pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
-        let is_written = sandbox.access == Access::WorkspaceWrite;
-        if let Some(reason) = refusal(&workspace, is_written) {
-            return Err(SandboxError::new(reason));
-        }
-        let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;
+    pub(super) fn new(
+        workspace: PathBuf,
+        sandbox: Sandbox,
+        writable: &[PathBuf],
+        written: Arc<WrittenFolders>,
+    ) -> Result<Self, SandboxError> {
         let folders: Vec<_> = writable.iter().chain([&workspace]).cloned().collect();
         let program = Program::find(&folders).map_err(SandboxError::new)?;
-        let root = open_folder(&workspace)?;
-        let opened = writable.iter().map(|path| Ok((path.clone(), open_folder(path)?)));
-        let opened = opened.collect::<Result<_, SandboxError>>()?;
+        let root = Folder::open(&workspace)?;
         let filter = filter::bytes().map_err(SandboxError::new)?;
         let cgroups = Cgroups::find();
         let own_files = OwnFiles::find(&program.path);
-        let readable = mounts::resolved(&sandbox.readable, &workspace, &writable);
-        let writable = opened;
+        let readable = mounts::resolved(&sandbox.readable, &workspace, writable);
         let bubblewrap = Self {
             program,
             workspace,
             root,
-            writable,
+            written,
             sandbox,
             readable,
             filter,
@@ -133,8 +130,9 @@ impl Bubblewrap {
     fn probe(&self) -> Result<(), SandboxError> {
         let failed = |reason: String| SandboxError::new(reason.trim().replace('\n', "; "));
         let probe = Command::Argv(vec!["true".to_owned()]);
-        let mut launch =
-            self.launch(&probe, Output::Merged).map_err(|error| failed(error.to_string()))?;
+        let parts = self.parts(Repositories::ReadOnly);
+        let launch = parts.and_then(|parts| self.launch(&probe, Output::Merged, &parts));
+        let mut launch = launch.map_err(|error| failed(error.to_string()))?;
         let output = launch.process.stdin(Stdio::null()).output();
         let output = output.map_err(|error| failed(error.to_string()))?;
         if output.status.success() {
@@ -163,8 +161,15 @@ impl Bubblewrap {
 
     /// Prepares a process that runs a command. The calling thread must start it at once, and live
     /// as long as it is to run: bubblewrap ends with the thread that started it.
-    pub(super) fn launch(&self, command: &Command, output: Output) -> io::Result<Launch> {
-        let parts = self.parts()?;
+    pub(super) fn launch(
+        &self,
+        command: &Command,
+        output: Output,
+        parts: &[Part],
+    ) -> io::Result<Launch> {
+        // Of it, a separate handle stays.
+        let info = File::from(memfd_create("info", MemfdFlags::empty())?);
+        let namespace = Namespace::new(info.try_clone()?);
         let filter = inheritable_file(&self.filter)?;
         // Every user can see the arguments of a process.
         let environment = inheritable_file(&self.environment())?;
@@ -176,6 +181,7 @@ impl Bubblewrap {
         // The first process of the sandbox shows the environment that bubblewrap was started with.
         process.env_clear().current_dir("/");
         process.arg("--seccomp").arg(filter.as_raw_fd().to_string());
+        process.arg("--info-fd").arg(info.as_raw_fd().to_string());
         process.args(NAMESPACES).arg("--args").arg(environment.as_raw_fd().to_string());
         process.args(mounts::system(&self.sandbox.hidden));
         process.args(["--proc", "/proc", "--dev", "/dev"]).args(mounts::masks());
@@ -185,7 +191,7 @@ impl Bubblewrap {
         for (source, path) in &self.readable {
             process.arg("--ro-bind").arg(source).arg(path);
         }
-        for part in &parts {
+        for part in parts {
             let option = if part.is_writable { "--bind" } else { "--ro-bind" };
             process.arg(option).arg(&part.path).arg(&part.path);
         }
@@ -198,7 +204,7 @@ impl Bubblewrap {
             .args([shell(), "-c", ENTRY, "entry", output.word()])
             .args(parts.iter().flat_map(check));
         process.arg("--").args(command.argv());
-        Ok(Launch { process, cgroup, _files: [filter, environment] })
+        Ok(Launch { process, cgroup, namespace, _files: [filter, environment, info] })
     }
 
     /// Returns the process of bubblewrap, to which the options are added.
@@ -218,19 +224,14 @@ impl Bubblewrap {
 
     /// Returns the workspace and the other folders that commands may write, and what of them is
     /// protected.
-    fn parts(&self) -> io::Result<Vec<Part>> {
-        let is_writable = self.sandbox.access == Access::WorkspaceWrite;
-        let mut parts = vec![Part::of(self.workspace.clone(), &self.root, is_writable)?];
-        for (path, folder) in &self.writable {
-            parts.push(Part::of(path.clone(), folder, true)?);
+    pub(super) fn parts(&self, repositories: Repositories) -> io::Result<Vec<Part>> {
+        let (mut parts, protected) = self.written.parts(repositories).map_err(io::Error::other)?;
+        if self.sandbox.access != Access::WorkspaceWrite {
+            parts.push(self.root.part(false)?);
         }
         // Outer folders first: a later mount covers what is below it.
         parts.sort_by(|part, other| part.path.cmp(&other.path));
-        let workspace = is_writable.then_some((&self.workspace, &self.root));
-        let others = self.writable.iter().map(|(path, folder)| (path, folder));
-        for (path, folder) in workspace.into_iter().chain(others) {
-            parts.extend(protected_parts(folder, path).map_err(io::Error::other)?);
-        }
+        parts.extend(protected);
         Ok(parts)
     }
 
@@ -241,12 +242,6 @@ impl Bubblewrap {
         let words = std::iter::once("--clearenv").chain(options);
         words.flat_map(|word| word.bytes().chain([0])).collect()
     }
-}
-
-fn open_folder(path: &Path) -> Result<OwnedFd, SandboxError> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    open(path, flags, Mode::empty())
-        .map_err(|error| SandboxError::new(format!("{} can't be opened: {error}", path.display())))
 }
 
 /// Returns the words with which `entry.sh` checks a mount.

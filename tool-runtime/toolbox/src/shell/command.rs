@@ -52,6 +52,15 @@ impl Output {
     }
 }
 
+/// Whether a command may write to the repositories in the folders that it may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repositories {
+    /// The links that it leaves there are removed at its end.
+    Writable,
+    /// For a command whose end is not awaited: a link would act before it is removed.
+    ReadOnly,
+}
+
 /// A command line for a shell, or a program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) enum Command {

@@ -9,7 +9,7 @@ use tool_runtime::event::{ProcessEnd, ProcessStart};
 use tool_runtime::{EffectRecord, ToolContext, ToolError, ToolErrorKind};
 
 use super::capture::Capture;
-use super::command::{Command, Output, sandbox_error};
+use super::command::{Command, Output, Repositories, sandbox_error};
 use super::confinement::{Confinement, Running};
 use super::error::failed;
 use super::status::SandboxStatus;
@@ -26,6 +26,8 @@ pub(super) struct Execution {
     pub(super) is_timed_out: bool,
     pub(super) elapsed: Duration,
     pub(super) output: String,
+    /// What was removed of what the command has left behind.
+    pub(super) left_behind: Vec<String>,
 }
 
 /// Runs a command, and records its start and end.
@@ -38,7 +40,7 @@ pub(super) async fn exec(
 ) -> Result<Execution, ToolError> {
     let started = Instant::now();
     let text = command.text();
-    let mut running = start(confinement, command).await?;
+    let mut running = start(confinement, command, Repositories::Writable).await?;
     record_start(ctx, confinement.status(), &text, running.child.id(), false);
     let child = &mut running.child;
     let stdin = child.take_stdin();
@@ -66,6 +68,8 @@ pub(super) async fn exec(
         failed("The command was started, and its end is unknown.").with_source(error)
     })?;
     record_end(ctx, running.child.id(), ProcessEnd::from(status));
+    let left_behind = running.finish().await;
+    record_left_behind(ctx, &left_behind);
     let error = running.child.stderr_tail();
     if !is_timed_out
         && !status.success()
@@ -81,6 +85,7 @@ pub(super) async fn exec(
         is_timed_out,
         elapsed: started.elapsed(),
         output: output.text(|text, part| ctx.redact_part(text, part)),
+        left_behind,
     })
 }
 
@@ -88,8 +93,9 @@ pub(super) async fn exec(
 pub(super) async fn start(
     confinement: &Confinement,
     command: Command,
+    repositories: Repositories,
 ) -> Result<Running, ToolError> {
-    confinement.start(command, Output::Merged).await.map_err(|error| {
+    confinement.start(command, Output::Merged, repositories).await.map_err(|error| {
         let text = format!("The command was not run: {error}.");
         ToolError::new(ToolErrorKind::Unavailable, text).with_source(error)
     })
@@ -131,4 +137,13 @@ pub(super) fn record_start(
 pub(super) fn record_end(ctx: &ToolContext, pid: Option<u32>, mut end: ProcessEnd) {
     end.pid = pid;
     ctx.record(end);
+}
+
+/// Records what was removed of what a command has left behind.
+fn record_left_behind(ctx: &ToolContext, left_behind: &[String]) {
+    if !left_behind.is_empty()
+        && let Ok(effect) = EffectRecord::other("left_behind", left_behind)
+    {
+        ctx.record(effect);
+    }
 }

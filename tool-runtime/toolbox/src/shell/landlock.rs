@@ -26,7 +26,6 @@ use super::command::{Command, Output, shell};
 use super::error::SandboxError;
 use super::limits::{NO_BASH, environment, limits, prlimit};
 use super::sandbox::{Access, Sandbox};
-use super::workspace::refusal;
 use super::{filter, mounts};
 
 /// Linux 6.12: the first version that also confines signals and abstract sockets.
@@ -82,12 +81,11 @@ pub(super) struct Landlock {
 
 impl Landlock {
     /// Finds out whether this machine can enforce the sandbox, by running a command in it.
-    pub(super) fn new(workspace: PathBuf, sandbox: Sandbox) -> Result<Self, SandboxError> {
-        let is_written = sandbox.access == Access::WorkspaceWrite;
-        if let Some(reason) = refusal(&workspace, is_written) {
-            return Err(SandboxError::new(reason));
-        }
-        let writable = mounts::writable(&sandbox.writable).map_err(SandboxError::new)?;
+    pub(super) fn new(
+        workspace: PathBuf,
+        sandbox: Sandbox,
+        writable: Vec<PathBuf>,
+    ) -> Result<Self, SandboxError> {
         let filter = filter::program_without_ipc()
             .map_err(|error| SandboxError::new(format!("the filter can't be built: {error}")))?;
         let name = format!("tool-toolbox-{}-{:016x}", std::process::id(), fastrand::u64(..));

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::command::{Command, Output};
+use super::command::{Command, Output, Repositories};
 use super::confinement::{Confinement, Running};
 use super::error::SandboxError;
 use super::sandbox::Sandbox;
@@ -60,7 +60,8 @@ impl SandboxLauncher {
 
     /// Starts a program by its name on `PATH` or its path, followed by its arguments.
     ///
-    /// All its streams are pipes.
+    /// All its streams are pipes. Git repositories are read-only, because a program may run for
+    /// long, and git follows the links that it could leave in them.
     ///
     /// # Errors
     /// Returns an error if the command is empty, if a word contains a NUL character, or if the
@@ -90,7 +91,10 @@ impl SandboxLauncher {
             let text = "the command is empty or contains a NUL character";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let running = self.confinement.start(Command::Argv(words), Output::Separate).await?;
+        let running = self
+            .confinement
+            .start(Command::Argv(words), Output::Separate, Repositories::ReadOnly)
+            .await?;
         Ok(SandboxedProcess(running))
     }
 }
@@ -136,7 +140,8 @@ impl SandboxedProcess {
     /// Waits until the program ends, and kills the processes that it has left.
     ///
     /// # Errors
-    /// Returns an error if the system can't wait for the process.
+    /// Returns an error if the system can't wait for the process, or if the program has created a
+    /// git repository with links in it: they are removed, because git would follow them.
     ///
     /// # Cancellation
     /// If the future is dropped, call it again.
@@ -153,13 +158,14 @@ impl SandboxedProcess {
     /// # }
     /// ```
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.0.child.wait().await
+        let status = self.0.child.wait().await?;
+        finish(&mut self.0).await.map(|()| status)
     }
 
     /// Kills the program with all processes that it started, and waits for its end.
     ///
     /// # Errors
-    /// Returns an error if the system can't wait for the process.
+    /// Returns the errors of [`wait`](Self::wait).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -174,7 +180,15 @@ impl SandboxedProcess {
     /// # }
     /// ```
     pub async fn kill(&mut self) -> io::Result<ExitStatus> {
-        self.0.child.kill_group().await
+        let status = self.0.child.kill_group().await?;
+        finish(&mut self.0).await.map(|()| status)
+    }
+}
+
+async fn finish(running: &mut Running) -> io::Result<()> {
+    match running.finish().await {
+        lines if lines.is_empty() => Ok(()),
+        lines => Err(io::Error::other(format!("left behind: {}", lines.join("; ")))),
     }
 }
 

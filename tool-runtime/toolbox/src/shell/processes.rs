@@ -241,6 +241,9 @@ async fn drive(mut running: Running, output: Arc<Output>, stopped: oneshot::Rece
     if let Some(error) = sandbox_error(&child.stderr_tail()) {
         output.push(error.as_bytes());
     }
+    for line in running.finish().await {
+        output.push(format!("sandbox: {line}\n").as_bytes());
+    }
     drop(running);
     let end = status.map(ProcessEnd::from).unwrap_or_default();
     output.finish(End { code: end.code, signal: end.signal });

@@ -13,7 +13,7 @@ use tool_runtime::{
 };
 
 use super::Shell;
-use super::command::Command;
+use super::command::{Command, Repositories};
 use super::confinement::Confinement;
 use super::error::{failed, unavailable};
 use super::exec::{exec, record_end, record_start, start};
@@ -55,6 +55,7 @@ impl Shell {
             timed_out: execution.is_timed_out.then_some(true),
             seconds: rounded(execution.elapsed),
             sandbox: confinement.status().sandbox,
+            left_behind: execution.left_behind,
             output: execution.output,
         };
         Ok(Report { format: output, report })
@@ -77,7 +78,7 @@ impl Shell {
         let owner = Owner::of(ctx);
         self.0.processes.check_room(&owner)?;
         let text = command.text();
-        let running = start(confinement, command).await?;
+        let running = start(confinement, command, Repositories::ReadOnly).await?;
         record_start(ctx, confinement.status(), &text, running.child.id(), true);
         let process = self.0.processes.add(running, text, owner, ctx);
         let sandbox = confinement.status().sandbox;
@@ -191,6 +192,9 @@ struct ExecReport {
     timed_out: Option<bool>,
     seconds: f64,
     sandbox: &'static str,
+    /// The links that the command has left in `.git`, which were removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_behind: Vec<String>,
     output: String,
 }
 
@@ -262,12 +266,14 @@ trait Labeled: Serialize {
 
 impl Labeled for ExecReport {
     fn row(&self) -> Row {
+        let left_behind = !self.left_behind.is_empty();
         Row::new()
             .with("exit_code", self.exit_code)
             .with("signal", self.signal)
             .with("timed_out", self.timed_out)
             .with("seconds", self.seconds)
             .with("sandbox", self.sandbox)
+            .with("left_behind", left_behind.then(|| self.left_behind.join("; ")))
     }
 
     fn output(&self) -> &str {

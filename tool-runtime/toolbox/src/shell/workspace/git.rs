@@ -9,26 +9,15 @@
 //! A workspace may also be a bare repository, whose parts are in its own folder.
 
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2};
+use rustix::fs::{FileType, Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::Errno;
 
-/// A file or folder, with its place in the sandbox and its identity.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) path: PathBuf,
-    pub(super) identity: String,
-    pub(super) is_writable: bool,
-}
+use super::{Part, walk};
 
-impl Part {
-    /// Returns the open file or folder as a part.
-    pub(super) fn of(path: PathBuf, file: &OwnedFd, is_writable: bool) -> Result<Self, Errno> {
-        let stat = fstat(file)?;
-        Ok(Self { path, identity: format!("{}:{}", stat.st_dev, stat.st_ino), is_writable })
-    }
-}
+/// The name of the folder or file of a repository.
+pub(super) const GIT: &str = ".git";
 
 /// Returns the parts to mount, outer ones first; none if the workspace is not a repository.
 /// Missing ones are created, because a mount needs something to be mounted on.
@@ -40,20 +29,20 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
     let part = |name: &str, file: &OwnedFd, is_writable| {
         Part::of(workspace.join(name), file, is_writable).map_err(|error| failed(name, error))
     };
-    let (git, prefix) = match resolve(root, ".git") {
+    let (git, prefix) = match resolve(root, GIT) {
         Ok(git) => (git, ".git/"),
         Err(Errno::NOENT) if is_repository(root) => {
             let root = resolve(root, ".").map_err(|error| failed(".", error))?;
             (root, "")
         }
         Err(Errno::NOENT) => return Ok(Vec::new()),
-        Err(error) => return Err(failed(".git", error)),
+        Err(error) => return Err(failed(GIT, error)),
     };
     let is_folder =
         fstat(&git).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
     let mut parts = Vec::new();
     if !prefix.is_empty() {
-        parts.push(part(".git", &git, is_folder)?);
+        parts.push(part(GIT, &git, is_folder)?);
     }
     if !is_folder {
         // A worktree or a submodule: a file with the path of the repository.
@@ -78,17 +67,20 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
     Ok(parts)
 }
 
+/// Returns whether the folder itself is a repository, without a folder `.git`.
+pub(super) fn is_bare(folder: &OwnedFd) -> bool {
+    matches!(resolve(folder, GIT), Err(Errno::NOENT)) && is_repository(folder)
+}
+
 /// Returns whether git takes the folder for a repository: whether it has these three entries.
-fn is_repository(folder: &OwnedFd) -> bool {
+pub(super) fn is_repository(folder: &OwnedFd) -> bool {
     ["HEAD", "objects", "refs"].into_iter().all(|name| resolve(folder, name).is_ok())
 }
 
 /// Opens an entry of a folder without following a link.
 fn resolve(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     // The entry itself may be a link, which `NO_SYMLINKS` lets `O_PATH | O_NOFOLLOW` open.
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let confined = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    openat2(folder, name, flags, Mode::empty(), confined)
+    walk::resolve(folder, Path::new(name), OFlags::PATH)
 }
 
 fn create_folder(folder: &OwnedFd, name: &str) -> Result<(), Errno> {

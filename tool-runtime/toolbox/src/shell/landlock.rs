@@ -35,7 +35,7 @@ const VERSION: ABI = ABI::V6;
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// Protections that this level does not provide.
-const NOT_ENFORCED: [&str; 7] = [
+const NOT_ENFORCED: [&str; 8] = [
     "descendants may outlive the command and the program",
     "commands see names, metadata and changes of files, and processes where /proc shows them",
     "commands change the metadata of the user's files, such as permissions and times",
@@ -43,6 +43,7 @@ const NOT_ENFORCED: [&str; 7] = [
     "the memory of all processes together",
     "the number of processes (root has no limit, and for others all processes of the user count)",
     ".git/hooks and .git/config are writable",
+    "files of the workspace with setuid bits or capabilities are writable",
 ];
 
 /// The limits that are not enforced without the program that sets them.

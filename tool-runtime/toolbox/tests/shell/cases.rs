@@ -98,6 +98,12 @@ cases! {
     Root "mount over the hooks": "mkdir -p evil && mount --bind evil .git/hooks && echo THROUGH; umount .git/hooks";
     Root "unmount the hooks": "umount .git/hooks; mount -o remount,rw .git/hooks; touch .git/hooks/x && echo THROUGH";
 
+    // Change what runs with other rights.
+    Anybody "change a setuid file through a mapping": python!("import mmap; f = open('programs/setuid', 'r+b'); mmap.mmap(f.fileno(), 0)[0:4] = b'evil'; through(os.stat('programs/setuid').st_mode & 0o4000)");
+    Anybody "write a setuid file": "echo evil >programs/setuid && echo THROUGH";
+    Anybody "remove a setuid file": "rm -f programs/setuid && echo THROUGH";
+    Anybody "exchange a setuid file": python!("open('f3', 'w').write('x'); through(call(316, -100, b'f3', -100, b'programs/setuid', 2) == 0)");
+
     // Read what is hidden.
     Anybody "read a file": "cat $OUT/secret.txt && echo THROUGH";
     Anybody "read by a link": "ln -sfn $OUT/secret.txt link2 && cat link2 && echo THROUGH";

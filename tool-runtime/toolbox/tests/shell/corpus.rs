@@ -23,7 +23,7 @@ const USER: u32 = 1234;
 
 /// The rules that Landlock does not enforce, according to its status, with the attempts that show
 /// it.
-const WEAKER: [(&str, &[&str]); 5] = [
+const WEAKER: [(&str, &[&str]); 6] = [
     (
         "descendants may outlive the command and the program",
         &["stay behind", "stay behind by a double fork"],
@@ -79,6 +79,15 @@ const WEAKER: [(&str, &[&str]); 5] = [
             "remove the hooks",
             "mount over the hooks",
             "unmount the hooks",
+        ],
+    ),
+    (
+        "files of the workspace with setuid bits or capabilities are writable",
+        &[
+            "change a setuid file through a mapping",
+            "write a setuid file",
+            "remove a setuid file",
+            "exchange a setuid file",
         ],
     ),
 ];
@@ -153,6 +162,10 @@ fn create_repository(folder: &Path) {
     fs::create_dir_all(folder.join("inside/.git/hooks")).unwrap();
     fs::write(folder.join("inside/.git/hooks/sample"), "").unwrap();
     fs::write(folder.join("inside/.git/config"), "").unwrap();
+    let program = folder.join("inside/programs/setuid");
+    fs::create_dir_all(folder.join("inside/programs")).unwrap();
+    fs::write(&program, "program").unwrap();
+    fs::set_permissions(program, Permissions::from_mode(0o4755)).unwrap();
 }
 
 fn chown(path: &Path, user: u32) {

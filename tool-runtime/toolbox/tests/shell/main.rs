@@ -22,5 +22,6 @@ mod landlock;
 mod launcher;
 mod lifetimes;
 mod limits;
+mod privileged;
 mod repositories;
 mod task;

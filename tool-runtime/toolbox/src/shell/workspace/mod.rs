@@ -1,7 +1,8 @@
 //! The folders that commands may write: what of them is mounted read-only, and what a command must
 //! not leave in them.
 //!
-//! `system.rs` refuses folders of programs and certificates. `git.rs` finds the parts that are mounted read-only. `links.rs` finds the links that a command leaves below `.git`,
+//! `system.rs` refuses folders of programs and certificates. `git.rs` and `privileged.rs` find the
+//! parts that are mounted read-only. `links.rs` finds the links that a command leaves below `.git`,
 //! and `cleanup.rs` removes them when the last process of the command (`namespace.rs`) has ended.
 //! `walk.rs` visits the entries of a folder.
 
@@ -9,6 +10,7 @@ mod cleanup;
 mod git;
 mod links;
 mod namespace;
+mod privileged;
 mod system;
 mod walk;
 
@@ -107,6 +109,7 @@ impl WrittenFolders {
             if !is_writable && let Some(git) = parts.first_mut() {
                 git.is_writable = false;
             }
+            parts.extend(privileged::parts(folder)?);
             protected.extend(parts);
         }
         Ok((folders, protected))

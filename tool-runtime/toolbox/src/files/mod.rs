@@ -43,15 +43,19 @@ mod version;
 mod walk;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, io};
+
+use tool_runtime::ToolError;
 
 pub use error::OpenFilesError;
 pub use recorder::{DiffRecorder, Patch};
 pub use undo::UndoError;
 
-use change::Workspace;
+use atomic::{create, load, remove_abandoned, replace};
+use change::{Workspace, change_error};
 use journal::Journal;
+use path::RelativePath;
 use root::Root;
 use version::Versions;
 
@@ -96,7 +100,8 @@ pub struct Files(Arc<Workspace>);
 impl Files {
     /// Opens a folder as a workspace. Links in the path of the folder itself are followed.
     ///
-    /// The folder stays the same if it is renamed or another one takes its path.
+    /// The folder stays the same if it is renamed or another one takes its path. Temporary files
+    /// `.tool-*.tmp` in it, which writes of killed processes have left, are removed.
     ///
     /// # Errors
     /// Returns an error if the folder can't be opened, or if the kernel can't confine paths. This
@@ -116,12 +121,49 @@ impl Files {
             folder: folder.to_owned(),
             source: error,
         })?;
+        // What can't be removed now does no harm.
+        let _ = remove_abandoned(&root);
         Ok(Self(Arc::new(Workspace {
             root,
             versions: Versions::default(),
             journal: Journal::default(),
             change_lock: Mutex::default(),
         })))
+    }
+
+    /// Writes a file of the program, such as a report, to a path in the folder.
+    ///
+    /// Use it instead of [`std::fs::write`] in a folder that a model or a sandboxed command has
+    /// changed: it follows no link that leads to a file elsewhere. The folders above the file are
+    /// created, and a file that exists is replaced as a whole. The change belongs to no run: it is
+    /// not recorded, and can't be undone.
+    ///
+    /// # Errors
+    /// Returns an error if the path is absolute or contains `..`, if it is a link, leads through
+    /// one or belongs to the metadata of git, or if the file can't be written.
+    ///
+    /// ```
+    /// use tool_toolbox::Files;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("files-write-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let files = Files::open(&folder)?;
+    /// std::os::unix::fs::symlink("/etc", folder.join("target"))?;
+    /// assert!(files.write("target/report.html", "<p>Done.</p>").is_err());
+    /// files.write("out/report.html", "<p>Done.</p>")?;
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> io::Result<()> {
+        let refused = |error: ToolError| io::Error::other(error.text().to_owned());
+        let path = RelativePath::parse_for_change("path", path).map_err(refused)?;
+        let failed = |error| refused(change_error(&path, error));
+        let _guard = self.0.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match load(&self.0.root, &path).map_err(failed)? {
+            Some(current) => replace(&self.0.root, &path, content.as_ref(), &current),
+            None => create(&self.0.root, &path, content.as_ref(), None),
+        };
+        written.map(drop).map_err(failed)
     }
 }
 

@@ -266,3 +266,21 @@ async fn folder_stays_the_workspace_after_its_path_was_taken() {
     fixture.write("public.txt", SECRET);
     assert_eq!(fixture.text("file_read", json!({ "path": "public.txt" })).await, "1\tfirst");
 }
+
+#[test]
+fn files_of_the_program_are_not_written_through_links() {
+    let fixture = hostile_workspace();
+    let outside = tree(&fixture.folder.join("outside"));
+    // The others have places for the path of a folder.
+    for (path, reason) in REFUSED.into_iter().filter(|(path, _)| !path.contains('{')) {
+        let error = fixture.files.write(path, "pwned").unwrap_err().to_string();
+        assert!(error.contains(reason), "{path:?}: {error}");
+    }
+    assert!(fixture.files.write(".git/hooks/x", "").is_err());
+    assert_eq!(tree(&fixture.folder.join("outside")), outside);
+    assert_eq!(fixture.read("public.txt"), "public");
+    for text in ["one", "two"] {
+        fixture.files.write("target/new/report.html", text).unwrap();
+        assert_eq!(fixture.read("target/new/report.html"), text);
+    }
+}

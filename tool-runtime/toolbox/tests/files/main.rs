@@ -16,6 +16,7 @@ mod approvals;
 mod changes;
 mod confinement;
 mod fixture;
+mod kills;
 mod parallel;
 mod patches;
 mod races;

@@ -1,8 +1,10 @@
 //! Changes of single files: atomic, and never of another version than the expected one.
 
+mod temporary;
+
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 
 use rustix::fs::{
     AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown, fstat, openat,
@@ -14,6 +16,9 @@ use super::path::RelativePath;
 use super::root::{FileError, Root, check_regular};
 use super::state::FileState;
 use super::version::{MAX_CONTENT, Version};
+
+pub(super) use temporary::remove_abandoned;
+use temporary::{Temporary, create_unnamed, give_name, temporary_name, with_place};
 
 /// The permissions of a new file, of which the system takes those of the umask.
 const DEFAULT: u32 = 0o666;
@@ -70,15 +75,26 @@ pub(super) fn create(
         Ok(folder) => folder,
     };
     let first_mode = if mode.is_some() { PRIVATE } else { DEFAULT };
-    let temporary = Temporary::create(&folder, bytes, first_mode)?;
-    if let Some(mode) = mode {
-        fchmod(&temporary.file, Mode::from_raw_mode(mode))?;
+    let finished = |file: &File| {
+        if let Some(mode) = mode {
+            fchmod(file, Mode::from_raw_mode(mode))?;
+        }
+        file.sync_all().map_err(ChangeError::Io)?;
+        Ok::<_, ChangeError>(fstat(file)?.st_mode & 0o777)
+    };
+    if let Some(file) = create_unnamed(&folder, bytes, first_mode)? {
+        let mode = finished(&file)?;
+        if give_name(&file, &folder, name)? {
+            return Ok(FileState::of_content(bytes, mode));
+        }
     }
-    let stat = fstat(&temporary.file)?;
-    temporary.file.sync_all().map_err(ChangeError::Io)?;
-    rename_to_new(&folder, &temporary.name, &folder, name)?;
-    temporary.keep();
-    Ok(FileState::of_content(bytes, stat.st_mode & 0o777))
+    with_place(root, &folder, |place| {
+        let temporary = Temporary::create(place, bytes, first_mode)?;
+        let mode = finished(&temporary.file)?;
+        rename_to_new(place, &temporary.name, &folder, name)?;
+        temporary.keep();
+        Ok(FileState::of_content(bytes, mode))
+    })
 }
 
 /// Replaces the content of a file that is in this version. Its permissions are kept.
@@ -90,30 +106,33 @@ pub(super) fn replace(
 ) -> Result<FileState, ChangeError> {
     let (folder, name) = path.split();
     let folder = root.folder(&folder)?;
-    // Until it has the permissions of the file, others must not read the content.
-    let temporary = Temporary::create(&folder, bytes, PRIVATE)?;
-    let mode = adopt_owner(&temporary.file, stat, state.mode)?;
-    fchmod(&temporary.file, Mode::from_raw_mode(mode))?;
-    temporary.file.sync_all().map_err(ChangeError::Io)?;
-    match renameat_with(&folder, &temporary.name, &folder, name, RenameFlags::EXCHANGE) {
-        Ok(()) => {
-            // The temporary name has what was replaced: no change can be lost in between.
-            let replaced = version_of_entry(&folder, &temporary.name);
-            if replaced != Some(state.version) {
-                put_back(&folder, name, &temporary.name, replaced, Version::of_content(bytes))?;
-                return Err(ChangeError::Conflict);
+    with_place(root, &folder, |place| {
+        // Until it has the permissions of the file, others must not read the content.
+        let temporary = Temporary::create(place, bytes, PRIVATE)?;
+        let mode = adopt_owner(&temporary.file, stat, state.mode)?;
+        fchmod(&temporary.file, Mode::from_raw_mode(mode))?;
+        temporary.file.sync_all().map_err(ChangeError::Io)?;
+        match renameat_with(place, &temporary.name, &folder, name, RenameFlags::EXCHANGE) {
+            Ok(()) => {
+                // The temporary name has what was replaced: no change can be lost in between.
+                let replaced = version_of_entry(place, &temporary.name);
+                if replaced != Some(state.version) {
+                    let new = Version::of_content(bytes);
+                    put_back((&folder, name), (place, &temporary.name), replaced, new)?;
+                    return Err(ChangeError::Conflict);
+                }
             }
-        }
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            if version_of_entry(&folder, name) != Some(state.version) {
-                return Err(ChangeError::Conflict);
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                if version_of_entry(&folder, name) != Some(state.version) {
+                    return Err(ChangeError::Conflict);
+                }
+                rustix::fs::renameat(place, &temporary.name, &folder, name)?;
+                temporary.keep();
             }
-            rustix::fs::renameat(&folder, &temporary.name, &folder, name)?;
-            temporary.keep();
+            Err(error) => return Err(error.into()),
         }
-        Err(error) => return Err(error.into()),
-    }
-    Ok(FileState::of_content(bytes, mode))
+        Ok(FileState::of_content(bytes, mode))
+    })
 }
 
 /// Gives a new file the owner and the group of the one that it replaces, as far as the program may,
@@ -139,16 +158,15 @@ fn adopt_owner(file: &File, stat: &Stat, mode: u32) -> Result<u32, Errno> {
 /// If another program has replaced the file again in the meantime, the reversal brings out that
 /// version, which is then put back in the same way.
 fn put_back(
-    folder: &OwnedFd,
-    name: &str,
-    temporary: &str,
+    (folder, name): (&OwnedFd, &str),
+    (place, temporary): (&OwnedFd, &str),
     mut replaced: Option<Version>,
     new: Version,
 ) -> Result<(), Errno> {
     let mut placed = Some(new);
     loop {
-        renameat_with(folder, temporary, folder, name, RenameFlags::EXCHANGE)?;
-        let brought_out = version_of_entry(folder, temporary);
+        renameat_with(place, temporary, folder, name, RenameFlags::EXCHANGE)?;
+        let brought_out = version_of_entry(place, temporary);
         if brought_out == placed {
             return Ok(());
         }
@@ -168,9 +186,11 @@ pub(super) fn remove(
         return Err(ChangeError::Conflict);
     }
     // Under a name that no other program knows, it can't be replaced before it is removed.
-    let temporary = temporary_name();
-    take(&folder, name, &folder, &temporary, expected)?;
-    Ok(unlinkat(&folder, &temporary, AtFlags::empty())?)
+    with_place(root, &folder, |place| {
+        let temporary = temporary_name();
+        take(&folder, name, place, &temporary, expected)?;
+        Ok(unlinkat(place, &temporary, AtFlags::empty())?)
+    })
 }
 
 /// Moves a file that is in this version to a name where nothing is. In another version, it is moved
@@ -190,11 +210,6 @@ fn take(
     // lost.
     rename_to_new(to, new_name, from, name)?;
     Err(ChangeError::Conflict)
-}
-
-/// Returns the name of a file that is there for a moment.
-fn temporary_name() -> String {
-    format!(".tool-{:016x}.tmp", fastrand::u64(..))
 }
 
 /// Moves a file that is in this version to a path where nothing is, and creates the folders above
@@ -234,39 +249,6 @@ fn version_of_entry(folder: &OwnedFd, name: &str) -> Option<Version> {
     let stat = fstat(&file).ok()?;
     check_regular(&stat).ok()?;
     Some(read_state(File::from(file), &stat).ok()?.version)
-}
-
-/// A new file beside the one that it becomes, which is removed when it is dropped.
-struct Temporary<'f> {
-    folder: &'f OwnedFd,
-    name: String,
-    file: File,
-    is_permanent: bool,
-}
-
-impl<'f> Temporary<'f> {
-    fn create(folder: &'f OwnedFd, bytes: &[u8], mode: u32) -> Result<Self, ChangeError> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let name = temporary_name();
-        let file = openat(folder.as_fd(), &name, flags, Mode::from_raw_mode(mode))
-            .map_err(|error| ChangeError::File(error.into()))?;
-        let mut temporary = Self { folder, name, file: File::from(file), is_permanent: false };
-        temporary.file.write_all(bytes).map_err(ChangeError::Io)?;
-        Ok(temporary)
-    }
-
-    /// Leaves the file, which has another name now.
-    fn keep(mut self) {
-        self.is_permanent = true;
-    }
-}
-
-impl Drop for Temporary<'_> {
-    fn drop(&mut self) {
-        if !self.is_permanent {
-            let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
-        }
-    }
 }
 
 #[cfg(test)]

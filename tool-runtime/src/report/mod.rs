@@ -17,6 +17,7 @@
 mod bounds;
 mod details;
 mod excerpt;
+mod file;
 mod layout;
 mod page;
 mod partial_line;
@@ -24,10 +25,10 @@ mod row;
 mod totals;
 mod trace;
 
+use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 use std::time::Duration;
-use std::{fmt, fs};
 
 use serde::Serialize;
 
@@ -186,10 +187,14 @@ impl RunReport {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
+    /// A file that exists is replaced as a whole. Links to folders on the way are followed: in a
+    /// folder that untrusted programs can change, such as the workspace of an agent, write
+    /// [`to_html`](Self::to_html) by `Files::write` of `tool-toolbox` instead.
+    ///
     /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Returns an error if the path is a link, or if the file cannot be written.
     pub fn write_to(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        fs::write(path, self.to_html())
+        file::write(path.as_ref(), self.to_html().as_bytes())
     }
 }
 

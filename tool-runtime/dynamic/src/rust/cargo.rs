@@ -1,6 +1,7 @@
 //! Runs cargo in a sandbox.
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -148,8 +149,16 @@ async fn read_lines(stdout: Option<ChildStdout>, mut on_line: impl FnMut(&str)) 
     on_line(&String::from_utf8_lossy(&line));
 }
 
-/// Writes the files of a crate.
+/// Writes the files of a crate. An earlier build may have put links in their places, which are not
+/// followed.
 pub(super) fn write(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    files.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text))
+    fs::create_dir_all(folder)?;
+    files.iter().try_for_each(|(name, text)| {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        File::create_new(path)?.write_all(text.as_bytes())
+    })
 }

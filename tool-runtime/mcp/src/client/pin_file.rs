@@ -67,7 +67,12 @@ fn read(path: &Path) -> io::Result<Servers> {
 fn write(path: &Path, json: &[u8]) -> io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
-    let mut file = File::create(&new)?;
+    // It was left by a process that was killed. If it is a link, it is not followed.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&new)?;
     file.write_all(json)?;
     file.sync_all()?;
     fs::rename(&new, path)?;

@@ -1,7 +1,8 @@
 //! Content of the file: a list of exchanges, which people may read and edit.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -104,8 +105,11 @@ impl Tape {
         let text = serde_json::to_string_pretty(&exchanges).map_err(|error| error.to_string())?;
         let partial = path.with_extension("json.part");
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        // It was left by a process that was killed. If it is a link, it is not followed.
+        let _ = fs::remove_file(&partial);
         let written = folder
-            .and_then(|()| fs::write(&partial, text + "\n"))
+            .and_then(|()| File::create_new(&partial))
+            .and_then(|mut file| file.write_all((text + "\n").as_bytes()))
             .and_then(|()| fs::rename(&partial, path));
         written.map_err(|error| format!("cannot be written: {error}"))
     }

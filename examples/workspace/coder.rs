@@ -1,9 +1,7 @@
 //! A small coding agent: a model from the environment works on the folder, task by task.
 
 use std::error::Error;
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
@@ -15,6 +13,8 @@ use tool_runtime::report::RunReport;
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{Agent, Message, Policy, Tools};
 use tool_toolbox::{DiffRecorder, Files, Shell};
+
+use crate::report_place::ReportPlace;
 
 const SETUP: &str = "\
 The agent needs a model. This example talks to any server that speaks OpenAI's chat completions:
@@ -32,6 +32,7 @@ there are some. When the task is done, answer with what you changed, in one or t
 /// The agent and what records its runs.
 pub(crate) struct Coder {
     agent: Agent,
+    files: Files,
     terminal: Terminal,
     diffs: DiffRecorder,
     events: Recorder,
@@ -60,7 +61,7 @@ impl Coder {
             // Ends the processes of a run with the run.
             .observer(shell)
             .observer(events.clone());
-        Ok(Self { agent, terminal, diffs, events })
+        Ok(Self { agent, files: files.clone(), terminal, diffs, events })
     }
 
     /// Works on one task, or on one task per line of the standard input.
@@ -112,17 +113,14 @@ impl Coder {
     }
 
     /// Writes the report, and the patch of all runs beside it.
-    pub(crate) fn write_report(&self, path: &Path) -> io::Result<()> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        RunReport::from(&self.events).write_to(path)?;
+    pub(crate) fn write_report(&self, place: &ReportPlace) -> io::Result<()> {
         let mut runs: Vec<RunId> = self.diffs.turns().into_iter().map(|(run, _)| run).collect();
         runs.dedup();
         let patches = runs.into_iter().map(|run| self.diffs.patch_of_run(run).to_string());
-        let patch = path.with_extension("patch");
-        fs::write(&patch, patches.collect::<String>())?;
-        self.terminal.suspend(|| eprintln!("wrote {} and {}", path.display(), patch.display()));
+        let patch: String = patches.collect();
+        let report = RunReport::from(&self.events);
+        let paths = place.write(&self.files, &report, &patch)?;
+        self.terminal.suspend(|| eprintln!("wrote {} and {}", paths.0, paths.1));
         Ok(())
     }
 }

@@ -19,13 +19,14 @@
 //! | `--sandbox NAME` | what commands may do: `read-only`, `workspace-write` (default), `none` |
 //! | `--yes` | approves all calls; otherwise the terminal asks, and shows the diff or the command |
 //! | `--driver NAME` | how the model calls tools: `native` (default), `text` for one that may write calls into its text, `react` for one without tool calls |
-//! | `--report FILE` | where the agent writes its report; default: `target/workspace.html` |
+//! | `--report FILE` | where the agent writes its report, and beside it a patch; default: a new folder for temporary files, outside of the folder that commands can change |
 
 mod coder;
+mod report_place;
 
 use std::error::Error;
 use std::io::{self, BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
@@ -35,6 +36,7 @@ use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_tra
 use tool_toolbox::{Files, Sandbox, Shell, TerminalApprover, Web};
 
 use crate::coder::Coder;
+use crate::report_place::ReportPlace;
 
 const USAGE: &str = "\
 usage: workspace FOLDER [TASK] [--driver native|text|react] [--report FILE] [OPTIONS]
@@ -81,8 +83,9 @@ async fn start() -> Result<(), Box<dyn Error>> {
         return run_calls(&dispatcher, &options).await;
     }
     let coder = Coder::new(&files, shell, tools, policy, terminal, (options.driver)())?;
+    let report = ReportPlace::new(Path::new(&options.folder), options.report.as_deref())?;
     let outcome = coder.work(options.task).await;
-    coder.write_report(&options.report)?;
+    coder.write_report(&report)?;
     outcome
 }
 
@@ -133,7 +136,7 @@ struct Options {
     readable: Vec<PathBuf>,
     env: Vec<(String, String)>,
     driver: fn() -> Box<dyn Driver>,
-    report: PathBuf,
+    report: Option<PathBuf>,
 }
 
 impl Options {
@@ -155,7 +158,7 @@ impl Options {
             readable: Vec::new(),
             env: Vec::new(),
             driver: || Box::new(Native),
-            report: "target/workspace.html".into(),
+            report: None,
         };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -179,7 +182,7 @@ impl Options {
                         _ => return None,
                     }
                 }
-                "--report" => options.report = arguments.next()?.into(),
+                "--report" => options.report = Some(arguments.next()?.into()),
                 "--sandbox" => {
                     options.sandbox = match arguments.next()?.as_str() {
                         "read-only" => Sandbox::read_only(),

@@ -82,7 +82,8 @@ impl ModelError {
     }
 
     /// Returns `true` if the same request may succeed later: the model is overloaded, rate limited,
-    /// unreachable or too slow.
+    /// unreachable or too slow. If the provider says whether to
+    /// [retry](ApiError::should_retry), its answer counts, except for a used up quota.
     ///
     /// A run that stopped with a transient error can be [resumed](crate::Agent::resume).
     ///
@@ -95,9 +96,7 @@ impl ModelError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } => true,
-            Self::Api(error) => {
-                matches!(error.kind, ApiErrorKind::RateLimited | ApiErrorKind::Overloaded)
-            }
+            Self::Api(error) => error.is_transient(),
             Self::Failed { is_transient, .. } => *is_transient,
             Self::Setup(_) | Self::Malformed { .. } | Self::Unrecorded(_) | Self::Script { .. } => {
                 false
@@ -133,6 +132,10 @@ pub struct ApiError {
     pub request_id: Option<String>,
     /// The time to wait before the next request, if the provider asks for one.
     pub retry_after: Option<Duration>,
+    /// Whether the provider asks to retry the request (`x-should-retry`), if it says so.
+    pub should_retry: Option<bool>,
+    /// What the model wrote, if the provider rejected it and sent it with the error.
+    pub(crate) rejected_output: Option<String>,
 }
 
 /// Classifies the errors that APIs of model providers return.
@@ -166,6 +169,14 @@ pub enum ApiErrorKind {
 }
 
 impl ApiError {
+    /// Returns whether the same request may succeed later. The provider knows best, but no retry
+    /// pays a bill.
+    fn is_transient(&self) -> bool {
+        let is_transient =
+            matches!(self.kind, ApiErrorKind::RateLimited | ApiErrorKind::Overloaded);
+        self.kind != ApiErrorKind::OutOfQuota && self.should_retry.unwrap_or(is_transient)
+    }
+
     /// Creates an error without a request id and without a time to wait.
     pub fn new(
         kind: ApiErrorKind,
@@ -173,8 +184,16 @@ impl ApiError {
         status: u16,
         body: impl Into<String>,
     ) -> Self {
-        let (url, body) = (url.into(), body.into());
-        Self { kind, url, status, body, request_id: None, retry_after: None }
+        Self {
+            kind,
+            url: url.into(),
+            status,
+            body: body.into(),
+            request_id: None,
+            retry_after: None,
+            should_retry: None,
+            rejected_output: None,
+        }
     }
 }
 

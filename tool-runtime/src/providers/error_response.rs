@@ -26,7 +26,23 @@ pub(super) fn error_response(
     refusal.request_id =
         request_id(headers).or_else(|| Some(error.get("request_id")?.as_str()?.to_owned()));
     refusal.retry_after = retry_after(headers, now).or_else(|| retry_delay(&error));
+    refusal.should_retry = should_retry(headers);
+    refusal.rejected_output = rejected_output(&error);
     refusal
+}
+
+/// Returns the wish of the provider, which overrides what the status says.
+fn should_retry(headers: &Headers) -> Option<bool> {
+    headers.get("x-should-retry")?.trim().to_ascii_lowercase().parse().ok()
+}
+
+/// Returns what the model wrote if the server could not read it as a call. Groq sends it with the
+/// error.
+pub(super) fn rejected_output(error: &Value) -> Option<String> {
+    let error = error.get("error")?;
+    let is_rejected = error.get("code").is_some_and(|code| code == "tool_use_failed");
+    let output = error.get("failed_generation").filter(|_| is_rejected)?.as_str()?;
+    (!output.trim().is_empty()).then(|| output.to_owned())
 }
 
 /// Returns the id under which the provider logged the request.
@@ -56,7 +72,7 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     };
     let text = error.to_string().to_lowercase();
     let mentions = |known: &[&str]| known.iter().any(|part| text.contains(part));
-    if has_code(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
+    if codes.iter().any(|code| is_unpaid(code)) || exceeds_daily_quota(error) {
         return ApiErrorKind::OutOfQuota;
     }
     if has_code(&[
@@ -84,7 +100,7 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
         401 | 403 => ApiErrorKind::Auth,
         400 if has_code(&["API_KEY_INVALID", "invalid_api_key"]) => ApiErrorKind::Auth,
         402 => ApiErrorKind::OutOfQuota,
-        400 if mentions(&["credit balance is too low"]) => ApiErrorKind::OutOfQuota,
+        400 | 429 if mentions(&["credit balance is too low"]) => ApiErrorKind::OutOfQuota,
         413 if has_code(&["rate_limit_exceeded"]) => ApiErrorKind::RateLimited,
         413 => ApiErrorKind::ContextTooLong,
         400 | 422
@@ -107,12 +123,14 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
         }
         // llama.cpp, of a text to embed.
         500 if mentions(&["too large to process"]) => ApiErrorKind::ContextTooLong,
+        429 if has_code(&["server_is_overloaded"]) => ApiErrorKind::Overloaded,
         429 => ApiErrorKind::RateLimited,
         408 | 500..=599 => ApiErrorKind::Overloaded,
         _ if has_code(&[
             "rate_limit_exceeded",
             "rate_limit_error",
             "rate_limited",
+            "slow_down",
             "RESOURCE_EXHAUSTED",
         ]) =>
         {
@@ -121,6 +139,7 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
         _ if has_code(&[
             "overloaded_error",
             "server_error",
+            "server_is_overloaded",
             "internal_server_error",
             "api_error",
         ]) || has_code(&[
@@ -145,6 +164,33 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     }
 }
 
+/// The parts of codes that say that money, or a quota that money buys, is used up. Providers add
+/// codes of this kind, such as one for each level at which a limit of spending can be set.
+const UNPAID: [&str; 8] = [
+    "billing",
+    "credit_balance",
+    "insufficient_balance",
+    "insufficient_credit",
+    "insufficient_quota",
+    "payment_required",
+    "spend_limit",
+    "usage_limit",
+];
+
+/// Returns whether a code says that waiting does not help, because something has to be paid.
+fn is_unpaid(code: &str) -> bool {
+    let code = code.to_ascii_lowercase();
+    UNPAID.iter().any(|part| code.contains(part))
+}
+
+/// Returns whether Google names a quota per day, which no client waits for.
+fn exceeds_daily_quota(error: &Value) -> bool {
+    let details = error.pointer("/error/details").and_then(Value::as_array);
+    let violations = details.into_iter().flatten().filter_map(|it| it.get("violations")?.as_array());
+    let mut quotas = violations.flatten().filter_map(|it| it.get("quotaId")?.as_str());
+    quotas.any(|quota| quota.contains("PerDay"))
+}
+
 /// Collects the codes, types, statuses and reasons of an error.
 fn codes(error: &Value) -> Vec<String> {
     let mut waiting = vec![error];
@@ -154,7 +200,7 @@ fn codes(error: &Value) -> Vec<String> {
             Value::Array(items) => waiting.extend(items),
             Value::Object(members) => {
                 let named = members.iter().filter(|(name, _)| {
-                    ["code", "type", "status", "reason"].contains(&name.as_str())
+                    ["code", "error_code", "type", "status", "reason"].contains(&name.as_str())
                 });
                 codes.extend(named.filter_map(|(_, code)| Some(code.as_str()?.to_owned())));
                 let below = ["error", "innererror", "details"];
@@ -212,6 +258,10 @@ mod tests {
         let typed = |kind: &str| json!({ "type": "error", "error": { "type": kind } });
         let google = |status: &str| json!({ "error": { "code": 400, "status": status } });
         let text = |text: &str| json!({ "error": { "message": text } });
+        let quota = |id: &str| {
+            json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED",
+                "details": [{ "violations": [{ "quotaId": id }] }, { "retryDelay": "34s" }] } })
+        };
         for (status, error, expected) in [
             (401, Value::Null, ApiErrorKind::Auth),
             (403, google("PERMISSION_DENIED"), ApiErrorKind::Auth),
@@ -226,6 +276,27 @@ mod tests {
             (429, typed("service_tier_capacity_exceeded"), ApiErrorKind::Overloaded),
             (429, code("insufficient_quota"), ApiErrorKind::OutOfQuota),
             (402, Value::Null, ApiErrorKind::OutOfQuota),
+            (429, code("billing_hard_limit_reached"), ApiErrorKind::OutOfQuota),
+            (429, code("credit_balance_exhausted"), ApiErrorKind::OutOfQuota),
+            (429, code("organization_spend_limit_exceeded"), ApiErrorKind::OutOfQuota),
+            (429, code("organization_usage_limit_exceeded"), ApiErrorKind::OutOfQuota),
+            (429, code("project_spend_limit_exceeded"), ApiErrorKind::OutOfQuota),
+            (429, code("workspace_spend_limit_exceeded"), ApiErrorKind::OutOfQuota),
+            (200, code("credit_balance_exhausted"), ApiErrorKind::OutOfQuota),
+            (403, typed("billing_error"), ApiErrorKind::OutOfQuota),
+            (429, text("Your credit balance is too low to access it"), ApiErrorKind::OutOfQuota),
+            (
+                429,
+                json!({ "type": "error", "error": { "type": "rate_limit_error",
+                    "details": { "error_code": "credit_balance_exhausted" } } }),
+                ApiErrorKind::OutOfQuota,
+            ),
+            (429, quota("GenerateRequestsPerDayPerProjectPerModel"), ApiErrorKind::OutOfQuota),
+            (429, quota("GenerateRequestsPerMinutePerProject"), ApiErrorKind::RateLimited),
+            (429, code("slow_down"), ApiErrorKind::RateLimited),
+            (200, code("slow_down"), ApiErrorKind::RateLimited),
+            (503, code("server_is_overloaded"), ApiErrorKind::Overloaded),
+            (200, code("server_is_overloaded"), ApiErrorKind::Overloaded),
             (400, code("context_length_exceeded"), ApiErrorKind::ContextTooLong),
             (
                 400,
@@ -288,6 +359,13 @@ mod tests {
             let headers = Headers::from_iter([("retry-after", longest)]);
             let refusal = error_response("u".into(), 429, &headers, "", String::new(), now);
             assert_eq!(refusal.retry_after, Some(Duration::MAX));
+        }
+        for (wish, expected) in
+            [("true", Some(true)), (" False ", Some(false)), ("maybe", None), ("", None)]
+        {
+            let headers = Headers::from_iter([("x-should-retry", wish)]);
+            let refusal = error_response("u".into(), 429, &headers, "", String::new(), now);
+            assert_eq!(refusal.should_retry, expected, "{wish:?}");
         }
         let headers = Headers::from_iter([("Request-Id", "req_1")]);
         let refusal = error_response("u".into(), 429, &headers, "", "No.".into(), now);

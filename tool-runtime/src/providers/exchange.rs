@@ -7,7 +7,9 @@ use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use super::codec::DecodeError;
-use super::error_response::{error_message, error_response, kind, request_id, retry_after};
+use super::error_response::{
+    error_message, error_response, kind, rejected_output, request_id, retry_after,
+};
 use super::frames::Frame;
 use super::off_thread;
 use super::secrets::Secrets;
@@ -20,6 +22,10 @@ pub(super) const MAX_EXCERPT: usize = 2_000;
 
 /// The time to wait for the body of an error response; its status is enough.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The number of bytes after which the body of an error response is not read further. Some errors
+/// contain what the model wrote.
+const MAX_ERROR_BYTES: usize = 1 << 20;
 
 /// The highest number of bytes of a reply; far more than any model writes.
 pub(super) const MAX_BYTES: usize = 32 << 20;
@@ -100,7 +106,7 @@ impl HttpExchange {
         let start = bytes.len();
         let read = async {
             let mut budget = WorkBudget::new();
-            while bytes.len() < 4 * MAX_EXCERPT
+            while bytes.len() < MAX_ERROR_BYTES
                 && let Ok(Some(chunk)) = response.body.next().await
             {
                 budget.spend(chunk.len()).await;
@@ -109,12 +115,14 @@ impl HttpExchange {
         };
         let _ = timeout(self.limit.min(ERROR_BODY_TIMEOUT) / 2, read).await;
         let body = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned();
+        bytes.truncate(4 * MAX_EXCERPT);
         let excerpt = self.excerpt(&String::from_utf8_lossy(&bytes));
         let url = self.url.clone();
         let now = httpdate::fmt_http_date(SystemTime::now());
         let (status, headers) = (response.status, &response.headers);
         let mut refusal = error_response(url, status, headers, &body, excerpt, &now);
         refusal.request_id = refusal.request_id.map(|id| self.secrets.redact(&id));
+        refusal.rejected_output = refusal.rejected_output.filter(|it| self.has_no_secret(it));
         refusal
     }
 
@@ -141,9 +149,11 @@ impl HttpExchange {
             DecodeError::Reported(failure) => failure,
             DecodeError::Incomplete => return self.malformed(ENDED_EARLY, body, headers),
         };
-        match kind(200, &serde_json::json!({ "error": failure })) {
+        let error = serde_json::json!({ "error": failure });
+        match kind(200, &error) {
             ApiErrorKind::Other => {
-                let reason = format!("the provider reported an error: {}", error_message(&failure));
+                let failure = error.get("error").unwrap_or(&error);
+                let reason = format!("the provider reported an error: {}", error_message(failure));
                 self.malformed(reason, body, headers)
             }
             kind => {
@@ -151,6 +161,8 @@ impl HttpExchange {
                 refusal.request_id = self.request_id(headers);
                 let now = httpdate::fmt_http_date(SystemTime::now());
                 refusal.retry_after = retry_after(headers, &now);
+                refusal.rejected_output =
+                    rejected_output(&error).filter(|it| self.has_no_secret(it));
                 Box::new(refusal).into()
             }
         }
@@ -168,6 +180,12 @@ impl HttpExchange {
 
     fn request_id(&self, headers: &Headers) -> Option<String> {
         request_id(headers).map(|id| self.secrets.redact(&id))
+    }
+
+    /// Returns whether a text of the model contains no secret of the request. Such a text can't be
+    /// redacted, because that would change a call.
+    fn has_no_secret(&self, text: &str) -> bool {
+        self.secrets.redact(text) == text
     }
 
     fn utf8(&self, bytes: Vec<u8>, headers: &Headers) -> Result<String, ModelError> {

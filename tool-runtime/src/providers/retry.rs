@@ -62,6 +62,18 @@ mod tests {
             let pause = pause_before_next(&refused(kind, None), 1, 3, 0.0);
             assert_eq!(pause.is_some(), is_retried, "{kind:?}");
         }
+        for (kind, should_retry, is_retried) in [
+            (ApiErrorKind::RateLimited, false, false),
+            (ApiErrorKind::Overloaded, false, false),
+            (ApiErrorKind::Invalid, true, true),
+            (ApiErrorKind::Other, true, true),
+            (ApiErrorKind::OutOfQuota, true, false),
+        ] {
+            let mut refusal = ApiError::new(kind, "u", 429, "");
+            refusal.should_retry = Some(should_retry);
+            let pause = pause_before_next(&Box::new(refusal).into(), 1, 3, 0.0);
+            assert_eq!(pause.is_some(), is_retried, "{kind:?} {should_retry}");
+        }
         let lost = ModelError::Unreachable { url: "u".into(), source: "gone".into() };
         assert!(pause_before_next(&lost, 1, 3, 0.0).is_some());
         let timed_out = ModelError::Timeout { url: "u".into(), limit: Duration::ZERO };

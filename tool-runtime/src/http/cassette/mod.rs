@@ -19,7 +19,7 @@ use super::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, Transpor
 /// values occur in a body, they are replaced, even if a stream splits them over several messages.
 /// Ids of sessions in the headers of a response, such as `mcp-session-id`, are replaced likewise.
 /// Name other secrets with [`redact`](Self::redact). The recorded response headers are the content
-/// type, the date, the location, the request id and the retry delay.
+/// type, the date, the location, the request id, the retry delay and whether to retry.
 ///
 /// In replay, the response to a request is the first recording that was not replayed yet and has
 /// the same method, URL and body. If the body is JSON, the order of members does not matter. If the

@@ -12,7 +12,7 @@ use super::redaction::Redaction;
 use crate::http::{Headers, HttpMethod, HttpRequest};
 
 /// Headers of a response that a client may use.
-const RECORDED_HEADERS: [&str; 8] = [
+const RECORDED_HEADERS: [&str; 9] = [
     "content-type",
     "date",
     "location",
@@ -21,6 +21,7 @@ const RECORDED_HEADERS: [&str; 8] = [
     "retry-after-ms",
     "x-goog-request-id",
     "x-request-id",
+    "x-should-retry",
 ];
 
 #[derive(Clone, Deserialize, Serialize)]

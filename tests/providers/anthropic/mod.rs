@@ -258,7 +258,7 @@ async fn replies_are_decoded() {
     ])
     .finish_reason(FinishReason::ToolCalls);
     let mut usage = Usage::new(12, 6);
-    (usage.cached, usage.reasoning) = (5, 2);
+    (usage.cached, usage.written, usage.reasoning) = (5, 4, 2);
     expected.usage = Some(usage);
     assert_eq!(read(200, &body).await.unwrap(), expected);
 

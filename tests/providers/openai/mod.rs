@@ -223,3 +223,59 @@ async fn options_headers_and_extra_members_are_sent() {
         assert!(!format!("{model:?} {request:?}").contains("blue"));
     }
 }
+
+/// A server that accepts tools of `gpt-5.6` only without reasoning, as OpenAI's does.
+#[tokio::test]
+async fn tools_are_sent_with_the_effort_that_the_model_requires() {
+    let definition = tool_runtime::ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
+    let messages = [Message::user("Hello")];
+    for (name, tools, expected) in [
+        ("gpt-5.6", &[&definition][..], json!("none")),
+        ("gpt-5.6-sol", &[&definition], json!("none")),
+        ("gpt-5.6", &[], Value::Null),
+        ("gpt-6-luna", &[&definition], Value::Null),
+        ("m", &[&definition], Value::Null),
+    ] {
+        for is_streamed in [false, true] {
+            let body = match is_streamed {
+                false => r#"{"choices": [{"message": {"content": "Hi"}}]}"#,
+                true => "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}}]}\n\ndata: [DONE]\n\n",
+            };
+            let canned = Canned::new([support::canned::Reply::text(200, body)]);
+            let model = OpenAi::new("http://models.invalid/v1", name).transport(canned.clone());
+            let request = ChatRequest::new(&messages).tools(tools);
+            let reply = match is_streamed {
+                false => model.reply(request).await,
+                true => model.stream(request, &mut |_| {}).await,
+            };
+            assert_eq!(reply.unwrap().to_text(), "Hi");
+            let [sent] = canned.requests().try_into().unwrap();
+            let body: Value = serde_json::from_slice(&sent.body).unwrap();
+            assert_eq!(body["reasoning_effort"], expected, "{name} {is_streamed}");
+        }
+    }
+}
+
+#[test]
+fn check_reports_options_that_the_model_refuses() {
+    /// Returns the time.
+    #[tool(effect = "read")]
+    async fn now() -> &'static str {
+        "noon"
+    }
+    let options = ChatOptions::default;
+    for (model, options, part) in [
+        ("gpt-5.6", options().extra("reasoning_effort", "high"), "`OpenAiResponses`"),
+        ("gpt-5-mini", options().temperature(0.5), "unsupported by model `gpt-5-mini`"),
+        ("gpt-5-mini", options().extra("top_p", 0.5), "`top_p`"),
+        ("m", options().extra("tools", json!([{ "type": "web_search" }])), "the own tool of"),
+        ("m", options().extra("messages", json!([])), "extra option `messages`"),
+    ] {
+        let model = OpenAi::new("http://127.0.0.1:1/v1", model);
+        let agent = Agent::new(model, tool_runtime::tools![now]).options(options);
+        let error = agent.check().unwrap_err().to_string();
+        assert!(error.starts_with("options: ") && error.contains(part), "{error}");
+    }
+    let model = OpenAi::new("http://127.0.0.1:1/v1", "gpt-5.6");
+    assert!(Agent::new(model, tool_runtime::tools![now]).check().is_ok());
+}

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tool_runtime::http::ReqwestTransport;
 use tool_runtime::providers::{
-    Anthropic, Client, Gemini, Mistral, Ollama, OpenAi, OpenAiResponses, codec,
+    Anthropic, Client, Gemini, Mistral, Ollama, OpenAi, OpenAiEmbedder, OpenAiResponses, codec,
 };
+use tool_runtime::models::Embedder;
 use tool_runtime::{ChatModel, ModelError};
 
 use crate::provider::{PROVIDERS, Setup, Shared};
@@ -62,4 +63,50 @@ fn malformed_url_is_reported() {
             }
         }
     }
+}
+
+#[test]
+fn malformed_names_and_keys_are_reported() {
+    const BASE: &str = "http://127.0.0.1:8080/v1";
+    let assert_error = |checked: Result<(), ModelError>, part: &str| {
+        let error = checked.unwrap_err();
+        assert!(matches!(error, ModelError::Setup(_)), "{error:?}");
+        let error = error.to_string();
+        assert!(error.contains(part) && !error.contains("secret"), "{error}");
+    };
+    for (name, problem) in [
+        ("", "malformed model name \"\": it is empty"),
+        (" \n", "it is empty"),
+        ("gpt-5\n", "it contains a line break"),
+        ("gpt\r-5", "it contains a line break"),
+        ("gpt\0-5", "it contains a control character"),
+        (" gpt-5", "white space surrounds it"),
+    ] {
+        assert_error(OpenAi::new(BASE, name).check(), problem);
+        assert_error(Anthropic::new(BASE, name).check(), problem);
+        assert_error(Gemini::new(BASE, name).check(), problem);
+        assert_error(Mistral::new(BASE, name).check(), problem);
+        assert_error(Ollama::new(BASE, name).check(), problem);
+        assert_error(OpenAiResponses::new(BASE, name).check(), problem);
+        assert_error(OpenAiEmbedder::new(BASE, name).check(), problem);
+    }
+    for (key, problem) in [
+        ("", "malformed API key: it is empty"),
+        (" \n", "it is empty"),
+        ("secret-1\nsecret-2", "it contains a line break"),
+        ("secret-1\r\nx-admin: 1", "it contains a line break"),
+        ("secret\t1", "it contains a control character"),
+    ] {
+        for provider in &PROVIDERS {
+            let custom = Some(Shared(Arc::new(ReqwestTransport::new())));
+            for transport in [None, custom] {
+                let setup = Setup { key, transport, ..Setup::new(BASE) };
+                assert_error((provider.model)(setup).check(), problem);
+            }
+        }
+        assert_error(OpenAiEmbedder::new(BASE, "m").key(key).check(), problem);
+    }
+    let header = OpenAi::new(BASE, "m").header("x-team", "secret\nx-admin: 1");
+    assert_error(header.check(), "malformed value of the header `x-team`");
+    assert!(OpenAi::new(BASE, "m").key(" secret\n").check().is_ok(), "white space is removed");
 }

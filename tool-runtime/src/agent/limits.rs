@@ -69,16 +69,25 @@ fn default_calls_per_reply() -> Option<u32> {
 
 /// Prices of a million tokens, in any currency.
 ///
+/// Writing to the cache of a provider costs a multiple of the input price: 1.25 for the shortest
+/// time (five minutes at Anthropic, 30 minutes at OpenAI), 2 for one hour, and 2.5 for twelve
+/// hours. Providers that charge nothing for writing report no written tokens.
+///
 /// ```
 /// use tool_runtime::Usage;
 /// use tool_runtime::agent::Prices;
 ///
 /// let prices = Prices { input: 3.0, cached: 0.3, output: 15.0 };
 /// assert_eq!(prices.cost_of(&Usage::new(1_000_000, 100_000)), 4.5);
+///
+/// let mut usage = Usage::new(1_000_000, 0);
+/// usage.written = 1_000_000;
+/// assert_eq!(prices.cost_of(&usage), 3.75);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prices {
-    /// Price of a million input tokens that were not read from the provider's cache.
+    /// Price of a million input tokens that were neither read from the provider's cache nor written
+    /// to it.
     pub input: f64,
     /// Price of a million input tokens that were read from the provider's cache.
     pub cached: f64,
@@ -86,14 +95,28 @@ pub struct Prices {
     pub output: f64,
 }
 
+/// The price of a token that is written to a cache, as a multiple of the input price.
+const WRITE_FACTOR: f64 = 1.25;
+const WRITE_1H_FACTOR: f64 = 2.0;
+const WRITE_12H_FACTOR: f64 = 2.5;
+
 impl Prices {
     /// Computes the cost of the given usage.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
     pub fn cost_of(&self, usage: &Usage) -> f64 {
-        let uncached = usage.input.saturating_sub(usage.cached);
-        let counts = [uncached, usage.cached.min(usage.input), usage.output];
-        let prices = [self.input, self.cached, self.output];
-        counts.iter().zip(prices).map(|(count, price)| *count as f64 * price / 1e6).sum()
+        let cached = usage.cached.min(usage.input);
+        let written = usage.written.min(usage.input - cached);
+        let written_12h = usage.written_12h.min(written);
+        let written_1h = usage.written_1h.min(written - written_12h);
+        let counts = [
+            (usage.input - cached - written, self.input),
+            (cached, self.cached),
+            (written - written_1h - written_12h, self.input * WRITE_FACTOR),
+            (written_1h, self.input * WRITE_1H_FACTOR),
+            (written_12h, self.input * WRITE_12H_FACTOR),
+            (usage.output, self.output),
+        ];
+        counts.iter().map(|(count, price)| *count as f64 * price / 1e6).sum()
     }
 }
 
@@ -200,5 +223,33 @@ impl Limits {
         let cost = self.cost.map(|(limit, _)| limit).zip(self.cost_of(metered));
         self.tokens.is_some_and(|limit| tokens >= limit)
             || cost.is_some_and(|(limit, cost)| cost >= limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prices;
+    use crate::message::Usage;
+
+    #[test]
+    fn written_tokens_cost_more_than_others() {
+        let prices = Prices { input: 4.0, cached: 0.5, output: 8.0 };
+        for (cached, written, written_1h, written_12h, cost) in [
+            (0, 0, 0, 0, 4.0),
+            (500_000, 0, 0, 0, 2.25),
+            (0, 1_000_000, 0, 0, 5.0),
+            (0, 1_000_000, 1_000_000, 0, 8.0),
+            (0, 1_000_000, 0, 1_000_000, 10.0),
+            (250_000, 500_000, 250_000, 0, 0.125 + 1.0 + 1.25 + 2.0),
+            // Wrong counts of a provider cost no more than the whole input.
+            (2_000_000, 2_000_000, 0, 0, 0.5),
+            (0, 2_000_000, 2_000_000, 2_000_000, 10.0),
+        ] {
+            let mut usage = Usage::new(1_000_000, 0);
+            (usage.cached, usage.written) = (cached, written);
+            (usage.written_1h, usage.written_12h) = (written_1h, written_12h);
+            let found = prices.cost_of(&usage);
+            assert!((found - cost).abs() < 1e-9, "{usage:?}: {found}");
+        }
     }
 }

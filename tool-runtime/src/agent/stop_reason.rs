@@ -47,10 +47,12 @@ pub enum StopReason {
     /// [`Answer::then`](super::Answer::then).
     #[error("no message to answer: add a user message to the conversation")]
     MissingUserMessage,
-    /// The text of the model's reply was truncated, for [`Length`](FinishReason::Length) or
-    /// [`Filtered`](FinishReason::ContentFilter). It is the last message of the transcript.
+    /// The text of the model's reply was truncated, for [`Length`](FinishReason::Length),
+    /// [`Filtered`](FinishReason::ContentFilter) or [`Paused`](FinishReason::Paused). It is the
+    /// last message of the transcript.
     #[error("model reply truncated: {}", match .0 {
         FinishReason::Length => "the output token limit was reached; raise `ChatOptions::max_tokens`",
+        FinishReason::Paused => "the model provider paused it too often",
         _ => "the content filter of the model provider withheld the rest",
     })]
     TruncatedReply(FinishReason),

@@ -281,6 +281,9 @@ fn limit_text(reason: &StopReason) -> Option<String> {
         StopReason::TruncatedReply(FinishReason::Length) => {
             "the model's answer is incomplete: it ran out of tokens".to_owned()
         }
+        StopReason::TruncatedReply(FinishReason::Paused) => {
+            "the model's answer is incomplete: its provider paused it too often".to_owned()
+        }
         StopReason::TruncatedReply(_) => {
             "the model's answer is incomplete: its provider withheld the rest".to_owned()
         }

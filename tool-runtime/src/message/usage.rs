@@ -15,10 +15,21 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// The input tokens, including cached ones.
+    /// The input tokens, including those read from or written to a cache.
     pub input: u64,
     /// The input tokens that were read from the cache of the provider.
     pub cached: u64,
+    /// The input tokens that were written to the cache of the provider, for any time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub written: u64,
+    /// The written tokens that the provider keeps for at least one hour, as Anthropic does on
+    /// request. The default is five minutes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub written_1h: u64,
+    /// The written tokens that the provider keeps for at least twelve hours, as OpenAI does on
+    /// request. The default is 30 minutes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub written_12h: u64,
     /// The output tokens, including reasoning.
     pub output: u64,
     /// The output tokens that were reasoning.
@@ -49,6 +60,9 @@ impl Usage {
         Self {
             input: self.input.saturating_sub(before.input),
             cached: self.cached.saturating_sub(before.cached),
+            written: self.written.saturating_sub(before.written),
+            written_1h: self.written_1h.saturating_sub(before.written_1h),
+            written_12h: self.written_12h.saturating_sub(before.written_12h),
             output: self.output.saturating_sub(before.output),
             reasoning: self.reasoning.saturating_sub(before.reasoning),
         }
@@ -58,14 +72,22 @@ impl Usage {
 /// Adds the counts. The sums saturate, so that a wrong count of a provider causes no overflow.
 impl AddAssign for Usage {
     fn add_assign(&mut self, more: Self) {
-        let Self { input, cached, output, reasoning } = more;
+        let Self { input, cached, written, written_1h, written_12h, output, reasoning } = more;
         for (sum, more) in [
             (&mut self.input, input),
             (&mut self.cached, cached),
+            (&mut self.written, written),
+            (&mut self.written_1h, written_1h),
+            (&mut self.written_12h, written_12h),
             (&mut self.output, output),
             (&mut self.reasoning, reasoning),
         ] {
             *sum = sum.saturating_add(more);
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

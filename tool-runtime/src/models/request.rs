@@ -136,6 +136,8 @@ pub enum FinishReason {
     /// The content filter of the provider removed the reply or the rest of it.
     #[serde(rename = "filtered")]
     ContentFilter,
+    /// The provider paused the reply, and the client has continued it as often as it may.
+    Paused,
     /// The provider reports another reason.
     Other,
 }

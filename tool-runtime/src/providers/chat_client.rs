@@ -1,9 +1,10 @@
 //! Client of a chat API.
 
+use std::mem;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 
 use super::chat_exchange::ChatExchange;
@@ -11,6 +12,9 @@ use super::check::check_request;
 use super::client::Client;
 use super::codec::Codec;
 use super::exchange::timeout_error;
+use super::extra_options::add_extra;
+use super::paused_reply::{is_paused, joined};
+use super::rejected_output::{called_reply, emitted_reply, rejected_parts};
 use crate::guard::BoxFuture;
 use crate::models::history::for_provider;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError, WireNames};
@@ -55,6 +59,18 @@ impl<C: Codec> Client<C> {
         request: ChatRequest<'_>,
         is_streamed: bool,
     ) -> Result<ChatExchange<'_, C>, ModelError> {
+        let exchange = self.continuation(request, &[], is_streamed)?;
+        exchange.ok_or_else(|| ModelError::Setup("the request continues no reply".into()))
+    }
+
+    /// Encodes the request that continues these paused replies; returns `None` if the API can't
+    /// continue them. Without replies, this is the first request.
+    fn continuation(
+        &self,
+        request: ChatRequest<'_>,
+        paused: &[ChatReply],
+        is_streamed: bool,
+    ) -> Result<Option<ChatExchange<'_, C>>, ModelError> {
         check_request::<C>(&request)?;
         let names = request.tools.iter().map(|tool| tool.name.as_str());
         let names = WireNames::new(names, C::NAME_RULES);
@@ -63,13 +79,38 @@ impl<C: Codec> Client<C> {
         let (path, query) = (C::path(&self.model, is_streamed), C::query(is_streamed));
         let mut body = self.codec.encode(&self.model, request, &names, is_streamed)?;
         if let Some(members) = body.as_object_mut() {
-            add(members, request.options.extra.clone(), C::NESTED_OPTIONS);
+            add_extra(members, &request.options.extra, C::NESTED_OPTIONS)?;
         }
-        Ok(ChatExchange {
+        self.codec.fit(&self.model, &mut body)?;
+        if !paused.iter().all(|reply| self.codec.resume(&mut body, reply, &names)) {
+            return Ok(None);
+        }
+        Ok(Some(ChatExchange {
             codec: &self.codec,
             names: Arc::new(names),
             http: self.connection.exchange(&path, query, &body, C::key_header)?,
             max_calls: usize::try_from(self.max_calls).unwrap_or(usize::MAX),
+        }))
+    }
+
+    /// Returns the exchange that continues a reply which the provider has paused, or else the whole
+    /// reply.
+    fn after_reply(
+        &self,
+        request: ChatRequest<'_>,
+        paused: &mut Vec<ChatReply>,
+        reply: ChatReply,
+        is_streamed: bool,
+    ) -> Result<ControlFlow<ChatReply, ChatExchange<'_, C>>, ModelError> {
+        let is_paused = is_paused(&reply) && paused.len() < C::MAX_CONTINUATIONS as usize;
+        paused.push(reply);
+        let next = match is_paused {
+            true => self.continuation(request, paused, is_streamed)?,
+            false => None,
+        };
+        Ok(match next {
+            Some(exchange) => ControlFlow::Continue(exchange),
+            None => ControlFlow::Break(joined(mem::take(paused))),
         })
     }
 
@@ -78,6 +119,7 @@ impl<C: Codec> Client<C> {
     /// it sent a piece of the reply.
     async fn streamed_reply(
         &self,
+        request: ChatRequest<'_>,
         exchange: &ChatExchange<'_, C>,
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
@@ -85,15 +127,26 @@ impl<C: Codec> Client<C> {
         loop {
             let error = match self.connection.open(&exchange.http).await {
                 Ok(response) => {
-                    let mut has_emitted = false;
+                    let (mut has_emitted, mut text) = (false, String::new());
                     let mut emit = |delta: Delta<'_>| {
                         has_emitted = true;
+                        if let Delta::Text(more) = delta {
+                            text.push_str(more);
+                        }
                         deltas(delta);
                     };
                     match exchange.read_stream(response, &mut emit).await {
+                        Err(ModelError::Api(error)) if error.rejected_output.is_some() => {
+                            let parts = rejected_parts(error, request, &exchange.names)?;
+                            return Ok(emitted_reply(text, parts, deltas));
+                        }
                         Err(error @ ModelError::Api(_)) if !has_emitted => error,
                         outcome => return outcome,
                     }
+                }
+                Err(ModelError::Api(error)) if error.rejected_output.is_some() => {
+                    let parts = rejected_parts(error, request, &exchange.names)?;
+                    return Ok(emitted_reply(String::new(), parts, deltas));
                 }
                 Err(error) => error,
             };
@@ -107,9 +160,21 @@ impl<C: Codec> Client<C> {
 #[async_trait]
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let exchange = self.exchange(request, false)?;
-        let decode = |body| -> BoxFuture<'_, _> { Box::pin(exchange.decode(body)) };
-        self.connection.whole(&exchange.http, decode).await
+        let mut exchange = self.exchange(request, false)?;
+        let mut paused = Vec::new();
+        loop {
+            let decode = |body| -> BoxFuture<'_, _> { Box::pin(exchange.decode(body)) };
+            let reply = match self.connection.whole(&exchange.http, decode).await {
+                Err(ModelError::Api(error)) if error.rejected_output.is_some() => {
+                    called_reply(rejected_parts(error, request, &exchange.names)?)
+                }
+                outcome => outcome?,
+            };
+            match self.after_reply(request, &mut paused, reply, false)? {
+                ControlFlow::Continue(next) => exchange = next,
+                ControlFlow::Break(reply) => return Ok(reply),
+            }
+        }
     }
 
     async fn stream(
@@ -117,10 +182,17 @@ impl<C: Codec> ChatModel for Client<C> {
         request: ChatRequest<'_>,
         deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
-        let exchange = self.exchange(request, true)?;
+        let mut exchange = self.exchange(request, true)?;
         let limit = self.connection.timeout;
-        let reply = timeout(limit, self.streamed_reply(&exchange, deltas)).await;
-        reply.map_err(|_| timeout_error(&exchange.http.url, limit))?
+        let mut paused = Vec::new();
+        loop {
+            let reply = timeout(limit, self.streamed_reply(request, &exchange, deltas)).await;
+            let reply = reply.map_err(|_| timeout_error(&exchange.http.url, limit))??;
+            match self.after_reply(request, &mut paused, reply, true)? {
+                ControlFlow::Continue(next) => exchange = next,
+                ControlFlow::Break(reply) => return Ok(reply),
+            }
+        }
     }
 
     fn name(&self) -> Option<&str> {
@@ -130,35 +202,21 @@ impl<C: Codec> ChatModel for Client<C> {
     /// Checks the setup without a request.
     ///
     /// # Errors
-    /// [`ModelError::Setup`] if the base URL is malformed, if the provider requires a key and none
-    /// is set, or if this machine cannot send requests. The key is not checked with a
-    /// [`transport`](Client::transport) of your own, which may add it.
+    /// [`ModelError::Setup`] if the base URL is malformed, if the name of the model or the key is
+    /// empty or contains a line break, if the provider requires a key and none is set, or if this
+    /// machine cannot send requests. A [`transport`](Client::transport) of your own may add a key
+    /// that is not set.
     fn check(&self) -> Result<(), ModelError> {
         let path = C::path(&self.model, false);
-        self.connection.check(&path, C::KEYED_HOSTS, C::key_header)
+        self.connection.check(&self.model, &path, C::KEYED_HOSTS, C::key_header)
     }
 
     /// Checks that the request can be encoded for this provider.
     ///
     /// # Errors
-    /// Returns [`ModelError::Setup`] for a schema in the dialect of another provider, and for
-    /// options that contradict each other.
+    /// Returns [`ModelError::Setup`] for a schema in the dialect of another provider, for options
+    /// that contradict each other, and for options that the model is known to refuse.
     fn check_request(&self, request: ChatRequest<'_>) -> Result<(), ModelError> {
         self.exchange(request, false).map(drop)
-    }
-}
-
-/// Adds extra options to a body. An option replaces the member of its name; one that a codec names
-/// as nested is merged into it.
-fn add(members: &mut Map<String, Value>, extra: Map<String, Value>, nested: &[&str]) {
-    for (name, value) in extra {
-        match (members.get_mut(&name), value) {
-            (Some(Value::Object(known)), Value::Object(more))
-                if nested.contains(&name.as_str()) =>
-            {
-                known.extend(more);
-            }
-            (_, value) => _ = members.insert(name, value),
-        }
     }
 }

@@ -68,7 +68,7 @@ impl<C> Client<C> {
 
     /// Sets the key that is sent with each request. White space around it is removed: a key from a
     /// file or a variable often ends with a newline, which no header can carry. The key is never
-    /// printed.
+    /// printed. `check` reports a key that is empty or contains a line break.
     ///
     /// If the key is sent in the header `Authorization`, it replaces a user and a password in the
     /// URL. A [`header`](Self::header) of that name replaces both. Default: no key.
@@ -76,6 +76,21 @@ impl<C> Client<C> {
     pub fn key(mut self, key: impl AsRef<str>) -> Self {
         self.connection.set_key(key.as_ref());
         self
+    }
+
+    /// Sets the key that the environment has, if it has one.
+    #[cfg(any(
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "mistral",
+        feature = "ollama",
+        feature = "openai"
+    ))]
+    pub(super) fn optional_key(self, key: Option<String>) -> Self {
+        match key {
+            Some(key) => self.key(key),
+            None => self,
+        }
     }
 
     /// Sets a header that is sent with each request. The value is never printed.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::credentials::{check_header, check_key, check_model_name};
 use super::endpoint::Endpoint;
 use super::exchange::{CompleteBody, HttpExchange, timeout_error, transport_error};
 use super::retry::pause_before_next;
@@ -62,8 +63,7 @@ impl Connection {
 
     /// Sets the key without the white space around it.
     pub(super) fn set_key(&mut self, key: &str) {
-        let key = key.trim();
-        self.key = (!key.is_empty()).then(|| key.to_owned());
+        self.key = Some(key.trim().to_owned());
     }
 
     pub(super) fn set_transport(&mut self, transport: Arc<dyn Transport>) {
@@ -80,15 +80,24 @@ impl Connection {
     /// Checks the setup without a request. `keyed_hosts` refuse every request without a key.
     ///
     /// # Errors
-    /// [`ModelError::Setup`] if the base URL is malformed, if a key is missing, or if this machine
-    /// cannot send requests.
+    /// [`ModelError::Setup`] if the base URL is malformed, if the name of the model or the key is
+    /// empty or has control characters, if a key is missing, or if this machine cannot send
+    /// requests.
     pub(super) fn check(
         &self,
+        model: &str,
         path: &[&str],
         keyed_hosts: &[&str],
         key_header: KeyHeader,
     ) -> Result<(), ModelError> {
         self.endpoint.check()?;
+        check_model_name(model)?;
+        if let Some(key) = &self.key {
+            check_key(key)?;
+        }
+        for (name, value) in self.headers.iter() {
+            check_header(name, value)?;
+        }
         match &self.transport {
             ClientTransport::Default { transport, connect_timeout } => {
                 self.check_key(keyed_hosts, key_header)?;
@@ -139,7 +148,8 @@ impl Connection {
         let url = self.endpoint.below(path, query)?;
         let mut request = HttpRequest::post(url, OrderedJson(body).to_string())
             .header("content-type", "application/json");
-        if let Some(key) = &self.key {
+        let key = self.key.as_deref().filter(|key| !key.is_empty());
+        if let Some(key) = key {
             let (name, value) = key_header(key);
             request.headers.set(name, value);
         }
@@ -148,7 +158,7 @@ impl Connection {
         }
         let values = self.headers.iter().map(|(_, value)| value);
         Ok(HttpExchange {
-            secrets: Secrets::new(self.key.as_deref(), values, &request.url),
+            secrets: Secrets::new(key, values, &request.url),
             request,
             url: self.endpoint.display_url(path),
             limit: self.timeout,

@@ -165,12 +165,14 @@ impl<C: EmbeddingCodec> Embedder for Client<C> {
     /// Checks the setup without a request.
     ///
     /// # Errors
-    /// [`ModelError::Setup`] if the base URL is malformed, if the provider requires a key and none
-    /// is set, if the dimensions are 0, or if this machine cannot send requests. The key is not
-    /// checked with a [`transport`](Client::transport) of your own, which may add it.
+    /// [`ModelError::Setup`] if the base URL is malformed, if the name of the model or the key is
+    /// empty or contains a line break, if the provider requires a key and none is set, if the
+    /// dimensions are 0, or if this machine cannot send requests. A
+    /// [`transport`](Client::transport) of your own may add a key that is not set.
     fn check(&self) -> Result<(), ModelError> {
         self.embedding.check_dimensions()?;
-        self.connection.check(&C::path(&self.model), C::KEYED_HOSTS, C::key_header)
+        let path = C::path(&self.model);
+        self.connection.check(&self.model, &path, C::KEYED_HOSTS, C::key_header)
     }
 }
 

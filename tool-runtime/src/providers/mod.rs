@@ -21,12 +21,17 @@
 //! of the provider. All clients share the connection: it sends a request by a
 //! [`Transport`](crate::http::Transport) (`connection.rs`), retries it (`retry.rs`), reads the body
 //! (`exchange.rs`), and converts error responses (`error_response.rs`). Keys and other secrets of a
-//! request are removed from every error (`secrets.rs`).
+//! request are removed from every error (`secrets.rs`). Names and keys are checked before the first
+//! request (`credentials.rs`).
 //!
-//! The client of a chat model (`chat_client.rs`) validates the request (`check.rs`) and lets the
-//! codec decode the reply (`chat_exchange.rs`), whose messages, if it is streamed, are split by
+//! The client of a chat model (`chat_client.rs`) validates the request (`check.rs`), adds the extra
+//! options (`extra_options.rs`), lets the codec compare the body with what the model accepts
+//! (`model_table/`) and decode the reply (`chat_exchange.rs`), whose messages, if it is streamed, are split by
 //! `frames.rs`. The client of an embedder (`embedding_client.rs`) divides texts into batches and
 //! checks the vectors (`embeddings/`).
+//!
+//! A reply that the provider pauses is continued (`paused_reply.rs`), and one that it could not read
+//! is read here (`rejected_output.rs`).
 //!
 //! The [`codec`] module documents how to write a client for another API.
 
@@ -40,17 +45,24 @@ mod check;
 mod client;
 pub mod codec;
 mod connection;
+mod credentials;
 mod embedding_client;
 mod embedding_settings;
 mod embeddings;
 mod endpoint;
 mod error_response;
 mod exchange;
+mod extra_options;
 mod frames;
 #[cfg(feature = "gemini")]
 mod gemini;
 #[cfg(feature = "mistral")]
 mod mistral;
+#[cfg_attr(
+    not(all(feature = "anthropic", feature = "gemini", feature = "openai")),
+    allow(dead_code, unused_imports, reason = "each codec uses a part of it")
+)]
+mod model_table;
 mod off_thread;
 #[cfg(feature = "ollama")]
 mod ollama;
@@ -58,6 +70,8 @@ mod ollama;
 mod openai;
 #[cfg(feature = "openai")]
 mod responses;
+mod paused_reply;
+mod rejected_output;
 mod retry;
 mod secrets;
 #[cfg_attr(

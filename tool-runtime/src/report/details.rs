@@ -247,10 +247,11 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
 }
 
 fn tokens(usage: Usage) -> impl Iterator<Item = (&'static str, Fact)> {
-    let Usage { input, cached, output, reasoning } = usage;
+    let Usage { input, cached, written, output, reasoning, .. } = usage;
     let counts = [
         (true, "Tokens in", input),
         (cached > 0, "of these cached", cached),
+        (written > 0, "of these written to a cache", written),
         (true, "Tokens out", output),
         (reasoning > 0, "of these reasoning", reasoning),
     ];

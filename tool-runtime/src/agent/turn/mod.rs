@@ -329,7 +329,7 @@ impl Turn {
                 match self.finish {
                     _ if !calls.is_empty() => Step::RunCalls(calls),
                     // A halt that arrives after the answer does not replace it.
-                    FinishReason::Length | FinishReason::ContentFilter => {
+                    FinishReason::Length | FinishReason::ContentFilter | FinishReason::Paused => {
                         Step::Done(Outcome::TruncatedReply(self.finish))
                     }
                     _ if is_empty_reply(parts) => Step::Done(Outcome::EmptyReply),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::decode::{assemble_reply, failure, part};
+use super::decode::{assemble_reply, failure, parts};
 use crate::message::{Arguments, AssistantPart};
 use crate::models::{ChatReply, Delta, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
@@ -40,12 +40,14 @@ enum StreamEvent {
 
 #[derive(Deserialize)]
 struct Started {
+    container: Option<Value>,
     #[serde(default)]
     usage: Counts,
 }
 
 #[derive(Deserialize)]
 struct Ending {
+    container: Option<Value>,
     stop_reason: Option<String>,
 }
 
@@ -54,6 +56,7 @@ pub(super) struct Assembler {
     names: WireNames,
     blocks: BTreeMap<u64, Block>,
     calls: usize,
+    container: Option<Value>,
     stop_reason: Option<String>,
     usage: Counts,
     is_done: bool,
@@ -75,6 +78,7 @@ impl Assembler {
             names,
             blocks: BTreeMap::new(),
             calls: 0,
+            container: None,
             stop_reason: None,
             usage: Counts::default(),
             is_done: false,
@@ -135,6 +139,17 @@ impl Assembler {
                 }
                 block.input.push_str(more);
             }
+            "citations_delta" => {
+                let citations = block.members.entry("citations").or_insert(Value::Null);
+                if !citations.is_array() {
+                    *citations = Value::Array(Vec::new());
+                }
+                if let (Some(citations), Some(more)) =
+                    (citations.as_array_mut(), delta.get("citation"))
+                {
+                    citations.push(more.clone());
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -154,9 +169,9 @@ fn append(members: &mut Map<String, Value>, name: &str, more: &str) {
     }
 }
 
-/// Converts a block into a part of the reply. The arguments of a call stay as the model wrote them;
+/// Converts a block into parts of the reply. The arguments of a call stay as the model wrote them;
 /// the input of a provider's own tool becomes the object that it spells.
-fn finished_part(block: Block, names: &WireNames) -> Result<Option<AssistantPart>, DecodeError> {
+fn finished_parts(block: Block, names: &WireNames) -> Result<Vec<AssistantPart>, DecodeError> {
     let Block { mut members, initial_input, input, call_index } = block;
     let is_empty = input.trim().is_empty();
     if call_index.is_none()
@@ -165,7 +180,7 @@ fn finished_part(block: Block, names: &WireNames) -> Result<Option<AssistantPart
     {
         members.insert("input".into(), value);
     }
-    part(members.into(), || if is_empty { initial_input } else { Some(input.into()) }, names)
+    parts(members.into(), || if is_empty { initial_input } else { Some(input.into()) }, names)
 }
 
 impl Assemble for Assembler {
@@ -182,7 +197,9 @@ impl Assemble for Assembler {
             return failure(message).map_or(Ok(()), Err);
         };
         match event {
-            StreamEvent::MessageStart { message } => self.usage = message.usage,
+            StreamEvent::MessageStart { message } => {
+                (self.container, self.usage) = (message.container, message.usage);
+            }
             StreamEvent::ContentBlockStart { index, content_block } => {
                 let raw = RawJson::new(message).member("content_block");
                 self.start(index, content_block, raw, deltas);
@@ -191,6 +208,7 @@ impl Assemble for Assembler {
                 self.extend(index, &delta, deltas)?
             }
             StreamEvent::MessageDelta { delta, usage } => {
+                self.container = delta.container.or_else(|| self.container.take());
                 self.stop_reason = delta.stop_reason.or_else(|| self.stop_reason.take());
                 self.usage.merge(usage);
             }
@@ -209,8 +227,8 @@ impl Assemble for Assembler {
             return Err(DecodeError::Incomplete);
         }
         let names = &self.names;
-        let parts = self.blocks.into_values().map(|block| finished_part(block, names));
-        let parts = parts.collect::<Result<_, _>>()?;
-        Ok(assemble_reply(parts, self.stop_reason.as_deref(), self.usage))
+        let blocks = self.blocks.into_values().map(|block| finished_parts(block, names));
+        let blocks = blocks.collect::<Result<_, _>>()?;
+        Ok(assemble_reply(blocks, self.container, self.stop_reason.as_deref(), self.usage))
     }
 }

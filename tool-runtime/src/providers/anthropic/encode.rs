@@ -7,17 +7,17 @@
 //! - The conversation ends with a user message.
 //! - No model message ends with a thinking block.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
-use super::decode::REASONING_OF;
+use super::decode::{CONTAINER, REASONING_OF};
 use crate::message::{AssistantPart, Media, Message, ToolResult};
 use crate::models::{ChatOptions, ChatRequest, ToolChoice, WireNames};
 use crate::providers::codec::{IdRules, WireIds, arguments_object, encode_parts, encode_result};
+use crate::providers::model_table::traits;
 use crate::providers::shared::{CONTINUATION, OPENING, set};
 use crate::tool::ToolDefinition;
-
-/// Default of `max_tokens`, which the API requires; all models since Claude 3.5 accept it.
-const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
 pub(super) fn request(
     model: &str,
@@ -28,7 +28,7 @@ pub(super) fn request(
     let ChatRequest { messages, tools, options, .. } = request;
     let mut body = json!({
         "model": model,
-        "max_tokens": options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        "max_tokens": options.max_tokens.unwrap_or_else(|| traits(model).max_tokens),
         "messages": conversation(messages, names),
     });
     let system: Vec<_> = messages.iter().filter_map(system).collect();
@@ -55,10 +55,66 @@ pub(super) fn request(
     if !options.stop.is_empty() {
         set(&mut body, "stop_sequences", options.stop.as_slice());
     }
+    if let Some(container) = open_container(messages) {
+        set(&mut body, "container", container);
+    }
     if is_streamed {
         set(&mut body, "stream", true);
     }
     body
+}
+
+/// Changes the body of a request so that it continues a reply that the provider has paused: the
+/// conversation ends with what the model wrote, and nothing follows it.
+pub(super) fn resume(body: &mut Value, parts: &[AssistantPart], names: &WireNames) -> bool {
+    let blocks = assistant(parts, names, &WireIds::new(&[], IdRules::Token));
+    if let Some(container) = container(parts)
+        && body.get("container").is_none()
+    {
+        set(body, "container", container);
+    }
+    let messages = body.get_mut("messages").and_then(Value::as_array_mut);
+    let Some(messages) = messages.filter(|_| !blocks.is_empty()) else { return false };
+    match messages.last_mut() {
+        Some(last) if last.get("role").is_some_and(|role| role == "assistant") => {
+            if let Some(Value::Array(known)) = last.get_mut("content") {
+                known.extend(blocks);
+            }
+        }
+        _ => messages.push(json!({ "role": "assistant", "content": blocks })),
+    }
+    true
+}
+
+/// Returns the id of the container of the turn whose calls have just been answered: its code waits
+/// for the results.
+fn open_container(messages: &[Message]) -> Option<&str> {
+    let is_reply = |message: &Message| matches!(message, Message::Assistant { .. });
+    let last = messages.iter().rposition(is_reply)?;
+    messages.get(last)?.calls().next()?;
+    let turn = messages.get(..=last)?.iter().rev();
+    let mut turn = turn.take_while(|message| !matches!(message, Message::User { .. }));
+    turn.find_map(|message| match message {
+        Message::Assistant { parts } => container(parts),
+        _ => None,
+    })
+}
+
+/// Returns the id of the container in which the provider ran code for this reply.
+fn container(parts: &[AssistantPart]) -> Option<&str> {
+    parts.iter().rev().find_map(|part| {
+        let sealed = sealed(part).filter(|sealed| kind(sealed) == CONTAINER)?;
+        sealed.get("id")?.as_str()
+    })
+}
+
+fn sealed(part: &AssistantPart) -> Option<&Value> {
+    match part {
+        AssistantPart::Reasoning(reasoning) if reasoning.provider == REASONING_OF => {
+            Some(&reasoning.sealed)
+        }
+        _ => None,
+    }
 }
 
 fn tool_choice(options: &ChatOptions, names: &WireNames) -> Option<Value> {
@@ -105,8 +161,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
             Message::System { .. } => continue,
             Message::User { parts } => ("user", encode_parts(parts, visible_text, media)),
             Message::Assistant { parts } => {
-                let blocks = parts.iter().filter_map(|part| assistant(part, names, &ids));
-                let mut blocks: Vec<_> = blocks.collect();
+                let mut blocks = assistant(parts, names, &ids);
                 while blocks.pop_if(|last| is_thinking(last)).is_some() {}
                 ("assistant", blocks)
             }
@@ -130,7 +185,27 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
     {
         encoded.push(("user", vec![text(CONTINUATION)]));
     }
+    remove_lost_callers(&mut encoded);
     encoded.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
+}
+
+/// Removes the callers of earlier calls whose code is no longer a part of the conversation. The
+/// last calls keep theirs, because their code still runs.
+fn remove_lost_callers(encoded: &mut [(&str, Vec<Value>)]) {
+    let last = encoded.iter().rposition(|(role, _)| *role == "assistant").unwrap_or_default();
+    let blocks = encoded.iter().flat_map(|(_, blocks)| blocks);
+    let code = blocks.filter(|block| kind(block) == "server_tool_use");
+    let code: HashSet<_> = code.filter_map(|block| Some(block.get("id")?.clone())).collect();
+    for (_, blocks) in encoded.iter_mut().take(last) {
+        for block in blocks {
+            let caller = block.get("caller").and_then(|caller| caller.get("tool_id"));
+            if caller.is_some_and(|caller| !code.contains(caller))
+                && let Some(members) = block.as_object_mut()
+            {
+                members.remove("caller");
+            }
+        }
+    }
 }
 
 fn kind(block: &Value) -> &str {
@@ -171,7 +246,32 @@ fn media(media: Media<'_>) -> Option<Value> {
     Some(block)
 }
 
-fn assistant(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Option<Value> {
+/// Encodes the parts of a model message. Members that a part does not have precede it.
+fn assistant(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    let mut remainder = None;
+    for part in parts {
+        match sealed(part).map(kind) {
+            Some("text" | "tool_use") => {
+                remainder = sealed(part).and_then(Value::as_object);
+                continue;
+            }
+            Some(CONTAINER) => continue,
+            _ => {}
+        }
+        let remainder = remainder.take();
+        let Some(mut block) = block(part, names, ids) else { continue };
+        if let Some(members) = block.as_object_mut()
+            && let Some(rest) = remainder.filter(|rest| rest.get("type") == members.get("type"))
+        {
+            members.extend(rest.clone());
+        }
+        blocks.push(block);
+    }
+    blocks
+}
+
+fn block(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Option<Value> {
     match part {
         AssistantPart::Text { text } => visible_text(text),
         AssistantPart::Call(call) => Some(json!({

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::model_table::check_options;
 use super::shared::Environment;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
@@ -47,6 +48,9 @@ impl Codec for AnthropicMessages {
     const NAME_RULES: NameRules = NameRules::ANTHROPIC;
     const STRICT_DIALECT: Option<Dialect> = Some(Dialect::AnthropicStrict);
     const FRAMING: Framing = Framing::Sse;
+    /// The number after which Anthropic's own clients give up.
+    const MAX_CONTINUATIONS: u32 = 5;
+    const NESTED_OPTIONS: &'static [&'static str] = &["output_config"];
     const KEYED_HOSTS: &'static [&'static str] = &["api.anthropic.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
@@ -69,6 +73,14 @@ impl Codec for AnthropicMessages {
         let strict = schemas.chain(&request.options.output).filter(|it| it.dialect() == dialect);
         dialect.check_request(strict).map_err(|error| ModelError::Setup(error.to_string()))?;
         Ok(encode::request(model, request, names, is_streamed))
+    }
+
+    fn fit(&self, model: &str, body: &mut Value) -> Result<(), ModelError> {
+        check_options(model, body)
+    }
+
+    fn resume(&self, body: &mut Value, reply: &ChatReply, names: &WireNames) -> bool {
+        encode::resume(body, &reply.parts, names)
     }
 
     fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
@@ -128,7 +140,7 @@ impl Client<AnthropicMessages> {
                 base => format!("{base}/v1"),
             },
         );
-        Self::new(base, found.model).key(found.key).checked()
+        Self::new(base, found.model).optional_key(found.key).checked()
     }
 }
 

@@ -147,8 +147,25 @@ pub(super) fn assemble_reply<S: ContentBuilder>(
 
 fn counted(counts: &Counts) -> Usage {
     let get = |pointer| counts.get(pointer).unwrap_or(0);
-    let mut usage = Usage::new(get("/prompt_tokens"), get("/completion_tokens"));
+    let (input, output) = (get("/prompt_tokens"), get("/completion_tokens"));
+    let reasoning = get("/completion_tokens_details/reasoning_tokens");
+    let total = counts.get("/total_tokens");
+    let mut usage = Usage::new(input, with_reasoning(input, output, reasoning, total));
     usage.cached = get("/prompt_tokens_details/cached_tokens");
-    usage.reasoning = get("/completion_tokens_details/reasoning_tokens");
+    usage.written = get("/prompt_tokens_details/cache_write_tokens");
+    usage.written_12h = get("/prompt_tokens_details/cache_write_tokens_details/ttl_12h_tokens");
+    usage.reasoning = reasoning;
     usage
+}
+
+/// Returns the output tokens with those of the reasoning. xAI counts reasoning beside the output,
+/// which the total shows. Without a total, output that is smaller than its reasoning does not
+/// include it.
+fn with_reasoning(input: u64, output: u64, reasoning: u64, total: Option<u64>) -> u64 {
+    let sum = output.saturating_add(reasoning);
+    let is_beside = match total {
+        Some(total) => total == input.saturating_add(sum),
+        None => reasoning > output,
+    };
+    if is_beside { sum } else { output }
 }

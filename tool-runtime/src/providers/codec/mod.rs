@@ -3,12 +3,15 @@
 //! [`Client`](super::Client) drives a [`Codec`]; everything that does I/O is in the client and in
 //! its [`Transport`](crate::http::Transport):
 //!
-//! 1. [`Codec::encode`] converts a [`ChatRequest`] into the JSON body of a request.
+//! 1. [`Codec::encode`] converts a [`ChatRequest`] into the JSON body of a request, the client adds
+//!    the extra options, and [`Codec::fit`] compares the body with what the model accepts.
 //! 2. The client adds the address ([`Codec::path`], [`Codec::query`]) and the key
 //!    ([`Codec::key_header`]), sends the request and retries it when that is safe.
 //! 3. A whole reply goes through [`Codec::decode`]. A streamed reply is split into messages as
 //!    [`Codec::FRAMING`] says, and [`Assemble::push`] receives each of them.
-//! 4. The client turns a [`DecodeError`] into a [`ModelError`] that names the request and no
+//! 4. If the provider pauses a reply, [`Codec::resume`] encodes the request that continues it. The
+//!    client joins the replies.
+//! 5. The client turns a [`DecodeError`] into a [`ModelError`] that names the request and no
 //!    secret.
 //!
 //! An API of embeddings has an [`EmbeddingCodec`], which the same client drives.
@@ -166,8 +169,12 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     /// Members of a request body that are objects which a program may extend.
     ///
     /// An [extra option](crate::models::ChatOptions::extra()) with one of these names is merged
-    /// into the object. Any other extra option replaces the member of its name. Default: none.
+    /// into the object. Any other extra option replaces the setting of its name. Default: none.
     const NESTED_OPTIONS: &'static [&'static str] = &[];
+
+    /// The highest number of requests that continue a reply which the provider has paused. Default:
+    /// 0, the API pauses no reply.
+    const MAX_CONTINUATIONS: u32 = 0;
 
     /// Schema dialect of the strict mode of the API. Default: `None`, the API has no strict mode.
     const STRICT_DIALECT: Option<Dialect> = None;
@@ -203,6 +210,24 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
         names: &WireNames,
         is_streamed: bool,
     ) -> Result<Value, ModelError>;
+
+    /// Fits a complete body, with its extra options, to what the model accepts. Default: no change.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] if the model would refuse an option.
+    fn fit(&self, _model: &str, _body: &mut Value) -> Result<(), ModelError> {
+        Ok(())
+    }
+
+    /// Changes the body of a request into one that continues a reply, and returns whether that is
+    /// possible. `reply` ended with [`FinishReason::Paused`](crate::FinishReason::Paused). Default:
+    /// false.
+    ///
+    /// If the provider pauses several times, the body that continued the first reply is changed
+    /// into one that continues the second, and so on.
+    fn resume(&self, _body: &mut Value, _reply: &ChatReply, _names: &WireNames) -> bool {
+        false
+    }
 
     /// Decodes the body of a reply that was not streamed.
     ///

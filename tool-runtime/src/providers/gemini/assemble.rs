@@ -7,7 +7,8 @@
 use serde_json::{Map, Value};
 
 use super::decode::{
-    GenerateContentResponse, REASONING_OF, SIGNATURE, WireCall, counted, decode_body, finish,
+    CONTINUATION_TOKEN, GenerateContentResponse, REASONING_OF, SIGNATURE, WireCall, counted,
+    decode_body, finish,
 };
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall};
 use crate::models::{ChatReply, Delta, DeltaSink, FinishReason, WireNames};
@@ -23,6 +24,7 @@ pub(super) struct PartialReply {
     calls: usize,
     has_candidate: bool,
     finish_reason: Option<String>,
+    continuation_token: Option<String>,
     is_blocked: bool,
     usage: Counts,
 }
@@ -57,6 +59,8 @@ impl PartialReply {
                 self.add_part(part, raw, names, deltas)?;
             }
             self.finish_reason = candidate.finish_reason.or_else(|| self.finish_reason.take());
+            self.continuation_token =
+                candidate.continuation_token.or_else(|| self.continuation_token.take());
         }
         Ok(())
     }
@@ -175,11 +179,16 @@ impl PartialReply {
         self.can_extend = false;
     }
 
-    pub(super) fn into_reply(self) -> Result<ChatReply, DecodeError> {
+    pub(super) fn into_reply(mut self) -> Result<ChatReply, DecodeError> {
         let finish = match self.finish_reason.as_deref() {
             None if self.is_blocked => FinishReason::ContentFilter,
             reason => finish(reason, self.calls > 0)?,
         };
+        if let Some(token) = self.continuation_token.take().filter(|_| finish == FinishReason::Paused)
+        {
+            let token = Map::from_iter([(CONTINUATION_TOKEN.to_owned(), token.into())]);
+            self.add_sealed(String::new(), token);
+        }
         let mut reply = ChatReply::new(self.parts).finish_reason(finish);
         reply.usage = self.usage.usage(counted);
         Ok(reply)

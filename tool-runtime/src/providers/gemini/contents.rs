@@ -11,10 +11,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::decode::{REASONING_OF, SIGNATURE};
+use super::decode::{CONTINUATION_TOKEN, REASONING_OF, SIGNATURE};
 use crate::message::{AssistantPart, CallId, ContentPart, Media, Message, ToolCall, ToolResult};
 use crate::models::WireNames;
 use crate::providers::codec::{arguments_object, encode_parts};
+use crate::providers::model_table::traits;
 use crate::providers::shared::{CONTINUATION, OPENING, set};
 
 /// Google's own value for a call that no Gemini made; models that require a signature accept it as
@@ -35,7 +36,7 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
     let encoder = ContentsEncoder {
         names,
         tool_names: calls.map(|call| (&call.id, call.name.as_str())).collect(),
-        is_third_generation: is_third_generation(model),
+        signs_calls: traits(model).signs_calls,
     };
     let mut turns: Vec<(ContentRole, Vec<Value>)> = Vec::new();
     let mut push = |author, parts: Vec<Value>| match turns.last_mut() {
@@ -70,22 +71,12 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
     }
     let content = |(author, mut parts): (ContentRole, Vec<Value>)| {
         let role = if author == ContentRole::Model { "model" } else { "user" };
-        if encoder.is_third_generation {
+        if encoder.signs_calls {
             sign(&mut parts);
         }
         json!({ "role": role, "parts": parts })
     };
     turns.into_iter().map(content).collect()
-}
-
-/// Returns whether the model is of the third generation or later. These require signatures and see
-/// images in results. A name without a number, such as `gemini-flash-latest`, is the newest
-/// generation.
-fn is_third_generation(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let digits = |c: char| c.is_ascii_digit();
-    let number = name.split(|c| !digits(c)).find(|part| !part.is_empty());
-    name.starts_with("gemini") && number.is_none_or(|number| !matches!(number, "1" | "2"))
 }
 
 /// Signs the first call of a step, which has to have a signature.
@@ -128,7 +119,8 @@ fn result_media(data: Media<'_>) -> Option<Value> {
 struct ContentsEncoder<'a> {
     names: &'a WireNames,
     tool_names: HashMap<&'a CallId, &'a str>,
-    is_third_generation: bool,
+    /// Whether the model requires signatures of calls and reads images in results.
+    signs_calls: bool,
 }
 
 impl ContentsEncoder<'_> {
@@ -150,6 +142,8 @@ impl ContentsEncoder<'_> {
                         Some(sealed) if sealed.len() == 1 && sealed.contains_key(SIGNATURE) => {
                             signature = sealed.get(SIGNATURE).cloned();
                         }
+                        // It belongs to the request that it continued.
+                        Some(sealed) if sealed.contains_key(CONTINUATION_TOKEN) => {}
                         Some(sealed) => encoded_parts.push(Value::from(sealed.clone())),
                         None => {}
                     }
@@ -190,7 +184,7 @@ impl ContentsEncoder<'_> {
     }
 
     fn media_in_result(&self, part: &ContentPart) -> Option<Value> {
-        part.media().filter(|_| self.is_third_generation).and_then(result_media)
+        part.media().filter(|_| self.signs_calls).and_then(result_media)
     }
 
     /// Returns the data of a result as user parts that the model does not see in results.

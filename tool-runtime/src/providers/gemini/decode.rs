@@ -17,6 +17,9 @@ pub(super) const REASONING_OF: &str = "gemini";
 /// Member of a part that carries the signature which Google needs back on the same part.
 pub(super) const SIGNATURE: &str = "thoughtSignature";
 
+/// Member of a request that continues a reply, and of the candidate that ended before its limit.
+pub(super) const CONTINUATION_TOKEN: &str = "continuationToken";
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GenerateContentResponse {
@@ -33,6 +36,7 @@ pub(super) struct Candidate {
     pub(super) index: Option<u64>,
     pub(super) content: Option<Content>,
     pub(super) finish_reason: Option<String>,
+    pub(super) continuation_token: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -85,7 +89,8 @@ pub(super) fn decode_body(body: &str) -> Result<GenerateContentResponse, DecodeE
 /// the reply is not an answer then.
 pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<FinishReason, DecodeError> {
     Ok(match reason {
-        None | Some("STOP") if has_calls => FinishReason::ToolCalls,
+        None | Some("STOP" | "CONTINUATION") if has_calls => FinishReason::ToolCalls,
+        Some("CONTINUATION") => FinishReason::Paused,
         None | Some("STOP") => FinishReason::Stop,
         Some("MAX_TOKENS") => FinishReason::Length,
         Some(

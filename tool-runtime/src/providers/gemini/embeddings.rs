@@ -167,6 +167,6 @@ impl Client<BatchEmbedContents> {
     /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read_embedder("GEMINI")?;
-        Self::new(base_url(&found), found.model).key(found.key).checked_embedder()
+        Self::new(base_url(&found), found.model).optional_key(found.key).checked_embedder()
     }
 }

@@ -11,7 +11,8 @@ use serde_json::Value;
 pub use self::embeddings::{BatchEmbedContents, GeminiEmbedder};
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
-use super::shared::Environment;
+use super::shared::{Environment, set};
+use crate::message::AssistantPart;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
 const OFFICIAL: &str = "https://generativelanguage.googleapis.com/v1beta";
@@ -55,6 +56,8 @@ pub struct GenerateContent;
 impl Codec for GenerateContent {
     const NAME_RULES: NameRules = NameRules::GEMINI;
     const FRAMING: Framing = Framing::Sse;
+    /// Google ends a reply with its token limit at the latest; this protects from other servers.
+    const MAX_CONTINUATIONS: u32 = 32;
     const NESTED_OPTIONS: &'static [&'static str] = &["generationConfig", "toolConfig"];
     const KEYED_HOSTS: &'static [&'static str] = &["generativelanguage.googleapis.com"];
 
@@ -81,6 +84,19 @@ impl Codec for GenerateContent {
         _: bool,
     ) -> Result<Value, ModelError> {
         encode::request(model, request, names)
+    }
+
+    fn resume(&self, body: &mut Value, reply: &ChatReply, _: &WireNames) -> bool {
+        let token = reply.parts.iter().rev().find_map(|part| match part {
+            AssistantPart::Reasoning(reasoning) if reasoning.provider == decode::REASONING_OF => {
+                reasoning.sealed.get(decode::CONTINUATION_TOKEN)
+            }
+            _ => None,
+        });
+        token.is_some_and(|token| {
+            set(body, decode::CONTINUATION_TOKEN, token.clone());
+            true
+        })
     }
 
     fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
@@ -132,7 +148,7 @@ impl Client<GenerateContent> {
     /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("GEMINI")?;
-        Self::new(base_url(&found), found.model).key(found.key).checked()
+        Self::new(base_url(&found), found.model).optional_key(found.key).checked()
     }
 }
 

@@ -107,6 +107,6 @@ impl Client<MistralEmbeddings> {
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read_embedder("MISTRAL")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).key(found.key).checked_embedder()
+        Self::new(base, found.model).optional_key(found.key).checked_embedder()
     }
 }

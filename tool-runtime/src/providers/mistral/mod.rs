@@ -121,6 +121,6 @@ impl Client<MistralChat> {
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("MISTRAL")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).key(found.key).checked()
+        Self::new(base, found.model).optional_key(found.key).checked()
     }
 }

@@ -131,6 +131,6 @@ impl Client<OllamaEmbed> {
     /// ```
     pub fn from_env() -> Result<Self, ModelError> {
         let (base, found) = read_environment(EMBEDDING_MODEL)?;
-        Self::new(base, found.model).key(found.key).checked_embedder()
+        Self::new(base, found.model).optional_key(found.key).checked_embedder()
     }
 }

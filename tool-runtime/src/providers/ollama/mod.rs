@@ -125,7 +125,7 @@ impl Client<OllamaChat> {
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
         let (base, found) = environment("MODEL", variable)?;
-        Self::new(base, found.model).key(found.key).checked()
+        Self::new(base, found.model).optional_key(found.key).checked()
     }
 }
 

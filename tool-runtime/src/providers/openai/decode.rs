@@ -253,12 +253,38 @@ mod tests {
                 [7, 4, 2, 1],
             ),
             (json!({ "prompt_tokens": 7, "prompt_tokens_details": null }), [7, 0, 0, 0]),
+            // xAI counts reasoning beside the output.
+            (
+                json!({ "prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 102,
+                    "completion_tokens_details": { "reasoning_tokens": 90 } }),
+                [7, 0, 95, 90],
+            ),
+            (
+                json!({ "prompt_tokens": 7, "completion_tokens": 50, "total_tokens": 60,
+                    "completion_tokens_details": { "reasoning_tokens": 3 } }),
+                [7, 0, 53, 3],
+            ),
+            (
+                json!({ "prompt_tokens": 7, "completion_tokens": 95, "total_tokens": 102,
+                    "completion_tokens_details": { "reasoning_tokens": 90 } }),
+                [7, 0, 95, 90],
+            ),
+            (
+                json!({ "prompt_tokens": 7, "completion_tokens": 5,
+                    "completion_tokens_details": { "reasoning_tokens": 90 } }),
+                [7, 0, 95, 90],
+            ),
         ] {
             let body = json!({ "choices": choices, "usage": usage }).to_string();
             let Usage { input, cached, output, reasoning, .. } =
                 reply(&body).unwrap().usage.unwrap();
             assert_eq!([input, cached, output, reasoning], expected, "{usage}");
         }
+        let usage = json!({ "prompt_tokens": 9, "prompt_tokens_details": { "cache_write_tokens": 6,
+            "cache_write_tokens_details": { "ttl_30m_tokens": 2, "ttl_12h_tokens": 4 } } });
+        let body = json!({ "choices": choices, "usage": usage }).to_string();
+        let usage = reply(&body).unwrap().usage.unwrap();
+        assert_eq!([usage.input, usage.written, usage.written_12h], [9, 6, 4]);
         let body = json!({ "choices": choices, "usage": null }).to_string();
         assert_eq!(reply(&body).unwrap().usage, None);
     }

@@ -118,6 +118,6 @@ impl Client<OpenAiEmbeddings> {
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read_embedder("OPENAI")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).key(found.key).checked_embedder()
+        Self::new(base, found.model).optional_key(found.key).checked_embedder()
     }
 }

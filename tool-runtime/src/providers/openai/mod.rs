@@ -12,6 +12,7 @@ pub use self::embeddings::{OpenAiEmbedder, OpenAiEmbeddings};
 use super::chat;
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::model_table::{check_options, fit_chat_tools};
 use super::shared::{Environment, set};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
@@ -26,6 +27,10 @@ pub(super) fn is_official(base_url: &str) -> bool {
 
 /// Client for OpenAI's chat completions, at OpenAI or at a compatible server such as vLLM,
 /// llama.cpp or LM Studio.
+///
+/// Some models accept tools in this API only without reasoning. The client sends
+/// `reasoning_effort: "none"` with the tools where a model needs it, as `gpt-5.6` does. Use
+/// [`OpenAiResponses`](super::OpenAiResponses) for agents that reason between calls.
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, Tools, providers::OpenAi};
@@ -86,6 +91,11 @@ impl Codec for ChatCompletions {
         Ok(body)
     }
 
+    fn fit(&self, model: &str, body: &mut Value) -> Result<(), ModelError> {
+        check_options(model, body)?;
+        fit_chat_tools(model, body)
+    }
+
     fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
         chat::reply::<OpenAiContent>(body, names)
     }
@@ -143,7 +153,7 @@ impl Client<ChatCompletions> {
 
     fn from_environment(found: Environment) -> Result<Self, ModelError> {
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).key(found.key).checked()
+        Self::new(base, found.model).optional_key(found.key).checked()
     }
 }
 

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::items::{Item, kind_of, remainder, text_of};
+use super::items::{Item, kind_of, remainder, text_of, with_annotations};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, FinishReason, WireNames};
 use crate::providers::codec::DecodeError;
@@ -99,6 +99,8 @@ fn counted(counts: &Counts) -> Usage {
     let get = |pointer| counts.get(pointer).unwrap_or(0);
     let mut usage = Usage::new(get("/input_tokens"), get("/output_tokens"));
     usage.cached = get("/input_tokens_details/cached_tokens");
+    usage.written = get("/input_tokens_details/cache_write_tokens");
+    usage.written_12h = get("/input_tokens_details/cache_write_tokens_details/ttl_12h_tokens");
     usage.reasoning = get("/output_tokens_details/reasoning_tokens");
     usage
 }
@@ -125,7 +127,7 @@ fn parts(
         };
         match part {
             Some(part) => {
-                let remainder = remainder(&item, follows_sealed);
+                let remainder = remainder(&with_annotations(&item), follows_sealed);
                 parts.extend(remainder.map(|item| sealed(String::new(), item)));
                 parts.push(part);
                 follows_sealed = false;

@@ -10,11 +10,9 @@ use super::items::{InputItems, Item};
 use crate::message::{AssistantPart, ContentPart, Media, Message, ToolCall, ToolResult};
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
 use crate::providers::codec::{IdRules, WireIds, arguments_text, encode_parts, encode_result};
+use crate::providers::model_table::traits;
 use crate::providers::shared::{OPENING, only_system, set};
 use crate::tool::ToolDefinition;
-
-/// The name parts of models that do not reason; they refuse a request for encrypted reasoning.
-const UNREASONING: [&str; 4] = ["gpt-3", "gpt-4", "chatgpt", "-chat"];
 
 pub(super) fn request(
     model: &str,
@@ -35,7 +33,7 @@ pub(super) fn request(
         "input": conversation(request, names, provider),
         "store": false,
     });
-    if !UNREASONING.iter().any(|part| model.contains(part)) {
+    if traits(model).encrypts_reasoning {
         set(&mut body, "include", json!(["reasoning.encrypted_content"]));
     }
     // The API refuses a choice among no tools.

@@ -62,17 +62,51 @@ pub(super) struct InputItems<'p> {
     sealed: Vec<Item>,
     /// Remainder of that item.
     remainder: Option<Item>,
+    /// Programs whose calls the provider waits for, by their ids.
+    programs: HashSet<String>,
+    /// Callers of the calls that programs made, by the ids of the calls.
+    callers: HashMap<String, Value>,
 }
 
 impl<'p> InputItems<'p> {
     pub(super) fn new(provider: &'p str, is_stored: bool) -> Self {
-        let (items, ids, sealed) = (Vec::new(), HashSet::new(), Vec::new());
-        Self { provider, is_stored, items, ids, sealed, remainder: None }
+        Self {
+            provider,
+            is_stored,
+            items: Vec::new(),
+            ids: HashSet::new(),
+            sealed: Vec::new(),
+            remainder: None,
+            programs: HashSet::new(),
+            callers: HashMap::new(),
+        }
     }
 
-    /// Adds an item that no model created.
-    pub(super) fn push_input(&mut self, item: Item) {
+    /// Adds an item that no model created. The result of a call names the caller of the call.
+    pub(super) fn push_input(&mut self, mut item: Item) {
+        let caller = text_of(&item, "call_id").and_then(|call| self.callers.get(call));
+        if let Some(caller) = caller {
+            item.insert("caller".into(), caller.clone());
+        }
         self.items.push(item.into());
+    }
+
+    /// Adds sealed items to those that are sent.
+    fn extend_sealed(&mut self, sealed: Vec<Item>) {
+        let programs = sealed.iter().filter(|item| kind_of(item) == "program");
+        self.programs.extend(programs.filter_map(|item| Some(text_of(item, "call_id")?.to_owned())));
+        self.items.extend(sealed.into_iter().map(Value::Object));
+    }
+
+    /// Records the caller of a call. A caller that is not a part of the conversation is removed.
+    fn keep_caller(&mut self, call: &mut Item) {
+        let Some(caller) = call.get("caller") else { return };
+        let program = caller.get("caller_id").and_then(Value::as_str);
+        if program.is_some_and(|program| !self.programs.contains(program)) {
+            call.remove("caller");
+        } else if let Some(id) = text_of(call, "call_id") {
+            self.callers.insert(id.to_owned(), caller.clone());
+        }
     }
 
     /// Adds a sealed item, or the remainder of an item.
@@ -102,13 +136,14 @@ impl<'p> InputItems<'p> {
             && self.can_be_read(&sealed)
             && self.are_new(sealed.iter().chain([&remainder]));
         if is_tied {
-            self.items.extend(sealed.into_iter().map(Value::Object));
+            self.extend_sealed(sealed);
         }
         for (name, value) in remainder.into_iter().filter(|_| fits) {
             if is_tied || !["id", "status"].contains(&name.as_str()) {
                 item.insert(name, value);
             }
         }
+        self.keep_caller(&mut item);
         self.items.push(with_parts(item).into());
     }
 
@@ -122,7 +157,7 @@ impl<'p> InputItems<'p> {
             && self.can_be_read(&sealed)
             && self.are_new(sealed.iter())
         {
-            self.items.extend(sealed.into_iter().map(Value::Object));
+            self.extend_sealed(sealed);
         }
     }
 
@@ -146,6 +181,10 @@ impl<'p> InputItems<'p> {
             if kind_of(item) == "reasoning" {
                 return self.is_stored || has(item, "encrypted_content") || has(item, "content");
             }
+            // The results of a program are those of its calls.
+            if ["program", "program_output"].contains(&kind_of(item)) {
+                return true;
+            }
             let call = text_of(item, "call_id");
             call.is_none_or(|call| of_call.get(call).is_some_and(|count| *count > 1))
         })
@@ -163,15 +202,53 @@ impl<'p> InputItems<'p> {
     }
 }
 
-/// Completes a message with an id: it comes from the provider, so it needs parts and a status.
+/// Completes a message with an id or annotations: it comes from the provider, so it needs parts and,
+/// with an id, a status.
 fn with_parts(mut item: Item) -> Item {
+    let annotations = item.remove(ANNOTATIONS);
     if kind_of(&item) == "message"
-        && item.contains_key("id")
+        && (item.contains_key("id") || annotations.is_some())
         && let Some(Value::String(text)) = item.remove("content")
     {
-        let part = json!({ "type": "output_text", "text": text, "annotations": [] });
+        let annotations = annotations.unwrap_or_else(|| json!([]));
+        let part = json!({ "type": "output_text", "text": text, ANNOTATIONS: annotations });
         item.insert("content".into(), json!([part]));
-        item.entry("status").or_insert_with(|| "completed".into());
+        if item.contains_key("id") {
+            item.entry("status").or_insert_with(|| "completed".into());
+        }
     }
     item
+}
+
+/// Member of the text of a message, with its citations.
+const ANNOTATIONS: &str = "annotations";
+
+/// Adds the annotations of the texts of a message to the message itself. Their positions become
+/// those in the whole text, which the part of the message has.
+pub(super) fn with_annotations(item: &Item) -> Item {
+    let mut item = item.clone();
+    let (mut start, mut all) = (0, Vec::new());
+    for part in item.get("content").and_then(Value::as_array).into_iter().flatten() {
+        let annotations = part.get(ANNOTATIONS).and_then(Value::as_array);
+        all.extend(annotations.into_iter().flatten().map(|annotation| moved(annotation, start)));
+        let text = part.get("text").or_else(|| part.get("refusal")).and_then(Value::as_str);
+        start += text.map_or(0, |text| text.chars().count() as u64);
+    }
+    if !all.is_empty() {
+        item.insert(ANNOTATIONS.into(), all.into());
+    }
+    item
+}
+
+/// Returns an annotation with positions that are this much later.
+fn moved(annotation: &Value, distance: u64) -> Value {
+    let mut annotation = annotation.clone();
+    for name in ["start_index", "end_index", "index"] {
+        if let Some(position) = annotation.get_mut(name)
+            && let Some(number) = position.as_u64()
+        {
+            *position = number.saturating_add(distance).into();
+        }
+    }
+    annotation
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::model_table::check_options;
 use super::openai::{OFFICIAL, is_official};
 use super::shared::Environment;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
@@ -62,6 +63,7 @@ impl Codec for Responses {
     const NAME_RULES: NameRules = NameRules::OPENAI;
     const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
     const FRAMING: Framing = Framing::Sse;
+    const NESTED_OPTIONS: &'static [&'static str] = &["reasoning", "text"];
     const KEYED_HOSTS: &'static [&'static str] = &["api.openai.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
@@ -80,6 +82,10 @@ impl Codec for Responses {
         is_streamed: bool,
     ) -> Result<Value, ModelError> {
         encode::request(model, request, names, self.provider(), is_streamed)
+    }
+
+    fn fit(&self, model: &str, body: &mut Value) -> Result<(), ModelError> {
+        check_options(model, body)
     }
 
     fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
@@ -132,6 +138,6 @@ impl Client<Responses> {
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("OPENAI")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
-        Self::new(base, found.model).key(found.key).checked()
+        Self::new(base, found.model).optional_key(found.key).checked()
     }
 }

@@ -11,8 +11,8 @@ pub(crate) struct Environment {
     pub(crate) model: String,
     /// Base URL of the API. Default: the one of the provider.
     pub(crate) base_url: Option<String>,
-    /// API key; empty if none is set.
-    pub(crate) key: String,
+    /// API key, if one is set.
+    pub(crate) key: Option<String>,
 }
 
 impl Environment {
@@ -56,6 +56,6 @@ impl Environment {
                 "{prefix}_API_KEY; set it, or set {prefix}_BASE_URL to a server that needs no key"
             )));
         }
-        Ok(Self { model, base_url, key: key.unwrap_or_default() })
+        Ok(Self { model, base_url, key })
     }
 }

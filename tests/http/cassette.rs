@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 use tool_runtime::async_trait;
 use tool_runtime::http::{
@@ -251,4 +252,102 @@ async fn recording_without_a_method_is_replayed() {
     assert!(matches!(answer(&player, &get).await, Err(TransportError::Unrecorded(_))));
     let post = HttpRequest::post("https://h.invalid/?alt=sse", r#"{"a":1}"#);
     assert_eq!(answer(&player, &post).await.unwrap(), "old");
+}
+
+/// Sends this text as the body of each response.
+struct Text(String);
+
+#[async_trait]
+impl Transport for Text {
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        Ok(HttpResponse::new(200, HttpBody::from(self.0.as_str())))
+    }
+}
+
+/// Escapes each character, or each second one, as JSON may.
+fn unicode_escaped(text: &str, step: usize, is_upper: bool) -> String {
+    let escape = |(index, unit): (usize, u16)| match char::from_u32(unit.into()) {
+        Some(c) if index % step != 0 => c.to_string(),
+        _ if is_upper => format!("\\u{unit:04X}"),
+        _ => format!("\\u{unit:04x}"),
+    };
+    text.encode_utf16().enumerate().map(escape).collect()
+}
+
+#[tokio::test]
+async fn secret_in_any_spelling_is_not_recorded() {
+    const SECRET: &str = "sk-Very/secret+7";
+    let (standard, url_safe) = (base64::prelude::BASE64_STANDARD, base64::prelude::BASE64_URL_SAFE);
+    let unpadded = base64::prelude::BASE64_STANDARD_NO_PAD;
+    let escaped = |step, is_upper| unicode_escaped(SECRET, step, is_upper);
+    let user = |before: &str, after: &str| format!("{before}{SECRET}{after}");
+    let spellings = [
+        SECRET.to_owned(),
+        escaped(1, false),
+        escaped(1, true),
+        escaped(2, false),
+        escaped(5, true),
+        SECRET.replace('/', "\\/"),
+        escaped(1, false).replace('\\', "\\\\"),
+        escaped(1, false).replace('\\', "\\\\\\\\"),
+        "sk-Very%2Fsecret%2B7".to_owned(),
+        "%73k-Very%2fsecret%2b7".to_owned(),
+        standard.encode(SECRET),
+        unpadded.encode(SECRET),
+        url_safe.encode(SECRET),
+        standard.encode(user("u:", "")),
+        standard.encode(user("user", ":x")),
+        standard.encode(user("{\"key\":\"", "\"}")),
+        url_safe.encode(user("a?>~", "~~~")),
+        standard.encode(SECRET).replace('/', "\\/"),
+    ];
+    for spelled in spellings {
+        let body = format!("{{\"before\": \"B\", \"key\": \"{spelled}\", \"after\": \"A\"}}");
+        let path = file("spellings");
+        let recorder = Cassette::record(&path, Text(body.clone()));
+        let mut request = HttpRequest::post("https://h.invalid/", body.clone());
+        request.headers.set("authorization", format!("Bearer {SECRET}"));
+        answer(&recorder, &request).await.unwrap();
+
+        let written = fs::read_to_string(&path).unwrap();
+        assert!(!written.contains(&spelled[2..spelled.len() - 4]), "{spelled}: {written}");
+        let recorded: Value = serde_json::from_str(&written).unwrap();
+        let reply: Value = serde_json::from_str(recorded[0]["reply"].as_str().unwrap()).unwrap();
+        for recorded in [&reply, &recorded[0]["request"]] {
+            let key = recorded["key"].as_str().unwrap();
+            assert!(key.contains("[scrubbed]") && !key.contains("Very"), "{spelled}: {key}");
+            assert_eq!([&recorded["before"], &recorded["after"]], ["B", "A"], "{spelled}");
+        }
+        let player = Cassette::replay(&path).unwrap();
+        assert!(answer(&player, &request).await.unwrap().contains("[scrubbed]"), "{spelled}");
+    }
+}
+
+/// The connection breaks, or the text is split, within a spelling of the key.
+#[tokio::test]
+async fn cut_spelling_of_a_secret_is_not_recorded() {
+    const SECRET: &str = "sk-very-secret";
+    for spelled in [unicode_escaped(SECRET, 1, false), base64::prelude::BASE64_STANDARD.encode(SECRET)] {
+        for end in (spelled.len() / 2)..spelled.len() {
+            let body = vec![format!("It is {}", &spelled[..end]).into_bytes()];
+            let path = file("cut-spelling");
+            let recorder = Cassette::record(&path, Stream { body, is_broken: true }).redact(SECRET);
+            let request = HttpRequest::post("https://h.invalid/", "{}");
+            let read = recorder.send(&request).await.unwrap().body.read_to_end(1 << 20).await;
+            assert!(read.is_err());
+            let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            assert_eq!(written[0]["reply"], "It is [scrubbed]", "{}", &spelled[..end]);
+        }
+        let message = |text: &str| json!({ "delta": text }).to_string();
+        let whole: String = serde_json::from_str(&format!("\"{spelled}\"")).unwrap();
+        let (first, second) = whole.split_at(whole.len() / 2);
+        let body = [message(first), message(second)].map(|line| format!("data: {line}\n\n"));
+        let path = file("split-spelling");
+        let body = body.map(String::into_bytes).to_vec();
+        let recorder = Cassette::record(&path, Stream { body, is_broken: false }).redact(SECRET);
+        let request = HttpRequest::post("https://h.invalid/", "{}");
+        recorder.send(&request).await.unwrap().body.read_to_end(1 << 20).await.unwrap();
+        let written = fs::read_to_string(&path).unwrap();
+        assert!(!written.contains(first) && !written.contains(second), "{written}");
+    }
 }

@@ -2,6 +2,7 @@
 
 mod pairing;
 pub mod streams;
+mod turns;
 
 use serde_json::{Value, json};
 use support::canned::{Canned, Reply};
@@ -269,7 +270,8 @@ async fn replies_are_decoded() {
         (json!("max_tokens"), FinishReason::Length),
         (json!("model_context_window_exceeded"), FinishReason::Length),
         (json!("refusal"), FinishReason::ContentFilter),
-        (json!("pause_turn"), FinishReason::Other),
+        (json!("pause_turn"), FinishReason::Paused),
+        (json!("yet_to_come"), FinishReason::Other),
     ] {
         let body = json!({ "content": [], "stop_reason": reason });
         assert_eq!(read(200, &body).await.unwrap().finish_reason, finish, "{reason}");

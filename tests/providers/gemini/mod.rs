@@ -213,3 +213,58 @@ async fn finish_reasons_are_decoded() {
         assert_eq!(read(&body).await.unwrap().finish_reason, finish, "{reason}");
     }
 }
+
+/// The model has not written all that its token limit allows.
+#[tokio::test]
+async fn continued_reply_is_joined() {
+    let part = |text: &str, reason: &str, token: Value| {
+        json!({ "candidates": [{ "content": { "parts": [{ "text": text }] },
+            "finishReason": reason, "continuationToken": token }],
+            "usageMetadata": { "promptTokenCount": 7, "candidatesTokenCount": 2 } })
+    };
+    let parts = [
+        part("Once ", "CONTINUATION", json!("t1")),
+        part("upon ", "CONTINUATION", json!("t2")),
+        part("a time.", "STOP", Value::Null),
+    ];
+    for is_streamed in [false, true] {
+        let framed = |part: &Value| match is_streamed {
+            false => part.to_string(),
+            true => format!("data: {part}\n\n"),
+        };
+        let canned =
+            Canned::new(parts.iter().map(|part| Reply::text(200, &framed(part))));
+        let model =
+            Gemini::new("https://models.invalid/v1beta", "gemini-4-argon").transport(canned.clone());
+        let messages = [Message::user("A story.")];
+        let request = ChatRequest::new(&messages);
+        let reply = match is_streamed {
+            false => model.reply(request).await.unwrap(),
+            true => model.stream(request, &mut |_| {}).await.unwrap(),
+        };
+        assert_eq!(reply.to_text(), "Once upon a time.");
+        assert_eq!(reply.finish_reason, FinishReason::Stop);
+        assert_eq!(reply.usage.map(|it| (it.input, it.output)), Some((21, 6)));
+        let requests = canned.requests();
+        let bodies = requests.iter().map(|it| serde_json::from_slice::<Value>(&it.body).unwrap());
+        let tokens: Vec<_> = bodies.map(|body| body["continuationToken"].clone()).collect();
+        assert_eq!(tokens, [Value::Null, json!("t1"), json!("t2")]);
+        // The tokens are not sent with the next turn.
+        let next = [messages[0].clone(), Message::Assistant { parts: reply.parts }];
+        let canned = Canned::new([Reply::text(200, &parts[2].to_string())]);
+        let model = model.transport(canned.clone());
+        model.reply(ChatRequest::new(&next)).await.unwrap();
+        let body = String::from_utf8(canned.requests()[0].body.clone()).unwrap();
+        assert!(!body.contains("continuationToken"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn reply_that_cannot_be_continued_is_truncated() {
+    let body = json!({ "candidates": [{ "content": { "parts": [{ "text": "Once" }] },
+        "finishReason": "CONTINUATION" }] });
+    let canned = Canned::new([Reply::text(200, &body.to_string())]);
+    let model = Gemini::new("https://models.invalid/v1beta", "gemini-4-argon").transport(canned);
+    let reply = model.reply(ChatRequest::new(&[Message::user("A story.")])).await.unwrap();
+    assert_eq!(reply.finish_reason, FinishReason::Paused);
+}

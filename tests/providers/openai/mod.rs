@@ -2,6 +2,7 @@
 
 mod faults;
 mod pairing;
+mod rejected_calls;
 mod retries;
 pub mod streams;
 

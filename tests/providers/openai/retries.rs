@@ -61,6 +61,30 @@ async fn retries_are_limited_to_transient_errors() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn wish_of_the_provider_and_unpaid_bills_decide_about_retries() {
+    let reply = |status: u16, code: &str, wish: &str| {
+        let body = serde_json::json!({ "error": { "code": code, "message": "No." } });
+        let mut reply = Reply::text(status, &body.to_string());
+        reply.headers = Headers::from_iter([("x-should-retry", wish)]);
+        reply
+    };
+    for (status, code, wish, requests) in [
+        (429, "rate_limit_exceeded", "", 3),
+        (429, "rate_limit_exceeded", "false", 1),
+        (503, "server_error", "FALSE", 1),
+        (400, "invalid_value", "", 1),
+        (409, "conflict", "true", 3),
+        (429, "credit_balance_exhausted", "", 1),
+        (429, "organization_spend_limit_exceeded", "true", 1),
+    ] {
+        let canned = Canned::new((0..3).map(|_| reply(status, code, wish)));
+        let error = ask(&model(&canned)).await.unwrap_err();
+        assert!(matches!(error, ModelError::Api(_)), "{error:?}");
+        assert_eq!(canned.requests().len(), requests, "{status} {code} {wish}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn timeout_includes_all_attempts() {
     let canned = Canned::new((0..9).map(|_| busy(503, "20")));
     let model = model(&canned).max_retries(8).timeout(Duration::from_secs(50));

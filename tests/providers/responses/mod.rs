@@ -1,6 +1,7 @@
 //! Requests and replies of OpenAI's Responses, over a transport of the tests.
 
 mod pairing;
+mod programs;
 mod reasoning;
 mod replies;
 mod requests;

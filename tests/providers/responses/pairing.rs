@@ -209,12 +209,14 @@ const CONTRACT: Contract = Contract {
     },
     options: Some(|| {
         // The API has no stop sequences.
-        let without_stops = |mut options: ChatOptions| {
+        // The API has no stop sequences, and the model refuses a temperature.
+        let accepted = |mut options: ChatOptions| {
             options.stop.clear();
             options.extra.clear();
+            options.temperature = None;
             options
         };
-        options().prop_map(without_stops).boxed()
+        options().prop_map(accepted).boxed()
     }),
     broken_rule: broken_rule_or_type,
 };

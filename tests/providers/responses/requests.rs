@@ -109,8 +109,8 @@ async fn options_set_their_members() {
                 { "type": "json_schema", "name": "output", "schema": schema, "strict": false } } }),
         ),
         (
-            set().max_tokens(9).temperature(0.5),
-            json!({ "max_output_tokens": 9, "temperature": 0.5 }),
+            set().max_tokens(9).extra("metadata", json!({ "team": "blue" })),
+            json!({ "max_output_tokens": 9, "metadata": { "team": "blue" } }),
         ),
         (
             set().extra("reasoning", json!({ "effort": "low" })),

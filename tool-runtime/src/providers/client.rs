@@ -101,7 +101,8 @@ impl<C> Client<C> {
     }
 
     /// Sets the time limit for a reply, from the first attempt to the last byte. Each batch of
-    /// texts to embed is a request with this limit. Default: two minutes.
+    /// texts to embed is a request with this limit, and so is the continuation of a reply that the
+    /// provider has paused. Default: two minutes.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.connection.timeout = limit;

@@ -132,6 +132,10 @@ impl Sampling {
         let max_tokens = u32::try_from(reservation.max_output()).unwrap_or(max_tokens);
         let mut options = ChatOptions::default().max_tokens(max_tokens);
         options.temperature = params.temperature.map(f64::from);
+        // The server does not know the model. What it can't have is left out.
+        if self.model.check_request(ChatRequest::new(&messages).options(&options)).is_err() {
+            options.temperature = None;
+        }
         let mut charge = Charge { sampling: self, ctx, input, is_due: true };
         let reply = self.model.reply(ChatRequest::new(&messages).options(&options)).await;
         charge.is_due = false;

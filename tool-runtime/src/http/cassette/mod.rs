@@ -1,6 +1,7 @@
 //! Recording of exchanges with a real server, and their replay in tests.
 
 mod redaction;
+mod spelling;
 mod split_secrets;
 mod tape;
 
@@ -16,7 +17,8 @@ use super::{BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, Transpor
 /// Transport that records the responses of a server to a file, or replays them without a network.
 ///
 /// A recording contains no header of a request, and no password or key of the URL. Where their
-/// values occur in a body, they are replaced, even if a stream splits them over several messages.
+/// values occur in a body, they are replaced: as they are, with escapes of JSON or URLs, or within
+/// base64, even if a stream splits them over several messages.
 /// Ids of sessions in the headers of a response, such as `mcp-session-id`, are replaced likewise.
 /// Name other secrets with [`redact`](Self::redact). The recorded response headers are the content
 /// type, the date, the location, the request id, the retry delay and whether to retry.

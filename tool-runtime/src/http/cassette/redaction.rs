@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::spelling::{base64_cores, layers};
 use super::split_secrets::without_split_secrets;
 use crate::http::secrets_in_url;
 use crate::http::{Headers, HttpRequest};
@@ -110,44 +111,70 @@ impl Redaction {
     /// Returns the ranges of secrets in a text, in order and without overlaps.
     fn find(&self, text: &str, is_start: bool) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
-        for secret in self.0.iter().flat_map(|secret| spellings(secret)) {
-            let matches = text.match_indices(&secret);
-            found.extend(matches.map(|(start, _)| start..start + secret.len()));
-            let starts = (SHORTEST_KEY..secret.len()).rev().filter_map(|end| secret.get(..end));
-            let cut = starts.filter(|_| is_start).find(|start| text.ends_with(start));
-            found.extend(cut.map(|start| text.len() - start.len()..text.len()));
+        let layers = layers(text);
+        for spelled in self.0.iter().flat_map(|secret| spellings(secret)) {
+            for layer in &layers {
+                let matches = layer.text.match_indices(&spelled);
+                let ranges = matches.map(|(start, _)| start..start + spelled.len());
+                found.extend(ranges.map(|range| layer.origin(&range)));
+                if is_start && let Some(start) = cut_at(&layer.text, &spelled) {
+                    found.push(layer.origin(&(start..layer.text.len())).start..text.len());
+                }
+            }
         }
-        found.sort_unstable_by_key(|range| (range.start, usize::MAX - range.end));
-        let mut end = 0;
-        found.retain(|range| {
-            let is_free = range.start >= end;
-            end = end.max(range.end);
-            is_free
-        });
-        found
+        found.sort_unstable_by_key(|range| range.start);
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
+        for range in found {
+            match merged.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        merged
     }
 
     /// Redacts the start of a text, which may end within a secret.
     pub(super) fn apply_to_start(&self, text: &str) -> String {
-        let text = self.apply(text);
-        let cut = self.0.iter().find_map(|secret| {
-            let starts = (SHORTEST_KEY..secret.len()).rev().filter_map(|end| secret.get(..end));
-            starts.filter_map(|start| text.strip_suffix(start)).next()
-        });
-        cut.map_or_else(|| text.clone(), |rest| format!("{rest}{REPLACEMENT}"))
+        Self::replace(text, self.find(text, true))
     }
 
     pub(super) fn apply(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| {
-            spellings(secret).iter().fold(text, |text, spelled| text.replace(spelled, REPLACEMENT))
-        })
+        Self::replace(text, self.find(text, false))
+    }
+
+    fn replace(text: &str, found: Vec<Range<usize>>) -> String {
+        let (mut redacted, mut end) = (String::with_capacity(text.len()), 0);
+        for range in found {
+            redacted.push_str(text.get(end..range.start).unwrap_or_default());
+            redacted.push_str(REPLACEMENT);
+            end = range.end;
+        }
+        redacted.push_str(text.get(end..).unwrap_or_default());
+        redacted
     }
 }
 
-/// Returns a secret escaped twice (JSON text in a JSON string), once (a JSON string), and plain.
-fn spellings(secret: &str) -> [String; 3] {
-    let once = json_escaped(secret);
-    [json_escaped(&once), once, secret.to_owned()]
+/// Returns where the start of a secret at the end of a text begins, if there is one. An escape that
+/// is not complete may follow it.
+fn cut_at(text: &str, secret: &str) -> Option<usize> {
+    let whole = text.len();
+    let escape = text.rfind(['\\', '%']).filter(|at| whole - at <= MAX_CUT_ESCAPE);
+    [Some(whole), escape].into_iter().flatten().find_map(|end| {
+        let text = text.get(..end)?;
+        let mut starts = (SHORTEST_KEY..secret.len()).rev().filter_map(|end| secret.get(..end));
+        Some(end - starts.find(|start| text.ends_with(start))?.len())
+    })
+}
+
+/// The longest part of an escape that can be cut, such as `\ud83d\ude0`.
+const MAX_CUT_ESCAPE: usize = 11;
+
+/// Returns the spellings of a secret that are searched for in each layer of a text.
+fn spellings(secret: &str) -> Vec<String> {
+    let mut spellings = base64_cores(&json_escaped(secret));
+    spellings.extend(base64_cores(secret));
+    spellings.push(secret.to_owned());
+    spellings
 }
 
 /// Returns the text escaped for the inside of a JSON string.

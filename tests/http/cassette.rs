@@ -327,7 +327,9 @@ async fn secret_in_any_spelling_is_not_recorded() {
 #[tokio::test]
 async fn cut_spelling_of_a_secret_is_not_recorded() {
     const SECRET: &str = "sk-very-secret";
-    for spelled in [unicode_escaped(SECRET, 1, false), base64::prelude::BASE64_STANDARD.encode(SECRET)] {
+    for spelled in
+        [unicode_escaped(SECRET, 1, false), base64::prelude::BASE64_STANDARD.encode(SECRET)]
+    {
         for end in (spelled.len() / 2)..spelled.len() {
             let body = vec![format!("It is {}", &spelled[..end]).into_bytes()];
             let path = file("cut-spelling");

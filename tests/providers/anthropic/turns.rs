@@ -85,14 +85,23 @@ async fn pauses_are_bounded_and_never_an_answer() {
     let canned = Canned::new(pauses());
     let agent = Agent::new(client(&canned), Tools::new());
     let stopped = agent.run("Weather?").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::TruncatedReply(FinishReason::Paused)), "{stopped}");
-    assert_eq!(stopped.to_string(), "model reply truncated: the model provider paused it too often");
+    assert!(
+        matches!(stopped.reason, StopReason::TruncatedReply(FinishReason::Paused)),
+        "{stopped}"
+    );
+    assert_eq!(
+        stopped.reason.to_string(),
+        "model reply truncated: the model provider paused it too often"
+    );
     assert_eq!(canned.requests().len(), 6);
 
     // Nothing to continue with.
     let canned = Canned::new([whole(json!([]), "pause_turn")]);
     let stopped = Agent::new(client(&canned), Tools::new()).run("Weather?").await.unwrap_err();
-    assert!(matches!(stopped.reason, StopReason::TruncatedReply(FinishReason::Paused)), "{stopped}");
+    assert!(
+        matches!(stopped.reason, StopReason::TruncatedReply(FinishReason::Paused)),
+        "{stopped}"
+    );
 }
 
 #[tokio::test]
@@ -132,9 +141,8 @@ async fn callers_citations_and_containers_are_sent_back() {
     for (index, block) in content.iter().enumerate() {
         let mut start = block.clone();
         let citations = start.as_object_mut().unwrap().remove("citations");
-        events.push(
-            json!({ "type": "content_block_start", "index": index, "content_block": start }),
-        );
+        events
+            .push(json!({ "type": "content_block_start", "index": index, "content_block": start }));
         for citation in citations.iter().flat_map(|it| it.as_array().unwrap()) {
             let delta = json!({ "type": "citations_delta", "citation": citation });
             events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));

@@ -232,10 +232,9 @@ async fn continued_reply_is_joined() {
             false => part.to_string(),
             true => format!("data: {part}\n\n"),
         };
-        let canned =
-            Canned::new(parts.iter().map(|part| Reply::text(200, &framed(part))));
-        let model =
-            Gemini::new("https://models.invalid/v1beta", "gemini-4-argon").transport(canned.clone());
+        let canned = Canned::new(parts.iter().map(|part| Reply::text(200, &framed(part))));
+        let model = Gemini::new("https://models.invalid/v1beta", "gemini-4-argon")
+            .transport(canned.clone());
         let messages = [Message::user("A story.")];
         let request = ChatRequest::new(&messages);
         let reply = match is_streamed {

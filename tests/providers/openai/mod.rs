@@ -240,7 +240,9 @@ async fn tools_are_sent_with_the_effort_that_the_model_requires() {
         for is_streamed in [false, true] {
             let body = match is_streamed {
                 false => r#"{"choices": [{"message": {"content": "Hi"}}]}"#,
-                true => "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}}]}\n\ndata: [DONE]\n\n",
+                true => {
+                    "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}}]}\n\ndata: [DONE]\n\n"
+                }
             };
             let canned = Canned::new([support::canned::Reply::text(200, body)]);
             let model = OpenAi::new("http://models.invalid/v1", name).transport(canned.clone());

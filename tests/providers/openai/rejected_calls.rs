@@ -63,6 +63,8 @@ async fn output_without_a_call_stays_an_error() {
     for body in [
         rejected("tool_use_failed", ""),
         rejected("tool_use_failed", "It rains."),
+        rejected("tool_use_failed", r#"web_search{"query": "rain"}</function> and more"#),
+        rejected("tool_use_failed", r#"no_such_tool{"query": "rain"}</function>"#),
         rejected("json_validate_failed", call),
         rejected("tool_use_failed", "Tool use failed: JSON does not match the expected schema"),
         json!({ "error": { "code": "tool_use_failed" } }).to_string(),

@@ -17,8 +17,7 @@ async fn sent_items(replies: &[ChatReply]) -> Vec<Value> {
     let mut messages = vec![Message::user("Hello")];
     for reply in replies {
         messages.push(Message::Assistant { parts: reply.parts.clone() });
-        let results: Vec<_> =
-            reply.calls().map(|call| ToolResult::success(call, "noon")).collect();
+        let results: Vec<_> = reply.calls().map(|call| ToolResult::success(call, "noon")).collect();
         if !results.is_empty() {
             messages.push(Message::Tool { results });
         }
@@ -65,9 +64,7 @@ async fn citations_are_sent_back() {
         json!({ "type": "url_citation", "url": "https://h.invalid", "title": "H",
             "start_index": start, "end_index": end })
     };
-    let part = |text: &str, citations: Value| {
-        json!({ "type": "output_text", "text": text, "annotations": citations })
-    };
+    let part = |text: &str, citations: Value| json!({ "type": "output_text", "text": text, "annotations": citations });
     let message = |content: Value| {
         json!({ "type": "message", "id": "m", "role": "assistant", "status": "completed",
             "content": content })

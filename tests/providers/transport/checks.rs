@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tool_runtime::http::ReqwestTransport;
+use tool_runtime::models::Embedder;
 use tool_runtime::providers::{
     Anthropic, Client, Gemini, Mistral, Ollama, OpenAi, OpenAiEmbedder, OpenAiResponses, codec,
 };
-use tool_runtime::models::Embedder;
 use tool_runtime::{ChatModel, ModelError};
 
 use crate::provider::{PROVIDERS, Setup, Shared};

@@ -186,7 +186,8 @@ fn is_unpaid(code: &str) -> bool {
 /// Returns whether Google names a quota per day, which no client waits for.
 fn exceeds_daily_quota(error: &Value) -> bool {
     let details = error.pointer("/error/details").and_then(Value::as_array);
-    let violations = details.into_iter().flatten().filter_map(|it| it.get("violations")?.as_array());
+    let violations =
+        details.into_iter().flatten().filter_map(|it| it.get("violations")?.as_array());
     let mut quotas = violations.flatten().filter_map(|it| it.get("quotaId")?.as_str());
     quotas.any(|quota| quota.contains("PerDay"))
 }

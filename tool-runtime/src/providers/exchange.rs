@@ -23,8 +23,8 @@ pub(super) const MAX_EXCERPT: usize = 2_000;
 /// The time to wait for the body of an error response; its status is enough.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The number of bytes after which the body of an error response is not read further. Some errors
-/// contain what the model wrote.
+/// The number of bytes after which the body of an error response with the output of the model is not
+/// read further.
 const MAX_ERROR_BYTES: usize = 1 << 20;
 
 /// The highest number of bytes of a reply; far more than any model writes.
@@ -106,7 +106,8 @@ impl HttpExchange {
         let start = bytes.len();
         let read = async {
             let mut budget = WorkBudget::new();
-            while bytes.len() < MAX_ERROR_BYTES
+            while (bytes.len() < 4 * MAX_EXCERPT || has_rejected_output(&bytes))
+                && bytes.len() < MAX_ERROR_BYTES
                 && let Ok(Some(chunk)) = response.body.next().await
             {
                 budget.spend(chunk.len()).await;
@@ -221,6 +222,12 @@ impl HttpExchange {
         }
         text
     }
+}
+
+/// Returns whether an error response contains what the model wrote, which has to be read as a whole.
+fn has_rejected_output(bytes: &[u8]) -> bool {
+    let start = bytes.get(..4 * MAX_EXCERPT).unwrap_or(bytes);
+    String::from_utf8_lossy(start).contains("\"failed_generation\"")
 }
 
 /// Returns whether a response announced the end of its body. Otherwise, the body ends with the

@@ -38,7 +38,9 @@ pub(super) fn add_extra(
 ) -> Result<(), ModelError> {
     for (name, value) in extra {
         match (members.get_mut(name), value) {
-            (Some(Value::Object(known)), Value::Object(more)) if nested.contains(&name.as_str()) => {
+            (Some(Value::Object(known)), Value::Object(more))
+                if nested.contains(&name.as_str()) =>
+            {
                 for (inner, value) in more {
                     insert(known, inner, value, || format!("{name}.{inner}"))?;
                 }

@@ -68,10 +68,10 @@ mod off_thread;
 mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
-#[cfg(feature = "openai")]
-mod responses;
 mod paused_reply;
 mod rejected_output;
+#[cfg(feature = "openai")]
+mod responses;
 mod retry;
 mod secrets;
 #[cfg_attr(

@@ -4,7 +4,9 @@
 use crate::drivers::text::{ToolLookup, extract};
 use crate::message::{AssistantPart, ToolCall};
 use crate::models::delta::emit_reply;
-use crate::models::{ApiError, ChatReply, ChatRequest, DeltaSink, FinishReason, ModelError, WireNames};
+use crate::models::{
+    ApiError, ChatReply, ChatRequest, DeltaSink, FinishReason, ModelError, WireNames,
+};
 use crate::tool::ToolDefinition;
 
 /// Returns the text and the calls in what a server rejected.
@@ -39,15 +41,11 @@ pub(super) fn rejected_parts(
     Ok(parts.into_iter().map(named).collect())
 }
 
-/// Reads an output in any format. If it has no markup of a call, or lacks the start of one, the
-/// server has cut that off: it says that this is a call.
+/// Reads an output in any format. The server says that it is a call, so the marks of one can be
+/// missing.
 fn parts(output: &str, tools: &ToolLookup<'_>) -> Vec<AssistantPart> {
     let output = without_fence(output.trim());
-    let marked = [
-        output.to_owned(),
-        format!("<tool_call>{output}</tool_call>"),
-        format!("<function={output}"),
-    ];
+    let marked = [output.to_owned(), format!("<tool_call>{output}</tool_call>")];
     let read = |text: &String| {
         let read = extract(text, tools);
         let text = (!read.text.is_empty()).then_some(AssistantPart::Text { text: read.text });
@@ -55,7 +53,21 @@ fn parts(output: &str, tools: &ToolLookup<'_>) -> Vec<AssistantPart> {
         let has_calls = calls.len() > 0;
         has_calls.then(|| text.into_iter().chain(calls).collect())
     };
-    marked.iter().find_map(read).unwrap_or_default()
+    let read = marked.iter().find_map(read).or_else(|| functions(output, tools));
+    read.unwrap_or_default()
+}
+
+/// Reads calls such as `<function=now{"zone": "UTC"}</function>`, as some Llama models write them.
+/// Returns `None` if anything else is in the output.
+fn functions(output: &str, tools: &ToolLookup<'_>) -> Option<Vec<AssistantPart>> {
+    let written = output.split("</function>").map(str::trim).filter(|call| !call.is_empty());
+    let call = |written: &str| {
+        let written = written.strip_prefix("<function=").unwrap_or(written);
+        let (name, _) = written.split_once('{')?;
+        let arguments = written.get(name.len()..).filter(|arguments| arguments.ends_with('}'))?;
+        Some(AssistantPart::Call(tools.call(name.trim().trim_end_matches('>'), arguments)?))
+    };
+    written.map(call).collect::<Option<Vec<_>>>().filter(|calls| !calls.is_empty())
 }
 
 /// Returns the text inside a fence that is the whole output.

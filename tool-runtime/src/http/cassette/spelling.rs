@@ -56,7 +56,9 @@ pub(super) fn layers(text: &str) -> Vec<Layer> {
     }
     let mut escaped = 0;
     for _ in 0..MAX_ESCAPES {
-        let Some(layer) = layers.get(escaped).filter(|layer| layer.text.contains('\\')) else { break };
+        let Some(layer) = layers.get(escaped).filter(|layer| layer.text.contains('\\')) else {
+            break;
+        };
         let decoded = layer.decoded(json_escape);
         escaped = layers.len();
         layers.push(decoded);
@@ -125,9 +127,12 @@ mod tests {
     #[test]
     fn layers_know_where_their_text_comes_from() {
         let text = r#"a\u0073k\\u002d\ud83d\ude00% %2d"#;
-        for (secret, origin) in
-            [("sk", r"\u0073k"), ("k-", r"k\\u002d"), ("\u{1f600}", r"\ud83d\ude00"), ("% -", "% %2d")]
-        {
+        for (secret, origin) in [
+            ("sk", r"\u0073k"),
+            ("k-", r"k\\u002d"),
+            ("\u{1f600}", r"\ud83d\ude00"),
+            ("% -", "% %2d"),
+        ] {
             let found = layers(text).iter().find_map(|layer| {
                 let start = layer.text.find(secret)?;
                 Some(layer.origin(&(start..start + secret.len())))

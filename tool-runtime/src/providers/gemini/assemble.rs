@@ -184,7 +184,8 @@ impl PartialReply {
             None if self.is_blocked => FinishReason::ContentFilter,
             reason => finish(reason, self.calls > 0)?,
         };
-        if let Some(token) = self.continuation_token.take().filter(|_| finish == FinishReason::Paused)
+        if let Some(token) =
+            self.continuation_token.take().filter(|_| finish == FinishReason::Paused)
         {
             let token = Map::from_iter([(CONTINUATION_TOKEN.to_owned(), token.into())]);
             self.add_sealed(String::new(), token);

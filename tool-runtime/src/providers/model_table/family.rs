@@ -50,4 +50,3 @@ fn is_version(rest: &str) -> bool {
     let ends = rest.chars().nth(digits).is_none_or(|next| !next.is_alphanumeric());
     (1..=2).contains(&digits) && ends
 }
-

@@ -68,7 +68,8 @@ pub(super) enum ChatTools {
 /// model of a known maker behaves like the newest one, and any other accepts everything.
 pub(super) fn traits(model: &str) -> ModelTraits {
     let families = ROWS.iter().flat_map(|row| row.families.iter().map(move |name| (name, row)));
-    let longest = families.filter(|(family, _)| family.has(model)).max_by_key(|(family, _)| family.len());
+    let longest =
+        families.filter(|(family, _)| family.has(model)).max_by_key(|(family, _)| family.len());
     longest.map_or(ANY, |(_, row)| row.traits)
 }
 
@@ -92,7 +93,10 @@ mod tests {
                 WithEffortNone,
             ),
             (&["gpt-5.4", "gpt-5.4-mini-2026-03-17", "gpt-5.5", "gpt-5.5-pro"], WithoutEffort),
-            (&["gpt-5", "gpt-5-mini", "gpt-5.2", "gpt-5.60", "gpt-6-luna", "gpt-7", "m", ""], Unconditional),
+            (
+                &["gpt-5", "gpt-5-mini", "gpt-5.2", "gpt-5.60", "gpt-6-luna", "gpt-7", "m", ""],
+                Unconditional,
+            ),
         ] {
             for name in names {
                 assert_eq!(traits(name).chat_tools, tools, "{name}");
@@ -113,11 +117,31 @@ mod tests {
             ("gpt-neox-20b", Support::Accepted, Support::Accepted, Reasoning::OnRequest),
             ("o3-mini", Support::Refused, Support::Accepted, Reasoning::Always),
             ("marco-o1", Support::Accepted, Support::Accepted, Reasoning::OnRequest),
-            ("claude-sonnet-4-5", Support::Accepted, Support::WithoutReasoning, Reasoning::OnRequest),
-            ("claude-sonnet-4-20250514", Support::Accepted, Support::WithoutReasoning, Reasoning::OnRequest),
+            (
+                "claude-sonnet-4-5",
+                Support::Accepted,
+                Support::WithoutReasoning,
+                Reasoning::OnRequest,
+            ),
+            (
+                "claude-sonnet-4-20250514",
+                Support::Accepted,
+                Support::WithoutReasoning,
+                Reasoning::OnRequest,
+            ),
             ("claude-opus-4-7", Support::Refused, Support::WithoutReasoning, Reasoning::OnRequest),
-            ("claude-opus-5@20260101", Support::Refused, Support::WithoutReasoning, Reasoning::ByDefault),
-            ("us.anthropic.claude-opus-5-5-v1:0", Support::Refused, Support::Refused, Reasoning::Always),
+            (
+                "claude-opus-5@20260101",
+                Support::Refused,
+                Support::WithoutReasoning,
+                Reasoning::ByDefault,
+            ),
+            (
+                "us.anthropic.claude-opus-5-5-v1:0",
+                Support::Refused,
+                Support::Refused,
+                Reasoning::Always,
+            ),
             ("claude-haiku-5-5", Support::Refused, Support::Accepted, Reasoning::OnRequest),
             ("claude-sonnet-9", Support::Refused, Support::Refused, Reasoning::Always),
             ("qwen2.5-coder", Support::Accepted, Support::Accepted, Reasoning::OnRequest),

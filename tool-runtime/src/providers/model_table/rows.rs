@@ -41,11 +41,8 @@ const BUDGET_CLAUDE: ModelTraits =
 const ADAPTIVE_CLAUDE: ModelTraits = ModelTraits { sampling: Support::Refused, ..BUDGET_CLAUDE };
 
 /// Claude that always reasons.
-const NEWEST_CLAUDE: ModelTraits = ModelTraits {
-    reasoning: Reasoning::Always,
-    forced_call: Support::Refused,
-    ..ADAPTIVE_CLAUDE
-};
+const NEWEST_CLAUDE: ModelTraits =
+    ModelTraits { reasoning: Reasoning::Always, forced_call: Support::Refused, ..ADAPTIVE_CLAUDE };
 
 pub(super) const ROWS: &[Row] = &[
     // OpenAI.
@@ -84,10 +81,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { families: &[Family("gpt-6-astra"), Family("gpt-6.1-sol")], traits: REASONING_GPT },
     Row { families: &[Family("gpt-#")], traits: NEWEST_GPT },
     // Chat models of other makers.
-    Row {
-        families: &[Family("chat")],
-        traits: ModelTraits { encrypts_reasoning: false, ..ANY },
-    },
+    Row { families: &[Family("chat")], traits: ModelTraits { encrypts_reasoning: false, ..ANY } },
     // Anthropic.
     Row {
         families: &[
@@ -145,6 +139,14 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row { families: &[Family("claude-")], traits: NEWEST_CLAUDE },
     // Google.
-    Row { families: &[Family("gemini-1.#"), Family("gemini-2.#")], traits: ANY },
+    Row {
+        families: &[
+            Family("gemini-1"),
+            Family("gemini-1.#"),
+            Family("gemini-2"),
+            Family("gemini-2.#"),
+        ],
+        traits: ANY,
+    },
     Row { families: &[Family("gemini-")], traits: ModelTraits { signs_calls: true, ..ANY } },
 ];

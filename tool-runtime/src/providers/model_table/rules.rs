@@ -113,7 +113,8 @@ mod tests {
     use crate::models::ModelError;
 
     fn checked(model: &str, mut body: Value) -> Result<Value, String> {
-        let checked = check_options(model, &mut body).and_then(|()| fit_chat_tools(model, &mut body));
+        let checked =
+            check_options(model, &mut body).and_then(|()| fit_chat_tools(model, &mut body));
         match checked {
             Ok(()) => Ok(body),
             Err(ModelError::Setup(text)) => Err(text),

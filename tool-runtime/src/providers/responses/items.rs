@@ -94,7 +94,8 @@ impl<'p> InputItems<'p> {
     /// Adds sealed items to those that are sent.
     fn extend_sealed(&mut self, sealed: Vec<Item>) {
         let programs = sealed.iter().filter(|item| kind_of(item) == "program");
-        self.programs.extend(programs.filter_map(|item| Some(text_of(item, "call_id")?.to_owned())));
+        self.programs
+            .extend(programs.filter_map(|item| Some(text_of(item, "call_id")?.to_owned())));
         self.items.extend(sealed.into_iter().map(Value::Object));
     }
 

@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use tool_runtime::ModelError;
+use tool_runtime::providers::OpenAi;
+use tool_runtime::{Agent, ModelError, StopReason, Tools};
 
 use super::exchange_kinds;
 use crate::provider::KEY;
@@ -52,18 +53,20 @@ async fn broken_connection_is_unreachable() {
         let (header, good) = provider.good(is_streamed);
         let half = &good[..good.len() / 3];
         let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n");
-        for bytes in [
-            String::new(),
-            "HTTP/1.1 200 O".to_owned(),
-            "this is no HTTP\r\n\r\n".to_owned(),
-            format!("{head}content-length: {}\r\n\r\n{half}", good.len()),
-            format!("{head}transfer-encoding: chunked\r\n\r\nffff\r\n{half}"),
-            format!("{head}transfer-encoding: chunked\r\n\r\n5\r\ndata:"),
+        let (unreachable, interrupted) = ("MODEL_UNREACHABLE", "MODEL_INTERRUPTED");
+        for (bytes, code) in [
+            (String::new(), unreachable),
+            ("HTTP/1.1 200 O".to_owned(), unreachable),
+            ("this is no HTTP\r\n\r\n".to_owned(), unreachable),
+            (format!("{head}content-length: {}\r\n\r\n{half}", good.len()), interrupted),
+            (format!("{head}transfer-encoding: chunked\r\n\r\nffff\r\n{half}"), interrupted),
+            (format!("{head}transfer-encoding: chunked\r\n\r\n5\r\ndata:"), interrupted),
         ] {
             let reply = Reply::Bytes(bytes.clone().into());
             let error = provider.result_of(is_streamed, reply).await.unwrap_err();
             let is_expected = matches!(error, ModelError::Unreachable { .. });
             assert!(is_expected, "{}, {bytes:?}: {error:?}", provider.name);
+            assert_eq!(error.code(), code, "{}, {bytes:?}", provider.name);
             assert!(error.source().is_some());
         }
     }
@@ -91,6 +94,37 @@ async fn connection_closed_within_a_reply_is_transient() {
         }
         assert!(closed > 20, "{}: {closed}", provider.name);
     }
+}
+
+/// A program that alerts on codes tells these apart.
+#[tokio::test]
+async fn failures_of_different_causes_have_different_codes() {
+    for (provider, is_streamed) in exchange_kinds() {
+        let json = "content-type: application/json";
+        for (reply, code) in [
+            (Reply::with_header(401, json, "{}"), "MODEL_AUTH"),
+            (Reply::with_header(403, json, "{}"), "MODEL_AUTH"),
+            (Reply::with_header(429, json, "{}"), "MODEL_RATE_LIMITED"),
+            (Reply::with_header(402, json, "{}"), "MODEL_OUT_OF_QUOTA"),
+            (Reply::with_header(413, json, "{}"), "MODEL_CONTEXT_TOO_LONG"),
+            (Reply::with_header(503, json, "{}"), "MODEL_OVERLOADED"),
+            (Reply::with_header(404, json, "{}"), "MODEL_INVALID_REQUEST"),
+            (
+                Reply::with_header(200, "content-type: text/html", "<h1>Sign in</h1>"),
+                "MODEL_MALFORMED",
+            ),
+        ] {
+            let error = provider.result_of(is_streamed, reply).await.unwrap_err();
+            assert_eq!(error.code(), code, "{}: {error}", provider.name);
+            assert_eq!(StopReason::from(error).code(), code);
+        }
+    }
+    let refused = OpenAi::new("http://127.0.0.1:1", "m").max_retries(0);
+    let stopped = Agent::new(refused, Tools::new()).run("Go").await.unwrap_err();
+    assert_eq!(stopped.reason.code(), "MODEL_UNREACHABLE");
+    let malformed = OpenAi::new("no url", "m");
+    let stopped = Agent::new(malformed, Tools::new()).run("Go").await.unwrap_err();
+    assert_eq!(stopped.reason.code(), "MODEL_SETUP");
 }
 
 #[tokio::test]

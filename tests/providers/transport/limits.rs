@@ -20,6 +20,7 @@ const SHORT: Duration = Duration::from_millis(50);
 fn assert_timeout(answer: Result<ChatReply, ModelError>, expected: Duration, case: &str) {
     let error = answer.unwrap_err();
     let ModelError::Timeout { limit, .. } = &error else { panic!("{case}: {error:?}") };
+    assert_eq!(error.code(), "MODEL_TIMEOUT");
     assert_eq!(*limit, expected, "{case}");
     assert!(error.to_string().contains(&format!("{expected:?}")), "{case}: {error}");
 }

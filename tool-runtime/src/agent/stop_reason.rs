@@ -176,7 +176,8 @@ pub enum StopReason {
 impl StopReason {
     /// Returns the stable code of the reason, such as `MAX_ITERATIONS`.
     ///
-    /// Spans carry it as `error.type`, and [`RunEvent::Finished`](crate::event::RunEvent::Finished)
+    /// For [`Model`](Self::Model), it is the [code of the error](ModelError::code), such as
+    /// `MODEL_TIMEOUT`. Spans carry it as `error.type`, and [`RunEvent::Finished`](crate::event::RunEvent::Finished)
     /// as its code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -184,7 +185,7 @@ impl StopReason {
             Self::MissingUserMessage => "NOTHING_ASKED",
             Self::TruncatedReply(_) => "CUT",
             Self::EmptyReply => "SILENT",
-            Self::Model(_) => "MODEL_FAILED",
+            Self::Model(error) => error.code(),
             Self::ModelPanicked(_) => "MODEL_PANICKED",
             Self::Registry(_) => "REGISTRY",
             Self::AwaitingApproval(_) => "AWAITING_APPROVAL",

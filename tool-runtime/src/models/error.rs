@@ -16,7 +16,7 @@ pub enum ModelError {
     /// The client is not configured correctly, or the request can't be expressed in its protocol.
     #[error("{0}")]
     Setup(String),
-    /// The connection could not be established, or it broke.
+    /// The connection could not be established, or it broke. The [code](Self::code) tells which.
     #[error("connection to the model failed: {url}: {}", root_cause(source.as_ref()))]
     Unreachable {
         /// The URL of the request.
@@ -81,6 +81,38 @@ impl ModelError {
         Self::Failed { source: source.into(), is_transient: true }
     }
 
+    /// Returns the stable code of the error, such as `MODEL_RATE_LIMITED`.
+    ///
+    /// It is the [code](crate::StopReason::code) of a run that the error stops.
+    ///
+    /// ```
+    /// use tool_runtime::ModelError;
+    /// use tool_runtime::models::{ApiError, ApiErrorKind};
+    ///
+    /// let error = ApiError::new(ApiErrorKind::Auth, "https://api.example/v1", 401, "invalid key");
+    /// assert_eq!(ModelError::from(Box::new(error)).code(), "MODEL_AUTH");
+    /// ```
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Setup(_) => "MODEL_SETUP",
+            Self::Unreachable { source, .. } if source.is::<Interrupted>() => "MODEL_INTERRUPTED",
+            Self::Unreachable { .. } => "MODEL_UNREACHABLE",
+            Self::Timeout { .. } => "MODEL_TIMEOUT",
+            Self::Malformed { .. } => "MODEL_MALFORMED",
+            Self::Api(error) => match error.kind {
+                ApiErrorKind::Auth => "MODEL_AUTH",
+                ApiErrorKind::RateLimited => "MODEL_RATE_LIMITED",
+                ApiErrorKind::OutOfQuota => "MODEL_OUT_OF_QUOTA",
+                ApiErrorKind::ContextTooLong => "MODEL_CONTEXT_TOO_LONG",
+                ApiErrorKind::Filtered => "MODEL_FILTERED",
+                ApiErrorKind::Overloaded => "MODEL_OVERLOADED",
+                ApiErrorKind::Invalid => "MODEL_INVALID_REQUEST",
+                ApiErrorKind::Other => "MODEL_FAILED",
+            },
+            Self::Failed { .. } | Self::Unrecorded(_) | Self::Script { .. } => "MODEL_FAILED",
+        }
+    }
+
     /// Returns `true` if the same request may succeed later: the model is overloaded, rate limited,
     /// unreachable or too slow. If the provider says whether to
     /// [retry](ApiError::should_retry), its answer counts, except for a used up quota.
@@ -104,6 +136,12 @@ impl ModelError {
         }
     }
 }
+
+/// The error of a connection that broke after the response had begun.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+#[cfg_attr(not(feature = "providers"), expect(dead_code, reason = "only the clients create it"))]
+pub(crate) struct Interrupted(pub(crate) Box<dyn Error + Send + Sync>);
 
 /// An error that the API of a model provider returned.
 ///

@@ -32,6 +32,8 @@ use async_trait::async_trait;
 
 pub use delta::{Delta, DeltaSink};
 pub use embedding::{EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, TestEmbedder};
+#[cfg(feature = "providers")]
+pub(crate) use error::Interrupted;
 pub use error::{ApiError, ApiErrorKind, ModelError};
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::credentials::{check_header, check_key, check_model_name};
 use super::endpoint::Endpoint;
-use super::exchange::{CompleteBody, HttpExchange, timeout_error, transport_error};
+use super::exchange::{CompleteBody, HttpExchange, body_error, timeout_error, transport_error};
 use super::retry::pause_before_next;
 use super::secrets::Secrets;
 use crate::guard::BoxFuture;
@@ -219,15 +219,16 @@ impl Connection {
         };
         let limit = self.first_byte_timeout.unwrap_or(self.timeout);
         let started = async {
-            let mut response = pending.await?;
+            let url = &exchange.url;
+            let mut response = pending.await.map_err(|error| transport_error(url, error))?;
             if (200..=299).contains(&response.status) {
-                response.body = response.body.with_first_chunk().await?;
+                let first = response.body.with_first_chunk().await;
+                response.body = first.map_err(|error| body_error(url, error))?;
             }
-            Ok(response)
+            Ok::<_, ModelError>(response)
         };
         let response =
-            timeout(limit, started).await.map_err(|_| timeout_error(&exchange.url, limit))?;
-        let response = response.map_err(|error| transport_error(&exchange.url, error))?;
+            timeout(limit, started).await.map_err(|_| timeout_error(&exchange.url, limit))??;
         match response.status {
             200..=299 => Ok(response),
             _ => Err(Box::new(exchange.read_error(response).await).into()),

@@ -15,7 +15,7 @@ use super::off_thread;
 use super::secrets::Secrets;
 use super::work_budget::WorkBudget;
 use crate::http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
-use crate::models::{ApiError, ApiErrorKind, ModelError};
+use crate::models::{ApiError, ApiErrorKind, Interrupted, ModelError};
 
 /// The highest number of characters of a body in an error.
 pub(super) const MAX_EXCERPT: usize = 2_000;
@@ -131,12 +131,12 @@ impl HttpExchange {
         &self,
         body: &mut HttpBody,
     ) -> Result<Option<Vec<u8>>, ModelError> {
-        body.next().await.map_err(|error| transport_error(&self.url, error))
+        body.next().await.map_err(|error| body_error(&self.url, error))
     }
 
     /// Returns the error of a connection that was closed within a reply.
     pub(super) fn closed(&self) -> ModelError {
-        transport_error(&self.url, TransportError::Connection(ENDED_EARLY.into()))
+        body_error(&self.url, TransportError::Connection(ENDED_EARLY.into()))
     }
 
     pub(super) fn decode_error(
@@ -262,6 +262,17 @@ pub(super) fn transport_error(url: &str, error: TransportError) -> ModelError {
             request_id: None,
         },
         TransportError::Unrecorded(text) => ModelError::Unrecorded(text),
+    }
+}
+
+/// Converts the error of a response that had begun.
+pub(super) fn body_error(url: &str, error: TransportError) -> ModelError {
+    match error {
+        TransportError::Connection(source) => {
+            let source = TransportError::Connection(Box::new(Interrupted(source)));
+            transport_error(url, source)
+        }
+        error => transport_error(url, error),
     }
 }
 

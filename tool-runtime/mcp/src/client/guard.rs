@@ -4,6 +4,7 @@
 //!   SDK would start a task for each, in any order.
 //! - A message that can't be read, or is above the size limit, becomes an error of the request that
 //!   it answers. A request of the server is answered with an error.
+//! - Errors that repeat a secret, which the server received, lose it.
 //! - Messages that arrive too fast are read at a limited rate.
 //! - The end of the connection is signalled at once, before the SDK has cleaned up.
 
@@ -27,6 +28,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::decode::decode;
 use super::flood::MessageBudget;
+use super::target::Target;
 use super::text::{clean, clean_line};
 use super::traffic::{LogNotice, RequestSlot, Traffic};
 use super::wire::{Received, StreamChange, Wire, WireError};
@@ -57,6 +59,8 @@ pub(super) const MALFORMED: &str = "the response is not a valid message";
 /// Guards a [`Wire`].
 pub(super) struct Guard {
     wire: Box<dyn Wire>,
+    /// The server, with the secrets that it received.
+    target: Target,
     traffic: Arc<Traffic>,
     budget: MessageBudget,
     /// Ends when the next message may be read, if that is later.
@@ -71,12 +75,14 @@ pub(super) struct Guard {
 impl Guard {
     pub(super) fn new(
         wire: Box<dyn Wire>,
+        target: Target,
         traffic: Arc<Traffic>,
         ended: CancellationToken,
     ) -> Self {
         let budget = MessageBudget::new(BURST, INTERVAL);
         let has_ended = Box::pin(ended.clone().cancelled_owned());
-        Self { wire, traffic, budget, resumed: None, ready: VecDeque::new(), ended, has_ended }
+        let ready = VecDeque::new();
+        Self { wire, target, traffic, budget, resumed: None, ready, ended, has_ended }
     }
 
     /// Returns the next message that the SDK handles, or `None` at the end.
@@ -132,7 +138,8 @@ impl Guard {
                 self.answered(&response.id);
                 Some(JsonRpcMessage::Response(response))
             }
-            JsonRpcMessage::Error(error) => {
+            JsonRpcMessage::Error(mut error) => {
+                self.target.secrets().redact_error(&mut error.error);
                 if let Some(id) = &error.id {
                     self.answered(id);
                 }

@@ -114,7 +114,7 @@ async fn attempt(
     let (wire, program) = link.open(deadline).await?;
     let (traffic, ended) = (Arc::<Traffic>::default(), CancellationToken::new());
     let ready = wire.ready();
-    let guard = Guard::new(wire, Arc::clone(&traffic), ended.clone());
+    let guard = Guard::new(wire, link.target.clone(), Arc::clone(&traffic), ended.clone());
     let config = ClientConfig::new(capabilities(&link.options), implementation())
         .with_protocol_version(ProtocolVersion::V_2025_11_25);
     let handler = Handler {

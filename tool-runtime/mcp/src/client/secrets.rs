@@ -1,4 +1,5 @@
-//! The secrets that a server receives, which are redacted in the reasons of failures.
+//! The secrets that a server receives, which are redacted in the reasons of failures and in its
+//! errors.
 
 #[cfg(feature = "client")]
 use std::collections::HashMap;
@@ -9,6 +10,8 @@ use reqwest::{
     Url,
     header::{HeaderName, HeaderValue},
 };
+use rmcp::model::ErrorData;
+use serde_json::Value;
 use tool_runtime::message::strip_invisible;
 
 /// The minimum length of a redacted value, and of a line of one.
@@ -44,7 +47,7 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    fn new(values: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut secrets: Vec<String> = Vec::new();
         for value in values {
             // A line of a key may be printed alone.
@@ -72,6 +75,12 @@ impl Secrets {
         Self::new(values.chain(of_arguments(&arguments)))
     }
 
+    /// Adds further secrets.
+    #[cfg(feature = "client")]
+    pub(super) fn and(self, values: impl IntoIterator<Item = String>) -> Self {
+        Self::new(self.values.into_iter().chain(values))
+    }
+
     /// Returns the secrets of an HTTP request: the token, the values of sensitive headers, and
     /// those of the query.
     #[cfg(feature = "client")]
@@ -97,6 +106,47 @@ impl Secrets {
             text = text.replace(secret, REDACTED);
         }
         text
+    }
+
+    /// Redacts the secrets in an error of the server.
+    pub(super) fn redact_error(&self, error: &mut ErrorData) {
+        if self.values.is_empty() {
+            return;
+        }
+        error.message = self.redact(&error.message).into();
+        if let Some(data) = &mut error.data {
+            self.redact_value(data);
+        }
+    }
+
+    /// Redacts the secrets in the texts and names of a value. Other texts stay as they are.
+    fn redact_value(&self, value: &mut Value) {
+        let redacted = |text: &str| Some(self.redact(text)).filter(|it| it.contains(REDACTED));
+        match value {
+            Value::String(text) => {
+                if let Some(redacted) = redacted(text) {
+                    *text = redacted;
+                }
+            }
+            Value::Number(number) => {
+                if let Some(redacted) = redacted(&number.to_string()) {
+                    *value = Value::String(redacted);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|member| self.redact_value(member));
+                let names: Vec<_> = members.keys().cloned().collect();
+                for name in names {
+                    if let Some(redacted) = redacted(&name)
+                        && let Some(member) = members.remove(&name)
+                    {
+                        members.insert(redacted, member);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
     }
 }
 
@@ -151,6 +201,8 @@ fn of_url(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn of_program(arguments: &[&str], inherited: &[(&str, &str)]) -> Secrets {
@@ -202,6 +254,33 @@ mod tests {
         for name in ["PATH", "PWD", "OLDPWD", "COMPASS", "PATTERN", "HOME"] {
             let text = of_program(&[], &[(name, "hunter22")]).redact("bad hunter22");
             assert_eq!(text, "bad hunter22", "{name}");
+        }
+    }
+
+    #[test]
+    fn secrets_in_an_error_are_redacted_at_each_place() {
+        let secrets = Secrets::new(["hunter22".to_owned(), "987654321".to_owned()]);
+        let redacted = |message: &str, data: Value| {
+            let mut error = ErrorData::internal_error(message.to_owned(), Some(data));
+            secrets.redact_error(&mut error);
+            (error.message.into_owned(), error.data.unwrap_or_default())
+        };
+        for (message, expected) in [
+            ("bad hunter22", "bad [redacted]"),
+            ("hun\u{200b}ter22hunter22", "[redacted][redacted]"),
+            ("Hunter2", "Hunter2"),
+        ] {
+            assert_eq!(redacted(message, Value::Null).0, expected);
+        }
+        for (data, expected) in [
+            (json!("Bearer hunter22"), json!("Bearer [redacted]")),
+            (json!({ "a": [{ "b": "hunter22" }] }), json!({ "a": [{ "b": "[redacted]" }] })),
+            (json!({ "hunter22": 1 }), json!({ "[redacted]": 1 })),
+            (json!([987_654_321]), json!(["[redacted]"])),
+            (json!("hunter\u{202e}22"), json!("[redacted]")),
+            (json!({ "a\u{200b}b": [true, 1.5] }), json!({ "a\u{200b}b": [true, 1.5] })),
+        ] {
+            assert_eq!(redacted("", data).1, expected);
         }
     }
 

@@ -97,7 +97,8 @@ impl<'c> RemoteTask<'c> {
                 TaskPayload::Failed { error } => {
                     self.is_done = true;
                     let message = error.get("message").and_then(Value::as_str).unwrap_or("failed");
-                    return Err(ToolError::failed(mark(&clean(message, MAX_CHARS))));
+                    let message = self.link.target.secrets().redact(message);
+                    return Err(ToolError::failed(mark(&clean(&message, MAX_CHARS))));
                 }
                 TaskPayload::Cancelled => {
                     self.is_done = true;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpConnection, McpError};
 use tool_runtime::{Registry, ToolErrorKind};
 
-use crate::server::{Action, answer, call, handshake, text, tool};
+use crate::server::{Action, answer, call, error, handshake, text, tool};
 
 /// The answer to a message: its status, headers and body. The status 0 stands for none at all.
 pub(crate) type Reply = (u16, Vec<(&'static str, &'static str)>, String);
@@ -237,4 +237,52 @@ async fn secrets_that_the_server_returns_are_redacted_in_the_error() {
     let error = client.connect("s", &Registry::new()).await.unwrap_err().to_string();
     assert!(error.contains("got [redacted], [redacted] and [redacted]"), "{error}");
     assert!(!error.contains("-secret"), "{error}");
+}
+
+#[tokio::test]
+async fn secret_that_a_server_repeats_in_an_error_is_redacted() {
+    let client = |url: &str| {
+        let url = format!("{url}?key=query-secret");
+        McpClient::http(url).bearer("bearer-secret").header("x-key", "header-secret")
+    };
+    for repeated in [
+        "bearer-secret",
+        "query-secret",
+        "header-secret",
+        "Bearer bearer-secret!",
+        "bearer-\u{200b}secret",
+        "header-secretheader-secret",
+    ] {
+        let server = serve(move |message| {
+            good(message, false, |call| {
+                let data = json!({ "received": [repeated], repeated: 1 });
+                let error = json!({ "code": -32602, "message": repeated, "data": data });
+                let error = json!({ "jsonrpc": "2.0", "id": call["id"], "error": error });
+                json_reply(vec![Action::Send(error)])
+            })
+        })
+        .await;
+        let (registry, connection) = connect(client(&server.url)).await.unwrap();
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(execution.result.text.contains("[redacted]"), "{}", execution.result.text);
+        let record = format!("{execution:?} {}", serde_json::to_string(&execution).unwrap());
+        for secret in ["bearer-secret", "query-secret", "header-secret", "\u{200b}"] {
+            assert!(!record.contains(secret), "{repeated:?}: {record}");
+        }
+        drop(connection);
+
+        // A request of the program.
+        let server = serve(move |message| {
+            if message["method"] == "resources/list" {
+                return json_reply(error(message, -32000, repeated));
+            }
+            good(message, false, |call| json_reply(text(call, "done")))
+        })
+        .await;
+        let (_registry, connection) = connect(client(&server.url)).await.unwrap();
+        let failed = connection.resources().await.unwrap_err();
+        let record = format!("{failed} {failed:?}");
+        assert!(record.contains("[redacted]"), "{repeated:?}: {record}");
+        assert!(!record.contains("-secret"), "{repeated:?}: {record}");
+    }
 }

@@ -241,3 +241,15 @@ async fn lost_connection_names_how_the_program_ended_and_its_standard_error() {
     }))
     .await;
 }
+
+#[tokio::test]
+async fn secret_that_a_program_repeats_in_an_error_is_redacted() {
+    let on_call = r#"printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"%s %s","data":"%s"}}\n' "$id" "$KEY" "$5" "$KEY""#;
+    let client = shell("", on_call, "").args(["--token", "hunter22"]).env("KEY", "hunter33");
+    let (registry, _connection) = connect(client).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    let text = &execution.result.text;
+    assert!(text.contains("[redacted] [redacted]"), "{text}");
+    let record = serde_json::to_string(&execution).unwrap();
+    assert!(!record.contains("hunter"), "{record}");
+}

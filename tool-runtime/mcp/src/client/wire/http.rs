@@ -49,6 +49,11 @@ pub(crate) trait HttpConnector: Send + Sync {
     fn authorizer(&self) -> Option<Arc<dyn Authorizer>> {
         None
     }
+
+    /// Returns the secrets that servers received for the authorization so far.
+    fn secrets(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Sends requests without adding an authorization.

@@ -12,12 +12,14 @@ use tokio::time::{Instant, timeout};
 use tool_runtime::async_trait;
 
 use super::super::challenge::Authorizer;
+use super::super::secrets::Secrets;
 use super::super::wire::http::{HttpConnector, HttpTarget, http_client, wire};
 use super::super::wire::redacting_client::RedactingClient;
 use super::super::wire::{BoxFuture, Wire, WireError};
 use super::credentials::Credentials;
 use super::flow::{FlowError, authorize, restore};
 use super::options::{Flow, OAuth};
+use super::sent_secrets::SentSecrets;
 use super::store::Grant;
 
 /// The number of authorizations by the user within [`WINDOW`].
@@ -39,6 +41,7 @@ struct Shared {
     url: Url,
     server: Arc<str>,
     client: reqwest::Client,
+    sent: SentSecrets,
     /// Incremented by each new token that was not refreshed.
     generation: AtomicU64,
     /// Held during an authorization: there is one at a time.
@@ -60,6 +63,7 @@ struct Authorization {
 
 impl OAuthConnector {
     pub(in super::super) fn new(oauth: OAuth, url: &str) -> Result<Self, String> {
+        oauth.check()?;
         let parsed = Url::parse(url).map_err(|error| error.to_string())?;
         let client = http_client().map_err(|error| error.to_string())?;
         let shared = Shared {
@@ -67,6 +71,7 @@ impl OAuthConnector {
             url: parsed,
             server: url.into(),
             client,
+            sent: SentSecrets::default(),
             generation: AtomicU64::new(0),
             state: Mutex::default(),
         };
@@ -92,6 +97,10 @@ impl HttpConnector for OAuthConnector {
     fn authorizer(&self) -> Option<Arc<dyn Authorizer>> {
         Some(Arc::new(SharedAuthorizer(Arc::clone(&self.shared))))
     }
+
+    fn secrets(&self) -> Vec<String> {
+        self.shared.secrets()
+    }
 }
 
 /// Answers the challenges to the requests of all connections.
@@ -107,11 +116,19 @@ impl Authorizer for SharedAuthorizer {
         let (shared, challenge) = (Arc::clone(&self.0), challenge.to_owned());
         // In a task: the user may need longer than the request lasts.
         let task = tokio::spawn(async move { shared.answer(&challenge, generation).await });
-        task.await.unwrap_or_else(|error| Err(error.to_string()))
+        let answered = task.await.unwrap_or_else(|error| Err(error.to_string()));
+        // An authorization server may repeat what it received.
+        answered.map_err(|reason| Secrets::new(self.0.secrets()).redact(&reason))
     }
 }
 
 impl Shared {
+    /// Returns the secrets that servers received for an authorization.
+    fn secrets(&self) -> Vec<String> {
+        let of_options = self.oauth.client_secret.clone();
+        of_options.into_iter().chain(self.sent.to_vec()).collect()
+    }
+
     async fn manager(&self) -> Result<AuthorizationManager, WireError> {
         AuthorizationManager::new(&*self.server).await.map_err(|it| WireError::Http(Box::new(it)))
     }
@@ -124,7 +141,8 @@ impl Shared {
         let store = Arc::clone(&self.oauth.store);
         let stored = store.load(&self.server).await.map_err(|it| WireError::Http(Box::new(it)))?;
         let grant = stored.map_or_else(Grant::default, |stored| stored.grant);
-        let credentials = Credentials::new(store, Arc::clone(&self.server), grant);
+        let credentials =
+            Credentials::new(store, Arc::clone(&self.server), grant, self.sent.clone());
         let restored = restore(&self.oauth, &credentials).await;
         let mut manager = restored.map_err(|error| WireError::Http(Box::new(error)))?;
         manager.set_credential_store(credentials.clone());
@@ -154,7 +172,7 @@ impl Shared {
         let authorizing = authorize(&self.oauth, &authorization.credentials, challenge);
         let (manager, credentials) = match timeout(self.oauth.timeout, authorizing).await {
             Ok(Ok(authorized)) => authorized,
-            Ok(Err(FlowError::Failed(reason))) => return Err(reason),
+            Ok(Err(FlowError::Refused(reason) | FlowError::Failed(reason))) => return Err(reason),
             Ok(Err(FlowError::Denied(reason))) => {
                 state.attempts.deny(Instant::now());
                 return Err(reason);

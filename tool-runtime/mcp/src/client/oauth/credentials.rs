@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::transport::auth::{AuthError, CredentialStore, StoredCredentials};
+use serde_json::Value;
 use tool_runtime::async_trait;
 
+use super::sent_secrets::SentSecrets;
 use super::store::{Grant, StoredTokens, TokenStore};
 
 /// Stores the tokens of one server, with what they were requested with.
@@ -13,31 +15,83 @@ pub(super) struct Credentials {
     pub(super) store: Arc<dyn TokenStore>,
     pub(super) server: Arc<str>,
     grant: Arc<Mutex<Grant>>,
+    /// The access token of the last load, which a refresh replaces. `None` before the first load.
+    loaded: Arc<Mutex<Option<Value>>>,
+    /// Held from the comparison with the stored token to the save.
+    saving: Arc<tokio::sync::Mutex<()>>,
+    sent: SentSecrets,
 }
 
 impl Credentials {
-    pub(super) fn new(store: Arc<dyn TokenStore>, server: Arc<str>, grant: Grant) -> Self {
-        Self { store, server, grant: Arc::new(Mutex::new(grant)) }
+    pub(super) fn new(
+        store: Arc<dyn TokenStore>,
+        server: Arc<str>,
+        grant: Grant,
+        sent: SentSecrets,
+    ) -> Self {
+        Self {
+            store,
+            server,
+            grant: Arc::new(Mutex::new(grant)),
+            loaded: Arc::default(),
+            saving: Arc::default(),
+            sent,
+        }
+    }
+
+    /// Returns credentials whose first save replaces any token.
+    pub(super) fn for_authorization(&self) -> Self {
+        Self {
+            grant: Arc::new(Mutex::new(self.grant())),
+            loaded: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// Returns what the next tokens are requested with.
     pub(super) fn grant(&self) -> Grant {
-        self.grant.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.grant).clone()
     }
 
     pub(super) fn set_grant(&self, grant: Grant) {
-        *self.grant.lock().unwrap_or_else(PoisonError::into_inner) = grant;
+        *lock(&self.grant) = grant;
+    }
+
+    async fn stored(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let tokens = self.store.load(&self.server).await.map_err(store_error)?;
+        Ok(tokens.and_then(|tokens| tokens.credentials))
+    }
+
+    /// Remembers the tokens, and returns the access token.
+    fn remember(&self, credentials: Option<&StoredCredentials>) -> Value {
+        let tokens = tokens(credentials);
+        let of_client = self.grant().client.and_then(|client| client.secret);
+        let sent = ["access_token", "refresh_token"].map(|name| tokens[name].as_str());
+        self.sent.extend(sent.into_iter().flatten().chain(of_client.as_deref()));
+        tokens["access_token"].clone()
     }
 }
 
 #[async_trait]
 impl CredentialStore for Credentials {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let tokens = self.store.load(&self.server).await.map_err(store_error)?;
-        Ok(tokens.and_then(|tokens| tokens.credentials))
+        let credentials = self.stored().await?;
+        *lock(&self.loaded) = Some(self.remember(credentials.as_ref()));
+        Ok(credentials)
     }
 
+    /// Saves the tokens of an authorization, or of a refresh if the stored token is still the
+    /// refreshed one. Otherwise, an authorization that ended during the refresh saved a newer one.
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let _saving = self.saving.lock().await;
+        let refreshed = lock(&self.loaded).clone();
+        if let Some(refreshed) = refreshed {
+            let stored = self.stored().await?;
+            if tokens(stored.as_ref())["access_token"] != refreshed {
+                return Ok(());
+            }
+        }
+        self.remember(Some(&credentials));
         let tokens = StoredTokens { credentials: Some(credentials), grant: self.grant() };
         self.store.save(&self.server, &tokens).await.map_err(store_error)
     }
@@ -45,6 +99,16 @@ impl CredentialStore for Credentials {
     async fn clear(&self) -> Result<(), AuthError> {
         self.store.remove(&self.server).await.map_err(store_error)
     }
+}
+
+/// Returns the response that contains the tokens. The SDK has no accessors.
+fn tokens(credentials: Option<&StoredCredentials>) -> Value {
+    let response = credentials.and_then(|credentials| credentials.token_response.as_ref());
+    serde_json::to_value(response).unwrap_or_default()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the signature of `map_err`")]

@@ -18,7 +18,9 @@ use super::store::{StoredTokens, TokenStore};
 /// use tool_mcp::{McpClient, OAuth, TokenFile};
 ///
 /// let tokens = TokenFile::new("mcp-tokens.json");
-/// let oauth = OAuth::client_credentials("reporter", "secret").store(tokens);
+/// let oauth = OAuth::client_credentials("reporter", "secret")
+///     .issuer("https://auth.example.com")
+///     .store(tokens);
 /// let client = McpClient::http("https://example.com/mcp").oauth(oauth);
 /// # let _ = client;
 /// ```

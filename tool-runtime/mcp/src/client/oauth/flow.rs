@@ -1,6 +1,5 @@
 //! One authorization: from the challenge of a server to a token.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -13,9 +12,13 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::super::text::clean_line;
+use super::authorization_server::{
+    AuthorizationServer, check_code_challenge, check_endpoint, check_resource, with_issuer,
+};
 use super::credentials::Credentials;
 use super::handler::AuthorizationHandler;
 use super::options::{Flow, OAuth, Proof};
+use super::redirect::read_redirect;
 use super::store::{Grant, RegisteredClient};
 
 /// The number of scopes of a grant, and their size in bytes. A server demands them one by one.
@@ -30,21 +33,44 @@ const MAX_REASON_CHARS: usize = 500;
 pub(super) enum FlowError {
     /// The user did not agree.
     Denied(String),
+    /// The options, or a rule of OAuth, forbid to use the authorization server.
+    Refused(String),
     Failed(String),
+}
+
+impl FlowError {
+    /// Creates the error of a flow that failed. The reason may contain texts of servers.
+    pub(super) fn failed(reason: &str) -> Self {
+        Self::Failed(clean_line(reason, MAX_REASON_CHARS))
+    }
+
+    /// Creates the error of an authorization server that must not be used.
+    pub(super) fn refused(reason: &str) -> Self {
+        Self::Refused(clean_line(reason, MAX_REASON_CHARS))
+    }
+
+    /// Creates the error of a user who did not agree.
+    pub(super) fn denied(reason: &str) -> Self {
+        Self::Denied(clean_line(reason, MAX_REASON_CHARS))
+    }
 }
 
 impl From<AuthError> for FlowError {
     fn from(error: AuthError) -> Self {
-        Self::Failed(clean_line(&error.to_string(), MAX_REASON_CHARS))
+        Self::failed(&error.to_string())
     }
 }
 
 /// Creates a manager of tokens that knows the authorization server.
+///
+/// # Errors
+/// The authorization server is not that of the options, its endpoints or methods are not safe, or
+/// the token would be for another resource than the server.
 async fn discover(
     oauth: &OAuth,
     credentials: &Credentials,
-    challenge: Option<&str>,
-) -> Result<(AuthorizationManager, AuthorizationMetadata), AuthError> {
+    challenge: &str,
+) -> Result<(AuthorizationManager, AuthorizationMetadata), FlowError> {
     let url = &*credentials.server;
     let mut manager = if oauth.allows_private_addresses {
         AuthorizationManager::new_allowing_private_addresses(url).await?
@@ -52,9 +78,29 @@ async fn discover(
         AuthorizationManager::new(url).await?
     };
     manager.set_credential_store(credentials.clone());
-    let metadata = manager.resolve_metadata_from_challenge(challenge).await?.metadata;
+    let mut metadata = manager.resolve_metadata_from_challenge(Some(challenge)).await?.metadata;
+    if let Some(issuer) = oauth.issuer_url().map_err(FlowError::Failed)? {
+        metadata = with_issuer(&issuer, &metadata).await?;
+    }
+    check_resource(&mut manager, &resource(oauth, credentials)?).await?;
+    let allows_private = oauth.allows_private_addresses;
+    check_endpoint("token", &metadata.token_endpoint, allows_private)?;
+    if matches!(oauth.flow, Flow::AuthorizationCode(_)) {
+        check_endpoint("authorization", &metadata.authorization_endpoint, allows_private)?;
+        if let Some(endpoint) = &metadata.registration_endpoint {
+            check_endpoint("registration", endpoint, allows_private)?;
+        }
+        check_code_challenge(&metadata)?;
+    }
     manager.set_metadata(metadata.clone());
     Ok((manager, metadata))
+}
+
+/// Returns the resource that tokens are for.
+fn resource(oauth: &OAuth, credentials: &Credentials) -> Result<Url, FlowError> {
+    let resource = oauth.resource.as_deref().unwrap_or(&credentials.server);
+    Url::parse(resource)
+        .map_err(|error| FlowError::failed(&format!("the resource `{resource}`: {error}")))
 }
 
 /// Creates a manager of the stored tokens, which can refresh them.
@@ -66,14 +112,23 @@ pub(super) async fn restore(
     let Some(challenge) = &grant.challenge else {
         return AuthorizationManager::new(&*credentials.server).await;
     };
-    let (mut manager, metadata) = discover(oauth, credentials, Some(challenge)).await?;
-    if metadata.issuer != grant.issuer {
+    let discovered = match discover(oauth, credentials, challenge).await {
+        Ok((manager, metadata)) => {
+            let server = Some(AuthorizationServer::new(&metadata));
+            (server == grant.authorization_server).then_some(manager)
+        }
+        Err(FlowError::Refused(_)) => None,
+        Err(FlowError::Denied(reason) | FlowError::Failed(reason)) => {
+            return Err(AuthError::MetadataError(reason));
+        }
+    };
+    let Some(mut manager) = discovered else {
         // The tokens are of another authorization server.
         let removed = credentials.store.remove(&credentials.server).await;
         removed.map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
         credentials.set_grant(Grant::default());
-        return Ok(manager);
-    }
+        return AuthorizationManager::new(&*credentials.server).await;
+    };
     match (&oauth.flow, &grant.client) {
         (Flow::ClientCredentials(proof), _) => {
             let config = client_credentials(proof, oauth, credentials, &grant);
@@ -95,7 +150,7 @@ fn client_credentials(
 ) -> ClientCredentialsConfig {
     let client_id = oauth.client_id.clone().unwrap_or_default();
     let scopes = grant.requested_scopes.clone();
-    let resource = Some(credentials.server.to_string());
+    let resource = Some(oauth.resource.as_deref().unwrap_or(&credentials.server).to_owned());
     match proof {
         Proof::Secret => ClientCredentialsConfig::ClientSecret {
             client_id,
@@ -123,12 +178,12 @@ pub(super) async fn authorize(
 ) -> Result<(AuthorizationManager, Credentials), FlowError> {
     let mut grant = previous.grant();
     // Separate: the previous token may be refreshed meanwhile, or stay in use.
-    let (store, server) = (Arc::clone(&previous.store), Arc::clone(&previous.server));
-    let credentials = Credentials::new(store, server, grant.clone());
-    let (mut manager, metadata) = discover(oauth, &credentials, Some(challenge)).await?;
-    if grant.issuer != metadata.issuer {
+    let credentials = previous.for_authorization();
+    let (mut manager, metadata) = discover(oauth, &credentials, challenge).await?;
+    let server = Some(AuthorizationServer::new(&metadata));
+    if grant.authorization_server != server {
         // Nothing that another authorization server issued is used with this one.
-        grant = Grant { issuer: metadata.issuer.clone(), ..Grant::default() };
+        grant = Grant { authorization_server: server, ..Grant::default() };
     }
     let defaults: Vec<&str> = oauth.scopes.iter().map(String::as_str).collect();
     let selected = manager.select_initial_scopes(&defaults).await;
@@ -137,13 +192,13 @@ pub(super) async fn authorize(
     match &oauth.flow {
         Flow::AuthorizationCode(handler) => {
             let redirect_uri = handler.redirect_uri();
-            let client = client(oauth, &mut manager, &metadata, &grant, redirect_uri).await?;
+            let client = client(oauth, &mut manager, &metadata, &grant, &redirect_uri).await?;
             manager.configure_client(client.config(&grant.requested_scopes))?;
             grant.client = Some(client);
             credentials.set_grant(grant.clone());
             let scopes: Vec<&str> = grant.requested_scopes.iter().map(String::as_str).collect();
             let url = manager.get_authorization_url(&scopes).await?;
-            let callback = ask(&**handler, &url, oauth.allows_private_addresses).await?;
+            let callback = ask(&**handler, &url, &redirect_uri).await?;
             let (code, state) = (&callback.code, &callback.csrf_token);
             let issuer = callback.issuer.as_deref();
             manager.exchange_code_for_token_with_issuer(code, state, issuer).await?;
@@ -196,24 +251,25 @@ async fn client(
     manager: &mut AuthorizationManager,
     metadata: &AuthorizationMetadata,
     grant: &Grant,
-    redirect_uri: String,
+    redirect_uri: &str,
 ) -> Result<RegisteredClient, AuthError> {
+    let registered = |id, secret| RegisteredClient { id, secret, redirect_uri: redirect_uri.into() };
     if let Some(id) = oauth.client_id.clone() {
-        return Ok(RegisteredClient { id, secret: oauth.client_secret.clone(), redirect_uri });
+        return Ok(registered(id, oauth.client_secret.clone()));
     }
     let supports_documents =
         metadata.additional_fields.get("client_id_metadata_document_supported");
     if let (Some(id), Some(true)) =
         (oauth.client_metadata_url.clone(), supports_documents.and_then(|value| value.as_bool()))
     {
-        return Ok(RegisteredClient { id, secret: None, redirect_uri });
+        return Ok(registered(id, None));
     }
     if let Some(client) = grant.client.clone().filter(|it| it.redirect_uri == redirect_uri) {
         return Ok(client);
     }
     let scopes: Vec<&str> = grant.requested_scopes.iter().map(String::as_str).collect();
-    let config = manager.register_client(&oauth.client_name, &redirect_uri, &scopes).await?;
-    Ok(RegisteredClient { id: config.client_id, secret: config.client_secret, redirect_uri })
+    let config = manager.register_client(&oauth.client_name, redirect_uri, &scopes).await?;
+    Ok(registered(config.client_id, config.client_secret))
 }
 
 impl RegisteredClient {
@@ -231,35 +287,11 @@ impl RegisteredClient {
 async fn ask(
     handler: &dyn AuthorizationHandler,
     url: &str,
-    allows_private: bool,
+    redirect_uri: &str,
 ) -> Result<AuthorizationCallback, FlowError> {
-    let failed = |reason: String| FlowError::Failed(clean_line(&reason, MAX_REASON_CHARS));
-    let parsed = Url::parse(url).map_err(|error| failed(error.to_string()))?;
-    // A handler passes the URL to the system, which may run programs for other schemes.
-    let is_loopback = matches!(parsed.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    match parsed.scheme() {
-        "https" => {}
-        "http" if is_loopback || allows_private => {}
-        scheme => {
-            return Err(failed(format!("the authorization endpoint has the scheme `{scheme}`")));
-        }
-    }
-    let denied = |reason: &str| FlowError::Denied(clean_line(reason, MAX_REASON_CHARS));
-    let redirect = handler.authorize(url).await.map_err(|error| denied(&error.to_string()))?;
-    let redirected = Url::parse(&redirect).map_err(|error| failed(error.to_string()))?;
-    let parameter = |name: &str| {
-        let mut pairs = redirected.query_pairs();
-        pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
-    };
-    if let Some(error) = parameter("error") {
-        let text = parameter("error_description")
-            .map_or_else(|| error.clone(), |it| format!("{error}: {it}"));
-        return Err(match error.as_str() {
-            "access_denied" => denied(&text),
-            _ => failed(text),
-        });
-    }
-    Ok(AuthorizationCallback::from_redirect_url(&redirect)?)
+    let redirect = handler.authorize(url).await;
+    let redirect = redirect.map_err(|error| FlowError::denied(&error.to_string()))?;
+    read_redirect(&redirect, redirect_uri)
 }
 
 #[cfg(test)]

@@ -3,15 +3,20 @@
 //! 1. `options.rs`: [`OAuth`] collects the settings; `handler.rs` and `loopback.rs` let the user
 //!    authorize in a browser, and `signing_key.rs` holds the key of a program.
 //! 2. `connector.rs` attaches the token to requests, and answers the challenges of responses:
-//!    `flow.rs` discovers the authorization server, selects client and scopes, and gets a token.
+//!    `flow.rs` discovers the authorization server, which `authorization_server.rs` checks, selects
+//!    client and scopes, and gets a token; `redirect.rs` reads the answer to the browser.
 //! 3. `store.rs` and `file.rs` keep tokens; `credentials.rs` is the store as the SDK sees it.
+//!    `sent_secrets.rs` remembers the secrets that servers received, which are redacted.
 //!
 //! # Invariants
 //! - A token is sent to the server that it was issued for and to no other: it is stored by the URL
 //!   of the server, and redirects are not followed.
-//! - What an authorization server issued is not used with another one.
+//! - What an authorization server issued is not used with another one, and a registered client only
+//!   with the issuer that the program names.
+//! - A refreshed token replaces no newer one.
 //! - Authorizations are limited, however many challenges a server sends.
 
+mod authorization_server;
 mod connector;
 mod credentials;
 mod file;
@@ -19,6 +24,8 @@ mod flow;
 mod handler;
 mod loopback;
 mod options;
+mod redirect;
+mod sent_secrets;
 #[cfg(feature = "oauth-jwt")]
 mod signing_key;
 mod store;

@@ -2,6 +2,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Url;
+
+use super::authorization_server::is_confidential;
 use super::handler::AuthorizationHandler;
 #[cfg(feature = "oauth-jwt")]
 use super::signing_key::SigningKey;
@@ -16,7 +19,7 @@ use super::store::{MemoryTokens, TokenStore};
 /// ```
 /// use tool_mcp::{McpClient, OAuth};
 ///
-/// let oauth = OAuth::client_credentials("reporter", "secret");
+/// let oauth = OAuth::client_credentials("reporter", "secret").issuer("https://auth.example.com");
 /// let client = McpClient::http("https://example.com/mcp").oauth(oauth);
 /// # let _ = client;
 /// ```
@@ -24,6 +27,8 @@ use super::store::{MemoryTokens, TokenStore};
 #[must_use = "the settings do nothing until `McpClient::oauth` receives them"]
 pub struct OAuth {
     pub(super) flow: Flow,
+    pub(super) issuer: Option<String>,
+    pub(super) resource: Option<String>,
     pub(super) client_id: Option<String>,
     pub(super) client_secret: Option<String>,
     pub(super) client_metadata_url: Option<String>,
@@ -60,12 +65,18 @@ impl OAuth {
     }
 
     /// Authorizes the program itself, with the identifier and the secret of a registered client.
+    ///
+    /// The client belongs to the authorization server with an [`issuer`](Self::issuer), which you
+    /// have to set.
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::new(Flow::ClientCredentials(Proof::Secret)).client(id).client_secret(secret)
     }
 
     /// Authorizes the program itself, with the identifier of a registered client and assertions
     /// that it signs with its private key.
+    ///
+    /// The client belongs to the authorization server with an [`issuer`](Self::issuer), which you
+    /// have to set.
     #[cfg(feature = "oauth-jwt")]
     #[cfg_attr(docsrs, doc(cfg(feature = "oauth-jwt")))]
     pub fn client_credentials_jwt(id: impl Into<String>, key: SigningKey) -> Self {
@@ -75,6 +86,8 @@ impl OAuth {
     fn new(flow: Flow) -> Self {
         Self {
             flow,
+            issuer: None,
+            resource: None,
             client_id: None,
             client_secret: None,
             client_metadata_url: None,
@@ -86,7 +99,29 @@ impl OAuth {
         }
     }
 
-    /// Sets the identifier of a client that the authorization server knows.
+    /// Sets the issuer of the authorization server, such as `https://auth.example.com`.
+    ///
+    /// Without it, the MCP server names any authorization server. With it, the authorization fails
+    /// if the MCP server names another one, and the endpoints are those that the issuer publishes.
+    /// It is required with a registered [`client`](Self::client): an MCP server could otherwise name
+    /// an authorization server of its own, which would receive the secret.
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// Sets the resource that tokens are for. Default: the URL of the server.
+    ///
+    /// An authorization fails if the metadata of the server name another one. Set it if you know
+    /// that the server is part of a larger resource, such as all of its host, and trust the server
+    /// with a token for that.
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// Sets the identifier of a client that the authorization server knows. The
+    /// [`issuer`](Self::issuer) is required with it.
     pub fn client(mut self, id: impl Into<String>) -> Self {
         self.client_id = Some(id.into());
         self
@@ -135,11 +170,43 @@ impl OAuth {
         self.timeout = limit;
         self
     }
+
+    /// Checks the settings before anything is sent.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.client_secret.is_some() && self.client_id.is_none() {
+            return Err("OAuth: `client_secret` needs `client`".to_owned());
+        }
+        let issuer = self.issuer_url()?;
+        if let (Some(id), None) = (&self.client_id, issuer) {
+            return Err(format!(
+                "OAuth: client `{id}` belongs to one authorization server: set its `issuer`"
+            ));
+        }
+        match self.resource.as_deref().map(Url::parse) {
+            Some(Err(error)) => Err(format!("OAuth: `resource` is invalid: {error}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the issuer as the URL that RFC 8414 requires.
+    pub(super) fn issuer_url(&self) -> Result<Option<Url>, String> {
+        let Some(issuer) = &self.issuer else { return Ok(None) };
+        let invalid = |reason: &str| format!("OAuth: issuer `{issuer}` is invalid: {reason}");
+        let url = Url::parse(issuer).map_err(|error| invalid(&error.to_string()))?;
+        if !is_confidential(&url, self.allows_private_addresses) {
+            return Err(invalid("expected an HTTPS URL"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(invalid("expected no query and no fragment"));
+        }
+        Ok(Some(url))
+    }
 }
 
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuth")
+            .field("issuer", &self.issuer)
             .field("client_id", &self.client_id)
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()

@@ -13,7 +13,8 @@ use rmcp::transport::auth::JwtSigningAlgorithm;
 ///
 /// let pem = "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----"; // from a file
 /// let key = SigningKey::from_pem(pem, SigningAlgorithm::Es256);
-/// let oauth = OAuth::client_credentials_jwt("reporter", key);
+/// let oauth = OAuth::client_credentials_jwt("reporter", key)
+///     .issuer("https://auth.example.com");
 /// let client = McpClient::http("https://example.com/mcp").oauth(oauth);
 /// # let _ = client;
 /// ```

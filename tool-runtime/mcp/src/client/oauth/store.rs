@@ -7,6 +7,8 @@ use rmcp::transport::auth::StoredCredentials;
 use serde::{Deserialize, Serialize};
 use tool_runtime::async_trait;
 
+use super::authorization_server::AuthorizationServer;
+
 /// Storage backend for the tokens of servers.
 ///
 /// Tokens are secrets: keep them where only this program can read them.
@@ -55,7 +57,7 @@ pub struct StoredTokens {
 /// The client and the scopes that a token was requested with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Grant {
-    pub(super) issuer: Option<String>,
+    pub(super) authorization_server: Option<AuthorizationServer>,
     pub(super) client: Option<RegisteredClient>,
     pub(super) requested_scopes: Vec<String>,
     /// The challenge from which the authorization server was discovered.
@@ -88,7 +90,9 @@ impl fmt::Debug for StoredTokens {
 /// use tool_mcp::{MemoryTokens, OAuth};
 ///
 /// let tokens = MemoryTokens::new();
-/// let oauth = OAuth::client_credentials("reporter", "secret").store(tokens.clone());
+/// let oauth = OAuth::client_credentials("reporter", "secret")
+///     .issuer("https://auth.example.com")
+///     .store(tokens.clone());
 /// # let _ = oauth;
 /// ```
 #[derive(Clone, Debug, Default)]

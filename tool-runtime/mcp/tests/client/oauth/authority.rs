@@ -1,6 +1,7 @@
 //! An authorization server and an MCP server that demands its tokens.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -8,7 +9,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Response, StatusCode};
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
 use tool_mcp::AuthorizationHandler;
 use tool_runtime::async_trait;
 
@@ -23,15 +25,27 @@ pub(crate) struct Behavior {
     pub(crate) redirect_issuer: Option<String>,
     /// The error that redirects carry.
     pub(crate) redirect_error: Option<String>,
-    pub(crate) authorization_endpoint: Option<String>,
+    /// The parameters that redirects carry in addition.
+    pub(crate) redirect_query: Option<String>,
+    /// The URI that redirects lead to, instead of that of the client.
+    pub(crate) redirect_uri: Option<String>,
+    /// Members of the metadata that replace others. `null` removes one.
+    pub(crate) metadata: Map<String, Value>,
     /// The scopes that are never granted.
     pub(crate) withheld: Vec<String>,
     pub(crate) rejects_refresh: bool,
+    /// Refuses to issue tokens, and repeats what it received.
+    pub(crate) repeats_secrets: bool,
+    /// Notifies when a refresh arrives, and answers it when notified.
+    pub(crate) holds_refresh: Option<Arc<[Notify; 2]>>,
     /// The endpoint whose requests are never answered.
     pub(crate) hangs_at: Option<&'static str>,
     /// The endpoint whose answers exceed every limit.
     pub(crate) floods_at: Option<&'static str>,
 }
+
+/// The path of metadata whose address does not prove an issuer.
+pub(crate) const UNPROVEN_METADATA: &str = "/.well-known/other";
 
 /// The parameters of a request.
 type Form = HashMap<String, String>;
@@ -39,6 +53,8 @@ type Form = HashMap<String, String>;
 #[derive(Default)]
 struct Issued {
     requests: Vec<(String, Form)>,
+    /// The number of tokens.
+    count: usize,
     /// The scopes of valid tokens.
     tokens: HashMap<String, String>,
     /// The scopes of codes and of refresh tokens.
@@ -112,21 +128,28 @@ impl Authority {
         if behavior.floods_at == Some(&*path) {
             return respond(200, "x".repeat(4 << 20).into());
         }
+        if let Some([arrived, released]) = behavior.holds_refresh.as_deref()
+            && form.get("grant_type").is_some_and(|it| it == "refresh_token")
+        {
+            arrived.notify_one();
+            released.notified().await;
+        }
         match path.as_str() {
-            "/.well-known/oauth-authorization-server" => {
-                let endpoint = format!("{issuer}/authorize");
-                respond(
-                    200,
-                    json!({
-                        "issuer": issuer,
-                        "authorization_endpoint": behavior.authorization_endpoint.unwrap_or(endpoint),
-                        "token_endpoint": format!("{issuer}/token"),
-                        "registration_endpoint": format!("{issuer}/register"),
-                        "response_types_supported": ["code"],
-                        "code_challenge_methods_supported": ["S256"],
-                        "authorization_response_iss_parameter_supported": true,
-                    }),
-                )
+            "/.well-known/oauth-authorization-server" | UNPROVEN_METADATA => {
+                let mut metadata = json!({
+                    "issuer": issuer,
+                    "authorization_endpoint": format!("{issuer}/authorize"),
+                    "token_endpoint": format!("{issuer}/token"),
+                    "registration_endpoint": format!("{issuer}/register"),
+                    "response_types_supported": ["code"],
+                    "code_challenge_methods_supported": ["S256"],
+                    "authorization_response_iss_parameter_supported": true,
+                });
+                if let Some(members) = metadata.as_object_mut() {
+                    members.extend(behavior.metadata);
+                    members.retain(|_, value| !value.is_null());
+                }
+                respond(200, metadata)
             }
             "/register" => {
                 let number = self.requests("/register").len();
@@ -146,7 +169,8 @@ impl Authority {
     }
 
     fn redirect(&self, form: &Form, behavior: &Behavior) -> Response<Body> {
-        let mut redirect = Url::parse(&form["redirect_uri"]).unwrap();
+        let redirect_uri = behavior.redirect_uri.as_ref().unwrap_or(&form["redirect_uri"]);
+        let mut redirect = Url::parse(redirect_uri).unwrap();
         let issuer = behavior.redirect_issuer.as_ref().unwrap_or(&self.issuer);
         redirect.query_pairs_mut().append_pair("state", &form["state"]).append_pair("iss", issuer);
         match &behavior.redirect_error {
@@ -158,12 +182,18 @@ impl Authority {
                 redirect.query_pairs_mut().append_pair("code", &code);
             }
         }
+        let location = format!("{redirect}{}", behavior.redirect_query.as_deref().unwrap_or(""));
         let mut response = respond(302, json!({}));
-        response.headers_mut().insert("location", redirect.as_str().parse().unwrap());
+        response.headers_mut().insert("location", location.parse().unwrap());
         response
     }
 
     fn token(&self, form: &Form, behavior: &Behavior) -> Response<Body> {
+        if behavior.repeats_secrets {
+            let received = format!("received {form:?}");
+            let error = json!({ "error": "invalid_client", "error_description": received });
+            return respond(400, error);
+        }
         let mut issued = self.issued.lock().unwrap();
         let grant = match form["grant_type"].as_str() {
             "authorization_code" => issued.grants.remove(&form["code"]),
@@ -174,8 +204,11 @@ impl Authority {
         let Some(grant) = grant else { return respond(400, json!({ "error": "invalid_grant" })) };
         let is_withheld = |scope: &&str| behavior.withheld.iter().any(|it| it == scope);
         let scopes: Vec<_> = grant.split(' ').filter(|scope| !is_withheld(scope)).collect();
-        let number = issued.requests.len();
-        let (token, refresh) = (format!("access-{number}"), format!("refresh-{number}"));
+        issued.count += 1;
+        let number = issued.count;
+        let issuer = &self.issuer;
+        let token = format!("access-{number}@{issuer}");
+        let refresh = format!("refresh-{number}@{issuer}");
         let lifetime = behavior.first_lifetime.filter(|_| issued.tokens.is_empty());
         issued.tokens.insert(token.clone(), scopes.join(" "));
         let mut response = json!({
@@ -209,6 +242,10 @@ pub(crate) struct Resource {
     authority: Arc<Mutex<Authority>>,
     /// The URL that requests are redirected to.
     redirect: Arc<Mutex<Option<String>>>,
+    /// Members of the metadata that replace others.
+    pub(crate) metadata: Arc<Mutex<Map<String, Value>>>,
+    /// Whether calls fail, with an error that repeats the token.
+    pub(crate) repeats_token: Arc<AtomicBool>,
     /// The values of `Authorization` of all requests.
     pub(crate) received: Arc<Mutex<Vec<Option<String>>>>,
 }
@@ -221,7 +258,14 @@ impl Resource {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let authority = Arc::new(Mutex::new(authority.clone()));
-        let resource = Self { url, authority, redirect: Arc::default(), received: Arc::default() };
+        let resource = Self {
+            url,
+            authority,
+            redirect: Arc::default(),
+            metadata: Arc::default(),
+            repeats_token: Arc::default(),
+            received: Arc::default(),
+        };
         let shared = resource.clone();
         let app = Router::new().fallback(move |request: Request| {
             let shared = shared.clone();
@@ -236,6 +280,11 @@ impl Resource {
         *self.authority.lock().unwrap() = authority.clone();
     }
 
+    /// Replaces a member of the metadata.
+    pub(crate) fn name(&self, member: &str, value: Value) {
+        self.metadata.lock().unwrap().insert(member.to_owned(), value);
+    }
+
     /// Redirects all requests to another server.
     pub(crate) fn redirect_to(&self, other: &Self) {
         *self.redirect.lock().unwrap() = Some(other.url.clone());
@@ -246,7 +295,10 @@ impl Resource {
         let (parts, body) = request.into_parts();
         if parts.uri.path() == "/.well-known/oauth-protected-resource/mcp" {
             let servers = json!([authority.issuer]);
-            return respond(200, json!({ "resource": self.url, "authorization_servers": servers }));
+            let mut metadata = json!({ "resource": self.url, "authorization_servers": servers });
+            let members = self.metadata.lock().unwrap().clone();
+            metadata.as_object_mut().unwrap().extend(members);
+            return respond(200, metadata);
         }
         if let Some(redirect) = &*self.redirect.lock().unwrap() {
             let mut response = respond(307, json!({}));
@@ -288,6 +340,12 @@ impl Resource {
                     "resultType": "complete", "tools": [tool("go")], "ttlMs": 0, "cacheScope": "private",
                 }),
             ),
+            "tools/call" if self.repeats_token.load(Ordering::Relaxed) => {
+                let data = json!({ "received": header });
+                let error = json!({ "code": -32000, "message": format!("{header:?}"), "data": data });
+                let error = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
+                vec![Action::Send(error)]
+            }
             "tools/call" => text(&message, "done"),
             _ => handshake(&message, true).unwrap_or_default(),
         };

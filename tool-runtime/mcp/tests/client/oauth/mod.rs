@@ -2,15 +2,24 @@
 
 mod authority;
 mod hostile;
+mod issuers;
+mod races;
 #[cfg(feature = "oauth-jwt")]
 mod signed;
 mod tokens;
 
 use authority::{Authority, Behavior, Browser, Resource};
+use serde_json::{Value, json};
 use tool_mcp::{LoopbackRedirect, McpClient, McpConnection, McpError, OAuth};
 use tool_runtime::{Registry, ToolErrorKind};
 
 use crate::server::call;
+
+/// Returns the behavior of a server with this member in its metadata.
+fn metadata(member: &str, value: Value) -> Behavior {
+    let metadata = [(member.to_owned(), value)].into_iter().collect();
+    Behavior { metadata, ..Behavior::default() }
+}
 
 fn everything(_: &str) -> Option<&'static str> {
     Some("read")
@@ -123,10 +132,7 @@ async fn refused_authorizations_end_the_attempt() {
             "server_error",
         ),
         (
-            Behavior {
-                authorization_endpoint: Some("file:///bin/sh".into()),
-                ..Behavior::default()
-            },
+            metadata("authorization_endpoint", json!("file:///bin/sh")),
             "scheme `file`",
         ),
     ];
@@ -194,7 +200,7 @@ async fn credentials_of_a_previous_authorization_server_are_not_used() {
 #[tokio::test]
 async fn a_program_authorizes_itself_by_its_secret() {
     let (authority, resource, _) = start(Behavior::default(), everything).await;
-    let oauth = OAuth::client_credentials("reporter", "hidden");
+    let oauth = OAuth::client_credentials("reporter", "hidden").issuer(&authority.issuer);
     assert!(!format!("{oauth:?}").contains("hidden"));
     let (registry, _) = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap();
     succeeds(&registry).await;

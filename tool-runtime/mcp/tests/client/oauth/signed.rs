@@ -20,6 +20,10 @@ MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEkQiGJnK0Bgng1OBVteWXV+TV+x4S
 QFAAQw33qTmpOWJ5W816pxsV6gWf85crXL2Gx0zKYfViA5/OZEpvSQiwYg==
 -----END PUBLIC KEY-----";
 
+pub(super) fn key() -> SigningKey {
+    SigningKey::from_pem(PRIVATE_KEY, SigningAlgorithm::Es256)
+}
+
 /// Verifies an assertion and returns its claims.
 fn claims(assertion: &str, audience: &str) -> Value {
     let key = DecodingKey::from_ec_pem(PUBLIC_KEY.as_bytes()).unwrap();
@@ -34,11 +38,11 @@ fn claims(assertion: &str, audience: &str) -> Value {
 async fn program_authorizes_itself_by_signed_assertions() {
     for audience in [None, Some("https://identity.example")] {
         let (authority, resource, _) = start(Behavior::default(), everything).await;
-        let mut key = SigningKey::from_pem(PRIVATE_KEY, SigningAlgorithm::Es256);
+        let mut key = key();
         if let Some(audience) = audience {
             key = key.audience(audience);
         }
-        let oauth = OAuth::client_credentials_jwt("reporter", key);
+        let oauth = OAuth::client_credentials_jwt("reporter", key).issuer(&authority.issuer);
         let (registry, _) = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap();
         succeeds(&registry).await;
         authority.revoke();
@@ -69,6 +73,7 @@ async fn unusable_key_is_reported_and_nothing_is_sent() {
         (reporter(PRIVATE_KEY, SigningAlgorithm::Rs256), "Failed to sign JWT"),
     ] {
         let (authority, resource, _) = start(Behavior::default(), everything).await;
+        let oauth = oauth.issuer(&authority.issuer);
         let error = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
         assert!(authority.requests("/token").is_empty());
@@ -77,7 +82,7 @@ async fn unusable_key_is_reported_and_nothing_is_sent() {
 
 #[test]
 fn private_key_is_not_shown() {
-    let key = SigningKey::from_pem(PRIVATE_KEY, SigningAlgorithm::Es256);
+    let key = key();
     let debug = format!("{key:?} {:?}", OAuth::client_credentials_jwt("reporter", key.clone()));
     assert!(debug.contains("Es256") && debug.len() < 200, "{debug}");
 }

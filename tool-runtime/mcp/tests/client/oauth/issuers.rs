@@ -1,0 +1,161 @@
+//! Registered clients belong to one authorization server.
+
+use serde_json::json;
+use tool_mcp::{McpClient, McpError, MemoryTokens, OAuth};
+
+use super::authority::UNPROVEN_METADATA;
+use super::{Authority, Behavior, Browser, Resource, client, connect, everything, start, succeeds};
+
+const SECRET: &str = "hunter22";
+
+/// Returns each way to use a registered client, without the issuer.
+fn registered() -> Vec<OAuth> {
+    let by_user = || OAuth::authorization_code(Browser::default()).client("reporter");
+    vec![
+        OAuth::client_credentials("reporter", SECRET),
+        #[cfg(feature = "oauth-jwt")]
+        OAuth::client_credentials_jwt("reporter", super::signed::key()),
+        by_user(),
+        by_user().client_secret(SECRET),
+    ]
+}
+
+/// Fails if an authorization server received anything of a client.
+fn received_nothing(authority: &Authority) {
+    for endpoint in ["/register", "/authorize", "/token"] {
+        let requests = authority.requests(endpoint);
+        assert!(requests.is_empty(), "{endpoint}: {requests:?}");
+    }
+}
+
+#[tokio::test]
+async fn registered_client_without_an_issuer_is_refused_before_anything_is_sent() {
+    let (authority, resource, _) = start(Behavior::default(), everything).await;
+    for oauth in registered() {
+        let error = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap_err();
+        assert!(matches!(error, McpError::InvalidOptions(_)), "{error}");
+        assert!(error.to_string().contains("client `reporter`"), "{error}");
+    }
+    received_nothing(&authority);
+    assert!(resource.received.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn invalid_issuer_is_refused_before_anything_is_sent() {
+    let (_, resource, browser) = start(Behavior::default(), everything).await;
+    for issuer in [
+        "auth.example",
+        "",
+        "http://auth.example",
+        "http://10.0.0.9",
+        "file:///etc/passwd",
+        "https://auth.example?tenant=1",
+        "https://auth.example#a",
+    ] {
+        let oauth = OAuth::client_credentials("reporter", SECRET).issuer(issuer);
+        let error = connect(McpClient::http(&resource.url).oauth(oauth)).await.unwrap_err();
+        assert!(matches!(error, McpError::InvalidOptions(_)), "{issuer}: {error}");
+    }
+    let without_client = OAuth::authorization_code(browser).client_secret(SECRET);
+    let error = connect(McpClient::http(&resource.url).oauth(without_client)).await.unwrap_err();
+    assert!(error.to_string().contains("`client_secret` needs `client`"), "{error}");
+    assert!(resource.received.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn registered_client_is_not_used_with_another_authorization_server() {
+    for oauth in registered() {
+        let (other, resource, _) = start(Behavior::default(), everything).await;
+        let own = Authority::start(Behavior::default()).await;
+        let client = McpClient::http(&resource.url).oauth(oauth.clone().issuer(&own.issuer));
+        let error = connect(client).await.unwrap_err();
+        assert!(matches!(error, McpError::AuthorizationFailed { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&own.issuer) && text.contains(&other.issuer), "{text}");
+        received_nothing(&other);
+        received_nothing(&own);
+
+        // The server moves after a first authorization.
+        resource.move_to(&own);
+        let client = McpClient::http(&resource.url).oauth(oauth.issuer(&own.issuer));
+        let (registry, _) = connect(client).await.unwrap();
+        succeeds(&registry).await;
+        resource.move_to(&other);
+        let execution = crate::server::call(&registry, "s__go", "{}").await;
+        assert!(execution.result.error.is_some(), "{}", execution.result.text);
+        received_nothing(&other);
+    }
+}
+
+#[tokio::test]
+async fn issuer_that_another_server_claims_does_not_receive_the_secret() {
+    let own = Authority::start(Behavior::default()).await;
+    // The address of these metadata proves no issuer, so that the SDK accepts any.
+    let thief = Authority::start(Behavior::default()).await;
+    thief.change(|behavior| {
+        behavior.metadata = [("issuer".to_owned(), json!(own.issuer))].into_iter().collect();
+    });
+    let resource = Resource::start(&own, everything).await;
+    resource.name("authorization_servers", json!([format!("{}{UNPROVEN_METADATA}", thief.issuer)]));
+    for oauth in registered() {
+        let client = McpClient::http(&resource.url).oauth(oauth.issuer(&own.issuer));
+        let (registry, _) = connect(client).await.unwrap();
+        succeeds(&registry).await;
+    }
+    assert_eq!(thief.requests(UNPROVEN_METADATA).len(), registered().len());
+    received_nothing(&thief);
+}
+
+#[tokio::test]
+async fn client_that_registered_itself_is_not_used_with_a_claimed_issuer() {
+    let (first, resource, browser) = start(Behavior::default(), everything).await;
+    let (registry, _) = connect(client(&resource, &browser)).await.unwrap();
+    let thief = Authority::start(Behavior::default()).await;
+    thief.change(|behavior| {
+        behavior.metadata = [("issuer".to_owned(), json!(first.issuer))].into_iter().collect();
+        behavior.redirect_issuer = Some(first.issuer.clone());
+    });
+    resource.name("authorization_servers", json!([format!("{}{UNPROVEN_METADATA}", thief.issuer)]));
+    first.revoke();
+    first.change(|behavior| behavior.rejects_refresh = true);
+    crate::server::call(&registry, "s__go", "{}").await;
+    assert_eq!(thief.requests("/register").len(), 1);
+    for form in thief.requests("/token") {
+        assert!(!form.values().any(|value| value.contains(&first.issuer)), "{form:?}");
+    }
+}
+
+#[tokio::test]
+async fn stored_tokens_are_not_refreshed_by_another_issuer_than_the_configured_one() {
+    let store = MemoryTokens::new();
+    let behavior = Behavior { first_lifetime: Some(0), ..Behavior::default() };
+    let (first, resource, browser) = start(behavior, everything).await;
+    let oauth = |issuer: &str| {
+        OAuth::authorization_code(browser.clone())
+            .client("reporter")
+            .client_secret(SECRET)
+            .issuer(issuer)
+            .store(store.clone())
+    };
+    connect(McpClient::http(&resource.url).oauth(oauth(&first.issuer))).await.unwrap();
+    let requests = first.requests("/token").len();
+    let second = Authority::start(Behavior::default()).await;
+    let client = McpClient::http(&resource.url).oauth(oauth(&second.issuer));
+    let error = connect(client).await.unwrap_err().to_string();
+    assert!(error.contains(&first.issuer) && error.contains(&second.issuer), "{error}");
+    assert_eq!(first.requests("/token").len(), requests);
+    received_nothing(&second);
+}
+
+#[tokio::test]
+async fn named_issuer_also_limits_clients_that_register_themselves() {
+    let (other, resource, browser) = start(Behavior::default(), everything).await;
+    let own = Authority::start(Behavior::default()).await;
+    let oauth = || OAuth::authorization_code(browser.clone()).issuer(&own.issuer);
+    let error = connect(McpClient::http(&resource.url).oauth(oauth())).await.unwrap_err();
+    assert!(error.to_string().contains(&other.issuer), "{error}");
+    received_nothing(&other);
+    resource.move_to(&own);
+    connect(McpClient::http(&resource.url).oauth(oauth())).await.unwrap();
+    assert_eq!(own.requests("/register").len(), 1);
+}

@@ -41,6 +41,8 @@ pub(super) struct Link {
     /// Cancelled when the connection has ended for good.
     pub(super) closed: CancellationToken,
     pub(super) pins: Arc<dyn PinStore>,
+    /// The server that the pins belong to. The name of the connection may be chosen by a model.
+    pub(super) pinned_server: String,
     subscriptions: Mutex<BTreeSet<String>>,
     /// Wakes the supervisor to subscribe with other resources.
     pub(super) resubscribe: Notify,
@@ -55,6 +57,7 @@ impl Link {
         registry: WeakRegistry,
     ) -> Self {
         let challenges = Challenges::new(&name, &options.events, target.authorizer());
+        let pinned_server = target.identity().unwrap_or_else(|| name.clone());
         let roots = Roots::new(options.roots.clone().unwrap_or_default());
         Self {
             challenges,
@@ -71,6 +74,7 @@ impl Link {
             stopped: CancellationToken::new(),
             closed: CancellationToken::new(),
             pins,
+            pinned_server,
             subscriptions: Mutex::default(),
             resubscribe: Notify::new(),
         }

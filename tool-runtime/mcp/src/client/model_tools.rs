@@ -12,6 +12,7 @@ use super::allowed_servers::AllowedServers;
 use super::builder::McpClient;
 use super::connection::McpConnection;
 use super::error::McpError;
+use super::pins::MemoryPins;
 
 /// The number of connections that a model can have at once.
 const MAX_CONNECTIONS: usize = 20;
@@ -22,7 +23,8 @@ type Configure = dyn Fn(McpClient) -> McpClient + Send + Sync;
 /// The connections that a model may make, and those that it established.
 ///
 /// Nothing is allowed until [`allow_command`](Self::allow_command) or
-/// [`allow_host`](Self::allow_host) is called. Clones share the connections.
+/// [`allow_host`](Self::allow_host) is called. Clones share the connections and the pinned
+/// definitions: a server that is connected again, also under another name, is compared with them.
 ///
 /// ```
 /// use tool_mcp::McpConnections;
@@ -42,6 +44,8 @@ pub struct McpConnections {
     registry: WeakRegistry,
     allowed: AllowedServers,
     configure: Option<Arc<Configure>>,
+    /// The definitions of all servers, for as long as these connections can be made.
+    pins: MemoryPins,
     connections: Arc<Mutex<Connections>>,
 }
 
@@ -105,6 +109,7 @@ impl McpConnections {
             registry: registry.downgrade(),
             allowed: AllowedServers::new(),
             configure: None,
+            pins: MemoryPins::new(),
             connections: Arc::default(),
         }
     }
@@ -243,6 +248,7 @@ impl ConnectionTools {
             let text = "No server can be connected any more: continue with the tools you have.";
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         };
+        let client = client.pin_store(connections.pins.clone());
         let client = match &connections.configure {
             Some(configure) => configure(client),
             None => client,

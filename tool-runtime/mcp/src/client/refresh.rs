@@ -102,11 +102,11 @@ impl Link {
     }
 
     async fn load_pins(&self) -> Result<Option<Pins>, McpError> {
-        self.in_time(self.pins.load(&self.name)).await
+        self.in_time(self.pins.load(&self.pinned_server)).await
     }
 
     async fn save_pins(&self, pins: &Pins) -> Result<(), McpError> {
-        self.in_time(self.pins.save(&self.name, pins)).await
+        self.in_time(self.pins.save(&self.pinned_server, pins)).await
     }
 
     /// Waits for the pin store within the time limit of a connection: the catalog is locked.

@@ -26,6 +26,7 @@ mod model_tools;
 mod oauth;
 #[cfg(feature = "server")]
 mod own_server;
+mod pinned_servers;
 mod pins;
 mod processes;
 mod questions;

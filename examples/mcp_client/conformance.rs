@@ -36,7 +36,7 @@ async fn play(url: &str) -> Result<(), Box<dyn Error>> {
         .connect_timeout(Duration::from_secs(20))
         .call_timeout(Duration::from_secs(10))
         .elicitation(FormFiller)
-        .oauth(oauth(&scenario, &context));
+        .oauth(oauth(url, &scenario, &context).await?);
     let connection = client.connect("suite", &registry).await?;
 
     let mut calls = Vec::new();
@@ -74,23 +74,36 @@ fn echo_schema(registry: &Registry, calls: &mut [(String, Value)]) {
 }
 
 /// Returns the settings of OAuth with the credentials that the suite passes.
-fn oauth(scenario: &str, context: &Value) -> OAuth {
+async fn oauth(url: &str, scenario: &str, context: &Value) -> Result<OAuth, Box<dyn Error>> {
     let text = |name: &str| context[name].as_str().unwrap_or_default();
     let (id, secret) = (text("client_id"), text("client_secret"));
     if scenario.contains("client-credentials-jwt") {
         let algorithm = algorithm(text("signing_algorithm"));
         let key = SigningKey::from_pem(text("private_key_pem"), algorithm);
-        return OAuth::client_credentials_jwt(id, key);
+        return Ok(OAuth::client_credentials_jwt(id, key).issuer(issuer(url).await?));
     }
     if scenario.contains("client-credentials") {
-        return OAuth::client_credentials(id, secret);
+        return Ok(OAuth::client_credentials(id, secret).issuer(issuer(url).await?));
     }
-    let oauth = OAuth::authorization_code(Headless)
+    let mut oauth = OAuth::authorization_code(Headless)
         .client_metadata_url("https://conformance-test.local/client-metadata.json");
-    match id {
-        "" => oauth,
-        id => oauth.client(id).client_secret(secret),
+    if scenario == "auth/metadata-var2" {
+        // The metadata of this server are those of its host.
+        oauth = oauth.resource(reqwest::Url::parse(url)?.join("/")?);
     }
+    match id {
+        "" => Ok(oauth),
+        id => Ok(oauth.client(id).client_secret(secret).issuer(issuer(url).await?)),
+    }
+}
+
+/// Returns the authorization server with which the suite registered the client. A program knows it
+/// from the registration; the suite names it in the metadata of its server only.
+async fn issuer(url: &str) -> Result<String, Box<dyn Error>> {
+    let metadata = reqwest::Url::parse(url)?.join("/.well-known/oauth-protected-resource/mcp")?;
+    let metadata: Value = serde_json::from_slice(&reqwest::get(metadata).await?.bytes().await?)?;
+    let issuer = metadata["authorization_servers"][0].as_str();
+    Ok(issuer.ok_or("the metadata of the server name no authorization server")?.to_owned())
 }
 
 fn algorithm(name: &str) -> SigningAlgorithm {

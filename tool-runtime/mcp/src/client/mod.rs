@@ -6,7 +6,7 @@
 //!    `flood.rs`), and agrees on a revision of the protocol. If it fails, `failure_reason.rs` and
 //!    `server_program.rs` find the reason, without the `secrets.rs`.
 //! 3. `refresh.rs` requests the tools (`list.rs`), compares them with the pinned definitions
-//!    (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them (`definition.rs`, `trust.rs`).
+//!    of its target (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them (`definition.rs`, `trust.rs`).
 //!    `catalog.rs` holds the result. `pin_file.rs`, `sqlite_pins.rs` and `postgres_pins.rs` store
 //!    pins, and `pin_conformance.rs` tests such stores.
 //! 4. `remote_tool.rs` makes calls: `rounded_number.rs` checks the arguments, `session.rs` sends

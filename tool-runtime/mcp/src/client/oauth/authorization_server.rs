@@ -121,11 +121,7 @@ pub(super) fn check_code_challenge(metadata: &AuthorizationMetadata) -> Result<(
 
 /// Refuses an endpoint whose messages others could read, or that a browser would not open as a
 /// page.
-pub(super) fn check_endpoint(
-    name: &str,
-    url: &str,
-    allows_private: bool,
-) -> Result<(), FlowError> {
+pub(super) fn check_endpoint(name: &str, url: &str, allows_private: bool) -> Result<(), FlowError> {
     let refused = |problem: &str| {
         FlowError::refused(&format!("the {name} endpoint has {problem}: expected an HTTPS URL"))
     };

@@ -41,11 +41,7 @@ impl Credentials {
 
     /// Returns credentials whose first save replaces any token.
     pub(super) fn for_authorization(&self) -> Self {
-        Self {
-            grant: Arc::new(Mutex::new(self.grant())),
-            loaded: Arc::default(),
-            ..self.clone()
-        }
+        Self { grant: Arc::new(Mutex::new(self.grant())), loaded: Arc::default(), ..self.clone() }
     }
 
     /// Returns what the next tokens are requested with.

@@ -253,7 +253,8 @@ async fn client(
     grant: &Grant,
     redirect_uri: &str,
 ) -> Result<RegisteredClient, AuthError> {
-    let registered = |id, secret| RegisteredClient { id, secret, redirect_uri: redirect_uri.into() };
+    let registered =
+        |id, secret| RegisteredClient { id, secret, redirect_uri: redirect_uri.into() };
     if let Some(id) = oauth.client_id.clone() {
         return Ok(registered(id, oauth.client_secret.clone()));
     }

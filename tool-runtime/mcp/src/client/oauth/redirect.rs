@@ -68,7 +68,9 @@ mod tests {
     fn redirect_to_the_uri_of_the_client_is_read() {
         for redirect in [
             format!("{URI}?code=a&state=b&iss=https%3A%2F%2Fauth.example"),
-            format!("{URI}?state=b&session_state=1&session_state=2&iss=https://auth.example&code=a"),
+            format!(
+                "{URI}?state=b&session_state=1&session_state=2&iss=https://auth.example&code=a"
+            ),
             format!("{URI}?code=a&state=b&iss=https://auth.example#_=_"),
         ] {
             let callback = read_redirect(&redirect, URI).unwrap();

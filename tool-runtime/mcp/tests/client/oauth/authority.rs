@@ -342,7 +342,8 @@ impl Resource {
             ),
             "tools/call" if self.repeats_token.load(Ordering::Relaxed) => {
                 let data = json!({ "received": header });
-                let error = json!({ "code": -32000, "message": format!("{header:?}"), "data": data });
+                let error =
+                    json!({ "code": -32000, "message": format!("{header:?}"), "data": data });
                 let error = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
                 vec![Action::Send(error)]
             }

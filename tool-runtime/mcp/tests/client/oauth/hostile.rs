@@ -127,10 +127,8 @@ async fn resource_that_the_program_names_is_requested() {
 
 #[tokio::test]
 async fn ambiguous_or_foreign_redirect_ends_the_attempt() {
-    let query = |query: &str| Behavior {
-        redirect_query: Some(query.to_owned()),
-        ..Behavior::default()
-    };
+    let query =
+        |query: &str| Behavior { redirect_query: Some(query.to_owned()), ..Behavior::default() };
     let uri = |uri: &str| Behavior { redirect_uri: Some(uri.to_owned()), ..Behavior::default() };
     for (behavior, expected) in [
         (query("&code=other"), "`code` more than once"),

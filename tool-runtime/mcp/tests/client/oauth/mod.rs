@@ -131,10 +131,7 @@ async fn refused_authorizations_end_the_attempt() {
             Behavior { redirect_error: Some("server_error".into()), ..Behavior::default() },
             "server_error",
         ),
-        (
-            metadata("authorization_endpoint", json!("file:///bin/sh")),
-            "scheme `file`",
-        ),
+        (metadata("authorization_endpoint", json!("file:///bin/sh")), "scheme `file`"),
     ];
     for (behavior, expected) in cases {
         let (authority, resource, browser) = start(behavior, everything).await;

@@ -4,9 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
-use tool_mcp::{
-    AuthorizationHandler, McpClient, MemoryTokens, OAuth, StoredTokens, TokenStore,
-};
+use tool_mcp::{AuthorizationHandler, McpClient, MemoryTokens, OAuth, StoredTokens, TokenStore};
 use tool_runtime::async_trait;
 
 use super::{Behavior, Browser, connect, start, succeeds, write_for_calls};
@@ -69,8 +67,7 @@ async fn refresh_that_ends_after_a_step_up_keeps_the_newer_token() {
     let behavior = Behavior { holds_refresh: Some(Arc::clone(&gates)), ..Behavior::default() };
     let (authority, resource, browser) = start(behavior, write_for_calls).await;
     let (asked, agrees) = (Arc::<Notify>::default(), Arc::<Notify>::default());
-    let user =
-        SlowUser { browser, asked: Arc::clone(&asked), agrees: Arc::clone(&agrees) };
+    let user = SlowUser { browser, asked: Arc::clone(&asked), agrees: Arc::clone(&agrees) };
     let tokens = MemoryTokens::new();
     let store = Releasing { tokens: tokens.clone(), gates: Arc::clone(&gates) };
     let oauth = OAuth::authorization_code(user).store(store);

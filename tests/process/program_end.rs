@@ -145,6 +145,44 @@ async fn killed_shell_is_replaced() {
     _ = std::fs::remove_file(started_file(&seconds));
 }
 
+/// The program: stops its shell, and starts processes until another shell replaces it.
+#[tokio::test]
+#[ignore = "runs in a process of its own"]
+async fn program_stops_its_shell_and_ends() {
+    let seconds = std::env::var(SECONDS).expect("set by the test");
+    let (script, count) = SCRIPTS[1];
+    let child = ChildProcess::builder("sh").args(["-c", script, &seconds]).spawn();
+    let _child = child.unwrap();
+    wait_until("the script has started", || with_argument(&seconds) == count).await;
+    let stopped = shells(std::process::id());
+    assert_eq!(stopped.len(), 1, "{stopped:?}");
+    let stop = Command::new("kill").args(["-s", "STOP", &stopped[0]]).status().unwrap();
+    assert!(stop.success());
+    for _ in 0..2_000 {
+        drop(ChildProcess::builder("true").spawn().unwrap());
+        let shells = shells(std::process::id());
+        if shells.len() == 1 && shells != stopped {
+            std::process::exit(0);
+        }
+    }
+    std::process::exit(1);
+}
+
+/// A process that a tool has started can stop the shell, which then reads nothing.
+#[tokio::test]
+async fn shell_that_does_not_read_is_replaced() {
+    let seconds = format!("{}7777", std::process::id());
+    let mut program = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "process::program_end::program_stops_its_shell_and_ends"])
+        .args(["--ignored", "--nocapture"])
+        .env(SECONDS, &seconds)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert!(program.wait().unwrap().success(), "the shell was not replaced");
+    wait_until("nothing is left", || with_argument(&seconds) == 0).await;
+}
+
 #[tokio::test]
 async fn nothing_outlives_the_program() {
     let has_cgroups = has_cgroups();

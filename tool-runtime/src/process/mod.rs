@@ -12,8 +12,9 @@
 //!
 //! - On Unix, a shell (`/bin/sh`) waits beside the program and then kills the process groups that
 //!   are left (`watchdog.rs`). Without a shell, the groups survive if the program is killed. If one
-//!   of the processes kills the shell, another shell replaces it. If a process kills the shell and
-//!   the program at once, the groups survive.
+//!   of the processes kills the shell, another shell replaces it. If a process stops the shell,
+//!   another one replaces it after some hundred process starts and ends. If a process kills the
+//!   shell and the program at once, the groups survive.
 //! - On Linux, the shell also kills the processes that left their group, as daemons and the jobs of
 //!   an interactive shell do. If the program may create a cgroup (`cgroup.rs`), all of them are in
 //!   it. A process survives only if it is moved to another cgroup, as by `systemd-run`, if another

@@ -1,17 +1,20 @@
 //! Kills the processes of this program when it ends, however it ends.
 //!
 //! A shell waits beside the program, in another process group, and reads the ids of process groups
-//! from a pipe. The system closes the pipe when the program ends, also by SIGKILL. Then the shell
-//! kills the groups, and, where `/proc` shows the environment of processes, also those that left
-//! their group: all of them have inherited an environment variable. Where the program may create a
-//! cgroup (`cgroup.rs`), all processes are in it, and the shell kills it as a whole.
+//! from a socket. The system closes the socket when the program ends, also by SIGKILL. Then the
+//! shell kills the groups, and, where `/proc` shows the environment of processes, also those that
+//! left their group: all of them have inherited an environment variable. Where the program may
+//! create a cgroup (`cgroup.rs`), all processes are in it, and the shell kills it as a whole.
 //!
 //! A process that a tool has started could kill the shell, so a thread waits for its end and starts
-//! another one.
+//! another one. It could also stop the shell, which then reads no more. Writes never block: if the
+//! socket is full, another shell replaces the one that does not read.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -25,7 +28,7 @@ use super::cgroup::Cgroup;
 pub(super) const VARIABLE: &str = "TOOL_RUNTIME_PROGRAM";
 
 /// Reads lines such as `+ 123` and `- 123` until the input ends. `$1` is the id of the program, and
-/// `$2` the folder of its cgroup, if it has one.
+/// `$2` the folder of its cgroup, if it has one. The groups so far follow.
 ///
 /// The cgroup can be removed once its processes have ended. A program that one of them started may
 /// have groups below it.
@@ -34,7 +37,10 @@ pub(super) const VARIABLE: &str = "TOOL_RUNTIME_PROGRAM";
 /// that can't be killed ends the search.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
-groups=' '
+program=$1
+cgroup=$2
+shift 2
+groups=" $* "
 while read -r change id; do
     case $change in
         +) groups="$groups$id " ;;
@@ -43,13 +49,13 @@ while read -r change id; do
         esac ;;
     esac
 done
-[ -z "$2" ] || echo 1 >"$2/cgroup.kill"
+[ -z "$cgroup" ] || echo 1 >"$cgroup/cgroup.kill"
 for id in $groups; do
     kill -s KILL -- "-$id"
 done
 rounds=0
 while [ "$rounds" -lt 100 ]; do
-    files=$(grep -lF -e "$1" /proc/[0-9]*/environ)
+    files=$(grep -lF -e "$program" /proc/[0-9]*/environ)
     [ -n "$files" ] || break
     for file in $files; do
         file=${file%/environ}
@@ -58,10 +64,10 @@ while [ "$rounds" -lt 100 ]; do
     rounds=$((rounds + 1))
 done
 rounds=0
-while [ -n "$2" ] && [ -d "$2" ] && [ "$rounds" -lt 100 ]; do
-    echo 1 >"$2/cgroup.kill"
-    find "$2" -depth -type d -exec rmdir {} \;
-    [ ! -d "$2" ] || sleep 0.05
+while [ -n "$cgroup" ] && [ -d "$cgroup" ] && [ "$rounds" -lt 100 ]; do
+    echo 1 >"$cgroup/cgroup.kill"
+    find "$cgroup" -depth -type d -exec rmdir {} \;
+    [ ! -d "$cgroup" ] || sleep 0.05
     rounds=$((rounds + 1))
 done
 "#;
@@ -74,12 +80,22 @@ static PROGRAM: LazyLock<String> =
 #[cfg(target_os = "linux")]
 static CGROUP: LazyLock<Option<Cgroup>> = LazyLock::new(|| Cgroup::create(&PROGRAM));
 
-static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog { groups: BTreeSet::new(), shell: None });
+static WATCHDOG: Mutex<Watchdog> =
+    Mutex::new(Watchdog { groups: BTreeSet::new(), shell: None, killed: Vec::new() });
 
 struct Watchdog {
     /// The ids of the groups that live.
     groups: BTreeSet<u32>,
-    shell: Option<Child>,
+    shell: Option<Shell>,
+    /// Shells that were replaced and may not have ended yet.
+    killed: Vec<Child>,
+}
+
+struct Shell {
+    process: Child,
+    /// Nonblocking. Its buffer holds a few hundred changes, many fewer than that of a pipe, so a
+    /// shell that does not read is noticed early.
+    input: UnixStream,
 }
 
 /// Makes sure that the shell waits, and returns the value of the environment variable for the
@@ -88,6 +104,7 @@ struct Watchdog {
 /// Without `/bin/sh`, what this program starts outlives it if it is killed.
 pub(super) fn prepare() -> String {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    watchdog.reap();
     if !watchdog.is_running() {
         watchdog.restart();
     }
@@ -117,44 +134,61 @@ fn cgroup_folder() -> OsString {
 pub(super) fn watch(group: u32) {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     watchdog.groups.insert(group);
-    // If the shell has ended, the next one receives all groups.
-    let _ = watchdog.write(&format!("+ {group}\n"));
+    watchdog.send(&format!("+ {group}\n"));
 }
 
 /// Unregisters a group that has ended: its id may soon belong to another one.
 pub(super) fn forget(group: u32) {
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if watchdog.groups.remove(&group) {
-        let _ = watchdog.write(&format!("- {group}\n"));
+        watchdog.send(&format!("- {group}\n"));
     }
 }
 
 impl Watchdog {
     fn is_running(&mut self) -> bool {
-        self.shell.as_mut().is_some_and(|shell| matches!(shell.try_wait(), Ok(None)))
+        self.shell.as_mut().is_some_and(|shell| matches!(shell.process.try_wait(), Ok(None)))
     }
 
-    fn write(&mut self, line: &str) -> io::Result<()> {
-        let stdin = self.shell.as_mut().and_then(|shell| shell.stdin.as_mut());
-        stdin.ok_or(io::ErrorKind::BrokenPipe)?.write_all(line.as_bytes())
-    }
-
-    /// Replaces a shell that has ended.
-    fn restart(&mut self) {
-        if let Some(mut shell) = self.shell.take() {
-            let _ = shell.kill();
-            let _ = shell.wait();
+    /// Sends a change to the shell. A shell that can't receive it is replaced; the next one starts
+    /// with all groups.
+    fn send(&mut self, line: &str) {
+        let Some(shell) = &mut self.shell else { return };
+        if !matches!(shell.input.write(line.as_bytes()), Ok(length) if length == line.len()) {
+            self.restart();
         }
-        self.shell = command().spawn().ok();
-        if let Some(shell) = &mut self.shell
-            && let Some(output) = shell.stdout.take()
-        {
-            let id = shell.id();
+    }
+
+    /// Replaces a shell that has ended, or does not read.
+    fn restart(&mut self) {
+        if let Some(Shell { mut process, input }) = self.shell.take() {
+            // Before its input ends: otherwise it would kill the groups.
+            let _ = process.kill();
+            drop(input);
+            self.killed.push(process);
+            self.reap();
+        }
+        self.shell = Shell::start(&self.groups).ok();
+    }
+
+    /// Forgets killed shells that have ended. It does not wait: a process can take long to end.
+    fn reap(&mut self) {
+        self.killed.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
+    }
+}
+
+impl Shell {
+    /// Starts a shell for these groups, and a thread that replaces it when it has ended.
+    fn start(groups: &BTreeSet<u32>) -> io::Result<Self> {
+        let (input, end_of_shell) = UnixStream::pair()?;
+        input.set_nonblocking(true)?;
+        let mut process = command(groups).stdin(OwnedFd::from(end_of_shell)).spawn()?;
+        if let Some(output) = process.stdout.take() {
+            let id = process.id();
             // Without a thread, the next process to start replaces a shell that has ended.
             let _ = thread::Builder::new().spawn(move || replace_after_end(id, output));
         }
-        let lines: String = self.groups.iter().map(|group| format!("+ {group}\n")).collect();
-        let _ = self.write(&lines);
+        Ok(Self { process, input })
     }
 }
 
@@ -163,20 +197,22 @@ impl Watchdog {
 fn replace_after_end(id: u32, mut output: ChildStdout) {
     let _ = io::copy(&mut output, &mut io::sink());
     let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
-    if watchdog.shell.as_ref().is_some_and(|shell| shell.id() == id) {
+    if watchdog.shell.as_ref().is_some_and(|shell| shell.process.id() == id) {
         watchdog.restart();
     }
 }
 
-/// Returns the command of the shell.
-fn command() -> Command {
+/// Returns the command of the shell for these groups.
+fn command(groups: &BTreeSet<u32>) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, "watchdog", &PROGRAM]).arg(cgroup_folder());
+    // As arguments, because a shell that has just started may not read for a while.
+    command.args(groups.iter().map(u32::to_string));
     // It is none of the processes to kill, and pins no folder.
     command.env_clear().env("PATH", search_path()).current_dir("/");
     // Ctrl-C at a terminal reaches the group of the program only.
     command.process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 
@@ -193,11 +229,13 @@ fn search_path() -> OsString {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::command;
 
     #[test]
     fn programs_of_the_system_are_preferred() {
-        let command = command();
+        let command = command(&BTreeSet::new());
         assert_eq!(command.get_program(), "/bin/sh");
         let path = command.get_envs().find(|(name, _)| *name == "PATH");
         let path = path.and_then(|(_, value)| value).unwrap_or_default().to_string_lossy();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use super::client::Client;
 use super::codec::EmbeddingCodec;
@@ -149,7 +150,9 @@ impl<C: EmbeddingCodec> Embedder for Client<C> {
             let _ = write!(id, "/{dimensions}");
         }
         if let Some([document, query]) = &self.embedding.prefixes {
-            let _ = write!(id, "/{document:?}/{query:?}");
+            // As JSON, so that no two pairs of prefixes have the same text.
+            let [document, query] = [document, query].map(|it| Value::from(it.as_str()));
+            let _ = write!(id, "/{document}/{query}");
         }
         id
     }

@@ -8,7 +8,7 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -103,13 +103,20 @@ impl Builder {
 
     /// Returns the name of a source, which is that of no other source.
     fn name(&self, source: &Source) -> String {
-        let mut hash = hmac_sha256::Hash::new();
-        let setup = format!("{:?}", (&self.setup.toolchain, &self.setup.sources));
+        let Setup { toolchain: Toolchain { sysroot, host, cargo_home }, sources, .. } = &self.setup;
         let lock = support::lock("");
-        let version = env!("CARGO_PKG_VERSION");
-        for text in [&source.main, &source.body, &setup, &lock, support::LIB, version] {
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text);
+        let texts: [&str; 6] =
+            [&source.main, &source.body, host, &lock, support::LIB, env!("CARGO_PKG_VERSION")];
+        let manifests = [sources.support_manifest(), sources.manifest("", Path::new(""))];
+        let texts = texts.into_iter().chain(manifests.iter().map(String::as_str));
+        // Manifests are text, in which two paths may look alike.
+        let paths = [sysroot, cargo_home].into_iter().chain(&sources.readable);
+        let paths = paths.map(|path| path.as_os_str().as_encoded_bytes());
+        let mut hash = hmac_sha256::Hash::new();
+        for part in texts.map(str::as_bytes).chain(paths) {
+            // With its length, so that no two sequences of parts have the same bytes.
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
         }
         let digest = hash.finalize();
         let digits = digest.iter().take(16).map(|byte| format!("{byte:02x}"));

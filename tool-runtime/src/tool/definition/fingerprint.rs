@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ToolDefinition;
+use crate::tool::{Effect, Permission};
 
 /// A SHA-256 hash of the parts of a definition that an approver relies on.
 ///
@@ -48,7 +49,7 @@ impl ToolDefinition {
         add(b"tool-runtime definition 1");
         add(self.description.as_bytes());
         add(canonical(self.parameters.as_value()).as_bytes());
-        add(format!("{:?} {:?}", self.effect, self.permission).as_bytes());
+        add(format!("{} {}", effect_name(self.effect), permission_name(self.permission)).as_bytes());
         let mut requires: Vec<_> = self.requires.iter().collect();
         requires.sort();
         requires.dedup();
@@ -62,6 +63,25 @@ impl ToolDefinition {
             add(title.as_bytes());
         }
         Fingerprint(hash.finalize())
+    }
+}
+
+// Stored fingerprints contain these names, so a renamed variant keeps its name here.
+
+const fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::None => "None",
+        Effect::Read => "Read",
+        Effect::Write => "Write",
+        Effect::External => "External",
+    }
+}
+
+const fn permission_name(permission: Permission) -> &'static str {
+    match permission {
+        Permission::Allow => "Allow",
+        Permission::Ask => "Ask",
+        Permission::Deny => "Deny",
     }
 }
 

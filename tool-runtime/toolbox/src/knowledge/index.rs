@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
 use tool_runtime::models::Embedder;
 
 use super::Knowledge;
@@ -271,10 +270,16 @@ async fn divide(document: Document) -> Vec<IndexedChunk> {
 
 /// Identifies the content of a document and how it is divided.
 fn digest_of(document: &Document) -> Digest {
-    let format = Value::from(format!("{:?}", document.format));
+    // Stored digests contain these names, so a renamed format keeps its name here.
+    let format = match document.format {
+        DocumentFormat::Text => "Text",
+        DocumentFormat::Markdown => "Markdown",
+        DocumentFormat::Code => "Code",
+        DocumentFormat::Html => "Html",
+    };
     // In parts, because a text may be large.
     let mut hash = hmac_sha256::Hash::new();
-    hash.update(format!("{}\n{format}\n", chunk::VERSION));
+    hash.update(format!("{}\n\"{format}\"\n", chunk::VERSION));
     hash.update(&document.text);
     hash.finalize()
 }

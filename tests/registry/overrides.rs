@@ -8,6 +8,7 @@ mod override_records;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tool_runtime::registry::MemoryDescriptions;
 use tool_runtime::registry::overrides::{
     MemoryOverrides, OverrideError, OverrideStore, SharedOverrides, ToolOverrides, conformance,
 };
@@ -125,7 +126,102 @@ async fn change_by_another_process_reaches_each_registry() {
     store.set_description("now", None).await.unwrap();
     store.set_preference("clock__now", None).await.unwrap();
     described(&first, "Returns the time.").await;
-    assert_eq!(first.preferences().len(), overrides.overrides().preferences.len());
+    assert_eq!(overrides.overrides().preferences.len(), 0);
+    assert!(!first.snapshot().definition("now").unwrap().preference.hidden);
+}
+
+/// The stores of a registry: the program's, a catalog's and an administrator's.
+const OWNERS: [&str; 3] = ["program", "catalog", "administrator"];
+
+/// Adds stores in an order, each with a text for the name, and a preference with its rank.
+async fn with_stores(order: [usize; 3], texts: [Option<&str>; 3]) -> (Registry, SharedOverrides) {
+    let administrator = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let mut registry = registry();
+    for owner in order {
+        let preference = ToolPreference::default().weight(owner as f64 + 2.0);
+        let store = MemoryDescriptions::with_precedence([0, 10, 20][owner]);
+        registry = match OWNERS[owner] {
+            "administrator" => administrator.apply(registry),
+            _ => registry.descriptions(store.clone()),
+        };
+        let Some(text) = texts[owner] else { continue };
+        if owner == 2 {
+            administrator.set_description("now", Some(text)).await.unwrap();
+            administrator.set_preference("clock__now", Some(&preference)).await.unwrap();
+        } else {
+            // A full name in a store with less precedence does not displace an own name.
+            store.set("clock__now", text);
+            store.set_preference("clock__now", preference);
+        }
+    }
+    (registry, administrator)
+}
+
+#[tokio::test]
+async fn stores_compose_in_any_order() {
+    const ORDERS: [[usize; 3]; 6] =
+        [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for order in ORDERS {
+        for having in 0..8_usize {
+            let texts = [0, 1, 2].map(|owner| (having >> owner & 1 == 1).then_some(OWNERS[owner]));
+            let (registry, _administrator) = with_stores(order, texts).await;
+            let snapshot = registry.snapshot();
+            let definition = snapshot.definition("now").unwrap();
+            let highest = (0..3).rev().find(|owner| texts[*owner].is_some());
+            let expected = highest.map_or("Returns the time.", |owner| OWNERS[owner]);
+            assert_eq!(definition.description, expected, "{order:?} {texts:?}");
+            let weight = highest.map_or(1.0, |owner| owner as f64 + 2.0);
+            assert_eq!(definition.preference.weight, weight, "{order:?} {texts:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn removed_override_uncovers_the_next_store() {
+    let texts = [Some("program"), Some("catalog"), Some("administrator")];
+    let (registry, administrator) = with_stores([2, 0, 1], texts).await;
+    administrator.set_description("now", None).await.unwrap();
+    administrator.set_preference("clock__now", None).await.unwrap();
+    let snapshot = registry.snapshot();
+    let definition = snapshot.definition("now").unwrap();
+    assert_eq!((&*definition.description, definition.preference.weight), ("catalog", 3.0));
+}
+
+#[tokio::test]
+async fn invalid_description_uncovers_the_next_store() {
+    for invalid in ["", "\u{200b}hidden", &"a".repeat(1 << 20)] {
+        let (registry, administrator) = with_stores([0, 1, 2], [Some("program"), None, None]).await;
+        administrator.set_description("now", Some(invalid)).await.unwrap();
+        assert_eq!(registry.snapshot().definition("now").unwrap().description, "program");
+        assert!(administrator.overrides().corrupt.contains_key("now"), "{invalid:.20}");
+    }
+}
+
+#[tokio::test]
+async fn later_store_of_the_program_takes_precedence_and_the_earlier_one_stays() {
+    let [first, second] = [(); 2].map(|()| MemoryDescriptions::default());
+    first.set("now", "First.");
+    let registry = registry().descriptions(first.clone()).descriptions(second.clone());
+    assert_eq!(registry.snapshot().definition("now").unwrap().description, "First.");
+    second.set("now", "Second.");
+    first.set("now", "Changed.");
+    assert_eq!(registry.snapshot().definition("now").unwrap().description, "Second.");
+    second.remove("now");
+    assert_eq!(registry.snapshot().definition("now").unwrap().description, "Changed.");
+}
+
+#[tokio::test]
+async fn overrides_keep_the_preferences_of_the_program() {
+    let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+    let registry = overrides.apply(overrides.apply(registry()));
+    registry.prefer("now", ToolPreference::default().hidden()).unwrap();
+    overrides.set_preference("other", Some(&ToolPreference::default())).await.unwrap();
+    assert!(registry.snapshot().definition("now").unwrap().preference.hidden);
+    let heavy = ToolPreference::default().weight(4.0);
+    overrides.set_preference("clock__now", Some(&heavy)).await.unwrap();
+    assert_eq!(registry.snapshot().definition("now").unwrap().preference, heavy);
+    overrides.set_preference("clock__now", None).await.unwrap();
+    assert!(registry.snapshot().definition("now").unwrap().preference.hidden);
 }
 
 #[tokio::test]
@@ -151,7 +247,9 @@ async fn invalid_preference_is_ignored_and_others_apply() {
     let preference = ToolPreference::default().hidden();
     overrides.set_preference("clock__now", Some(&preference)).await.unwrap();
     assert_eq!(registry.snapshot().definition("now").unwrap().preference, preference);
-    assert_eq!(registry.preferences().len(), 1);
+    let overrides = overrides.overrides();
+    assert_eq!(overrides.corrupt.keys().collect::<Vec<_>>(), ["no name", "other"]);
+    assert_eq!(overrides.preferences.len(), 1);
 }
 
 /// A store that can't be reached for a while.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::description_source::DescriptionSource;
+use super::description_source::{DescriptionSource, VersionedStore};
 use super::error::RegistryError;
 use super::table::Table;
 use super::{Entry, namesakes, naming};
@@ -170,9 +170,9 @@ impl Contents {
         next
     }
 
-    /// Returns contents with another source of descriptions, which was not queried yet.
-    pub(super) fn with_source(&self, source: &DescriptionSource) -> Self {
-        Self { descriptions: source.clone(), ..self.clone() }
+    /// Returns contents with one more store of descriptions, which was not queried yet.
+    pub(super) fn with_store(&self, store: &VersionedStore) -> Self {
+        Self { descriptions: self.descriptions.with(store), ..self.clone() }
     }
 
     /// Returns contents with the descriptions of these entries, which `source` provided.
@@ -181,7 +181,7 @@ impl Contents {
         described: &[Entry],
         source: &DescriptionSource,
     ) -> Self {
-        if !self.descriptions.has_same_store(source) {
+        if !self.descriptions.has_same_stores(source) {
             return self.clone();
         }
         let (mut changed, mut found) = (BTreeMap::<_, Vec<_>>::new(), 0);
@@ -194,7 +194,7 @@ impl Contents {
                 continue;
             }
             found += 1;
-            if !current.has_same_description(entry) {
+            if !current.has_same_overrides(entry) {
                 changed.entry(entry.own_name()).or_default().push(Arc::new(entry.clone()));
             }
         }

@@ -9,58 +9,101 @@ thread_local! {
     static IS_QUERYING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The store of the descriptions, and the version that all current descriptions have; `None` if
-/// they are of different versions.
+/// The stores of descriptions, and the versions that all current descriptions have.
 ///
 /// A store is foreign code, so it is queried outside of the lock. If it panics, it has no
 /// description. If it accesses the registry during a query, the registry does not query it again.
 #[derive(Clone, Default)]
 pub(super) struct DescriptionSource {
-    store: Option<Arc<dyn DescriptionStore>>,
+    /// The store with the highest precedence comes first.
+    stores: Vec<VersionedStore>,
+}
+
+#[derive(Clone)]
+pub(super) struct VersionedStore {
+    store: Arc<dyn DescriptionStore>,
+    precedence: u8,
+    /// `None` if the current descriptions are of different versions, or of none.
     version: Option<u64>,
 }
 
-impl DescriptionSource {
-    /// Creates the source for a store that was not queried yet.
+impl VersionedStore {
+    /// Queries the precedence of a store, and nothing else of it.
     pub(super) fn new(store: Arc<dyn DescriptionStore>) -> Self {
-        Self { store: Some(store), version: None }
+        let precedence = query(|| store.precedence()).unwrap_or_default();
+        Self { store, precedence, version: None }
     }
 
-    /// Whether the store has another version by now.
+    /// The version is `None` if the store panics.
+    fn current_version(&self) -> Option<u64> {
+        query(|| self.store.version())
+    }
+
+    fn is_same_store(&self, other: &Self) -> bool {
+        ptr::addr_eq(Arc::as_ptr(&self.store), Arc::as_ptr(&other.store))
+    }
+}
+
+impl DescriptionSource {
+    /// Returns the source with one more store, before those of the same precedence.
+    pub(super) fn with(&self, store: &VersionedStore) -> Self {
+        let mut stores = self.stores.clone();
+        let at = stores.partition_point(|other| other.precedence > store.precedence);
+        stores.insert(at, store.clone());
+        Self { stores }
+    }
+
+    /// Whether a store has another version by now.
     pub(super) fn is_outdated(&self) -> bool {
-        // If the store panics, the current descriptions stay.
-        self.store.is_some()
-            && self.at_current_version().version.is_some_and(|it| Some(it) != self.version)
+        // If a store panics, the current descriptions stay.
+        let is_outdated = |stored: &VersionedStore| {
+            stored.current_version().is_some_and(|version| Some(version) != stored.version)
+        };
+        self.stores.iter().any(is_outdated)
     }
 
-    /// Returns the source with the current version of the store. The version is queried before the
-    /// descriptions, so that a change in between is noticed the next time.
+    /// Returns the source with the current versions of the stores. The versions are queried before
+    /// the descriptions, so that a change in between is noticed the next time.
     pub(super) fn at_current_version(&self) -> Self {
-        let version = self.store.as_ref().and_then(|store| query(|| store.version()));
-        Self { store: self.store.clone(), version }
+        let current = |stored: &VersionedStore| VersionedStore {
+            version: stored.current_version(),
+            ..stored.clone()
+        };
+        Self { stores: self.stores.iter().map(current).collect() }
     }
 
-    /// Returns the entry with the description in the store.
+    /// Returns the entry with the description and the preference in the stores.
     pub(super) fn describe(&self, tool: &Entry) -> Entry {
-        let store = self.store.as_ref();
-        let mut names = tool.definition().names();
-        tool.with_description(
-            store.and_then(|store| names.find_map(|name| query(|| store.description(name))?)),
-        )
+        if self.stores.is_empty() {
+            return tool.with_overrides(None, None);
+        }
+        let definition = tool.definition();
+        let description = self.stores.iter().find_map(|it| {
+            let text = definition.names().find_map(|name| query(|| it.store.description(name))?);
+            text.filter(|text| tool.accepts_description(text))
+        });
+        let preference = self.stores.iter().find_map(|it| {
+            let preference = query(|| it.store.preference(tool.full_name())).flatten();
+            preference.filter(|preference| tool.accepts_preference(preference))
+        });
+        tool.with_overrides(description, preference)
     }
 
     /// Returns the source of tools of which some have descriptions of `self` and some of `other`.
     pub(super) fn merged_with(&self, other: &Self) -> Self {
-        let is_same = self.has_same_store(other) && self.version == other.version;
-        Self { store: self.store.clone(), version: self.version.filter(|_| is_same) }
+        let merge = |stored: &VersionedStore| {
+            let same = other.stores.iter().find(|other| other.is_same_store(stored));
+            let version =
+                stored.version.filter(|_| same.is_some_and(|same| same.version == stored.version));
+            VersionedStore { version, ..stored.clone() }
+        };
+        Self { stores: self.stores.iter().map(merge).collect() }
     }
 
-    pub(super) fn has_same_store(&self, right: &Self) -> bool {
-        match (&self.store, &right.store) {
-            (Some(left), Some(right)) => ptr::addr_eq(Arc::as_ptr(left), Arc::as_ptr(right)),
-            (None, None) => true,
-            _ => false,
-        }
+    pub(super) fn has_same_stores(&self, other: &Self) -> bool {
+        let mut pairs = self.stores.iter().zip(&other.stores);
+        self.stores.len() == other.stores.len()
+            && pairs.all(|(left, right)| left.is_same_store(right))
     }
 }
 
@@ -168,7 +211,7 @@ mod tests {
                 describing.join().unwrap();
                 let last = registry.snapshot();
                 assert_eq!(last.definition("coming").unwrap().description, "By the store.");
-                assert_eq!(registry.contents.load().descriptions().version, Some(store.version()));
+                assert!(!registry.contents.load().descriptions().is_outdated());
             },
             SCHEDULES,
         );

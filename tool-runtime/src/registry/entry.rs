@@ -36,10 +36,12 @@ pub struct Entry {
     options: RegistrationOptions,
     /// The definition of the tool itself.
     registered: Arc<ToolDefinition>,
-    /// The description in the store.
+    /// The description in a store.
     description: Option<Arc<str>>,
-    /// The definition that models receive: with a unique name, the description in the store, and
-    /// the preference that was set.
+    /// The preference in a store.
+    preference: Option<Arc<ToolPreference>>,
+    /// The definition that models receive: with a unique name, the description in a store, and the
+    /// preference in a store or the one that was set.
     effective: Arc<ToolDefinition>,
     is_called_by_own_name: bool,
     decodes_arguments: bool,
@@ -75,6 +77,7 @@ impl Entry {
             options,
             registered,
             description: None,
+            preference: None,
             effective,
             is_called_by_own_name: true,
             decodes_arguments,
@@ -177,19 +180,31 @@ impl Entry {
         Arc::ptr_eq(&self.registered, &other.registered)
     }
 
-    pub(super) fn has_same_description(&self, other: &Self) -> bool {
-        self.description == other.description
+    pub(super) fn has_same_overrides(&self, other: &Self) -> bool {
+        self.description == other.description && self.preference == other.preference
     }
 
-    /// Returns the entry with the description in the store. An invalid description is ignored,
-    /// because there is no caller to which the error could be returned.
-    pub(super) fn with_description(&self, description: Option<Arc<str>>) -> Self {
-        let is_valid = |text: &Arc<str>| {
-            let mut definition = ToolDefinition::clone(&self.registered);
-            definition.description = text.as_ref().into();
-            definition.validate().is_ok()
-        };
-        Self { description: description.filter(is_valid), ..self.clone() }
+    /// Whether the tool can have this description. An invalid one is ignored, because there is no
+    /// caller to which the error could be returned.
+    pub(super) fn accepts_description(&self, text: &str) -> bool {
+        let mut definition = ToolDefinition::clone(&self.registered);
+        definition.description = text.into();
+        definition.validate().is_ok()
+    }
+
+    /// Whether the tool can have this preference.
+    pub(super) fn accepts_preference(&self, preference: &ToolPreference) -> bool {
+        let definition = ToolDefinition::clone(&self.registered);
+        definition.preference(preference.clone()).validate().is_ok()
+    }
+
+    /// Returns the entry with the description and the preference of a store.
+    pub(super) fn with_overrides(
+        &self,
+        description: Option<Arc<str>>,
+        preference: Option<ToolPreference>,
+    ) -> Self {
+        Self { description, preference: preference.map(Arc::new), ..self.clone() }
     }
 
     /// Updates the definition that models receive.
@@ -200,6 +215,7 @@ impl Entry {
     ) {
         let name = if is_called_by_own_name { entry.own_name() } else { entry.full_name() };
         let description = entry.description.as_deref().unwrap_or(&entry.registered.description);
+        let preference = entry.preference.as_deref().or(preference);
         let preference = preference.unwrap_or(&entry.registered.preference);
         let is_current = |definition: &ToolDefinition| {
             definition.name == name

@@ -93,7 +93,7 @@ use crate::schema::Dialect;
 use crate::tool::Tool;
 use candidates::candidates;
 use contents::Contents;
-use description_source::DescriptionSource;
+use description_source::{DescriptionSource, VersionedStore};
 use filter::{Filter, NameSet};
 use shared::SharedContents;
 
@@ -213,12 +213,15 @@ impl Registry {
         Snapshot::new(contents, self.filter.clone())
     }
 
-    /// Sets the store whose descriptions replace those of the tools, for all views of this
-    /// registry.
+    /// Adds a store whose descriptions and preferences replace those of the tools, for all views of
+    /// this registry.
+    ///
+    /// Stores that were added before remain. The [precedence](DescriptionStore::precedence) of the
+    /// stores decides which of them describes a tool.
     #[must_use]
     pub fn descriptions(self, store: impl DescriptionStore + 'static) -> Self {
-        let source = DescriptionSource::new(Arc::new(store));
-        let contents = self.change(|contents| (contents.with_source(&source), ())).0;
+        let store = VersionedStore::new(Arc::new(store));
+        let contents = self.change(|contents| (contents.with_store(&store), ())).0;
         self.refresh(&contents);
         self
     }

@@ -12,7 +12,8 @@ impl Registry {
     /// [have this name](crate::registry#tool-names). Returns whether there are any.
     ///
     /// The preference replaces the one in the definition. It remains when the tool is registered
-    /// again, such as after a reconnect, and until a later `prefer` replaces it.
+    /// again, such as after a reconnect, and until a later `prefer` replaces it. A
+    /// [store](Registry::descriptions) with a preference for the tool takes precedence.
     ///
     /// # Errors
     /// The weight is not finite, or the overrides are too large. Then nothing is changed.

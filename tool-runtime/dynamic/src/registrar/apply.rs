@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tool_runtime::{Registry, ToolPreference};
+use tool_runtime::Registry;
 
 use super::catalog_tool::CatalogTool;
 use super::connection_task::ConnectionTask;
@@ -13,7 +13,7 @@ use super::registration::{register_tool, unregister};
 use super::shared::{Applied, AppliedEntry, Shared, Task};
 use super::status::EntryState;
 use super::tool_task::ToolTask;
-use crate::catalog::{CatalogContents, CatalogEntry, EntryContent, EntryId, EntryKind};
+use crate::catalog::{CatalogContents, CatalogEntry, EntryContent, EntryId, EntryKind, validation};
 use crate::spec::CheckedSpec;
 
 /// The reason why a tool can't be called before the first attempt has ended.
@@ -64,9 +64,10 @@ impl Shared {
             if contents.revision < applied.known {
                 return false;
             }
-            let is_new = |revision: u64| revision > applied.synced;
-            let skipped = contents.skipped.iter().filter(|record| is_new(record.revision));
+            // A damaged record can have the revision of a list that was applied before.
+            let skipped = contents.skipped.iter().filter(|it| !applied.skipped.contains(it));
             events.extend(skipped.cloned().map(RegistrarEvent::RecordSkipped));
+            applied.skipped.clone_from(&contents.skipped);
             (applied.known, applied.synced) = (contents.revision, contents.revision);
             let is_stored = |id: &EntryId| {
                 let is_skipped = contents
@@ -98,19 +99,9 @@ impl Shared {
         entry.outdated.cancel();
         match id.kind() {
             EntryKind::Tool | EntryKind::Connection => unregister(registry, id),
-            EntryKind::Preference => {
-                let replaced = applied.replaced_preferences.remove(id.name());
-                let mut all = registry.preferences();
-                let preference = all.remove(id.name()).map(EntryContent::Preference);
-                // The program may have changed it since.
-                if preference.is_some_and(|it| it == entry.content) {
-                    all.extend(replaced.map(|replaced| (id.name().to_owned(), replaced)));
-                    // These preferences were valid before.
-                    let _ = registry.set_preferences(all);
-                }
-            }
-            EntryKind::Description => drop(self.descriptions.remove(id.name())),
+            EntryKind::Preference | EntryKind::Description => self.remove_override(id),
         }
+        registry.notify_availability();
         Some(RegistrarEvent::Removed { id: id.clone() })
     }
 
@@ -139,11 +130,6 @@ impl Shared {
             }
             None => None,
         };
-        if current.content.kind() == EntryKind::Preference && !is_applied {
-            let name = entry.id().name();
-            let replaced = registry.preferences().remove_entry(name);
-            applied.replaced_preferences.extend(replaced);
-        }
         let task = Task {
             shared: Arc::clone(self),
             id: entry.id().clone(),
@@ -218,14 +204,35 @@ impl Shared {
                 tokio::spawn(task.run(previous_ended, ended.clone().drop_guard()));
                 Ok(EntryState::Starting)
             }
+            content @ (EntryContent::Preference(_) | EntryContent::Description(_)) => {
+                // The previous version is no longer that of the catalog.
+                self.remove_override(entry.id());
+                // A record may have been edited since it was stored.
+                let checked = validation::check(entry.id(), content);
+                if checked.is_ok() {
+                    self.set_override(entry.id(), content);
+                }
+                registry.notify_availability();
+                checked.map(|()| EntryState::Active).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn set_override(&self, id: &EntryId, content: &EntryContent) {
+        match content {
             EntryContent::Preference(preference) => {
-                self.prefer(registry, entry.id().name(), preference)?;
-                Ok(EntryState::Active)
+                self.overrides.set_preference(id.name(), preference.clone());
             }
-            EntryContent::Description(text) => {
-                self.descriptions.set(entry.id().name(), text.as_str());
-                Ok(EntryState::Active)
-            }
+            EntryContent::Description(text) => drop(self.overrides.set(id.name(), text.as_str())),
+            EntryContent::Tool(_) | EntryContent::Connection(_) => {}
+        }
+    }
+
+    fn remove_override(&self, id: &EntryId) {
+        match id.kind() {
+            EntryKind::Preference => drop(self.overrides.remove_preference(id.name())),
+            EntryKind::Description => drop(self.overrides.remove(id.name())),
+            EntryKind::Tool | EntryKind::Connection => {}
         }
     }
 
@@ -234,16 +241,5 @@ impl Shared {
         let tool = CatalogTool::new(spec.definition().clone(), STARTING);
         let tool = Arc::new(tool.offered(self.options.offers_unavailable));
         ToolTask { task, spec, tool }
-    }
-
-    fn prefer(
-        &self,
-        registry: &Registry,
-        name: &str,
-        preference: &ToolPreference,
-    ) -> Result<(), String> {
-        let mut all = registry.preferences();
-        all.insert(name.to_owned(), preference.clone());
-        registry.set_preferences(all).map_err(|error| error.to_string())
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tool_mcp::McpClient;
 use tool_runtime::Registry;
-use tool_runtime::registry::MemoryDescriptions;
 
 use super::error::RegistrarError;
 use super::event::{EventHook, RegistrarEvent};
@@ -156,14 +155,6 @@ impl RegistrarBuilder {
     /// ```
     pub fn offer_unavailable(mut self) -> Self {
         self.options.offers_unavailable = true;
-        self
-    }
-
-    /// Sets the store of descriptions into which the registrar writes those of the catalog: the one
-    /// that the program has given to the registry. Default: the registrar replaces the store of the
-    /// registry by a new one.
-    pub fn descriptions(mut self, store: &MemoryDescriptions) -> Self {
-        self.options.descriptions = Some(store.clone());
         self
     }
 

@@ -14,7 +14,8 @@ use super::shared::Shared;
 use super::status::{EntryState, EntryStatus};
 use crate::backend::ToolBackend;
 use crate::catalog::{
-    Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, validation,
+    Catalog, CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, SkippedRecord,
+    validation,
 };
 use crate::spec::BodyLanguage;
 
@@ -276,6 +277,28 @@ impl Registrar {
         self.shared.statuses()
     }
 
+    /// Returns the records of the catalog that can't be decoded. They have no status. If an entry
+    /// was applied before its record was damaged, it stays in effect.
+    ///
+    /// ```
+    /// use tool_dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
+    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::Registry;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = MemoryCatalog::new();
+    /// store.save(&CatalogRecord::new("tool", "add", "{}")).await?;
+    /// let registry = Registry::new();
+    /// let registrar = Registrar::builder(Catalog::new(store)).start(&registry).await?;
+    /// assert_eq!(registrar.skipped_records()[0].name, "add");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skipped_records(&self) -> Vec<SkippedRecord> {
+        self.shared.skipped_records()
+    }
+
     /// Returns the state of an entry in this process, if it is applied.
     pub fn status(&self, id: &EntryId) -> Option<EntryStatus> {
         self.shared.status(id)
@@ -314,15 +337,20 @@ impl Registrar {
     /// # }
     /// ```
     pub async fn wait_until_settled(&self, limit: Duration) -> Vec<EntryStatus> {
-        let deadline = Instant::now() + limit;
+        // `None` is no limit.
+        let deadline = Instant::now().checked_add(limit);
         let states: Vec<_> = {
             let applied = self.shared.lock();
             applied.entries.values().map(|entry| entry.state.subscribe()).collect()
         };
-        for state in states {
-            if timeout_at(deadline, attempted(state)).await.is_err() {
-                break;
+        let all_attempted = async {
+            for state in states {
+                attempted(state).await;
             }
+        };
+        match deadline {
+            Some(deadline) => drop(timeout_at(deadline, all_attempted).await),
+            None => all_attempted.await,
         }
         self.statuses()
     }

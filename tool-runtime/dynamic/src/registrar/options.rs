@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tool_mcp::McpClient;
-use tool_runtime::registry::MemoryDescriptions;
 
 use super::event::EventHook;
 use crate::backend::ToolBackend;
@@ -28,8 +27,6 @@ pub(super) struct Options {
     pub(super) longest_delay: Duration,
     /// Whether models are offered the tools of entries that are unavailable.
     pub(super) offers_unavailable: bool,
-    /// `None` installs a store of the registrar in the registry.
-    pub(super) descriptions: Option<MemoryDescriptions>,
 }
 
 impl Default for Options {
@@ -44,7 +41,6 @@ impl Default for Options {
             first_delay: Duration::from_millis(500),
             longest_delay: Duration::from_secs(60),
             offers_unavailable: false,
-            descriptions: None,
         }
     }
 }

@@ -7,20 +7,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_mcp::McpConnection;
+use tool_runtime::Registry;
 use tool_runtime::registry::{MemoryDescriptions, WeakRegistry};
-use tool_runtime::{Registry, ToolPreference};
 
 use super::event::RegistrarEvent;
 use super::options::Options;
 use super::registration::names;
 use super::status::{EntryState, EntryStatus};
-use crate::catalog::{Catalog, EntryContent, EntryId};
+use crate::catalog::{Catalog, EntryContent, EntryId, SkippedRecord};
 
 pub(super) struct Shared {
     pub(super) catalog: Catalog,
     pub(super) registry: WeakRegistry,
     pub(super) options: Options,
-    pub(super) descriptions: MemoryDescriptions,
+    /// The descriptions and preferences of entries.
+    pub(super) overrides: MemoryDescriptions,
     applied: Mutex<Applied>,
     /// Cancelled when the registrar is stopped, or the registry was dropped.
     pub(super) stopped: CancellationToken,
@@ -30,8 +31,8 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct Applied {
     pub(super) entries: BTreeMap<EntryId, AppliedEntry>,
-    /// The preferences of the program that those of entries replace.
-    pub(super) replaced_preferences: BTreeMap<String, ToolPreference>,
+    /// The records of the last list that can't be decoded.
+    pub(super) skipped: Vec<SkippedRecord>,
     /// The revision of the last list that was applied as a whole.
     pub(super) synced: u64,
     /// The highest revision that is known: a list of an earlier revision is outdated.
@@ -63,16 +64,14 @@ pub(super) struct Task {
 
 impl Shared {
     pub(super) fn new(catalog: Catalog, registry: &Registry, options: Options) -> Self {
-        let descriptions = options.descriptions.clone().unwrap_or_else(|| {
-            let store = MemoryDescriptions::default();
-            drop(registry.clone().descriptions(store.clone()));
-            store
-        });
+        // Those of the program have less, and those of an administrator more.
+        let overrides = MemoryDescriptions::with_precedence(10);
+        drop(registry.clone().descriptions(overrides.clone()));
         Self {
             catalog,
             registry: registry.downgrade(),
             options,
-            descriptions,
+            overrides,
             applied: Mutex::default(),
             stopped: CancellationToken::new(),
         }
@@ -94,6 +93,10 @@ impl Shared {
     pub(super) fn statuses(&self) -> Vec<EntryStatus> {
         let applied = self.lock();
         applied.entries.iter().map(|(id, entry)| self.status_of(id, entry)).collect()
+    }
+
+    pub(super) fn skipped_records(&self) -> Vec<SkippedRecord> {
+        self.lock().skipped.clone()
     }
 
     pub(super) fn status(&self, id: &EntryId) -> Option<EntryStatus> {

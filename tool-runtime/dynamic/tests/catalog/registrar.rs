@@ -1,16 +1,22 @@
 //! Changes are stored first, and the registry follows the catalog.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tool_dynamic::catalog::{
+    CatalogRecord, CatalogRecords, CatalogStore, MemoryCatalog, SkippedRecord,
+};
 use tool_dynamic::{
-    BodyLanguage, Connection, EntryContent, EntryId, EntryKind, EntryState, RegistrarError,
-    RegistrarEvent, ToolSpec,
+    BodyLanguage, Catalog, CatalogError, Connection, EntryContent, EntryId, EntryKind, EntryState,
+    RegistrarError, RegistrarEvent, ToolSpec,
 };
 use tool_runtime::registry::MemoryDescriptions;
-use tool_runtime::{Registry, ToolPreference, tool, tools};
+use tool_runtime::registry::overrides::{MemoryOverrides, SharedOverrides};
+use tool_runtime::{Registry, ToolKind, ToolPreference, async_trait, tool, tools};
 
 use super::fixture::{
-    Folder, Templates, builder, memory, names, open, output, spec, start, wait_until,
+    Folder, Templates, builder, call, memory, names, open, output, spec, start, wait_until,
 };
 
 /// Reads a file.
@@ -86,8 +92,7 @@ async fn preferences_and_descriptions_of_the_program_stay() {
     descriptions.set("read", "Reads by the program.");
     let registry = Registry::try_from(tools![read]).unwrap().descriptions(descriptions.clone());
     registry.prefer("read", ToolPreference::default().weight(2.0)).unwrap();
-    let (builder, _) = builder(memory());
-    let registrar = builder.descriptions(&descriptions).start(&registry).await.unwrap();
+    let registrar = start(memory(), &registry).await;
     registrar.create("other", ToolPreference::default().hidden()).await.unwrap();
     registrar.create("other", EntryContent::Description("Other.".into())).await.unwrap();
     let snapshot = registry.snapshot();
@@ -221,22 +226,138 @@ async fn another_registrar_of_the_catalog_follows_each_change() {
 #[tokio::test]
 async fn preference_of_the_program_returns_when_its_entry_is_removed() {
     let registry = Registry::try_from(tools![read]).unwrap();
+    let current = || registry.snapshot().definition("read").unwrap().preference.clone();
     let hidden = ToolPreference::default().hidden();
     registry.set_preferences([("read".to_owned(), hidden.clone())].into()).unwrap();
     let registrar = start(memory(), &registry).await;
     let id = EntryId::new(EntryKind::Preference, "read");
     registrar.create("read", ToolPreference::default()).await.unwrap();
     registrar.replace("read", ToolPreference::default().always()).await.unwrap();
-    assert_eq!(registry.preferences()["read"], ToolPreference::default().always());
+    assert_eq!(current(), ToolPreference::default().always());
     registrar.remove(&id).await.unwrap();
-    assert_eq!(registry.preferences()["read"], hidden);
+    assert_eq!(current(), hidden);
 
-    // What the program sets while there is an entry stays.
+    // What the program sets while there is an entry takes effect when the entry is removed.
     registrar.create("read", ToolPreference::default()).await.unwrap();
     let changed = ToolPreference::default().always();
     registry.set_preferences([("read".to_owned(), changed.clone())].into()).unwrap();
+    assert_eq!(current(), ToolPreference::default());
     registrar.remove(&id).await.unwrap();
-    assert_eq!(registry.preferences()["read"], changed);
+    assert_eq!(current(), changed);
+}
+
+#[tokio::test]
+async fn administrator_takes_precedence_over_the_catalog_in_any_order() {
+    for is_first in [true, false] {
+        let overrides = SharedOverrides::open(MemoryOverrides::new()).await.unwrap();
+        let mut registry = Registry::try_from(tools![read]).unwrap();
+        if is_first {
+            registry = overrides.apply(registry);
+        }
+        let registrar = start(memory(), &registry).await;
+        if !is_first {
+            registry = overrides.apply(registry);
+        }
+        registrar.create("read", EntryContent::Description("Catalog.".into())).await.unwrap();
+        registrar.create("read", ToolPreference::default().hidden()).await.unwrap();
+        let current = || {
+            let snapshot = registry.snapshot();
+            let definition = snapshot.definition("read").unwrap();
+            (definition.description.clone(), definition.preference.hidden)
+        };
+        assert_eq!(current(), ("Catalog.".to_owned(), true));
+        overrides.set_description("read", Some("Administrator.")).await.unwrap();
+        overrides.set_preference("read", Some(&ToolPreference::default())).await.unwrap();
+        assert_eq!(current(), ("Administrator.".to_owned(), false));
+        // A change of the catalog displaces nothing.
+        registrar.replace("read", EntryContent::Description("Catalog 2.".into())).await.unwrap();
+        assert_eq!(current(), ("Administrator.".to_owned(), false));
+        overrides.set_description("read", None).await.unwrap();
+        overrides.set_preference("read", None).await.unwrap();
+        assert_eq!(current(), ("Catalog 2.".to_owned(), true));
+        registrar.stop().await;
+    }
+}
+
+/// Damages the records of descriptions once asked to, without another revision.
+#[derive(Clone, Debug)]
+struct Damaging(MemoryCatalog, Arc<AtomicBool>);
+
+#[async_trait]
+impl CatalogStore for Damaging {
+    async fn load(&self, kind: &str, name: &str) -> Result<Option<CatalogRecord>, CatalogError> {
+        self.0.load(kind, name).await
+    }
+
+    async fn save(&self, record: &CatalogRecord) -> Result<u64, CatalogError> {
+        self.0.save(record).await
+    }
+
+    async fn delete(&self, kind: &str, name: &str, revision: u64) -> Result<u64, CatalogError> {
+        self.0.delete(kind, name, revision).await
+    }
+
+    async fn list(&self) -> Result<CatalogRecords, CatalogError> {
+        let mut list = self.0.list().await?;
+        if self.1.load(Ordering::SeqCst) {
+            let damaged = list.records.iter_mut().filter(|record| record.kind == "description");
+            damaged.for_each(|record| record.content = "{".to_owned());
+        }
+        Ok(list)
+    }
+
+    async fn revision(&self) -> Result<u64, CatalogError> {
+        self.0.revision().await
+    }
+}
+
+#[tokio::test]
+async fn record_that_is_damaged_after_it_was_applied_is_reported_and_stays_in_effect() {
+    let store = Damaging(MemoryCatalog::new(), Arc::default());
+    let catalog = Catalog::new(store.clone());
+    let registry = Registry::try_from(tools![read]).unwrap();
+    let (builder, events) = builder(catalog.clone());
+    let registrar = builder.start(&registry).await.unwrap();
+    registrar.create("read", EntryContent::Description("Catalog.".into())).await.unwrap();
+    wait_until("the first list", || registrar.statuses().len() == 1).await;
+    store.1.store(true, Ordering::SeqCst);
+    catalog.create("other", ToolPreference::default()).await.unwrap();
+    wait_until("the report", || registrar.skipped_records().len() == 1).await;
+    assert!(events.text().contains("RecordSkipped"), "{}", events.text());
+    assert_eq!(registry.snapshot().definition("read").unwrap().description, "Catalog.");
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn each_record_that_becomes_unreadable_is_reported_once() {
+    let store = MemoryCatalog::new();
+    let catalog = Catalog::new(store.clone());
+    catalog.create("first", EntryContent::Description("First.".into())).await.unwrap();
+    for (kind, name) in [("tool", "a"), ("connection", "b"), ("preference", "c"), ("x", "d")] {
+        store.save(&CatalogRecord::new(kind, name, "{}")).await.unwrap();
+    }
+    let registry = Registry::try_from(tools![read]).unwrap();
+    let (builder, events) = builder(catalog.clone());
+    let registrar = builder.start(&registry).await.unwrap();
+    let names = |records: Vec<SkippedRecord>| {
+        let mut names: Vec<_> = records.into_iter().map(|record| record.name).collect();
+        names.sort();
+        names
+    };
+    let reported = || {
+        let skipped = events.all().into_iter().filter_map(|event| match event {
+            RegistrarEvent::RecordSkipped(record) => Some(record),
+            _ => None,
+        });
+        names(skipped.collect())
+    };
+    assert_eq!(names(registrar.skipped_records()), ["a", "b", "c", "d"]);
+    assert_eq!(reported(), ["a", "b", "c", "d"]);
+    catalog.create("read", EntryContent::Description("Read.".into())).await.unwrap();
+    let is_applied = || registry.snapshot().definition("read").unwrap().description == "Read.";
+    wait_until("the next list", is_applied).await;
+    assert_eq!(reported(), ["a", "b", "c", "d"]);
+    registrar.stop().await;
 }
 
 #[tokio::test]
@@ -256,5 +377,21 @@ async fn reserved_name_has_no_tool_and_no_connection() {
     assert!(matches!(refused, RegistrarError::NameTaken { .. }), "{refused}");
     assert!(names(&registry).is_empty(), "{:?}", names(&registry));
     assert!(events.text().contains("the program has or reserves its name"), "{}", events.text());
+    registrar.stop().await;
+}
+
+#[tokio::test]
+async fn longest_duration_of_each_setting_is_no_limit() {
+    let registry = Registry::new();
+    let (builder, _) = builder(memory());
+    let builder = builder.backend(Templates::default()).attempt_timeout(Duration::MAX);
+    let builder = builder.retry_delays(Duration::from_millis(1), Duration::MAX);
+    let registrar = builder.start(&registry).await.unwrap();
+    registrar.create("hello", spec("hello", "one")).await.unwrap();
+    let statuses = registrar.wait_until_settled(Duration::MAX).await;
+    assert!(statuses[0].state.is_active(), "{statuses:?}");
+    let execution = call(&registry, "hello").await;
+    let language = spec("hello", "one").language.to_string();
+    assert_eq!(execution.tool_kind, Some(ToolKind::Dynamic(language)));
     registrar.stop().await;
 }

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::tool::ToolPreference;
+use serde_json::json;
+
+use crate::tool::{ToolDefinition, ToolPreference};
 
 /// The descriptions and preferences of an [`OverrideStore`](super::OverrideStore), by the names of
 /// the tools.
@@ -21,9 +23,9 @@ pub struct ToolOverrides {
     /// Preferences that replace those of the tools, by
     /// [full name](crate::ToolDefinition::full_name).
     pub preferences: BTreeMap<String, ToolPreference>,
-    /// The names whose description or preference can't be decoded, with the reasons. Another
-    /// program has altered the entry, or a newer version of the program has written it; it applies
-    /// nowhere until it is set again.
+    /// The names whose description or preference can't be decoded or is invalid, with the reasons.
+    /// Another program has altered the entry, or a newer version of the program has written it; it
+    /// applies nowhere until it is set again.
     pub corrupt: BTreeMap<String, String>,
 }
 
@@ -48,6 +50,24 @@ impl ToolOverrides {
         preferences: BTreeMap<String, ToolPreference>,
     ) -> Self {
         Self { version, descriptions, preferences, corrupt: BTreeMap::new() }
+    }
+
+    /// Moves each description and preference that no tool can have to the corrupt ones.
+    pub(super) fn remove_invalid(&mut self) {
+        let Self { descriptions, preferences, corrupt, .. } = self;
+        let mut is_valid = |name: &str, definition: ToolDefinition| {
+            let invalid = definition.validate().err();
+            let is_valid = invalid.is_none();
+            corrupt.extend(invalid.map(|error| (name.to_owned(), error.to_string())));
+            is_valid
+        };
+        let any_tool = |name: &str, description: &str| {
+            ToolDefinition::new(name, description, json!({ "type": "object" }))
+        };
+        descriptions.retain(|name, text| is_valid(name, any_tool(name, text)));
+        preferences.retain(|name, preference| {
+            is_valid(name, any_tool(name, "Any.").preference(preference.clone()))
+        });
     }
 
     /// Decodes the entries of a database.

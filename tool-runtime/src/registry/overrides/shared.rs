@@ -2,13 +2,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{OverrideError, OverrideStore, ToolOverrides};
 use crate::registry::{DescriptionStore, Registry, WeakRegistry};
-use crate::tool::{ToolDefinition, ToolPreference};
+use crate::tool::ToolPreference;
 
 /// The time between two attempts to reach a store.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -86,13 +85,15 @@ impl SharedOverrides {
     /// Returns the registry with the descriptions and preferences of the store, now and after each
     /// change, also for all other views of it.
     ///
-    /// Preferences that were set by [`prefer`](Registry::prefer) are replaced. An override that is
-    /// not valid is ignored.
+    /// They take [precedence](DescriptionStore::precedence) over those of a catalog and of the
+    /// program, which apply to the tools that have none in the store. An override that is not valid
+    /// does not apply, and is listed in [`corrupt`](ToolOverrides::corrupt).
     #[must_use]
     pub fn apply(&self, registry: Registry) -> Registry {
-        let registry = registry.descriptions(self.copy.clone());
-        self.copy.add(&registry);
-        registry
+        if !self.copy.add(&registry) {
+            return registry;
+        }
+        registry.descriptions(self.copy.clone())
     }
 
     /// Returns the current overrides.
@@ -127,8 +128,8 @@ impl SharedOverrides {
         self.refresh().await
     }
 
-    /// Sets the preference of the tool with this [full name](ToolDefinition::full_name), in all
-    /// processes, or removes it.
+    /// Sets the preference of the tool with this
+    /// [full name](crate::ToolDefinition::full_name), in all processes, or removes it.
     ///
     /// # Errors
     /// Returns [`OverrideError::Unavailable`] if the store can't be reached, and the errors of
@@ -173,11 +174,7 @@ impl fmt::Debug for SharedOverrides {
 
 /// The copy of a store in memory.
 #[derive(Clone, Default)]
-struct Copied {
-    state: Arc<Mutex<State>>,
-    /// Held while registries are changed, which may query descriptions.
-    applying: Arc<Mutex<()>>,
-}
+struct Copied(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -187,35 +184,35 @@ struct State {
 
 impl Copied {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes a registry now and after each change of the store.
-    fn add(&self, registry: &Registry) {
-        let _applying = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
-        let overrides = {
-            let mut state = self.lock();
-            state.registries.push(registry.downgrade());
-            Arc::clone(&state.overrides)
-        };
-        set_preferences(registry, &overrides);
+    /// Adds a registry that is changed after each change of the store. Returns `false` if it was
+    /// added before.
+    fn add(&self, registry: &Registry) -> bool {
+        let (mut state, registry) = (self.lock(), registry.downgrade());
+        let is_new = !state.registries.iter().any(|other| other.is_same_registry(&registry));
+        if is_new {
+            state.registries.push(registry);
+        }
+        is_new
     }
 
     /// Replaces the overrides, unless they are older, and changes the registries.
-    fn replace(&self, overrides: ToolOverrides) {
-        let _applying = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
-        let overrides = Arc::new(overrides);
+    fn replace(&self, mut overrides: ToolOverrides) {
+        overrides.remove_invalid();
         let registries: Vec<_> = {
             let mut state = self.lock();
             if overrides.version < state.overrides.version {
                 return;
             }
-            state.overrides = Arc::clone(&overrides);
+            state.overrides = Arc::new(overrides);
             state.registries.retain(|registry| registry.upgrade().is_some());
             state.registries.clone()
         };
+        // Without the lock, because the registries query this copy.
         for registry in registries.iter().filter_map(WeakRegistry::upgrade) {
-            set_preferences(&registry, &overrides);
+            drop(registry.snapshot());
         }
     }
 }
@@ -228,16 +225,14 @@ impl DescriptionStore for Copied {
     fn description(&self, name: &str) -> Option<Arc<str>> {
         self.lock().overrides.descriptions.get(name).map(|text| text.as_str().into())
     }
-}
 
-fn set_preferences(registry: &Registry, overrides: &ToolOverrides) {
-    let mut preferences = overrides.preferences.clone();
-    preferences.retain(|name, preference| {
-        let any_tool = ToolDefinition::new(name.as_str(), "Any.", json!({ "type": "object" }));
-        any_tool.preference(preference.clone()).validate().is_ok()
-    });
-    // All of them are valid.
-    _ = registry.set_preferences(preferences);
+    fn preference(&self, full_name: &str) -> Option<ToolPreference> {
+        self.lock().overrides.preferences.get(full_name).cloned()
+    }
+
+    fn precedence(&self) -> u8 {
+        20
+    }
 }
 
 /// Loads the overrides again after each change.

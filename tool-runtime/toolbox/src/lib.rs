@@ -57,6 +57,6 @@ pub use shell::{Sandbox, SandboxError, SandboxLauncher, SandboxStatus, Sandboxed
 pub use terminal::TerminalApprover;
 #[cfg(feature = "web")]
 pub use web::{
-    Brave, InvalidNetwork, Recency, Resolver, SearXng, SearchEngine, SearchQuery, SearchResult,
-    Tavily, Web, WebRequests, WebResponse, WebSearch,
+    Brave, InvalidHost, InvalidNetwork, Recency, Resolver, SearXng, SearchEngine, SearchQuery,
+    SearchResult, Tavily, Web, WebRequests, WebResponse, WebSearch,
 };

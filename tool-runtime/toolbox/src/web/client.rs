@@ -12,9 +12,8 @@ use tool_runtime::http::{
 use tool_runtime::{ToolError, ToolErrorKind};
 use url::Url;
 
-use super::address::AllowedAddresses;
-use super::resolver::{CheckedResolver, RefusedAddress, Resolver, SystemResolver};
-use super::target::redirected;
+use super::target::resolver::{CheckedResolver, RefusedAddress, Resolver, SystemResolver};
+use super::target::{Allowed, redirected};
 
 /// The most redirects that a request follows.
 const MAX_REDIRECTS: usize = 10;
@@ -28,10 +27,10 @@ const ACCEPTED: &str = "text/html, text/markdown, application/json, */*;q=0.8";
 /// The name by which servers know the client.
 const USER_AGENT: &str = concat!("tool-toolbox/", env!("CARGO_PKG_VERSION"));
 
-/// The limits of a request, and the addresses that it may reach.
+/// The limits of a request, and the hosts that it may reach.
 #[derive(Clone)]
 pub(super) struct Settings {
-    pub(super) allowed: AllowedAddresses,
+    pub(super) allowed: Allowed,
     pub(super) resolver: Arc<dyn Resolver>,
     /// The time limit of a request with its redirects and its body.
     pub(super) timeout: Duration,
@@ -42,7 +41,7 @@ pub(super) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            allowed: AllowedAddresses::default(),
+            allowed: Allowed::default(),
             resolver: Arc::new(SystemResolver),
             timeout: Duration::from_secs(30),
             max_bytes: 8 * 1024 * 1024,
@@ -64,7 +63,7 @@ impl fmt::Debug for Settings {
 #[derive(Debug)]
 pub(super) struct Client {
     transport: ReqwestTransport,
-    pub(super) allowed: Arc<AllowedAddresses>,
+    pub(super) allowed: Arc<Allowed>,
     timeout: Duration,
     pub(super) max_bytes: usize,
 }

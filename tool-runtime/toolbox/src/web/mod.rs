@@ -1,9 +1,9 @@
 //! Tools that fetch pages, without a way to hosts that are not public.
 //!
 //! # The path of a request
-//! 1. `target.rs`: the URL is checked, and a host that is an address by `address.rs`.
-//! 2. `client.rs` sends the request. The HTTP client asks `resolver.rs` for the addresses of a
-//!    name, which checks each of them, and connects to one of these.
+//! 1. `target/`: the URL is checked, its host, and a host that is an address.
+//! 2. `client.rs` sends the request. The HTTP client asks `target/resolver.rs` for the addresses of
+//!    a name, which checks each of them, and connects to one of these.
 //! 3. A redirect is the next request: it begins at the first step.
 //! 4. `content.rs` decides what the body is, after `decode.rs` has decompressed it and `charset.rs`
 //!    decoded its text. The module `html` converts pages, `json.rs` indents JSON.
@@ -19,7 +19,6 @@
 //! - Time and memory of a call are bounded, whatever a server sends.
 //! - What a server sends reaches the model between the tags of untrusted text alone.
 
-mod address;
 mod charset;
 mod client;
 mod content;
@@ -30,7 +29,6 @@ mod json;
 mod preview;
 mod recent;
 mod requests;
-mod resolver;
 mod search;
 mod section;
 mod target;
@@ -40,17 +38,19 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use address::InvalidNetwork;
 pub use exchange::WebResponse;
 pub use requests::WebRequests;
-pub use resolver::Resolver;
 pub use search::{
     Brave, Recency, SearXng, SearchEngine, SearchQuery, SearchResult, Tavily, WebSearch,
 };
+pub use target::address::InvalidNetwork;
+pub use target::hosts::InvalidHost;
+pub use target::resolver::Resolver;
 
-use address::parse_network;
 use client::{Client, Settings};
 use recent::RecentDocuments;
+use target::address::parse_network;
+use target::hosts::AllowedHost;
 
 /// Tools that fetch content of the web.
 ///
@@ -59,7 +59,8 @@ use recent::RecentDocuments;
 /// | `http_fetch` | fetches a page as Markdown, JSON, an image, a PDF document or a text |
 ///
 /// Only public addresses are contacted: a name or a redirect that leads to another address is
-/// refused. [`allow_net`](Self::allow_net) allows further networks. [`requests`](Self::requests)
+/// refused. [`allow_net`](Self::allow_net) allows further networks, and
+/// [`only_hosts`](Self::only_hosts) allows no hosts but some. [`requests`](Self::requests)
 /// returns a tool for requests that change something, and [`WebSearch`] searches. Clones share the
 /// connections: pass one to `tools!`, and another to
 /// [`Policy::previewer`](tool_runtime::Policy::previewer).
@@ -113,7 +114,42 @@ impl Web {
         let text = cidr.as_ref();
         let network =
             parse_network(text).ok_or_else(|| InvalidNetwork { text: text.to_owned() })?;
-        Ok(self.with_settings(|settings| settings.allowed.add(network)))
+        Ok(self.with_settings(|settings| settings.allowed.addresses.add(network)))
+    }
+
+    /// Limits requests to some hosts, such as `example.com` or `example.com:8443`, also those of
+    /// redirects.
+    ///
+    /// A host without a port can be contacted on the default port of `http` and `https`. The
+    /// addresses of the hosts are checked as well: see [`allow_net`](Self::allow_net). A further
+    /// call limits the hosts further. An empty list allows none.
+    ///
+    /// # Errors
+    /// Returns an error if a text is not a host, with a port or without. Patterns are not hosts.
+    ///
+    /// ```
+    /// use tool_runtime::http::HttpRequest;
+    /// use tool_toolbox::Web;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_toolbox::InvalidHost> {
+    /// let web = Web::new().only_hosts(["docs.example", "api.example:8443"])?;
+    /// let error = web.send(HttpRequest::get("https://api.example/")).await.unwrap_err();
+    /// let text = "`url` leads to `api.example`, which may not be contacted; \
+    ///             allowed: `docs.example`, `api.example:8443`.";
+    /// assert_eq!(error.text(), text);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn only_hosts(
+        self,
+        hosts: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Self, InvalidHost> {
+        let parse = |host: &str| {
+            AllowedHost::parse(host).ok_or_else(|| InvalidHost { text: host.to_owned() })
+        };
+        let hosts = hosts.into_iter().map(|host| parse(host.as_ref())).collect::<Result<_, _>>()?;
+        Ok(self.with_settings(|settings| settings.allowed.hosts.narrow(hosts)))
     }
 
     /// Replaces the look-up of host names. Default: that of the operating system.

@@ -15,6 +15,7 @@ mod approvals;
 mod content;
 mod fixture;
 mod hostile;
+mod hosts;
 mod rebinding;
 mod redirects;
 mod refusals;

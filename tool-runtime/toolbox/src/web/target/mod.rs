@@ -1,17 +1,30 @@
-//! Checks URLs before each request, also those of redirects.
+//! Checks URLs before each request, also those of redirects: a host by `hosts.rs`, an address by
+//! `address.rs`, and those of a name by `resolver.rs`.
+
+pub(super) mod address;
+pub(super) mod hosts;
+pub(super) mod resolver;
 
 use std::net::IpAddr;
 
 use tool_runtime::{ToolError, ToolErrorKind};
 use url::{Host, Url};
 
-use super::address::AllowedAddresses;
+use address::AllowedAddresses;
+use hosts::AllowedHosts;
 
 /// The longest URL, in bytes.
 const MAX_URL_LEN: usize = 8 * 1024;
 
+/// The hosts and the addresses that may be contacted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Allowed {
+    pub(super) addresses: AllowedAddresses,
+    pub(super) hosts: AllowedHosts,
+}
+
 /// Parses and checks the URL of a call.
-pub(super) fn parse(text: &str, allowed: &AllowedAddresses) -> Result<Url, ToolError> {
+pub(super) fn parse(text: &str, allowed: &Allowed) -> Result<Url, ToolError> {
     if text.len() > MAX_URL_LEN {
         let len = text.len();
         let text = format!("`url` has {len} bytes; at most {MAX_URL_LEN} are accepted.");
@@ -28,11 +41,7 @@ pub(super) fn parse(text: &str, allowed: &AllowedAddresses) -> Result<Url, ToolE
 }
 
 /// Resolves the location of a redirect, and checks it.
-pub(super) fn redirected(
-    from: &Url,
-    location: &str,
-    allowed: &AllowedAddresses,
-) -> Result<Url, ToolError> {
+pub(super) fn redirected(from: &Url, location: &str, allowed: &Allowed) -> Result<Url, ToolError> {
     let invalid = || ToolError::failed("The server redirects to a URL that is not valid.");
     if location.len() > MAX_URL_LEN {
         return Err(invalid());
@@ -44,11 +53,13 @@ pub(super) fn redirected(
 }
 
 /// The reason why a URL is not requested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Scheme,
     Credentials,
     Host,
+    /// The program limits the hosts, and this is none of them.
+    OtherHost(String),
     /// The address is one of these.
     Address(&'static str),
 }
@@ -61,6 +72,10 @@ impl Refusal {
                 format!("{subject} contains a user name or a password, which are refused.")
             }
             Self::Host => format!("{subject} has no host."),
+            Self::OtherHost(host) => {
+                let text = format!("{subject} leads to {host}.");
+                return ToolError::new(ToolErrorKind::Denied, text);
+            }
             Self::Address(range) => {
                 return ToolError::new(
                     ToolErrorKind::Denied,
@@ -73,7 +88,7 @@ impl Refusal {
 }
 
 /// Checks a URL. A host that is an address is checked here, because it never reaches the resolver.
-pub(super) fn check(url: &Url, allowed: &AllowedAddresses) -> Result<(), Refusal> {
+pub(super) fn check(url: &Url, allowed: &Allowed) -> Result<(), Refusal> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refusal::Scheme);
     }
@@ -86,7 +101,8 @@ pub(super) fn check(url: &Url, allowed: &AllowedAddresses) -> Result<(), Refusal
         Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
         Some(Host::Domain(name)) => name.trim_end_matches('.').parse().ok(),
     };
-    match address.map(|address| allowed.check(address)) {
+    allowed.hosts.check(url).map_err(Refusal::OtherHost)?;
+    match address.map(|address| allowed.addresses.check(address)) {
         Some(Err(range)) => Err(Refusal::Address(range)),
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tool_runtime::async_trait;
 
-use super::address::AllowedAddresses;
+use super::Allowed;
 
 /// Looks up the addresses of a host name.
 ///
@@ -50,7 +50,7 @@ pub trait Resolver: Send + Sync {
 
 /// Asks the resolver of the operating system.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SystemResolver;
+pub(in crate::web) struct SystemResolver;
 
 #[async_trait]
 impl Resolver for SystemResolver {
@@ -65,14 +65,14 @@ impl Resolver for SystemResolver {
 /// A host name leads to an address that may not be contacted.
 #[derive(Debug, thiserror::Error)]
 #[error("name resolves to {range}, which is not allowed")]
-pub(super) struct RefusedAddress {
-    pub(super) range: &'static str,
+pub(in crate::web) struct RefusedAddress {
+    pub(in crate::web) range: &'static str,
 }
 
 /// Resolves names for the HTTP client, which connects to the addresses that it returns.
-pub(super) struct CheckedResolver {
-    pub(super) resolver: Arc<dyn Resolver>,
-    pub(super) allowed: Arc<AllowedAddresses>,
+pub(in crate::web) struct CheckedResolver {
+    pub(in crate::web) resolver: Arc<dyn Resolver>,
+    pub(in crate::web) allowed: Arc<Allowed>,
 }
 
 impl Resolve for CheckedResolver {
@@ -86,7 +86,7 @@ impl Resolve for CheckedResolver {
             // One refused address refuses the answer: a name of which an attacker owns one address
             // must not reach another by a retry.
             for address in &addresses {
-                allowed.check(*address).map_err(|range| RefusedAddress { range })?;
+                allowed.addresses.check(*address).map_err(|range| RefusedAddress { range })?;
             }
             // The port is that of the URL.
             let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));

@@ -66,13 +66,13 @@ const fn v6(segments: [u16; 8], prefix_len: u8) -> Ipv6Net {
 
 /// The addresses that may be contacted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct AllowedAddresses {
+pub(in crate::web) struct AllowedAddresses {
     /// The networks that the program allows besides public addresses.
     networks: Vec<IpNet>,
 }
 
 impl AllowedAddresses {
-    pub(super) fn add(&mut self, network: IpNet) {
+    pub(in crate::web) fn add(&mut self, network: IpNet) {
         self.networks.push(network);
     }
 
@@ -113,7 +113,7 @@ fn is_isatap(address: Ipv6Addr) -> bool {
 }
 
 /// Parses a network, such as `10.0.0.0/8` or `fd00::/8`, or a single address.
-pub(super) fn parse_network(text: &str) -> Option<IpNet> {
+pub(in crate::web) fn parse_network(text: &str) -> Option<IpNet> {
     let text = text.trim();
     IpNet::from_str(text).ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }

@@ -56,9 +56,9 @@ fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<String,
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let not_run = |error: io::Error| format!("{} can't run: {error}", program.display());
     let mut child = command.spawn().map_err(not_run)?;
-    let end = Instant::now() + limit;
+    let end = Instant::now().checked_add(limit);
     while child.try_wait().map_err(not_run)?.is_none() {
-        if Instant::now() >= end {
+        if end.is_some_and(|end| Instant::now() >= end) {
             // It may have ended in the meantime.
             let _ = child.kill();
             child.wait().map_err(not_run)?;

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::catalog::ToolsReport;
+use super::deadline;
 use super::error::McpError;
 use super::link::Link;
 use super::list::{ListKind, list};
@@ -231,7 +232,7 @@ impl McpConnection {
 
     /// Returns the connection and the deadline of a request.
     pub(super) fn request_on(&self) -> Result<(Arc<Session>, Instant), McpError> {
-        let deadline = Instant::now() + self.request_timeout;
+        let deadline = deadline::after(self.request_timeout);
         Ok((self.link.connected()?, deadline))
     }
 

@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::challenge::MAX_CHALLENGES;
+use super::deadline;
 use super::error::McpError;
 use super::failure_reason::failure_reason;
 use super::guard::Guard;
@@ -50,13 +51,14 @@ pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
     // A server that does not answer must leave time for the second attempt.
     // Nor does the time that an authorization takes count.
     let mut waited = Duration::ZERO;
-    let first = match authorized(link, &discover, started + limit / 2, &mut waited).await {
-        Ok(session) => return Ok(session),
-        Err(Failure::Final(error)) => return Err(error),
-        Err(Failure::Attempt(reason)) => reason,
-    };
+    let first =
+        match authorized(link, &discover, deadline::later(started, limit / 2), &mut waited).await {
+            Ok(session) => return Ok(session),
+            Err(Failure::Final(error)) => return Err(error),
+            Err(Failure::Attempt(reason)) => reason,
+        };
     let initialize = ClientLifecycleMode::Initialize;
-    match authorized(link, &initialize, started + limit, &mut waited).await {
+    match authorized(link, &initialize, deadline::later(started, limit), &mut waited).await {
         Ok(session) => Ok(session),
         Err(Failure::Final(error)) => Err(error),
         Err(Failure::Attempt(second)) => {
@@ -80,7 +82,7 @@ async fn authorized(
 ) -> Result<Session, Failure> {
     for number in 0.. {
         let generation = link.challenges.generation();
-        let result = attempt(link, lifecycle.clone(), deadline + *waited).await;
+        let result = attempt(link, lifecycle.clone(), deadline::later(deadline, *waited)).await;
         let Err(Failure::Final(McpError::AuthorizationRequired { challenge, server })) = result
         else {
             return result;

@@ -37,6 +37,7 @@ mod challenge;
 mod completion;
 mod connection;
 mod content;
+mod deadline;
 mod decode;
 mod definition;
 mod diff;

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use rmcp::model::Tool;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tool_runtime::Tools;
 
 use super::catalog::{Catalog, Registered, SkippedServerTool, ToolsReport, reported_name};
 use super::content::ResultReader;
+use super::deadline;
 use super::definition::{definition, pinned};
 use super::error::McpError;
 use super::events::McpEvent;
@@ -39,7 +40,7 @@ impl Link {
         let mut ttl = None;
         let mut fresh = Catalog::default();
         if session.info.capabilities.tools.is_some() {
-            let deadline = Instant::now() + self.options.connect_timeout;
+            let deadline = deadline::after(self.options.connect_timeout);
             let limits = self.options.lists;
             let listing = list::<Tool>(session, ListKind::Tools, limits, deadline).await?;
             ttl = listing.ttl;

@@ -21,6 +21,7 @@ use tool_runtime::{
 
 use super::challenge::MAX_CHALLENGES;
 use super::content::ResultReader;
+use super::deadline;
 use super::input::{InputHandler, InputState, MAX_STATE_BYTES, QuestionCounts};
 use super::link::Link;
 use super::metadata::record_result_meta;
@@ -297,7 +298,7 @@ impl Tool for RemoteTool {
             return Err(self.unavailable());
         }
         let limit = self.definition.timeout.unwrap_or(DEFAULT_TIMEOUT);
-        let deadline = Instant::now() + limit;
+        let deadline = deadline::after(limit);
         let deadline = ctx.deadline().map_or(deadline, |of_call| of_call.min(deadline));
         self.exchange(&args, ctx, deadline).await
     }

@@ -10,6 +10,7 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::deadline;
 use super::error::McpError;
 use super::events::McpEvent;
 use super::handshake::connect;
@@ -201,7 +202,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
                 Err(error) => {
                     // The registered list may be stale until another one arrives.
                     retry_delay = next_delay(retry_delay, Duration::ZERO);
-                    expires_at = Some(Instant::now() + retry_delay);
+                    expires_at = Some(deadline::after(retry_delay));
                     Some(error)
                 }
             };
@@ -232,7 +233,7 @@ async fn listen(link: &Link, session: &Session, delay: Duration) -> Option<Lost>
         // A new connection knows nothing of the subscriptions of the one before.
         for uri in link.subscriptions() {
             let request = SubscribeRequest::new(SubscribeRequestParams::new(uri)).into();
-            let deadline = Instant::now() + link.options.call_timeout;
+            let deadline = deadline::after(link.options.call_timeout);
             // A resource that is gone has no changes.
             let _ = session.request(request, "resources/subscribe", deadline).await;
         }

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use tool_runtime::event::Progress;
 use tool_runtime::{ToolError, ToolErrorKind};
 
+use super::deadline;
 use super::error::McpError;
 use super::input::{InputHandler, InputState};
 use super::link::Link;
@@ -132,7 +133,7 @@ impl<'c> RemoteTask<'c> {
 
     /// Waits until the next poll.
     async fn wait(&self, deadline: Instant) -> Result<(), ToolError> {
-        let next = Instant::now() + self.interval;
+        let next = deadline::after(self.interval);
         sleep_until(next.min(deadline)).await;
         if next >= deadline { Err(self.timed_out()) } else { Ok(()) }
     }
@@ -205,7 +206,7 @@ impl Drop for RemoteTask<'_> {
         let Some(session) = self.link.session() else { return };
         let request = CancelTaskRequest::new(CancelTaskParams::new(self.id.clone())).into();
         runtime.spawn(async move {
-            let deadline = Instant::now() + CANCEL_TIMEOUT;
+            let deadline = deadline::after(CANCEL_TIMEOUT);
             let _ = session.request(request, "tasks/cancel", deadline).await;
         });
     }

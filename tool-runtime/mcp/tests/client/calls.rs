@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_mcp::{McpClient, ResultLimits, Trust};
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::event::{Recorder, ToolEvent};
-use tool_runtime::{CancellationToken, ContentPart, Dispatcher, ToolCall, ToolErrorKind};
+use tool_runtime::{CancellationToken, ContentPart, Dispatcher, ToolCall, ToolErrorKind, ToolKind};
 
 use crate::server::{
     Action, Server, answer, call, connect, error, notification, text, tool, wait_until, with_go,
@@ -274,4 +274,17 @@ async fn data_of_an_error_are_kept_unless_they_are_large() {
         let error = execution.protocol_error.unwrap();
         assert_eq!((error.code, !error.data.is_null()), (-32050, has_data));
     }
+}
+
+#[tokio::test]
+async fn longest_duration_of_each_setting_is_no_limit() {
+    let longest = Duration::MAX;
+    let server = Server::default();
+    let client = server.simple(with_tools(false, json!([tool("add")]), |call| text(call, "ok")));
+    let client = client.connect_timeout(longest).call_timeout(longest).send_timeout(longest);
+    let (registry, connection) = connect(client).await;
+    let execution = call(&registry, "s__add", "{}").await;
+    assert_eq!(execution.result.error, None, "{}", execution.result.text);
+    assert_eq!(execution.tool_kind, Some(ToolKind::Remote("s".into())));
+    assert_eq!(connection.refresh().await.unwrap().registered, ["s__add"]);
 }

@@ -123,7 +123,8 @@ impl Worker {
             return Ok(settings.poll_interval);
         }
         let now = settings.now();
-        let interval = SignedDuration::try_from(settings.poll_interval).unwrap_or_default();
+        let interval =
+            SignedDuration::try_from(settings.poll_interval).unwrap_or(SignedDuration::MAX);
         let horizon = now.saturating_add(interval).unwrap_or(Timestamp::MAX);
         let next = self.0.store.due(horizon, 1).await?;
         let wakes_at = next.first().and_then(ScheduleRecord::wake_at).unwrap_or(horizon);

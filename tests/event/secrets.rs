@@ -155,7 +155,7 @@ async fn configured_secret_is_redacted_in_quoted_arguments() {
     let recorder = Recorder::new(100);
     let key = "k3y-0f-th3-h0us3-".repeat(20);
     let policy = Policy::new().secrets([key.clone()]);
-    let ask = Permissions::default().when(|_, _| None);
+    let ask = Permissions::default().when(|_, _| None::<tool_runtime::Permission>);
     for policy in [policy.clone(), policy.permissions(ask)] {
         let dispatcher = dispatcher(tools![add]).policy(policy).observer(recorder.clone());
         for arguments in [

@@ -112,7 +112,7 @@ async fn everything_that_decides_knows_agent_run_session_and_metadata() {
     let of_predicate = notes.clone();
     let permissions = Permissions::default().when(move |_, ctx| {
         of_predicate.add("predicate", *ctx);
-        None
+        None::<tool_runtime::Permission>
     });
     let policy =
         Policy::new().permissions(permissions).approver(notes.clone()).interceptor(notes.clone());

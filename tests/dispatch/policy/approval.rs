@@ -1,7 +1,7 @@
 //! Approvals and permissions of calls.
 
 use tool_runtime::dispatch::{
-    Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions, Previewer,
+    Approval, ApprovalRequest, Approver, Batch, CallPermission, Dispatch, Permissions, Previewer,
 };
 use tool_runtime::event::Origin;
 use tool_runtime::{Arguments, Permission, Policy, RunContext, async_trait};
@@ -378,4 +378,41 @@ async fn first_preview_is_shown_without_secrets() {
     ];
     let expected = previews.map(|preview| format!("`pay` was not approved: {preview}"));
     assert_eq!(texts(&executions), expected);
+}
+
+#[tokio::test]
+async fn predicate_gives_the_reason_that_the_model_reads() {
+    let limit = |reason: &'static str| {
+        Permissions::default().when(move |request, _| {
+            let amount = request.arguments["amount"].as_u64()?;
+            (amount > 9).then(|| CallPermission::deny(reason))
+        })
+    };
+    let allows = |permissions: Permissions| {
+        permissions.when(|_, _| Some(CallPermission::from(Permission::Allow)))
+    };
+    let denies = |permissions: Permissions| permissions.when(|_, _| Some(Permission::Deny));
+    let reason = "at most 9 at a time.";
+    let with_reason = "`pay` is not allowed here: at most 9 at a time.";
+    let without = "`pay` is not allowed here.";
+    for (permissions, expected) in [
+        (limit(reason), ["`pay` needs approval, but no approver is configured.", with_reason]),
+        (allows(limit(reason)), ["Ada has 9 more", with_reason]),
+        // A denial without a reason does not hide the reason of another one.
+        (denies(limit(reason)), [without, with_reason]),
+        (denies(Permissions::default()), [without, without]),
+        (limit(reason).tool("pay", Permission::Allow), ["Ada has 9 more", with_reason]),
+        // The predicates examine no call that is denied already.
+        (limit(reason).tool("pay", Permission::Deny), [without, without]),
+    ] {
+        let policy = Policy::new().permissions(permissions);
+        let dispatcher = dispatcher(tools![pay]).policy(policy);
+        let executions = dispatcher.dispatch(payments(&["9", "10"])).await;
+        assert_eq!(texts(&executions), expected);
+    }
+    // The reason may repeat an argument.
+    let policy =
+        Policy::new().permissions(limit("use k3y-0f-th3-h0us3")).secrets(["k3y-0f-th3-h0us3"]);
+    let executions = dispatcher(tools![pay]).policy(policy).dispatch(payments(&["10"])).await;
+    assert_eq!(texts(&executions), ["`pay` is not allowed here: use [redacted]"]);
 }

@@ -8,7 +8,7 @@ use super::approval_request::ApprovalRequest;
 use super::approve::void_decision;
 use super::call_context::CallContext;
 use super::context::BatchContext;
-use super::policy::{check_capabilities, not_allowed};
+use super::policy::{CallPermission, check_capabilities, not_allowed};
 use crate::event::{BlockReason, ToolEvent};
 use crate::guard::catch_panic;
 use crate::tool::{Permission, ToolError, ToolErrorKind};
@@ -50,14 +50,15 @@ pub(super) async fn authorize(
     };
     // The predicates examine no call that is denied already, even if its arguments are known.
     let Some(validated) = call.validated.as_mut().filter(|_| is_examined) else {
-        return decide(call, permission, &request).await;
+        return decide(call, permission.into(), &request).await;
     };
     call.ctx.record_json(&validated.json.to_text());
     request.arguments = std::mem::take(&mut validated.value);
     let permissions = &call.batch.state.policy.permissions;
     let run = call.ctx.run_context();
     let for_call = catch_panic(|| permissions.for_call(permission, &request, run));
-    let decided = decide(call, for_call.unwrap_or(Permission::Deny), &request).await;
+    let for_call = for_call.unwrap_or_else(|_| Permission::Deny.into());
+    let decided = decide(call, for_call, &request).await;
     if let Some(validated) = &mut call.validated {
         validated.value = request.arguments;
     }
@@ -81,7 +82,7 @@ fn check_arguments(call: &CallContext<'_>) -> Result<(), ToolError> {
 /// Applies the permission of a call, and asks the approver if necessary.
 async fn decide(
     call: &mut CallContext<'_>,
-    permission: Permission,
+    CallPermission { permission, reason, .. }: CallPermission,
     request: &ApprovalRequest,
 ) -> Result<(), ToolError> {
     let CallContext { batch, entry, ctx, .. } = *call;
@@ -121,7 +122,7 @@ async fn decide(
             Ok(())
         }
         Permission::Deny => {
-            let error = not_allowed(entry.definition());
+            let error = not_allowed(entry.definition(), reason.as_deref());
             Err(call.record.block((BlockReason::Permission, error)))
         }
     }

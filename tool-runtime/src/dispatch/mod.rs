@@ -74,7 +74,7 @@ pub use circuits::Breakers;
 pub use concurrency::Concurrency;
 pub use intercept::{InterceptAction, InterceptContext, Interceptor};
 pub use invoke::invoke;
-pub use policy::{Breaker, IntoStrings, Permissions, Policy};
+pub use policy::{Breaker, CallPermission, IntoStrings, Permissions, Policy};
 pub use preview::Previewer;
 pub use rate::RateLimits;
 

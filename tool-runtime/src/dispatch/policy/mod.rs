@@ -24,7 +24,7 @@ pub use breaker::Breaker;
 pub(super) use breaker::{AdmissionKind, Circuit};
 pub(super) use cap::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, limit_media, truncate_result};
 pub use config::Policy;
-pub use permission::Permissions;
+pub use permission::{CallPermission, Permissions};
 pub(super) use permission::{check_capabilities, not_allowed};
 pub(super) use retry::retry_delay;
 pub use strings::IntoStrings;

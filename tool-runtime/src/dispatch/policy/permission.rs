@@ -9,7 +9,67 @@ use crate::tool::{Permission, RunContext, ToolDefinition, ToolError, ToolErrorKi
 /// The name of a tool or a provider, and its permission.
 type Rule = (String, Permission);
 
-type Predicate = dyn Fn(&ApprovalRequest, &RunContext<'_>) -> Option<Permission> + Send + Sync;
+type Predicate = dyn Fn(&ApprovalRequest, &RunContext<'_>) -> Option<CallPermission> + Send + Sync;
+
+/// The permission of one call, with the reason of a denial, which the model reads.
+///
+/// A predicate of [`Permissions::when`] returns it, or a [`Permission`] without a reason.
+///
+/// ```
+/// use tool_runtime::dispatch::{CallPermission, Permissions};
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
+///
+/// /// Deletes a file.
+/// #[tool]
+/// async fn delete(path: String) {}
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let permissions = Permissions::default().when(|request, _| {
+///     let path = request.arguments["path"].as_str()?;
+///     path.starts_with('/').then(|| CallPermission::deny("send a path below the workspace."))
+/// });
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete])?)
+///     .policy(Policy::new().permissions(permissions));
+/// let call = ToolCall::new("1", "delete", r#"{"path": "/etc/passwd"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// let text = "`delete` is not allowed here: send a path below the workspace.";
+/// assert_eq!(executions[0].result.text, text);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallPermission {
+    /// The permission of the call.
+    pub permission: Permission,
+    /// Why the call is denied.
+    pub reason: Option<String>,
+}
+
+impl CallPermission {
+    /// Denies the call for a reason, which the model reads after `is not allowed here: `.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self { permission: Permission::Deny, reason: Some(reason.into()) }
+    }
+
+    /// Returns the order of permissions. A denial with a reason comes last, so that no other denial
+    /// hides the reason.
+    fn strictness(&self) -> (u8, bool) {
+        let strictness = match self.permission {
+            Permission::Allow => 0,
+            Permission::Ask => 1,
+            Permission::Deny => 2,
+        };
+        (strictness, self.reason.is_some())
+    }
+}
+
+impl From<Permission> for CallPermission {
+    fn from(permission: Permission) -> Self {
+        Self { permission, reason: None }
+    }
+}
 
 /// Rules that override the permissions which tools declare for themselves.
 ///
@@ -85,17 +145,15 @@ impl Permissions {
     /// Adds a predicate that examines each call that is not already denied: its arguments, and the
     /// run that it belongs to.
     ///
-    /// The predicate returns `None` to leave the permission of the tool unchanged. A predicate that
-    /// panics denies the call.
+    /// The predicate returns a [`Permission`], or a [`CallPermission`] with the reason that the
+    /// model reads. It returns `None` to leave the permission of the tool unchanged. A predicate
+    /// that panics denies the call.
     #[must_use]
-    pub fn when(
+    pub fn when<P: Into<CallPermission>>(
         mut self,
-        predicate: impl Fn(&ApprovalRequest, &RunContext<'_>) -> Option<Permission>
-        + Send
-        + Sync
-        + 'static,
+        predicate: impl Fn(&ApprovalRequest, &RunContext<'_>) -> Option<P> + Send + Sync + 'static,
     ) -> Self {
-        self.predicates.push(Arc::new(predicate));
+        self.predicates.push(Arc::new(move |request, run| predicate(request, run).map(Into::into)));
         self
     }
 
@@ -139,14 +197,10 @@ impl Permissions {
         tool_permission: Permission,
         request: &ApprovalRequest,
         run: RunContext<'_>,
-    ) -> Permission {
-        let strictness = |permission: &Permission| match permission {
-            Permission::Allow => 0,
-            Permission::Ask => 1,
-            Permission::Deny => 2,
-        };
+    ) -> CallPermission {
         let matches = self.predicates.iter().filter_map(|predicate| predicate(request, &run));
-        matches.max_by_key(strictness).unwrap_or(tool_permission)
+        let strictest = matches.max_by_key(CallPermission::strictness);
+        strictest.unwrap_or_else(|| tool_permission.into())
     }
 }
 
@@ -182,8 +236,11 @@ pub(in crate::dispatch) fn check_capabilities(
 }
 
 /// Returns the error of a call whose permission is `Deny`.
-pub(in crate::dispatch) fn not_allowed(tool: &ToolDefinition) -> ToolError {
-    denied(format!("`{}` is not allowed here.", tool.name))
+pub(in crate::dispatch) fn not_allowed(tool: &ToolDefinition, reason: Option<&str>) -> ToolError {
+    denied(match reason {
+        Some(reason) => format!("`{}` is not allowed here: {reason}", tool.name),
+        None => format!("`{}` is not allowed here.", tool.name),
+    })
 }
 
 fn denied(text: String) -> ToolError {

@@ -48,7 +48,7 @@ fn with_schema(name: &str, description: &str, schema: Value) -> Arc<dyn Tool> {
 }
 
 fn wrapping(program: &str) -> Arc<dyn Tool> {
-    of_kind(ToolKind::Cli(program.to_owned()))
+    of_kind(ToolKind::Program(program.to_owned()))
 }
 
 fn of_kind(kind: ToolKind) -> Arc<dyn Tool> {

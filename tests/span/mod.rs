@@ -119,6 +119,7 @@ fn execute(parent: u64, name: &str, call: &str, more: &Value) -> Value {
         "gen_ai.tool.name": name,
         "gen_ai.tool.call.id": call,
         "gen_ai.tool.type": "function",
+        "tool_runtime.tool.kind": "function",
     });
     fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     json!({"in": parent, "fields": fields})

@@ -33,6 +33,10 @@ async fn all_words() {}
 #[tool(hidden)]
 async fn hidden_for_others() {}
 
+/// Is enabled by an operator.
+#[tool(disabled)]
+async fn disabled_at_first() {}
+
 /// Says empty.
 #[tool]
 async fn no_words() {}
@@ -58,7 +62,7 @@ fn each_attribute_word_is_in_the_definition() {
     assert_eq!(definition.permission, Permission::Ask);
     assert_eq!(definition.requires, ["filesystem", "network"]);
     assert_eq!(definition.repair, Repair::Lossless);
-    assert_eq!(definition.kind, ToolKind::Cli("sh".into()));
+    assert_eq!(definition.kind, ToolKind::Program("sh".into()));
     assert_eq!(definition.preference.weight, -2.5);
     assert!(definition.preference.always && !definition.preference.hidden);
     let overrides = json!({
@@ -68,6 +72,17 @@ fn each_attribute_word_is_in_the_definition() {
     assert!(definition.preference.enabled);
     let hidden = ToolPreference::default().hidden();
     assert_eq!(hidden_for_others {}.definition().preference, hidden);
+    let disabled = ToolPreference::default().disabled();
+    assert_eq!(disabled_at_first {}.definition().preference, disabled);
+}
+
+#[test]
+fn disabled_tool_can_be_called_once_it_is_enabled() {
+    let registry = Registry::try_from(tools![disabled_at_first]).unwrap();
+    assert!(registry.snapshot().get("disabled_at_first").is_none());
+    let preferences = [("disabled_at_first".to_owned(), ToolPreference::default())];
+    registry.set_preferences(preferences.into()).unwrap();
+    assert!(registry.snapshot().get("disabled_at_first").is_some());
 }
 
 #[test]

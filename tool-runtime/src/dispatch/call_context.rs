@@ -24,6 +24,7 @@ impl<'c> CallContext<'c> {
         ctx: &'c ToolContext,
         record: &'c mut CallRecord,
     ) -> Self {
+        record.tool_kind = Some(entry.definition().kind.clone());
         Self { batch, entry, ctx, record, validated: None }
     }
 

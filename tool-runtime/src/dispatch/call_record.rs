@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::attempt_hook::OpenAttempt;
 use super::memo::WriteGuard;
 use crate::event::{BlockReason, RunChanges};
-use crate::message::ToolCall;
+use crate::message::{ToolCall, ToolKind};
 use crate::tool::{ToolError, ToolOutput};
 
 /// The output or the error of a call.
@@ -17,6 +17,8 @@ pub(super) struct CallRecord {
     /// The call before the interceptors saw it, if there are any.
     pub(super) original_call: Option<Box<ToolCall>>,
     pub(super) run_changes: Option<Box<RunChanges>>,
+    /// How the tool is implemented, once the call is resolved to one.
+    pub(super) tool_kind: Option<ToolKind>,
     pub(super) is_cached: bool,
     pub(super) decided_by: Option<String>,
     pub(super) blocked_by: Option<BlockReason>,

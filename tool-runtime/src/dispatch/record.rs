@@ -42,6 +42,7 @@ pub(super) fn into_execution(
     }
     execution.modified_call = modified_call;
     execution.run_changes = record.run_changes;
+    execution.tool_kind = record.tool_kind;
     execution.attempts = finished.attempts;
     execution.is_cached = record.is_cached;
     execution.decided_by = record.decided_by;

@@ -36,6 +36,9 @@ pub(super) async fn run_call(
         span.record("gen_ai.tool.call.arguments", redacted.arguments.to_text().as_ref());
     }
     let execution = call::run_call(batch, call, work).instrument(span.clone()).await;
+    if let Some(kind) = &execution.tool_kind {
+        span.record("tool_runtime.tool.kind", kind.name());
+    }
     let result = &execution.result;
     if let Some(code) = &result.error {
         span::record_error(&span, code);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{EffectRecord, ProtocolError, micros};
 use crate::json::{self, Fix};
-use crate::message::{ToolCall, ToolResult};
+use crate::message::{ToolCall, ToolKind, ToolResult};
 
 /// The record of one call: attempts, repairs, decision, effects and result.
 ///
@@ -56,6 +56,9 @@ pub struct ToolExecution {
     /// not receive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_error: Option<Box<ProtocolError>>,
+    /// How the tool is implemented; `None` if the name of the call was not resolved to a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_kind: Option<ToolKind>,
     /// The number of attempts; 0 if the tool was not invoked, as for an unknown name. An attempt
     /// whose arguments the tool refuses counts.
     pub attempts: u32,
@@ -213,6 +216,7 @@ impl ToolExecution {
             decoded_arguments: None,
             cause: None,
             protocol_error: None,
+            tool_kind: None,
             attempts: 0,
             is_cached: false,
             decided_by: None,

@@ -8,7 +8,8 @@ use super::{
     ToolExecution, UnmatchedRule,
 };
 use crate::message::{
-    Audio, ContentPart, EmbeddedResource, FileData, Image, ResourceData, ResourceLink, ToolResult,
+    Audio, ContentPart, EmbeddedResource, FileData, Image, ResourceData, ResourceLink, ToolKind,
+    ToolResult,
 };
 use crate::secret::Redactor;
 
@@ -109,6 +110,7 @@ impl Redactor {
             void_decision,
             answered_by,
             run_changes,
+            tool_kind,
             // Redacted above.
             result: _,
             full_text: _,
@@ -141,6 +143,11 @@ impl Redactor {
         if let Some(RunChanges { metadata, stop }) = run_changes.as_deref_mut() {
             self.redact_map(metadata);
             self.redact_option(stop);
+        }
+        if let Some(ToolKind::Program(text) | ToolKind::Remote(text) | ToolKind::Dynamic(text)) =
+            tool_kind
+        {
+            self.redact(text);
         }
     }
 

@@ -75,6 +75,7 @@ fn call_facts(row: &mut Row, execution: &ToolExecution) {
         Some(("Call", text(execution.call.id.as_str()))),
         Some(("Started", Fact::At { at: row.start })),
         Some(("Duration", Fact::Duration { took: micros(execution.duration) })),
+        execution.tool_kind.as_ref().map(|kind| ("Kind", text(&kind.to_string()))),
         Some(("Attempts", Fact::Count(u64::from(execution.attempts)))),
         execution.blocked_by.map(|gate| ("Blocked by", text(&serialized_name(&gate)))),
         execution.decided_by.as_deref().map(|by| ("Decided by", text(by))),

@@ -52,6 +52,7 @@ pub(crate) fn execute_tool(name: &str, call: &str) -> Span {
         "gen_ai.tool.name" = name,
         "gen_ai.tool.call.id" = call,
         "gen_ai.tool.type" = "function",
+        "tool_runtime.tool.kind" = Empty,
         "gen_ai.tool.call.arguments" = Empty,
         "gen_ai.tool.call.result" = Empty,
         "error.type" = Empty,

@@ -248,19 +248,15 @@ impl ToolDefinition {
         if self.description.trim().is_empty() {
             return Err(DefinitionError::MissingDescription { name: name() });
         }
-        let (program, server) = match &self.kind {
-            ToolKind::Cli(program) => (Some(program), None),
-            ToolKind::Remote(server) => (None, Some(server)),
-            ToolKind::Function => (None, None),
+        let detail = match &self.kind {
+            ToolKind::Function => None,
+            ToolKind::Program(program) => Some(("executable name", program)),
+            ToolKind::Remote(server) => Some(("server name", server)),
+            ToolKind::Dynamic(language) => Some(("language", language)),
         };
-        let texts = [
-            ("description", Some(&self.description)),
-            ("title", self.title.as_ref()),
-            ("executable name", program),
-            ("server name", server),
-        ];
-        for (field, text) in texts {
-            let Some(text) = text else { continue };
+        let title = self.title.as_ref().map(|title| ("title", title));
+        let texts = [Some(("description", &self.description)), title, detail];
+        for (field, text) in texts.into_iter().flatten() {
             if text.len() > MAX_TEXT_BYTES {
                 return Err(DefinitionError::TextTooLong {
                     name: name(),

@@ -208,7 +208,7 @@ impl Function {
     /// Applies `#[tool(cli)]`.
     #[must_use]
     pub fn cli(mut self, binary: &str) -> Self {
-        self.definition.kind = ToolKind::Cli(binary.into());
+        self.definition.kind = ToolKind::Program(binary.into());
         self
     }
 
@@ -260,7 +260,7 @@ impl Function {
     }
 
     fn availability(&self) -> Availability {
-        if let ToolKind::Cli(binary) = &self.definition.kind
+        if let ToolKind::Program(binary) = &self.definition.kind
             && let missing @ Availability::Unavailable(_) = cli::availability(binary)
         {
             return missing;

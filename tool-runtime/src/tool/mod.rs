@@ -65,7 +65,9 @@ pub(crate) use output::Attachments;
 pub use output::{IntoToolOutput, OutputFormat, Row, ToolOutput};
 pub use preference::ToolPreference;
 pub use run_context::{RunContext, RunInfo};
-pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
+pub use safety::{Availability, Effect, Permission, RateLimit, Repair};
+
+pub use crate::message::ToolKind;
 pub use suspended::{CallAnswer, Resumption, SuspendedCall};
 pub(crate) use suspended::{MAX_PENDING_LEVELS, can_be_pending};
 

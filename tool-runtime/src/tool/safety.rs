@@ -161,29 +161,3 @@ impl RateLimit {
         Self { times, per: Duration::from_secs(60 * 60) }
     }
 }
-
-/// How a tool is implemented. User interfaces can show it; it does not change how the tool runs.
-///
-/// ```
-/// use tool_runtime::{Registry, ToolKind, tool, tools};
-///
-/// /// Shows the last commits.
-/// #[tool(effect = "read", cli = "git")]
-/// async fn last_commits() {}
-///
-/// let tools = Registry::try_from(tools![last_commits])?.snapshot();
-/// assert_eq!(tools.definition("last_commits").unwrap().kind, ToolKind::Cli("git".into()));
-/// # Ok::<(), tool_runtime::RegistryError>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ToolKind {
-    /// Code of the program.
-    #[default]
-    Function,
-    /// An executable of this name, which must be on `PATH`.
-    Cli(String),
-    /// A tool that the server of this name runs.
-    Remote(String),
-}

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tool_runtime::{Effect, Fingerprint, Permission, ToolDefinition};
+use tool_runtime::{Effect, Fingerprint, Permission, ToolDefinition, ToolKind};
 
 use super::checked_type::{CheckedField, CheckedType, Presence};
 use super::error::SpecError;
@@ -169,12 +169,13 @@ fn definition(
         Effect::Write | Effect::External => Permission::Ask,
     };
     let seconds = spec.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
-    let definition = ToolDefinition::new(&spec.name, &spec.description, schema::object(fields))
+    let mut definition = ToolDefinition::new(&spec.name, &spec.description, schema::object(fields))
         // The title is covered by the fingerprint of the definition.
         .title(format!("{} ({}, source {fingerprint})", spec.name, spec.language))
         .effect(spec.effect)
         .permission(permission)
         .timeout(Duration::from_secs(seconds.into()));
+    definition.kind = ToolKind::Dynamic(spec.language.to_string());
     spec.capabilities.iter().fold(definition, ToolDefinition::requires)
 }
 

@@ -345,6 +345,26 @@ fn first_prompt_is_a_detail_and_later_messages_are_notes() {
 }
 
 #[test]
+fn call_has_the_kind_of_its_tool() {
+    for (kind, expected) in [
+        (json!("function"), "function"),
+        (json!({"program": "git"}), "program git"),
+        (json!({"remote": "github"}), "remote github"),
+        (json!({"dynamic": "rust"}), "dynamic rust"),
+    ] {
+        let mut events = finished("a", "now", 3, None);
+        events["tool_kind"] = kind;
+        let rows = log(&[
+            ("1 0 run started", json!({"prompt": []})),
+            ("1 1 tool started", call("a", "now")),
+            ("1 4 tool finished", events),
+        ]);
+        let Some(Detail::Facts { facts }) = rows[1].details.first() else { panic!("{rows:?}") };
+        assert!(facts.contains(&("Kind", Fact::Text(expected.into()))), "{facts:?}");
+    }
+}
+
+#[test]
 fn refused_reply_has_the_reason() {
     let refused = |attempt: u32| json!({"text": "soon", "reason": "a number!", "attempt": attempt});
     let rows = log(&[

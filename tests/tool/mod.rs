@@ -12,6 +12,7 @@ use tool_runtime::{
     ToolErrorKind, ToolOutput, Tools, args, tool, tools,
 };
 
+mod argument_fields;
 mod argument_rules;
 mod arguments;
 mod attribute_words;

@@ -5,10 +5,10 @@ use quote::{quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Field, Fields, Meta, Path, Token, parse_quote};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Meta, Path, Token};
 
-use crate::attr::ArgAttr;
 use crate::errors::Errors;
+use crate::fields::expand_fields;
 use crate::path::{Runtime, parse_crate};
 
 /// Expands `#[args(attr)] item`.
@@ -32,7 +32,8 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         return errors.into_tokens().into_iter().chain([item]).collect();
     }
 
-    take_field_attributes(&mut input, &errors);
+    check_fields(&mut input, &errors);
+    let functions = expand_fields(&mut input, &runtime, &errors);
     check_lifetimes(&input, &errors);
     let type_checks = type_checks(&input, &runtime.private());
     let derives = derives(&input, &errors, &runtime.private());
@@ -47,12 +48,12 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         #[serde(crate = #serde #strict)]
         #[schemars(crate = #schemars)]
         #input
+        #functions
     }
 }
 
-/// Converts `#[arg(secret)]` of fields into an attribute of the schema, and rejects `#[args]` on
-/// fields.
-fn take_field_attributes(input: &mut DeriveInput, errors: &Errors) {
+/// Rejects `#[args]` on fields.
+fn check_fields(input: &mut DeriveInput, errors: &Errors) {
     let fields: Vec<&mut Field> = match &mut input.data {
         Data::Struct(data) => data.fields.iter_mut().collect(),
         Data::Enum(data) => {
@@ -61,14 +62,11 @@ fn take_field_attributes(input: &mut DeriveInput, errors: &Errors) {
         Data::Union(_) => Vec::new(),
     };
     for field in fields {
-        if ArgAttr::take_secret(&mut field.attrs, errors) {
-            field.attrs.push(parse_quote!(#[schemars(extend("writeOnly" = true))]));
-        }
         for misplaced in field.attrs.extract_if(.., |attr| attr.path().is_ident("args")) {
             errors.at(
                 misplaced,
-                "`#[args]` goes on the type: write constraints of a field as \
-                 `#[schemars(range(min = 1))]` and the like; a field also takes `#[arg(secret)]`",
+                "`#[args]` goes on the type: a field takes `#[arg(…)]`, such as \
+                 `#[arg(range(min = 1))]`",
             );
         }
     }

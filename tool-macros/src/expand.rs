@@ -1,14 +1,16 @@
 //! Generates the code from the model. It makes no decisions.
 
+mod argument;
 mod words;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, Ident, ReturnType, Type};
+use syn::{Attribute, Ident, ReturnType, Type};
 
+pub(crate) use self::argument::{default_value, length_bounds, range_bounds};
 use self::words::words;
-use crate::attr::{Bounds, LoneParameter};
+use crate::attr::LoneParameter;
 use crate::model::{Param, Passing, ToolFn, Toolbox};
 use crate::path::Runtime;
 
@@ -159,27 +161,17 @@ fn function_value(function: &ToolFn, private: &TokenStream, state: Option<&Ident
     }}
 }
 
-/// Generates the calls that add the rules of an argument to its schema. A bound of another type is
-/// reported at the bound.
+/// Generates the calls that add the rules of an argument to its schema.
 fn rules(param: &Param, runtime: &Runtime) -> TokenStream {
     let name = param.argument_name();
-    let private = runtime.private();
-    let bound = |bound: &Option<Expr>, is_count: bool| match bound {
-        None => quote!(#private::None),
-        Some(bound) if is_count => quote!(#private::Some(#bound)),
-        Some(bound) => {
-            let private = runtime.private_at(bound.span());
-            let bound = quote_spanned!(bound.span()=> #private::range_bound(#bound));
-            quote!(#private::Some(#bound))
-        }
-    };
-    let call = |method: &str, bounds: &Bounds, is_count| {
-        let method = Ident::new(method, Span::call_site());
-        let (min, max) = (bound(&bounds.min, is_count), bound(&bounds.max, is_count));
-        quote!(.#method(#name, &[#min, #max]))
-    };
-    let range = param.attr.range.as_ref().map(|bounds| call("range", bounds, false));
-    let length = param.attr.length.as_ref().map(|bounds| call("length", bounds, true));
+    let range = param.attr.range.as_ref().map(|rule| {
+        let bounds = range_bounds(rule, runtime);
+        quote!(.range(#name, #bounds))
+    });
+    let length = param.attr.length.as_ref().map(|rule| {
+        let bounds = length_bounds(rule, runtime);
+        quote!(.length(#name, #bounds))
+    });
     quote!(#range #length)
 }
 
@@ -289,22 +281,6 @@ fn select(param: &Param, private: &TokenStream) -> TokenStream {
     }
 }
 
-/// Generates the default of a parameter. A text literal is converted into the type. An unsuitable
-/// value is reported at the value, a type without a default at the type.
-fn default_value(param: &Param, private: &Runtime) -> Option<TokenStream> {
-    Some(match param.attr.default.as_ref()? {
-        None => {
-            let (Passing::Owned(ty) | Passing::Borrowed(ty)) = &param.passing;
-            quote_spanned!(ty.span()=> ::core::default::Default::default())
-        }
-        Some(expr @ Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(_), .. })) => {
-            let private = private.private_at(expr.span());
-            quote_spanned!(expr.span()=> #private::FromStaticStr::from_static_str(#expr))
-        }
-        Some(expr) => expr.to_token_stream(),
-    })
-}
-
 fn default_name(index: usize) -> Ident {
     Ident::new(&format!("default{index}"), Span::mixed_site())
 }
@@ -313,7 +289,9 @@ fn default_name(index: usize) -> Ident {
 fn defaults(function: &ToolFn, private: &TokenStream) -> (TokenStream, TokenStream) {
     let (mut functions, mut in_schema) = (TokenStream::new(), TokenStream::new());
     for (index, param) in function.params.iter().enumerate() {
-        let Some(value) = default_value(param, &function.attr.runtime) else { continue };
+        let Some(default) = &param.attr.default else { continue };
+        let (Passing::Owned(ty) | Passing::Borrowed(ty)) = &param.passing;
+        let value = default_value(default.as_ref(), ty, &function.attr.runtime);
         let default = default_name(index);
         let owned = match &param.passing {
             Passing::Owned(ty) => ty.to_token_stream(),

@@ -19,6 +19,7 @@ mod attr;
 mod check;
 mod errors;
 mod expand;
+mod fields;
 mod model;
 mod path;
 mod recovery;

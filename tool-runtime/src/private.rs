@@ -14,6 +14,7 @@ pub use serde;
 
 pub use crate::tool::{args as decoding, function, param};
 
+pub use crate::schema::{length_mark, range_mark};
 pub use crate::tool::function::{Function, ToolFunction};
 pub use crate::tool::layout::LoneParameter;
 pub use crate::tool::param::{

@@ -52,23 +52,17 @@ impl ArgAttr {
         arg
     }
 
-    /// Parses and removes all `#[arg(…)]` of a field of an args struct, where only `secret` is
-    /// allowed; returns whether it is there.
-    pub(crate) fn take_secret(attrs: &mut Vec<Attribute>, errors: &Errors) -> bool {
-        let attributes: Vec<_> =
-            attrs.iter().filter(|attr| attr.path().is_ident("arg")).cloned().collect();
+    /// Parses and removes all `#[arg(…)]` of a field of an args struct.
+    pub(crate) fn take_of_field(attrs: &mut Vec<Attribute>, errors: &Errors) -> Self {
         let arg = Self::take(attrs, errors);
-        let is_secret = arg.secret;
-        let has_more = arg.lone.is_some() || Self { secret: false, ..arg }.describes_argument();
-        if let (true, Some(attr)) = (has_more, attributes.first()) {
+        if let Some((word, _)) = &arg.lone {
             errors.at(
-                attr,
-                "a field only takes `#[arg(secret)]`: write `#[serde(rename = \"…\")]` for a name, \
-                 `#[serde(default)]` for a default, `#[schemars(range(min = 1))]` for a rule, and a \
-                 doc comment for a description",
+                word,
+                "`flatten` and `named` describe a parameter: for a field, write \
+                 `#[serde(flatten)]`, or nothing",
             );
         }
-        is_secret
+        arg
     }
 
     /// Whether it has a word that describes a single argument.

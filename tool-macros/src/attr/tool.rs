@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::path::Runtime;
 
 /// All words, in the order in which error messages list them.
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 23] = [
     "name",
     "title",
     "description",
@@ -27,6 +27,7 @@ const WORDS: [&str; 22] = [
     "available",
     "weight",
     "hidden",
+    "disabled",
     "always",
     "overrides",
     "crate",
@@ -62,6 +63,7 @@ pub(crate) struct ToolAttr {
     pub(crate) available: Option<Word<Path>>,
     pub(crate) weight: Option<Word<f64>>,
     pub(crate) hidden: Option<Word<()>>,
+    pub(crate) disabled: Option<Word<()>>,
     pub(crate) always: Option<Word<()>>,
     /// The names and the literals.
     pub(crate) overrides: Option<Word<Vec<(Ident, Expr)>>>,
@@ -136,6 +138,7 @@ impl ToolAttr {
                     .map(|value| Word { at: at(), value });
             }
             "hidden" => self.hidden = flag(),
+            "disabled" => self.disabled = flag(),
             "always" => self.always = flag(),
             "overrides" => {
                 let value = value::literals(word, "overrides(group = \"files\", rank = 3)", errors);

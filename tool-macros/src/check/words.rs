@@ -71,18 +71,19 @@ fn check_denied(function: &ToolFn, errors: &Errors) {
     }
 }
 
-/// A hidden tool is never offered, so words about how readily it is offered have no meaning.
+/// A hidden or disabled tool is never offered, so words about how readily it is offered have no
+/// meaning.
 fn check_offered(function: &ToolFn, errors: &Errors) {
     let attr = &function.attr;
-    if attr.hidden.is_none() {
-        return;
-    }
+    let flags = [("hidden", &attr.hidden), ("disabled", &attr.disabled)];
+    let Some((flag, _)) = flags.iter().rev().find(|(_, word)| word.is_some()) else { return };
+    let hidden = attr.hidden.as_ref().filter(|_| *flag != "hidden").map(|it| ("hidden", &it.at));
     let always = attr.always.as_ref().map(|word| ("always", &word.at));
     let weight = attr.weight.as_ref().map(|word| ("weight", &word.at));
-    if let Some((name, at)) = always.or(weight) {
+    if let Some((name, at)) = hidden.or(always).or(weight) {
         let text = format!(
-            "`{name}` and `hidden` contradict each other: \
-             a hidden tool is never offered, so remove one of them"
+            "`{name}` and `{flag}` contradict each other: \
+             a {flag} tool is never offered, so remove one of them"
         );
         errors.at(at, text);
     }

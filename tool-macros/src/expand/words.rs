@@ -73,6 +73,7 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream, state: Option<&Ident
         quote!(.weight(#weight))
     });
     let hidden = attr.hidden.as_ref().map(|_| quote!(.hidden()));
+    let disabled = attr.disabled.as_ref().map(|_| quote!(.disabled()));
     let always = attr.always.as_ref().map(|_| quote!(.always()));
     let overrides = attr.overrides.as_ref().map(|word| {
         let overrides = word.value.iter().map(|(name, value)| {
@@ -84,7 +85,7 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream, state: Option<&Ident
     // `pure` sets an effect, which `effect` replaces, so it comes first.
     quote! {
         #title #pure #effect #idempotent #sequential #blocking #timeout #retries #rate_limit #permission
-        #requires #extensions #repair #cli #available #weight #hidden #always #overrides
+        #requires #extensions #repair #cli #available #weight #hidden #disabled #always #overrides
     }
 }
 

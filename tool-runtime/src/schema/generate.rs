@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema as Document};
 use serde_json::{Map, Value, json};
 
 use super::Schema;
+use super::argument_rule::apply_marks;
 use super::constraints::is_constrained;
 use super::inline::inline_definitions;
 
@@ -105,6 +106,10 @@ pub(crate) fn finish(document: Value) -> Schema {
         is_constrained_schema |= write_integer_bounds(schema);
     })
     .transform(&mut document);
+    // After the bounds of the types, which may be narrower, and while all definitions are there.
+    let mut with_rules = document.to_value();
+    is_constrained_schema |= apply_marks(&mut with_rules);
+    let mut document = Document::try_from(with_rules).unwrap_or_default();
     inline_definitions(&mut document);
     Schema::new(document.to_value(), is_constrained_schema)
 }

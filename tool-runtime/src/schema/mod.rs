@@ -9,7 +9,8 @@
 //!    `constraints.rs` decides whether decoding into the type makes this check superfluous.
 //! 3. [`Schema::for_dialect`] converts the schema to the subset that a model provider enforces
 //!    (`dialect/`). `ordered_json.rs` writes members in the order of `required`.
-//! 4. `secret.rs` finds values that the schema marks as secret.
+//! 4. `secret.rs` finds values that the schema marks as secret. `argument_rule.rs` adds the bounds
+//!    of `#[arg(range)]` and `#[arg(length)]`.
 //!
 //! `malformed.rs` finds keywords with a value of the wrong kind. They are refused when a tool is
 //! registered, because validation ignores them; `pattern.rs` decides which patterns belong to them.
@@ -17,6 +18,7 @@
 //! References are resolved within one document, and follow a schema that moves into another one
 //! (`rebase.rs`); nothing is ever fetched.
 
+mod argument_rule;
 mod constraints;
 mod conversion;
 mod dialect;
@@ -41,6 +43,9 @@ use crate::json;
 
 pub(crate) use crate::json::__private::{Correction, Edit, Expectation, PathSegment, path};
 pub use crate::json::{Mismatch, MismatchKind};
+pub(crate) use argument_rule::{ArgumentRule, LENGTH, RANGE, expected_type};
+#[doc(hidden)]
+pub use argument_rule::{length_mark, range_mark};
 pub(crate) use conversion::SchemaConversion;
 pub use dialect::{Dialect, DialectError};
 pub(crate) use exact_json::{edit_json, has_lossy_numbers};
@@ -227,6 +232,11 @@ impl Schema {
     /// Returns the first reference to a part of the schema that doesn't exist.
     pub(crate) fn dangling_reference(&self) -> Option<&str> {
         constraints::dangling_reference(&self.document)
+    }
+
+    /// Returns the name of a field whose `#[arg(…)]` rule applies to no value, and the rule.
+    pub(crate) fn unmatched_rule(&self) -> Option<(&str, &'static str)> {
+        argument_rule::unmatched_mark(&self.document)
     }
 
     /// Returns the first keyword whose value is not of its kind, which validation would ignore. The

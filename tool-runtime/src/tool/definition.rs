@@ -308,6 +308,10 @@ impl ToolDefinition {
             let reference = shortened(reference);
             return Err(DefinitionError::DanglingReference { name: name(), reference });
         }
+        if let Some((argument, rule)) = self.parameters.unmatched_rule() {
+            let argument = shortened(argument);
+            return Err(DefinitionError::RuleWithoutEffect { name: name(), argument, rule });
+        }
         if let Some(malformed) = self.parameters.malformed_keyword() {
             let MalformedKeyword { path, value, expected } = malformed;
             return Err(DefinitionError::MalformedKeyword {

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::ToolFuture;
 use super::args::{DecodeAndCall, Decoder};
-use super::argument_rule::{ArgumentRule, LENGTH, RANGE};
 use super::layout::{LoneParameter, lay_out};
 use super::param::Parameter;
 use super::{
@@ -16,7 +15,7 @@ use super::{
     ToolContext, ToolDefinition, ToolError, ToolKind, cli,
 };
 use crate::message::Arguments;
-use crate::schema::{Schema, finish};
+use crate::schema::{ArgumentRule, LENGTH, RANGE, Schema, finish};
 
 /// A tool that decodes its arguments and calls a function.
 pub struct Function {
@@ -242,6 +241,13 @@ impl Function {
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.definition.preference.hidden = true;
+        self
+    }
+
+    /// Applies `#[tool(disabled)]`.
+    #[must_use]
+    pub fn disabled(mut self) -> Self {
+        self.definition.preference.enabled = false;
         self
     }
 

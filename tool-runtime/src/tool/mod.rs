@@ -17,7 +17,6 @@
 
 mod approval;
 pub mod args;
-mod argument_rule;
 mod blocking;
 pub(crate) mod bounds;
 #[cfg(feature = "process")]

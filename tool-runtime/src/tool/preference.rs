@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 /// Controls whether and how readily a tool is offered to models.
 ///
 /// A tool declares its preference in its [`ToolDefinition`](crate::ToolDefinition::preference). A
-/// function declares it with `weight`, `hidden`, `always` and `overrides` of
+/// function declares it with `weight`, `hidden`, `disabled`, `always` and `overrides` of
 /// [`#[tool]`](macro@crate::tool).
 /// [`Registry::prefer`](crate::Registry::prefer) replaces it at run time.
 ///

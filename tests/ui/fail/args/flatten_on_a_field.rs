@@ -3,7 +3,7 @@ use tool_runtime::args;
 #[args]
 struct Login {
     /// By which password.
-    #[arg(secret, rename = "pass")]
+    #[arg(secret, flatten)]
     password: String,
 }
 

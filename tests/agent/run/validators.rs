@@ -35,7 +35,7 @@ async fn rejected_answer_is_sent_back_with_the_feedback() {
     assert_eq!(answer.text, "red and blue");
     let texts: Vec<_> = answer.transcript.iter().map(Message::text).collect();
     let expected =
-        ["Name colors.", "green", "Say red.", "", "", "red", "Say blue.", "red and blue"];
+        ["Name colors.", "green", "Say red.", "", "red", "red", "Say blue.", "red and blue"];
     assert_eq!(texts, expected);
     let rejected: Vec<_> = recorder
         .events()

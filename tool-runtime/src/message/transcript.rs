@@ -108,7 +108,15 @@ impl Message {
     }
 
     /// Returns the text parts of this message as one string, without reasoning. The text of a
-    /// [`Message::Tool`] is empty.
+    /// [`Message::Tool`] is that of its results, separated by line breaks.
+    ///
+    /// ```
+    /// use tool_runtime::{Message, ToolCall, ToolResult};
+    ///
+    /// let result = |id, text| ToolResult::success(&ToolCall::new(id, "now", "{}"), text);
+    /// let message = Message::Tool { results: vec![result("1", "noon"), result("2", "midnight")] };
+    /// assert_eq!(message.text(), "noon\nmidnight");
+    /// ```
     pub fn text(&self) -> String {
         match self {
             Self::System { text } => text.clone(),
@@ -120,7 +128,10 @@ impl Message {
                     AssistantPart::Call(_) | AssistantPart::Reasoning(_) => None,
                 })
                 .collect(),
-            Self::Tool { .. } => String::new(),
+            Self::Tool { results } => {
+                let texts: Vec<_> = results.iter().map(ToolResult::plain_text).collect();
+                texts.join("\n")
+            }
         }
     }
 

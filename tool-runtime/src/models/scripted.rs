@@ -6,7 +6,7 @@ use tokio::task::yield_now;
 
 use super::delta::emit_reply;
 use super::{ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError};
-use crate::message::{AssistantPart, Message, ToolResult};
+use crate::message::AssistantPart;
 
 /// A model that replays a script, for tests and for examples that need no network.
 ///
@@ -151,9 +151,6 @@ impl ScriptedTurn {
     fn problem(&self, request: ChatRequest<'_>) -> Option<String> {
         let last = match request.messages.last() {
             None => return Some("there are no messages".into()),
-            Some(Message::Tool { results }) => {
-                results.iter().map(ToolResult::plain_text).collect::<Vec<_>>().join("\n")
-            }
             Some(message) => message.text(),
         };
         if let Some(absent) = self.last_contains.iter().find(|text| !last.contains(text.as_str())) {

@@ -251,7 +251,7 @@ pub(crate) fn parse_value(
         Err(_) if text.len() > limit => Err(ParseError::too_long_to_repair(text, limit, expected)),
         Err((error, progress)) => {
             // Otherwise the text's first bracket is known to begin something that is not JSON.
-            let starts_damaged = !error.to_string().starts_with("trailing characters");
+            let starts_damaged = !progress.has_value;
             // The checkpoint's containers were built under serde_json's depth limit.
             let is_deep = settings.options.depth() >= MAX_DEPTH;
             let checkpoint = is_deep.then(|| Checkpoint::new(text, &error, progress)).flatten();
@@ -280,7 +280,7 @@ fn parse_respelled(
     let respelling = Respelling::of(text, expected)?;
     let damaged = match parse_strict(&respelling.text) {
         Ok(_) => false,
-        Err((error, _)) => !error.to_string().starts_with("trailing characters"),
+        Err((_, progress)) => !progress.has_value,
     };
     let LocatedValue { mut parsed, span } =
         locate(&respelling.text, expected, settings, damaged, None, steps).ok()?;

@@ -29,6 +29,8 @@ pub(super) struct ParsedPrefix {
     pub(super) closed: usize,
     /// Whether a key occurred twice or is very long: recovery may read such a text differently.
     pub(super) is_uncertain: bool,
+    /// Whether the text begins with a whole value, so that the error is in the text after it.
+    pub(super) has_value: bool,
 }
 
 /// Parses `text` like serde_json; on an error, returns the containers built before it as well.
@@ -37,10 +39,17 @@ pub(super) fn parse_strict(text: &str) -> Result<Value, (serde_json::Error, Pars
     let mut input = serde_json::Deserializer::from_str(text);
     let read = TrackingVisitor::<false> { progress: &mut progress, in_object: false }
         .deserialize(&mut input);
-    match read.and_then(|value| input.end().map(|()| value)) {
-        Ok(value) => Ok(value),
+    let value = match read {
+        Ok(value) => value,
         Err(error) => {
             progress.open.reverse();
+            return Err((error, progress));
+        }
+    };
+    match input.end() {
+        Ok(()) => Ok(value),
+        Err(error) => {
+            progress.has_value = true;
             Err((error, progress))
         }
     }

@@ -7,16 +7,18 @@
 //! its comma.
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, error::Category};
 
 use super::{
     RecoveryMode, builder::ValueBuilder, containers::ContainerKind, parser::Parser,
     source::SourceText,
 };
-use crate::strict::{ParsedPrefix, PartialContainer};
+use crate::strict::{ParsedPrefix, PartialContainer, is_json};
 
 /// The maximum length of a truncated escape before the position of the error.
 const ESCAPE: usize = 12;
+/// The number of open containers at which serde_json refuses another one.
+const MAX_DEPTH: usize = 127;
 
 /// The position where the parser continues, and the containers open there.
 #[derive(Debug)]
@@ -35,9 +37,10 @@ impl Checkpoint {
         error: &serde_json::Error,
         progress: ParsedPrefix,
     ) -> Option<Self> {
-        let ParsedPrefix { mut open, mut closed, is_uncertain } = progress;
+        let ParsedPrefix { mut open, mut closed, is_uncertain, has_value } = progress;
+        let is_certain = !is_uncertain && !has_value && open.len() < MAX_DEPTH;
         let scan = BackwardScan { text };
-        let stop = scan.stop(error).filter(|_| !is_uncertain)?;
+        let stop = scan.stop(error).filter(|_| is_certain)?;
         let last = scan.element(stop, open.last()?)?;
         closed = closed.checked_sub(last.closed)?;
         let at = if last.is_first {
@@ -146,30 +149,48 @@ struct BackwardScan<'t> {
 }
 
 impl BackwardScan<'_> {
-    /// The start of the token that serde_json reports as the error.
+    /// The start of the token in which serde_json stopped. The category of the error, its position
+    /// and the text before it decide; the wording of the error may change.
     fn stop(&self, error: &serde_json::Error) -> Option<usize> {
         let lines = error.line().checked_sub(1)?;
         let mut breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
         let line = lines.checked_sub(1).map_or(Some(0), |last| Some(breaks.nth(last)? + 1))?;
         let end = line + error.column();
-        let before = end.checked_sub(1)?;
-        let message = error.to_string();
-        let starts_with = |starts: &[&str]| starts.iter().any(|start| message.starts_with(start));
-        if starts_with(&["EOF while parsing a string", "control character", "invalid escape"]) {
-            let tail = self.text.as_bytes().get(end.saturating_sub(ESCAPE)..end)?;
-            let is_sure = !tail.windows(2).any(|pair| pair == br"\u");
-            is_sure.then(|| self.quote(end))?
-        } else if starts_with(&["EOF while parsing a value"]) {
-            self.word(end)
-        } else if starts_with(&["EOF while parsing"]) {
-            Some(end)
-        } else if starts_with(&["expected ident", "invalid number", "number out of range"]) {
-            self.word(before)
-        } else if starts_with(&["expected", "trailing comma", "key must be a string"]) {
-            Some(before)
-        } else {
-            None
+        // The position of the byte that does not fit, or the end of the text.
+        let stop = match error.classify() {
+            Category::Eof => end,
+            Category::Syntax => end.checked_sub(1)?,
+            Category::Data | Category::Io => return None,
+        };
+        let bytes = self.text.as_bytes();
+        let tail = bytes.get(end.saturating_sub(ESCAPE)..end)?;
+        // An error in an escape may be reported after the end of its string.
+        if tail.windows(2).any(|pair| pair == br"\u") {
+            return None;
         }
+        if self.is_in_string(stop) {
+            return self.quote(end);
+        }
+        let start = self.word(stop)?;
+        let word = self.text.get(start..stop)?;
+        // A number that ends before another digit was refused, such as `01` and `1e999`.
+        let is_number = word.ends_with(|c: char| c.is_ascii_digit());
+        let is_refused = is_number && bytes.get(stop).is_some_and(u8::is_ascii_digit);
+        Some(if is_json(word) && !is_refused { stop } else { start })
+    }
+
+    /// Returns whether a string is open at `at`, where the text before it is JSON.
+    fn is_in_string(&self, at: usize) -> bool {
+        let head = self.text.as_bytes().get(..at).unwrap_or_default();
+        let (mut is_open, mut from) = (false, 0);
+        while let Some(found) = head.get(from..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+        {
+            let found = from + found;
+            let is_quote = head.get(found) == Some(&b'"');
+            is_open ^= is_quote;
+            from = found + if is_quote { 1 } else { 2 };
+        }
+        is_open
     }
 
     /// The start of the number or literal that ends before `end`.
@@ -322,10 +343,10 @@ mod tests {
     #[track_caller]
     fn check(text: &str, keys: SchemaKeys<'_>) -> bool {
         let Err((error, progress)) = parse_strict(text) else { return false };
+        let is_first = !progress.has_value;
         let Some(checkpoint) = Checkpoint::new(text, &error, progress) else { return false };
         let at = checkpoint.at;
         let settings = ParseSettings { options: Options::default(), keys };
-        let is_first = !error.to_string().starts_with("trailing characters");
         let read = |checkpoint| {
             let read = locate(text, TypeSet::ANY, &settings, is_first, checkpoint, &mut 0);
             read.map(|read| {
@@ -349,6 +370,53 @@ mod tests {
             let (error, progress) = parse_strict(text).unwrap_err();
             let at = Checkpoint::new(text, &error, progress).unwrap().start();
             assert_eq!(text.get(at..), Some(rest), "{text}");
+        }
+    }
+
+    /// `|` marks the start of the token in which serde_json stops.
+    #[test]
+    fn stop_is_start_of_the_token_with_the_error() {
+        for marked in [
+            "[1, |",
+            "[1, 12|",
+            "[1, |-",
+            "[1, |1.",
+            "[1, |1e",
+            "[1, true|",
+            "[1, |tru",
+            "{\"a\"|",
+            "{\"a\": |",
+            "{\"a\": 1|",
+            "{\"a\": 1, |\"b",
+            "[\"a\", |\"b: 1",
+            "[\"a\", |\"b\\\"",
+            "[\"a\\\\\"|",
+            "[\"a\", |\"b\nc\"]",
+            "[\"a\", |\"\\x\"]",
+            "[1|x]",
+            "[1 |2]",
+            "[1|-2]",
+            "[true|1]",
+            "[|trux]",
+            "[|nul\n]",
+            "[|01]",
+            "[|-01]",
+            "[|-x]",
+            "[|1.x]",
+            "[|1e999]",
+            "[1.2|.3]",
+            "[|+1]",
+            "[1,|]",
+            "{\"a\" |1}",
+            "{|a: 1}",
+            "{\"a\": 1 |\"b\": 2}",
+            "{\"a\": \"x\" |y\"}",
+            "[1,\n\n |x]",
+        ] {
+            let text = marked.replacen('|', "", 1);
+            let (error, _) = parse_strict(&text).unwrap_err();
+            let stop = BackwardScan { text: &text }.stop(&error);
+            assert_eq!(stop, marked.find('|'), "{marked}");
         }
     }
 

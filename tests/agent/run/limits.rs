@@ -329,7 +329,9 @@ async fn token_limit_applies_to_repeated_requests_of_a_driver() {
     let costs = Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 };
     for (limits, usage, code, requests) in [
         (Limits::default(), counted, "MISREAD", 3),
-        (Limits::default().iterations(1), counted, "MISREAD", 3),
+        (Limits::default().iterations(1), counted, "MAX_ITERATIONS", 1),
+        (Limits::default().iterations(2), counted, "MAX_ITERATIONS", 2),
+        (Limits::default().iterations(3), counted, "MISREAD", 3),
         (Limits::default().tokens(900), counted, "TOKENS_SPENT", 1),
         (Limits::default().tokens(1_500), counted, "TOKENS_SPENT", 2),
         (Limits::default().cost(1.5, costs), counted, "MONEY_SPENT", 2),

@@ -66,13 +66,133 @@ async fn call_that_the_tool_choice_does_not_allow_is_not_run() {
             assert_eq!(events.lock().unwrap().len(), 3, "{choice:?}");
         }
     }
-    // From the second request on, a required call is no longer required, and other calls may run.
+}
+
+/// Replies from the script, and then with an answer for ever; records the choices of the requests.
+#[derive(Clone, Default)]
+struct Reluctant {
+    replies: Arc<Mutex<Vec<ChatReply>>>,
+    choices: Arc<Mutex<Vec<ToolChoice>>>,
+    answer: &'static str,
+}
+
+impl Reluctant {
+    fn new<const N: usize>(mut replies: [ChatReply; N]) -> Self {
+        replies.reverse();
+        let replies = Arc::new(Mutex::new(replies.into()));
+        Self { replies, answer: "Done.", ..Self::default() }
+    }
+
+    fn choices(&self) -> Vec<ToolChoice> {
+        self.choices.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl ChatModel for Reluctant {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.choices.lock().unwrap().push(request.options.tool_choice.clone());
+        let reply = self.replies.lock().unwrap().pop();
+        Ok(reply.unwrap_or_else(|| ChatReply::text(self.answer)))
+    }
+}
+
+const DECIDED: &str = r#"{"thought": "", "type": "final_answer", "answer": "Done."}"#;
+
+#[tokio::test]
+async fn required_call_is_requested_until_it_is_made() {
+    let named = ToolChoice::Tool("echo".into());
+    let react_call =
+        r#"{"thought": "", "type": "call_tool", "tool": "echo", "args": {"text": "one"}}"#;
+    let text_call = r#"<tool_call>{"name": "echo", "arguments": {"text": "one"}}</tool_call>"#;
+    for choice in [ToolChoice::Required, named] {
+        let options = ChatOptions::default().tool_choice(choice.clone());
+        let agent = |model: &Reluctant| {
+            Agent::new(model.clone(), tools![echo, other]).options(options.clone())
+        };
+        let answer = || ChatReply::text("Done.");
+        let native = Reluctant::new([answer(), answer(), echo_call("one")]);
+        let text = Reluctant::new([answer(), answer(), ChatReply::text(text_call)]);
+        let decided = || ChatReply::text(DECIDED);
+        let react = Reluctant::new([decided(), decided(), ChatReply::text(react_call)]);
+        let react = Reluctant { answer: DECIDED, ..react };
+        for (model, agent) in [
+            (&native, agent(&native).driver(Native)),
+            (&text, agent(&text).driver(Text::new())),
+            (&react, agent(&react).driver(ReAct::new())),
+        ] {
+            let answer = agent.run("Go").await.unwrap();
+            assert_eq!(answer.text, "Done.");
+            assert_complete(&answer.transcript);
+            let replies = answer.transcript.iter().filter(|it| it.calls().next().is_some());
+            assert_eq!(replies.count(), 1, "{choice:?}");
+            let feedback = answer.transcript[2].text();
+            assert!(feedback.starts_with("This is no answer yet: call"), "{feedback}");
+            assert_eq!(model.choices().len(), 4, "{choice:?}");
+        }
+        // `ReAct` removes the choice from its requests, which have no tools.
+        for model in [native, text] {
+            let expected = [&choice, &choice, &choice, &ToolChoice::Auto];
+            assert_eq!(model.choices().iter().collect::<Vec<_>>(), expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_calls_do_not_meet_the_demand_for_a_named_tool() {
     let calls = || ChatReply::default().call("other", "{}");
-    let model = Disobedient(Mutex::new(vec![calls(), calls()]));
-    let options = ChatOptions::default().tool_choice(named());
-    let answer = Agent::new(model, tools![echo, other]).options(options).run("Go").await.unwrap();
+    let model = Reluctant::new([calls(), calls(), echo_call("one"), calls()]);
+    let options = ChatOptions::default().tool_choice(ToolChoice::Tool("echo".into()));
+    let agent = Agent::new(model, tools![echo, other]).options(options);
+    let answer = agent.run("Go").await.unwrap();
     let text = |index: usize| results(&answer.transcript[index])[0].text.clone();
-    assert_eq!((text(2).as_str(), text(4).as_str()), (only_echo, "Not found"));
+    let only_echo = "Not run: the only tool that can be called now is `echo`.";
+    assert_eq!([2, 4, 6, 8].map(text).as_slice(), [only_echo, only_echo, "one", "Not found"]);
+    // A tool that does not exist is no tool either.
+    let unknown = ChatReply::default().call("nope", "{}");
+    let model = Reluctant::new([unknown, ChatReply::text("Done."), echo_call("one")]);
+    let options = ChatOptions::default().tool_choice(ToolChoice::Required);
+    let agent = Agent::new(model.clone(), tools![echo]).options(options);
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+    let required = model.choices().into_iter().filter(|it| *it == ToolChoice::Required);
+    assert_eq!((model.choices().len(), required.count()), (4, 3));
+}
+
+#[tokio::test]
+async fn model_that_never_makes_the_required_call_reaches_the_iteration_limit() {
+    for is_set_by_hook in [false, true] {
+        for (answer, is_react) in [("Done.", false), (DECIDED, true)] {
+            let model = Reluctant { answer, ..Reluctant::default() };
+            let agent = Agent::new(model.clone(), tools![echo]).max_iterations(3);
+            let agent = if is_set_by_hook {
+                agent.model_hook(Chooses(ToolChoice::Required))
+            } else {
+                agent.options(ChatOptions::default().tool_choice(ToolChoice::Required))
+            };
+            let agent = if is_react { agent.driver(ReAct::new()) } else { agent };
+            let stopped = agent.run("Go").await.unwrap_err();
+            assert!(matches!(stopped.reason, StopReason::IterationLimit(3)), "{stopped}");
+            assert_eq!(model.choices().len(), 3);
+        }
+    }
+}
+
+/// The demand is a part of the saved run.
+#[tokio::test]
+async fn demand_for_a_call_survives_saving() {
+    for (replies, remaining) in [(1, ToolChoice::Required), (2, ToolChoice::Auto)] {
+        let model = Reluctant::new([ChatReply::text("Done."), echo_call("one")]);
+        let options = ChatOptions::default().tool_choice(ToolChoice::Required);
+        let agent = Agent::new(model.clone(), tools![echo]).options(options);
+        let mut run = agent.start("Go");
+        while model.choices().len() < replies {
+            run.next().await.unwrap();
+        }
+        let saved = serde_json::to_string(&run.state()).unwrap();
+        let state: RunState = serde_json::from_str(&saved).unwrap();
+        agent.resume(state).finish().await.unwrap();
+        assert_eq!(model.choices()[replies], remaining, "{replies}");
+    }
 }
 
 #[tokio::test]

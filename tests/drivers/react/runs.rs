@@ -223,6 +223,40 @@ async fn truncated_arguments_never_run_a_write() {
 }
 
 #[tokio::test]
+async fn repeated_decisions_count_as_iterations() {
+    let wrong = || ChatReply::text(r#"{"thought": "", "type": "call_tool", "tool": "nope"}"#);
+    let prose = || ChatReply::text("Hm.");
+    // Without a fallback, the run stops at the limit; with one, the call has no iteration left.
+    for reply in [wrong, prose] {
+        let model = RecordingModel::new([reply(), reply(), reply(), reply()]);
+        let driver = ReAct::new().parse_attempts(4);
+        let agent = Agent::new(model.clone(), tools![echo]).driver(driver).max_iterations(2);
+        let stopped = agent.run("Go").await.unwrap_err();
+        assert!(matches!(stopped.reason, StopReason::IterationLimit(2)), "{stopped}");
+        assert_eq!(model.requests().len(), 2);
+    }
+    // Two requests of the first turn, and one of the second.
+    let echoes = || ChatReply::text(call("echo", &json!({ "text": "hi" })));
+    for (limit, is_answered) in [(3, true), (2, false)] {
+        let model = RecordingModel::new([prose(), echoes(), answer("Done.")]);
+        let agent = Agent::new(model, tools![echo]).driver(ReAct::new()).max_iterations(limit);
+        assert_eq!(agent.run("Go").await.is_ok(), is_answered, "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn answer_is_not_requested_before_the_required_call() {
+    let echoes = ChatReply::text(call("echo", &json!({ "text": "hi" })));
+    let decides = RecordingModel::new([answer("draft"), echoes, answer("draft")]);
+    let model = RecordingModel::new([ChatReply::text("The answer.")]);
+    let options = ChatOptions::default().tool_choice(ToolChoice::Required);
+    let driver = ReAct::new().answer_by(model.clone());
+    let agent = Agent::new(decides, tools![echo]).options(options).driver(driver);
+    assert_eq!(agent.run("Go").await.unwrap().text, "The answer.");
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn answer_request_uses_another_model() {
     let decides = RecordingModel::new([
         ChatReply::text(call("echo", &json!({ "text": "hi" }))),

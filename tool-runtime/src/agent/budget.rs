@@ -11,6 +11,9 @@ use crate::tool::MeteredUsage;
 pub(super) struct RequestBudget {
     limits: Limits,
     before: MeteredUsage,
+    /// The number of model requests of the run so far.
+    requests: u32,
+    replies: u32,
     reported: Option<Usage>,
     /// Estimated usage of replies for which the provider reported none.
     estimated: Usage,
@@ -24,6 +27,8 @@ impl RequestBudget {
         Self {
             limits: turn.limits().clone(),
             before: turn.metered(),
+            requests: turn.requests(),
+            replies: 0,
             reported: None,
             estimated: Usage::default(),
             first: None,
@@ -32,6 +37,7 @@ impl RequestBudget {
 
     /// Adds the usage of one attempt.
     pub(super) fn record(&mut self, request: ChatRequest<'_>, reply: &ChatReply) {
+        self.replies = self.replies.saturating_add(1);
         self.first.get_or_insert(reply.usage);
         match reply.usage {
             Some(usage) => *self.reported.get_or_insert_default() += usage,
@@ -51,6 +57,21 @@ impl RequestBudget {
         } else {
             Ok(())
         }
+    }
+
+    /// Returns the stop reason if the iteration limit allows no further attempt.
+    pub(super) fn check_iterations(&self) -> Result<(), StopReason> {
+        let requests = self.requests.saturating_add(self.replies);
+        if requests < self.limits.iterations {
+            Ok(())
+        } else {
+            Err(StopReason::IterationLimit(requests))
+        }
+    }
+
+    /// Returns the number of replies of the exchange so far.
+    pub(super) fn replies(&self) -> u32 {
+        self.replies
     }
 
     /// Returns the usage that the provider reported for all attempts.

@@ -7,7 +7,7 @@
 //! 4. A driver may ask once more for the answer in the model's own words.
 //! 5. The hooks see the reply, in reverse order.
 //!
-//! Every reply counts towards the budget, even if it can't be parsed.
+//! Every reply counts towards the budget and the iteration limit, even if it can't be parsed.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -39,13 +39,16 @@ pub(super) struct ModelExchange<'q, 'p> {
     pub(super) emit: &'q (dyn Fn(ModelEvent) + Send + Sync),
     /// Counts the usage of every reply, even if no reply can be parsed.
     pub(super) budget: &'q mut RequestBudget,
+    /// Whether the run has no call yet, although the tool choice may require one: no answer is
+    /// requested before it.
+    pub(super) is_call_due: bool,
 }
 
 impl ModelExchange<'_, '_> {
     /// Returns the reply, with the usage of this and of all earlier replies of the exchange; and
     /// the tool choice with which it was requested, which a hook may have changed.
     pub(super) async fn reply(self) -> Result<(ChatReply, ToolChoice), StopReason> {
-        let Self { agent, context, mut request, mut deltas, emit, budget } = self;
+        let Self { agent, context, mut request, mut deltas, emit, budget, is_call_due } = self;
         for hook in &agent.hooks {
             let flow = run_before_hook(hook.as_ref(), &mut request, &context).await;
             stop_if_requested(flow)?;
@@ -77,9 +80,11 @@ impl ModelExchange<'_, '_> {
                 error.feedback.clone(),
                 attempt,
             ));
-            if attempt >= attempts {
+            let limit = budget.check_iterations();
+            if attempt >= attempts || limit.is_err() {
                 match error.fallback.take() {
                     Some(reply) => break (*reply, tracker),
+                    None if attempt < attempts => limit?,
                     None => return Err(StopReason::UnparsableReply(Box::new(error))),
                 }
             }
@@ -87,7 +92,9 @@ impl ModelExchange<'_, '_> {
             prepared.push_feedback(&error);
             attempt += 1;
         };
-        if let Some(last) = guard_driver(|| driver.answer_request(&reply, request))?
+        let choice = request.options.tool_choice.clone();
+        if !(is_call_due && choice.requires_call())
+            && let Some(last) = guard_driver(|| driver.answer_request(&reply, request))?
             && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
             // If the budget is spent, the answer that the model has decided on is good enough.
             && budget.check().is_ok()
@@ -106,7 +113,7 @@ impl ModelExchange<'_, '_> {
         }
         // A hook may have replaced the reply. The usage of the replaced one still counts.
         reply.usage = reply.usage.or_else(|| budget.reported_usage());
-        Ok((reply, request.options.tool_choice.clone()))
+        Ok((reply, choice))
     }
 }
 

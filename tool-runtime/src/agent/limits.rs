@@ -30,7 +30,7 @@ pub struct Limits {
     /// Maximum number of model requests. Default: 20.
     ///
     /// Repeated requests of a [driver](crate::drivers::Driver::parse_attempts) for an unreadable
-    /// reply, and its request for a final answer, count as one request.
+    /// reply count as well. Its request for a final answer does not.
     pub iterations: u32,
     /// Maximum number of tokens of all requests and replies together. Default: `None`, no limit.
     ///

@@ -74,7 +74,7 @@ fn selected_names(
 }
 
 /// Returns the options of the next request. If a value is requested, they carry its schema. If the
-/// model has to call a tool, it has to in the first request only: else the run would never end.
+/// model has to call a tool, it has to until it has: else the run would never end.
 pub(super) fn request_options<'a>(
     agent: &'a AgentConfig,
     turn: &Turn,
@@ -86,7 +86,7 @@ pub(super) fn request_options<'a>(
         return Cow::Owned(ChatOptions { output: Some(schema.clone()), ..options });
     }
     match options.tool_choice {
-        ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {
+        ToolChoice::Required | ToolChoice::Tool(_) if turn.has_required_call() => {
             Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
         }
         _ => Cow::Borrowed(options),

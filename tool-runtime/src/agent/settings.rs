@@ -48,8 +48,9 @@ impl Agent {
 
     /// Sets the options of model requests, such as the temperature.
     ///
-    /// If the options require a tool call, they do so for the first request of a run only: else the
-    /// run would never end. [`ToolChoice::None`](crate::ToolChoice::None) applies to all requests.
+    /// If the options require a tool call, they do so until the model has made it: a reply without
+    /// it is no answer, and the model is asked again within the limits of the run. After the call,
+    /// none is required. [`ToolChoice::None`](crate::ToolChoice::None) applies to all requests.
     /// A call that the choice does not allow does not run; its result is `TOOL_DENIED`.
     #[must_use]
     pub fn options(mut self, options: ChatOptions) -> Self {

@@ -217,7 +217,7 @@ pub(super) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
     let limits = turn.limits();
     match outcome {
         Outcome::TruncatedReply(finish) => StopReason::TruncatedReply(finish),
-        Outcome::IterationLimit => StopReason::IterationLimit(turn.iterations()),
+        Outcome::IterationLimit => StopReason::IterationLimit(turn.requests()),
         Outcome::BudgetExhausted => exceeded_limit(limits, turn.metered()),
         Outcome::RepeatedCall => turn
             .repeated_call()

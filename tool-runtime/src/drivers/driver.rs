@@ -96,9 +96,9 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// Returns how many replies of one turn are parsed before the run ends. Default: 1.
     ///
     /// After each reply that can't be parsed, except the last, the loop sends the feedback and
-    /// requests another reply. All of these requests are one
-    /// [iteration](crate::agent::Limits::iterations) of the run. The budget of the run is checked
-    /// before each of them.
+    /// requests another reply. Each of these requests counts as an
+    /// [iteration](crate::agent::Limits::iterations), and the limits of the run are checked before
+    /// it.
     fn parse_attempts(&self) -> u32 {
         1
     }

@@ -46,9 +46,10 @@ pub struct ChatOptions {
 /// The required tool must be offered. A request that requires a tool and offers none, or not the
 /// named one, is not sent: it fails with [`ModelError::Setup`](super::ModelError::Setup).
 ///
-/// An agent applies a required call to the first request of a run only: otherwise, the run would
-/// never end. It does not check that the model complies, and takes a reply without calls as the
-/// answer. A call that the choice does not allow does not run, whatever the model and the driver
+/// An agent requires one call in a run, whatever the driver: it does not take a reply without the
+/// call as the answer, but asks the model again within the [limits](crate::agent::Limits) of the
+/// run. Once the call was made, the choice is [`Auto`](Self::Auto): otherwise, the run would never
+/// end. A call that the choice does not allow does not run, whatever the model and the driver
 /// do: its result is `TOOL_DENIED` with what the model may call now.
 ///
 /// ```
@@ -71,6 +72,13 @@ pub enum ToolChoice {
     /// The model must call the tool that is offered under this
     /// [name](crate::ToolDefinition::name).
     Tool(String),
+}
+
+impl ToolChoice {
+    /// Whether the model must call a tool.
+    pub(crate) fn requires_call(&self) -> bool {
+        matches!(self, Self::Required | Self::Tool(_))
+    }
 }
 
 impl ChatOptions {

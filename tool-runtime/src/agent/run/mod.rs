@@ -25,6 +25,7 @@ mod events;
 mod redacted_deltas;
 mod remote;
 mod request;
+mod required_call;
 mod session;
 mod steps;
 mod validate;

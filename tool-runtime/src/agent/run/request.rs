@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::Run;
 use super::redacted_deltas::RedactedDeltas;
+use super::required_call::{is_allowed, refusal};
 use crate::agent::StopReason;
 use crate::agent::budget::RequestBudget;
 use crate::agent::exchange::{BoxedDeltaSink, ModelExchange, prepare_request};
@@ -40,7 +41,9 @@ pub(in crate::agent) struct RequestState {
 
 impl Run {
     /// Selects the tools, fits the window, requests a reply and takes it into the transcript.
-    pub(super) async fn request_reply(&mut self) -> Result<(), StopReason> {
+    ///
+    /// Returns the tool choice with which the reply was requested.
+    pub(super) async fn request_reply(&mut self) -> Result<ToolChoice, StopReason> {
         let tools = self.callable_tools();
         self.dispatcher.register_secrets(&tools, iter::empty());
         let config = Arc::clone(&self.agent);
@@ -89,14 +92,18 @@ impl Run {
             .with_emitter(&emit);
         let budget = &mut metered.budget;
         let deltas = redacting.as_mut();
-        let exchange = ModelExchange { agent, context, request, deltas, emit: &emit, budget };
+        let is_call_due = !turn.has_required_call();
+        let emit = &emit;
+        let exchange = ModelExchange { agent, context, request, deltas, emit, budget, is_call_due };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
         let (reply, choice) =
             match span::instrument(span::chat(), reply, StopReason::error_type).await {
                 Ok(reply) => reply,
                 Err(reason) => {
+                    let replies = metered.budget.replies();
                     drop((messages, metered));
                     self.state.turn.add_metered(self.meter.take());
+                    self.state.turn.add_repeated_requests(replies);
                     return Err(reason);
                 }
             };
@@ -115,6 +122,7 @@ impl Run {
         drop(messages);
         let turn = &mut self.state.turn;
         let (before, usage) = (turn.transcript().len(), reply.usage);
+        turn.add_repeated_requests(metered.budget.replies().saturating_sub(1));
         let mut total = metered.into_estimate();
         total += usage.unwrap_or_default();
         turn.on_reply_with_usage(reply, total)?;
@@ -123,7 +131,7 @@ impl Run {
             turn.fail_calls(ToolErrorKind::Denied, &text, is_refused);
         }
         // Emitted from the transcript: there, calls have the ids under which they run.
-        let Some(reply) = turn.transcript().get(before) else { return Ok(()) };
+        let Some(reply) = turn.transcript().get(before) else { return Ok(choice) };
         dispatcher.emit(&origin, || {
             let calls = reply.calls().cloned().collect();
             let (text, reasoning) = (reply.text(), reply.reasoning());
@@ -134,29 +142,7 @@ impl Run {
             let execution = || dispatcher.skipped_execution(call.clone(), result.clone());
             dispatcher.emit(&origin, || ToolEvent::Finished(execution()));
         }
-        Ok(())
-    }
-}
-
-/// Returns the result of calls that the tool choice does not allow, or `None` if it allows all.
-fn refusal(choice: &ToolChoice) -> Option<String> {
-    match choice {
-        ToolChoice::Auto | ToolChoice::Required => None,
-        ToolChoice::None => Some("Not run: no tool can be called now. Answer in words.".to_owned()),
-        ToolChoice::Tool(name) => {
-            Some(format!("Not run: the only tool that can be called now is `{name}`."))
-        }
-    }
-}
-
-/// Whether the tool choice allows the call. The model may use either name of the tool.
-fn is_allowed(choice: &ToolChoice, tools: &Snapshot, call: &ToolCall) -> bool {
-    match choice {
-        ToolChoice::Auto | ToolChoice::Required => true,
-        ToolChoice::None => false,
-        ToolChoice::Tool(name) => {
-            call.name == *name || tools.entry(&call.name).is_some_and(|entry| entry.name() == name)
-        }
+        Ok(choice)
     }
 }
 

@@ -116,8 +116,10 @@ impl Run {
         }
         match next {
             Step::RequestModel => {
-                self.request_reply().await?;
-                self.validate_answer().await?;
+                let choice = self.request_reply().await?;
+                if !self.ask_for_required_call(&choice)? {
+                    self.validate_answer().await?;
+                }
                 Ok(Some(CompletedStep::Replied))
             }
             Step::RunCalls(calls) => Ok(Some(CompletedStep::Called(self.run_calls(calls).await?))),

@@ -80,6 +80,12 @@ pub struct Turn {
     transcript: Arc<Vec<Message>>,
     limits: Limits,
     iterations: u32,
+    /// Requests that were repeated because their reply could not be parsed.
+    #[serde(default, skip_serializing_if = "super::state::is_zero")]
+    repeated_requests: u32,
+    /// Whether the model has made the call that the tool choice requires.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_required_call: bool,
     /// Tokens and cost of all requests so far.
     #[serde(default, rename = "bill")]
     metered: MeteredUsage,
@@ -150,6 +156,8 @@ impl Turn {
             transcript: Arc::new(repaired(transcript)),
             limits: Limits::default().iterations(max_iterations),
             iterations: 0,
+            repeated_requests: 0,
+            has_required_call: false,
             metered: MeteredUsage::default(),
             finish: FinishReason::default(),
             repeated_calls: RepeatedCalls::default(),
@@ -301,9 +309,32 @@ impl Turn {
         Arc::unwrap_or_clone(self.transcript)
     }
 
-    /// Returns the number of model requests so far.
+    /// Returns the number of replies so far.
+    ///
+    /// A request that was repeated because its reply could not be parsed counts once here, and each
+    /// time towards [`Limits::iterations`].
     pub fn iterations(&self) -> u32 {
         self.iterations
+    }
+
+    /// Returns the number of model requests so far, including repeated ones.
+    pub(super) fn requests(&self) -> u32 {
+        self.iterations.saturating_add(self.repeated_requests)
+    }
+
+    /// Counts requests that were repeated because their reply could not be parsed.
+    pub(super) fn add_repeated_requests(&mut self, count: u32) {
+        self.repeated_requests = self.repeated_requests.saturating_add(count);
+    }
+
+    /// Whether the model has made the call that the tool choice requires.
+    pub(super) fn has_required_call(&self) -> bool {
+        self.has_required_call
+    }
+
+    /// Records that the model has made the required call. From now on, none is required.
+    pub(super) fn record_required_call(&mut self) {
+        self.has_required_call = true;
     }
 
     /// Returns the next step of the run.
@@ -346,7 +377,7 @@ impl Turn {
             Some(Halt::BudgetExhausted) => Step::Done(Outcome::BudgetExhausted),
             Some(Halt::RepeatedCall) => Step::Done(Outcome::RepeatedCall),
             Some(Halt::StopRequested(_)) => Step::Done(Outcome::StopRequested),
-            None if self.iterations >= self.limits.iterations => {
+            None if self.requests() >= self.limits.iterations => {
                 Step::Done(Outcome::IterationLimit)
             }
             None if self.limits.is_exhausted(&self.metered) => Step::Done(Outcome::BudgetExhausted),
@@ -404,7 +435,7 @@ impl Turn {
         self.repeated_calls.record(reply.iter().flat_map(|reply| reply.calls()).take(limit));
         self.cancel_excess_calls(limit);
         if matches!(self.next(), Step::RunCalls(_)) {
-            if self.iterations >= self.limits.iterations {
+            if self.requests() >= self.limits.iterations {
                 self.cancel_open_calls("Not run: no more tools can be called in this run.");
             } else if self.limits.is_exhausted(&self.metered) {
                 self.halt_with(

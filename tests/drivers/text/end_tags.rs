@@ -132,6 +132,24 @@ fn arguments(text: &str) -> String {
 }
 
 #[test]
+fn value_without_end_tag_does_not_keep_the_line_break_before_the_next_tag() {
+    let expected = r#"{"path": "a.md", "content": "All well."}"#;
+    for family in &FAMILIES {
+        let end = family.end;
+        for (first, second) in
+            [("\n", end), ("\r\n", end), ("\n  ", end), ("\n\t", end), (end, "\n"), ("\n", "\n")]
+        {
+            let text = call(family, [first, second], "All well.");
+            assert_eq!(arguments(&text), expected, "{}: {text:?}", family.name);
+        }
+        // Only one line break is markup.
+        let text = call(family, ["\n\n", end], "All well.");
+        let path = arguments(&text);
+        assert!(path.starts_with(r#"{"path": "a.md\n", "#), "{}: {path}", family.name);
+    }
+}
+
+#[test]
 fn value_ends_at_next_opening_tag() {
     let expected = r#"{"path": "a.md", "content": "All well."}"#;
     for family in &FAMILIES {

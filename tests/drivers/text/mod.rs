@@ -8,6 +8,7 @@ mod end_tags;
 mod fuzz;
 mod invariants;
 mod lead_ins;
+mod leftovers;
 mod names;
 mod quotations;
 mod scores;

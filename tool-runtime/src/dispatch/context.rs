@@ -126,6 +126,7 @@ impl BatchContext {
         let is_open = scope.deadline.is_none() && scope.origin.depth == 0;
         if !is_open
             || call.is_doubtful
+            || !call.leftover.is_empty()
             || !self.suspended().is_empty()
             || !state.policy.is_plain()
             || self.abort.check().is_err()

@@ -8,7 +8,7 @@ use crate::registry::Entry;
 use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
 
 /// Returns the tool of a call that may start: its batch is not aborted, its name is known, it is
-/// not nested too deeply, and it was meant.
+/// not nested too deeply, all of it was read, and it was meant.
 pub(super) fn resolve<'b>(
     batch: &'b BatchContext,
     call: &ToolCall,
@@ -17,6 +17,7 @@ pub(super) fn resolve<'b>(
     batch.abort.check().map_err(|blocked| record.block(blocked))?;
     let entry = batch.tools.entry(&call.name).ok_or_else(|| missing_tool(batch, &call.name))?;
     batch.check_suspended(call, entry)?;
+    check_leftover(call, entry.definition())?;
     check_doubt(call, entry.definition())?;
     batch.check_depth().map_err(|blocked| record.block(blocked))?;
     Ok(entry)
@@ -30,6 +31,12 @@ fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
     } else {
         batch.suggestions().unknown_tool(batch.callable(), name)
     }
+}
+
+/// Refuses a call of which a part was not read: the tool would run without that part.
+fn check_leftover(call: &ToolCall, tool: &ToolDefinition) -> Result<(), ToolError> {
+    let error = tool.leftover_error(call);
+    error.map_or(Ok(()), |text| Err(ToolError::new(ToolErrorKind::Validation, text)))
 }
 
 /// Refuses a call that the model may have quoted, unless the tool accepts every repair: such a tool

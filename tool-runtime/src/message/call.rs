@@ -75,6 +75,12 @@ pub struct ToolCall {
     /// that changes something, refuses the call, and the model is asked to repeat it.
     #[serde(rename = "doubtful", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_doubtful: bool,
+    /// The part of the call that is neither markup nor a value, such as an argument that stands
+    /// outside of the arguments; empty if there is none. The call is refused if its leftover names
+    /// a parameter of the tool, and unless the tool's
+    /// [`repair`](crate::ToolDefinition::repair) accepts a loss.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub leftover: String,
 }
 
 impl ToolCall {
@@ -93,7 +99,13 @@ impl ToolCall {
         name: impl Into<String>,
         arguments: impl Into<Arguments>,
     ) -> Self {
-        Self { id: id.into(), name: name.into(), arguments: arguments.into(), is_doubtful: false }
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            is_doubtful: false,
+            leftover: String::new(),
+        }
     }
 }
 

@@ -34,6 +34,9 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
     } else {
         arguments(row, "Arguments", &call.arguments);
     }
+    if !call.leftover.is_empty() {
+        row.text("Part of the call that was not read", call.leftover.as_str(), Form::Error);
+    }
     if let Some(changed) = &execution.modified_call {
         let call = if changed.name == call.name {
             changed.arguments.to_string()

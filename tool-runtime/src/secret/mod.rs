@@ -261,7 +261,21 @@ impl Redactor {
                 *value = Arc::new(redacted);
             }
         }
+        self.redact_leftover(call);
         self.redact_name(&mut call.name);
+    }
+
+    /// Redacts the leftover of a call. If the tool has secret arguments, one of them may be in it.
+    fn redact_leftover(&self, call: &mut ToolCall) {
+        if call.leftover.is_empty() {
+            return;
+        }
+        if !self.is_for_nested_agent && self.has_secret_arguments(&call.name) {
+            Arc::make_mut(&mut self.collected().fragments).insert_all(&call.leftover);
+            call.leftover = REDACTED.into();
+        } else {
+            self.redact(&mut call.leftover);
+        }
     }
 
     /// Redacts the decoded arguments of a tool.

@@ -1,5 +1,6 @@
 mod error;
 mod fingerprint;
+mod leftover;
 mod setters;
 mod short_form;
 mod stored;

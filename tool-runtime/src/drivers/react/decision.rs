@@ -3,8 +3,10 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use super::super::text::grammar::Members;
+use super::super::text::grammar::{Members, is_call_key};
+use super::super::text::{CallMarkup, Formats, ToolLookup, add_leftover, leftover_members};
 use crate::json::{self, parse_as};
+use crate::message::ToolCall;
 use crate::models::{ChatOptions, ToolChoice};
 use crate::schema::{Schema, rebase};
 use crate::tool::ToolDefinition;
@@ -33,6 +35,8 @@ pub(super) enum ReactDecision {
         tool: String,
         /// The text of the arguments, as the model wrote it.
         args: String,
+        /// Members of the decision, and an argument after it, that would be lost.
+        leftover: String,
     },
     Answer {
         thought: String,
@@ -107,13 +111,29 @@ fn form(members: &[(&str, Value)]) -> Value {
 }
 
 /// Parses the first decision in `text`. The answer is text, or JSON if `is_json` is set.
-pub(super) fn parse(text: &str, is_json: bool) -> Option<ReactDecision> {
+pub(super) fn parse(text: &str, is_json: bool, tools: &ToolLookup<'_>) -> Option<ReactDecision> {
     let starts = text.match_indices('{').map(|(at, _)| at).take(MAX_OBJECTS);
-    let mut objects = starts.filter_map(|at| text.get(at..)).map(Members::of);
-    objects.find_map(|members| parse_members(&members, is_json))
+    let mut decisions = starts.filter_map(|at| {
+        let decision = parse_members(&Members::of(text.get(at..)?), is_json, tools)?;
+        Some((at, decision))
+    });
+    let (at, mut decision) = decisions.next()?;
+    if let ReactDecision::Call { leftover, .. } = &mut decision {
+        // The value of a member: what is beside it may be an argument.
+        let outer = text.get(text.find('{')?..at).unwrap_or_default();
+        let is_member = outer.trim_end().strip_suffix(':').is_some_and(|it| it.ends_with('"'));
+        if is_member {
+            leftover.push_str(outer);
+        }
+    }
+    Some(decision)
 }
 
-fn parse_members(members: &Members<'_>, is_json: bool) -> Option<ReactDecision> {
+fn parse_members(
+    members: &Members<'_>,
+    is_json: bool,
+    tools: &ToolLookup<'_>,
+) -> Option<ReactDecision> {
     let thought = members.get(&THOUGHT).map(string_content).unwrap_or_default();
     let kind = members.get(&TYPE).filter(|kind| !kind.starts_with('{')).map(string_content);
     // The call may be a nested object.
@@ -143,13 +163,45 @@ fn parse_members(members: &Members<'_>, is_json: bool) -> Option<ReactDecision> 
             if !is_end && (members.get(&TOOL).is_some() || members.get(&ARGS).is_some()) =>
         {
             let holder = if members.get(&ARGS).is_some() { members } else { named };
-            Some(ReactDecision::Call { thought, tool, args: args(holder)? })
+            let args = args(holder)?;
+            let mut call = ToolCall::new("", &*tool, args.as_str());
+            add_leftovers(&mut call, &[Some(members), inner.as_ref()], tools);
+            Some(ReactDecision::Call { thought, tool, args, leftover: call.leftover })
         }
         (None, Some(answer)) if kind.is_none() || !is_named(&kind, &calls) => {
             Some(answer_decision(thought, answer, members, is_json))
         }
         _ => None,
     }
+}
+
+/// Adds the members of a call that would be lost, and an argument after the decision.
+fn add_leftovers(
+    call: &mut ToolCall,
+    [outer, inner]: &[Option<&Members<'_>>; 2],
+    tools: &ToolLookup<'_>,
+) {
+    let has_arguments = [outer, inner].into_iter().flatten().any(|it| it.get(&ARGS).is_some());
+    let tool = tools.find(&call.name);
+    let arguments = call.arguments.to_text().into_owned();
+    for members in [outer, inner].into_iter().flatten() {
+        // Without a member for the arguments, they stand beside the name.
+        let has_siblings =
+            !has_arguments && inner.is_none_or(|inner| std::ptr::eq(inner, *members));
+        let used: Vec<_> = if has_siblings {
+            std::iter::once(0..members.text.len()).collect()
+        } else {
+            [&TOOL[..], &ARGS].iter().filter_map(|it| members.range_of(it)).collect()
+        };
+        let is_key = |key: &str| {
+            is_call_key(key) || [&THOUGHT[..], &TYPE, &TOOL, &ANSWERS].concat().contains(&key)
+        };
+        add_leftover(call, &leftover_members(members, &used, &arguments, tool, is_key));
+    }
+    let after = outer.and_then(|outer| outer.text_after()).unwrap_or_default();
+    let markup = CallMarkup { formats: Formats::all(), tools, ends: &[] };
+    // The text is complete, so nothing is left to wait for.
+    let _ = markup.add_leftover_after("", after, true, std::slice::from_mut(call));
 }
 
 /// Returns the text of the arguments, or `None` if damage hides them. The repair settings of the

@@ -29,6 +29,7 @@
 //! - the markup of a call as the answer: the form of a call
 //! - an unknown tool: the names of the tools
 //! - arguments that the tool doesn't take: every mismatch
+//! - an argument outside of the arguments: the text that was not read
 //!
 //! The driver parses up to three replies of a turn; change this with [`ReAct::parse_attempts`].
 //! After the last reply, a call of an unknown tool or with wrong arguments is dispatched, and its
@@ -46,7 +47,8 @@ use std::sync::Arc;
 
 use self::decision::ReactDecision;
 use super::text::{
-    Formats, ToolLookup, is_call_markup, is_schema, reasoning_part, unreadable_call,
+    Formats, ToolLookup, is_call_markup, is_schema, reasoning_part, truncate_with_leftover,
+    unreadable_call,
 };
 use super::{AnswerRequest, Driver, PreparedRequest, ReplyParseError, StreamDecoder};
 use crate::json::parse_as;
@@ -173,7 +175,8 @@ impl Driver for ReAct {
         let is_json = request.options.output.is_some();
         // Reasoning is no part of the decision.
         let stripped = Formats::reasoning_only().extract(&reply.to_text(), &ToolLookup::new(&[]));
-        let decision = decision::parse(&stripped.text, is_json);
+        let lookup = ToolLookup::new(&tools);
+        let decision = decision::parse(&stripped.text, is_json, &lookup);
         // The reply may be the requested value without a decision around it.
         let is_bare = match &decision {
             Some(ReactDecision::Answer { .. }) => false,
@@ -207,8 +210,10 @@ impl Driver for ReAct {
             Some(ReactDecision::Answer { thought, answer, .. }) => {
                 Ok(parsed_reply(&reply, thought, None, answer))
             }
-            Some(ReactDecision::Call { thought, tool, args }) => {
-                call(reply, &tools, thought, &tool, args)
+            Some(ReactDecision::Call { thought, tool, args, leftover }) => {
+                let mut tool_call = ToolCall::new("", tool, args);
+                tool_call.leftover = leftover;
+                call(reply, &tools, thought, tool_call)
             }
             None => parse_other_formats(reply, &stripped.text, &tools).map_err(|reply| {
                 let offered = ToolLookup::new(&tools);
@@ -283,20 +288,22 @@ fn call(
     reply: ChatReply,
     tools: &[&ToolDefinition],
     thought: String,
-    name: &str,
-    args: String,
+    mut call: ToolCall,
 ) -> Result<ChatReply, ReplyParseError> {
-    let tool = ToolLookup::new(tools).find(name);
-    if let Some(tool) = tool.filter(|tool| is_schema(&args, tool)) {
+    let lookup = ToolLookup::new(tools);
+    let tool = lookup.find(&call.name);
+    if let Some(tool) = tool.filter(|tool| is_schema(&call.arguments.to_text(), tool)) {
         let feedback = prompt::wrong_arguments(tool, &[prompt::SCHEMA.to_owned()]);
         return Err(ReplyParseError::invalid(reply, feedback));
     }
-    let name = tool.map_or(name, |tool| tool.name.as_str());
-    let call = ToolCall::new("", name, args);
     let feedback = match tool {
-        None => Some(prompt::no_such_tool(name, tools)),
-        Some(tool) => wrong_arguments(tool, &call),
+        None => Some(prompt::no_such_tool(&call.name, tools)),
+        Some(tool) => {
+            call.name.clone_from(&tool.name);
+            tool.leftover_error(&call).or_else(|| wrong_arguments(tool, &call))
+        }
     };
+    truncate_with_leftover(std::slice::from_mut(&mut call), &lookup);
     let parsed = parsed_reply(&reply, thought, Some(call), String::new());
     match feedback {
         None => Ok(parsed),

@@ -68,6 +68,14 @@ pub trait Format: Send + Sync + fmt::Debug {
     /// Returns the markers that may begin a call.
     fn start_markers(&self) -> &[StartMarker];
 
+    /// Returns the markers that end a call. Default: none.
+    ///
+    /// If text stands between a call and one of them, it is the
+    /// [leftover](crate::ToolCall::leftover) of the call.
+    fn end_markers(&self) -> &[&str] {
+        &[]
+    }
+
     /// Returns true if calls of this format count only at the end of the text, on lines of their
     /// own. Default: false.
     ///

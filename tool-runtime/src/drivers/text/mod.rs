@@ -78,10 +78,10 @@
 //!   one, only the end tag of the call proves that they are complete. Calls before a truncated one
 //!   are kept.
 //! - **An argument ends at the start tag of the next argument** if its own end tag is missing or
-//!   has another name, which is removed. If the tool has no such argument, and too few end tags
-//!   follow, the arguments count as truncated. So they do if an end tag that was not opened in the
-//!   argument precedes the right one, and has the name of an argument, of the tool or of a tag of
-//!   calls, as in `All well.</body>`.
+//!   has another name, which is removed, as is the line break before the start tag. If the tool has
+//!   no such argument, and too few end tags follow, the arguments count as truncated. So they do if
+//!   an end tag that was not opened in the argument precedes the right one, and has the name of an
+//!   argument, of the tool or of a tag of calls, as in `All well.</body>`.
 //! - **An argument may contain markup**: if arguments are plain text between tags, a call that
 //!   begins and ends inside an argument is part of it. If end tags are left over after a call, and
 //!   no call begins before them, the end of its arguments is ambiguous: the call counts as
@@ -89,6 +89,12 @@
 //! - **A call has one name and one set of arguments**: an object that names two tools, such as
 //!   `{"tool": "f", "Tool": "g"}`, or has two members with arguments, is a call that can't be
 //!   parsed. None of them is chosen.
+//! - **A leftover is never dropped silently**: an argument that stands beside the arguments, behind
+//!   a bracket that closed too early, in the head of a tag, or directly before or after the call,
+//!   and other text between the tags, is the [leftover](crate::ToolCall::leftover) of the call. The
+//!   arguments count as truncated. If the leftover names a parameter of the tool, the call is
+//!   refused with a text that quotes it. Keys of calls, such as `id`, and closing brackets are no
+//!   leftovers.
 //! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`, or an
 //!   argument without quotes that is `<query>` or `[your query here]`. In quotes, it is text.
 //! - **Markup of a call that can't be parsed is no answer**: if no name or no arguments are found
@@ -137,6 +143,7 @@ mod formats;
 pub(super) mod grammar;
 mod lead_in;
 mod lead_in_words;
+mod leftover;
 mod line_prefix;
 mod lookup;
 mod marker_index;
@@ -159,7 +166,10 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 pub(super) use self::{
-    arguments::is_schema, driver::reasoning_part, unreadable::is_call_markup,
+    arguments::is_schema,
+    driver::reasoning_part,
+    leftover::{CallMarkup, add_leftover, leftover_members, truncate_with_leftover},
+    unreadable::is_call_markup,
     unreadable::unreadable_call,
 };
 pub use self::{
@@ -168,7 +178,10 @@ pub use self::{
     lookup::ToolLookup,
     stream::{TextChunk, TextStream},
 };
-use self::{marker_index::MarkerIndex, scanner::Scanner};
+use self::{
+    marker_index::{MarkerCandidate, MarkerIndex},
+    scanner::Scanner,
+};
 use crate::message::ToolCall;
 
 /// The calls, the reasoning and the remaining text of a reply.
@@ -306,6 +319,30 @@ impl Formats {
     /// ```
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(|format| format.name())
+    }
+
+    /// Returns true if a call may begin at `candidate`, wherever the text ends.
+    fn begins_call(&self, text: &str, candidate: MarkerCandidate) -> bool {
+        let mut found = self.markers.formats_at(text, candidate).filter_map(|it| self.get(it));
+        found.any(|format| !format.only_at_end())
+    }
+
+    /// Returns the end of the last marker in a line.
+    fn last_marker_end(&self, line: &str) -> Option<usize> {
+        let markers = self.list.iter().filter(|format| !format.only_at_end());
+        let markers = markers.flat_map(|format| format.start_markers());
+        let ends = markers.filter_map(|marker| match marker {
+            StartMarker::Anywhere(word) => line.rfind(word).map(|at| at + word.len()),
+            StartMarker::LineStart(_) => None,
+        });
+        if line.contains(['<', '[']) { ends.max() } else { None }
+    }
+
+    /// Returns true if a marker of a format is in `text`.
+    fn has_marker_in(&self, text: &str) -> bool {
+        let markers = self.list.iter().filter(|format| !format.only_at_end());
+        let mut markers = markers.flat_map(|format| format.start_markers());
+        markers.any(|it| matches!(it, StartMarker::Anywhere(word) if text.contains(word)))
     }
 
     /// Extracts the calls, the reasoning and the remaining text from `text`.

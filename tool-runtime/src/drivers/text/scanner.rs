@@ -13,6 +13,7 @@ use super::format::checked_parse;
 use super::formats::invented_message;
 use super::grammar::{MESSAGE_ENDS, first_line};
 use super::lead_in::{LeadIn, describes_call_before};
+use super::leftover::{CallMarkup, truncate_with_leftover};
 use super::marker_index::MarkerCandidate;
 use super::quote_tracker::{Quotation, QuoteTracker};
 use super::remark::doubts_call_before;
@@ -317,14 +318,20 @@ impl Scanner {
                     self.consume_markup(text, candidate.at + end, false);
                     return Ok(());
                 }
-                Ok(found) => return self.accept(found, text, is_complete),
+                Ok(found) => {
+                    let markup = CallMarkup { formats, tools, ends: format.end_markers() };
+                    return self.accept(found, text, is_complete, markup);
+                }
                 Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
                 Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
                 Err(_) => {}
             }
         }
         match wrapper::parse(formats, tools, input) {
-            Ok(found) => return self.accept(found, text, is_complete),
+            Ok(found) => {
+                let markup = CallMarkup { formats, tools, ends: &wrapper::end_tags() };
+                return self.accept(found, text, is_complete, markup);
+            }
             Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
             Err(_) => {}
         }
@@ -333,9 +340,13 @@ impl Scanner {
             match trailing.parse(formats, tools, text, is_complete) {
                 Ok(Trailing::Calls { calls, end }) => {
                     self.flush(text);
-                    let Some(calls) = self.lead_in().unmarked(calls) else {
+                    let Some(mut calls) = self.lead_in().unmarked(calls) else {
                         return Err(NoMatch::Text);
                     };
+                    let before = self.visible.text.get(self.last_calls.1..).unwrap_or_default();
+                    let markup = CallMarkup { formats, tools, ends: &[] };
+                    markup.add_leftover_before(before, &mut calls);
+                    truncate_with_leftover(&mut calls, tools);
                     self.push_calls(calls);
                     self.consume_markup(text, end, false);
                     return Ok(());
@@ -406,10 +417,16 @@ impl Scanner {
         }
     }
 
-    fn accept(&mut self, found: Match, text: &str, is_complete: bool) -> Result<(), NoMatch> {
+    fn accept(
+        &mut self,
+        found: Match,
+        text: &str,
+        is_complete: bool,
+        markup: CallMarkup<'_>,
+    ) -> Result<(), NoMatch> {
         let start = self.at;
         match found {
-            Match::Calls { calls, end } => {
+            Match::Calls { mut calls, end } => {
                 let end = if calls.is_empty() {
                     start + end
                 } else {
@@ -420,6 +437,8 @@ impl Scanner {
                     at => at,
                 };
                 let after = text.get(end..).unwrap_or_default();
+                let matched = text.get(start..end).unwrap_or_default();
+                markup.add_leftover_after(matched, after, is_complete, &mut calls)?;
                 let is_described = !calls.is_empty() && describes_call_before(after, is_complete)?;
                 let mut is_continued =
                     !calls.is_empty() && call_line::continues(after, is_complete)?;
@@ -427,6 +446,9 @@ impl Scanner {
                 if !calls.is_empty() {
                     let above = self.visible.line_above();
                     is_continued |= call_line::is_between_rules(above, after, is_complete)?;
+                    let before = self.visible.text.get(self.last_calls.1..).unwrap_or_default();
+                    markup.add_leftover_before(before, &mut calls);
+                    truncate_with_leftover(&mut calls, markup.tools);
                 }
                 let lead_in = match self.lead_in() {
                     _ if is_described => LeadIn::Example,

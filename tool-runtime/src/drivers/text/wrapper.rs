@@ -74,6 +74,6 @@ pub(super) fn skip_end_tags(text: &str, end: usize, is_complete: bool) -> Result
     Ok(cursor.at)
 }
 
-fn end_tags() -> Vec<&'static str> {
+pub(super) fn end_tags() -> Vec<&'static str> {
     WRAPPERS.iter().map(|(_, tag)| *tag).chain(END_TAGS).collect()
 }

@@ -59,6 +59,10 @@ impl Format for Gemma {
         self.start_markers
     }
 
+    fn end_markers(&self) -> &[&str] {
+        std::slice::from_ref(&self.end)
+    }
+
     fn only_at_end(&self) -> bool {
         self.only_at_end
     }

@@ -11,7 +11,7 @@
 
 use super::super::grammar::{
     ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, ends_with_stray_tag, find_first,
-    may_hold_tag, without_other_end_tag, without_partial_marker,
+    may_hold_tag, without_last_line_break, without_other_end_tag, without_partial_marker,
 };
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::tool::ToolDefinition;
@@ -81,10 +81,15 @@ impl Format for Glm {
                 break false;
             };
             state.is_ambiguous |= !has_tag && may_hold_tag(value);
+            // Text between the key and its value.
+            if let Some((before, _)) = value.split_once("<arg_value>").filter(|_| !has_tag) {
+                state.add_leftover(before);
+            }
             state.is_ambiguous |= ends_with_stray_tag(value, key.trim(), callee.tool);
             builder.raw(key.trim(), value);
         };
-        TAGS.finish(cursor, vec![(callee, builder.finish(is_complete))], &state)
+        let call = state.call(callee, builder.finish(is_complete));
+        TAGS.finish(cursor, vec![call], &state)
     }
 }
 
@@ -119,9 +124,13 @@ fn value<'t>(
     };
     let value = cursor.text.get(cursor.at..end.start);
     cursor.at = end.end;
-    let value =
-        value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value });
-    state.is_ambiguous |= end.is_empty() && value.is_some_and(may_hold_tag);
+    let value = value.map(|value| {
+        if end.is_empty() { without_other_end_tag(without_last_line_break(value)) } else { value }
+    });
+    if let Some(value) = value.filter(|_| end.is_empty()) {
+        state.is_ambiguous |= may_hold_tag(value);
+    }
+    state.add_argument_in(value.unwrap_or_default(), &TAGS, tool);
     Ok(value)
 }
 

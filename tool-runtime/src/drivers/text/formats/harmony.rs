@@ -14,6 +14,7 @@
 //! `gpt_oss_detector.py`.
 
 use super::super::grammar::{Cursor, find_first, text_before, text_before_any, value_end};
+use super::super::leftover::add_leftover;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 /// The longest header, in bytes.
@@ -21,6 +22,23 @@ const MAX_LEN: usize = 256;
 const MESSAGE: &str = "<|message|>";
 const ENDS: &[&str] = &["<|end|>", "<|call|>", "<|return|>"];
 const BEGINS: &[&str] = &["<|start|>", "<|channel|>"];
+
+/// The words of a header beside the recipient.
+const HEADER_WORDS: [&str; 13] = [
+    "start",
+    "channel",
+    "constrain",
+    "message",
+    "assistant",
+    "analysis",
+    "commentary",
+    "final",
+    "assistantanalysis",
+    "assistantcommentary",
+    "json",
+    "code",
+    "end",
+];
 
 /// The words that begin the parts of a reply once its special tokens are removed.
 const ANALYSIS: &str = "analysis";
@@ -47,6 +65,10 @@ impl Format for Harmony {
             StartMarker::LineStart("assistantanalysis to=functions."),
             StartMarker::LineStart(ANALYSIS),
         ]
+    }
+
+    fn end_markers(&self) -> &[&str] {
+        ENDS
     }
 
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
@@ -103,7 +125,10 @@ fn call(
         arguments => arguments,
     };
     cursor.skip(length);
-    let call = tool.call(arguments.to_owned()).ok_or(NoMatch::Malformed)?;
+    let mut call = tool.call(arguments.to_owned()).ok_or(NoMatch::Malformed)?;
+    add_leftover(&mut call, &other_words(header));
+    let before = arguments.find(['{', '[']).and_then(|at| arguments.get(..at));
+    add_leftover(&mut call, before.unwrap_or_default());
     let end = cursor.at;
     cursor.skip_blanks();
     // Without special tokens, the answer may follow.
@@ -111,6 +136,14 @@ fn call(
         cursor.at = end;
     }
     Ok(Match::Calls { calls: vec![call], end: cursor.at })
+}
+
+/// Returns the words of a header that are neither a role, a channel, the recipient nor a format.
+fn other_words(header: &str) -> String {
+    let words = header.split(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '|'));
+    let is_known =
+        |word: &&str| word.is_empty() || word.contains("to=") || HEADER_WORDS.contains(word);
+    words.filter(|word| !is_known(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the length of a header that lacks its last special token, up to the object after it.

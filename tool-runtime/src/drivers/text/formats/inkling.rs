@@ -10,6 +10,7 @@
 //! Source: sglang `inkling_detector.py` and `inkling_tokenizer.py`, vllm `parser/inkling.py`.
 
 use super::super::grammar::{ArgumentBuilder, Cursor, find_first, parse_json_calls, text_before};
+use super::super::leftover::add_leftover;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::tool::ToolDefinition;
 
@@ -41,6 +42,10 @@ impl Format for Inkling {
         ]
     }
 
+    fn end_markers(&self) -> &[&str] {
+        ENDS
+    }
+
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let mut cursor = Cursor::new(input);
         let mut name = "";
@@ -57,7 +62,14 @@ impl Format for Inkling {
             }
         }
         if cursor.take(&[CALL])? {
-            return parse_json_calls(&mut cursor, tools, ENDS);
+            let mut found = parse_json_calls(&mut cursor, tools, ENDS)?;
+            if let Match::Calls { calls, .. } = &mut found
+                && let Some(first) = calls.first_mut()
+            {
+                let is_of_name = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+                add_leftover(first, name.trim().trim_start_matches(is_of_name));
+            }
+            return Ok(found);
         }
         if cursor.take(&[TEXT_CALL])? {
             return text_call(&mut cursor, tools, name);

@@ -9,11 +9,11 @@
 //!
 //! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
 
-use super::super::callee::Callee;
 use super::super::grammar::{
-    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, ends_with_stray_tag, is_of_markup,
-    may_hold_tag, text_before, without_partial_marker,
+    ArgumentBuilder, ArgumentStart, Cursor, TagSet, TagState, TaggedCall, ends_with_stray_tag,
+    is_of_markup, may_hold_tag, text_before, without_last_line_break, without_partial_marker,
 };
+use super::super::leftover::other_attributes;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::tool::ToolDefinition;
 
@@ -118,9 +118,10 @@ fn call<'d>(
     state: &mut TagState,
     head: &str,
     tools: &ToolLookup<'d>,
-) -> Result<(Callee<'d>, String), NoMatch> {
+) -> Result<TaggedCall<'d>, NoMatch> {
     let name = attribute(head, "tool").ok_or(NoMatch::Text)?;
     let callee = tools.callee(&name).ok_or(NoMatch::Text)?;
+    state.add_leftover(&other_attributes(head, |key| ["tool", "index"].contains(&key)));
     let mut builder = ArgumentBuilder::new(callee.tool);
     let is_complete = loop {
         cursor.skip_blanks();
@@ -138,6 +139,7 @@ fn call<'d>(
             head => head?.ok_or(NoMatch::Malformed)?,
         };
         let key = attribute(head, "key").ok_or(NoMatch::Malformed)?;
+        state.add_leftover(&other_attributes(head, |key| ["key", "type"].contains(&key)));
         let rest = cursor.rest();
         let begins = |after: Cursor<'_>| argument_start(after, callee.tool);
         let end = TAGS.argument_end(cursor, state, is_value_end, begins)?;
@@ -147,8 +149,10 @@ fn call<'d>(
             break false;
         };
         let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
-        let value = if end.is_empty() { without_other_end(value) } else { value };
+        let value =
+            if end.is_empty() { without_other_end(without_last_line_break(value)) } else { value };
         state.is_ambiguous |= head.contains('<') || end.is_empty() && may_hold_tag(value);
+        state.add_argument_in(value, &TAGS, callee.tool);
         let has_end = other_end(value).is_some_and(|name| is_of_markup(name, &key, callee.tool));
         state.is_ambiguous |= has_end || ends_with_stray_tag(value, &key, callee.tool);
         match attribute(head, "type").as_deref() {
@@ -157,7 +161,7 @@ fn call<'d>(
         }
         cursor.at = end.end;
     };
-    Ok((callee, builder.finish(is_complete)))
+    Ok(state.call(callee, builder.finish(is_complete)))
 }
 
 /// Returns true if more markup, or nothing, follows the end tag of an argument.

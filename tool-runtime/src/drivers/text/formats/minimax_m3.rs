@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 
 use super::super::grammar::{
     ArgumentBuilder, ArgumentStart, Cursor, ends_with_stray_tag, may_hold_tag,
-    without_partial_marker,
+    without_last_line_break, without_partial_marker,
 };
+use super::super::leftover::{add_leftover, other_attributes};
 use super::super::truncation::truncate;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
@@ -33,6 +34,10 @@ impl Format for MinimaxM3 {
 
     fn start_markers(&self) -> &[StartMarker] {
         &[StartMarker::Anywhere(OPENER)]
+    }
+
+    fn end_markers(&self) -> &[&str] {
+        &["]<]minimax[>[</tool_call>"]
     }
 
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
@@ -120,7 +125,9 @@ fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<T
     };
     let arguments = builder.finish(is_complete);
     let arguments = if is_ambiguous { truncate(arguments, callee.tool) } else { arguments };
-    callee.call(arguments).ok_or(NoMatch::Malformed)
+    let mut call = callee.call(arguments).ok_or(NoMatch::Malformed)?;
+    add_leftover(&mut call, &other_attributes(head, |key| key == "name"));
+    Ok(call)
 }
 
 /// Parses the value of an argument. Text ends at the end of the call, at the next argument, or at
@@ -150,7 +157,7 @@ fn argument<'t>(
         }
         Some(head) if head == "/invoke" || is_known(head) => {
             *is_ambiguous |= may_hold_tag(text);
-            return Ok(content);
+            return Ok((TagContent::Text(without_last_line_break(text)), true));
         }
         Some(head) if head.starts_with('/') => {
             let after = end;

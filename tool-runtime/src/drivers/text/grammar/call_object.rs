@@ -4,6 +4,7 @@
 use serde::de::IgnoredAny;
 
 use super::super::callee::Callee;
+use super::super::leftover::{add_leftover, is_empty, leftover_members};
 use super::super::{Input, ToolLookup};
 use super::members::{MemberWalker, Members};
 use super::value_end;
@@ -107,6 +108,12 @@ fn is_other(key: &str) -> bool {
     is_one_of(key, OTHERS) || OTHER_MEMBERS.contains(&key)
 }
 
+/// Returns true for a key of calls whose value is no argument.
+pub(in crate::drivers) fn is_call_key(key: &str) -> bool {
+    let is_layer = [NAMES, LISTS, LAYERS].iter().any(|keys| is_one_of(key, keys));
+    is_layer || key == METHOD.0 || is_other(key)
+}
+
 fn is_string(value: &str) -> bool {
     value.starts_with(['"', '\''])
 }
@@ -146,6 +153,12 @@ fn parse_value(
             if matches!(list.as_bytes().get(at), None | Some(b']')) {
                 return Some(());
             }
+            let rest = list.get(at..)?;
+            if !rest.starts_with(['{', '[']) && strictness.is_announced() {
+                // Text between the calls, or a member that stands outside of them.
+                add_leftover(calls.last_mut()?, rest);
+                return Some(());
+            }
             let (end, before) = (value_end(list, at, true), calls.len());
             let item = list.get(at..end.unwrap_or(list.len()))?;
             if parse_value(item, tools, strictness, layers, calls).is_none() {
@@ -162,12 +175,15 @@ fn parse_value(
     }
     let text = without_doubled_brace(text);
     let members = Members::of(text);
+    let before = calls.len();
     if let Some(list) = members.get(LISTS).filter(|list| list.starts_with('[')) {
-        return parse_value(list, tools, strictness, layers, calls);
+        parse_value(list, tools, strictness, layers, calls)?;
+        add_members_beside(&members, LISTS, calls.get_mut(before..)?, tools);
+        return Some(());
     }
     if let Some(inner) = members.get(LAYERS).filter(|inner| inner.starts_with('{')) {
-        let before = calls.len();
         parse_value(inner, tools, strictness, layers, calls)?;
+        add_members_beside(&members, LAYERS, calls.get_mut(before..)?, tools);
         let [call] = calls.get(before..)? else { return Some(()) };
         let is_other = |(_, name): (&str, &str)| {
             tools.find(unquoted(name)).is_some_and(|it| it.name != call.name)
@@ -177,10 +193,27 @@ fn parse_value(
     }
     // A request of the Model Context Protocol.
     if members.get(&[METHOD.0]).is_some_and(|method| method.trim_matches('"') == METHOD.1) {
-        return parse_value(members.get(&["params"])?, tools, strictness, layers, calls);
+        parse_value(members.get(&["params"])?, tools, strictness, layers, calls)?;
+        add_members_beside(&members, &["params"], calls.get_mut(before..)?, tools);
+        return Some(());
     }
     calls.push(parse_call(&members, tools, strictness)?);
     Some(())
+}
+
+/// Adds the members beside a layer to the leftovers of the calls in it.
+fn add_members_beside(
+    members: &Members<'_>,
+    layer: &[&str],
+    calls: &mut [ToolCall],
+    tools: &ToolLookup<'_>,
+) {
+    let used: Vec<_> = members.range_of(layer).into_iter().collect();
+    for call in calls {
+        let arguments = call.arguments.to_text().into_owned();
+        let tool = tools.find(&call.name);
+        add_leftover(call, &leftover_members(members, &used, &arguments, tool, is_call_key));
+    }
 }
 
 fn parse_call(
@@ -214,19 +247,28 @@ fn parse_call(
     if members.keys().any(|key| key == "description") {
         return None;
     }
+    let mut used: Vec<_> = members.range_of(NAMES).into_iter().collect();
     let arguments = match range {
-        Some(range) => arguments(members, range.start, range.end, callee.tool)?,
+        Some(range) => {
+            let (arguments, length) = arguments(members, range.start, range.end, callee.tool)?;
+            used.push(range.start..range.start + length);
+            arguments
+        }
         // Truncated before the arguments began; missing arguments must not count as complete.
         None if value_end(members.text, 0, true).is_none() => "{".to_owned(),
         None if strictness.is_announced() && members.is_complete => {
+            used.push(0..members.text.len());
             sibling_arguments(members, callee.tool)
         }
         None => return None,
     };
-    match strictness {
-        Strictness::Marked | Strictness::Labeled => callee.call(arguments),
-        Strictness::Bare => callee.unmarked_call(arguments),
-    }
+    let leftover = leftover_members(members, &used, &arguments, Some(callee.tool), is_call_key);
+    let mut call = match strictness {
+        Strictness::Marked | Strictness::Labeled => callee.call(arguments)?,
+        Strictness::Bare => callee.unmarked_call(arguments)?,
+    };
+    add_leftover(&mut call, &leftover);
+    Some(call)
 }
 
 /// Returns true if a call names two tools, or has two members with arguments: which of them the
@@ -252,10 +294,6 @@ fn has_two_meanings(members: &Members<'_>, tools: &ToolLookup<'_>) -> bool {
         is_other && !is_same
     };
     has_other_arguments || members.all(NAMES).any(is_other_tool)
-}
-
-fn is_empty(value: &str) -> bool {
-    value == "null" || value.chars().all(|c| "{}[]\"' \n\t\r".contains(c))
 }
 
 /// Returns true if an object of calls begins `text`, or a list of them, and one of them has two
@@ -298,28 +336,30 @@ fn sibling_arguments(members: &Members<'_>, tool: &ToolDefinition) -> String {
     members.object(|key| Some(key) != name && (takes(key) || !is_of_call(key)))
 }
 
-/// Returns the text of the arguments, which is `start..end` if the text before `end` is valid.
+/// Returns the text of the arguments, which is `start..end` if the text before `end` is valid, and
+/// the length of what it was read from.
 fn arguments(
     members: &Members<'_>,
     start: usize,
     end: usize,
     tool: &ToolDefinition,
-) -> Option<String> {
+) -> Option<(String, usize)> {
     let exact = members.text.get(start..end)?;
+    let with_length = |text: String| Some((text, exact.len()));
     if exact.starts_with('"') {
         // The arguments are a JSON string, as in OpenAI's API.
-        return Some(serde_json::from_str(exact).unwrap_or_else(|_| exact.to_owned()));
+        return with_length(serde_json::from_str(exact).unwrap_or_else(|_| exact.to_owned()));
     }
     if exact == "null" {
-        return Some("{}".to_owned());
+        return with_length("{}".to_owned());
     }
     if serde_json::from_str::<IgnoredAny>(exact).is_ok() {
-        return Some(exact.to_owned());
+        return with_length(exact.to_owned());
     }
     let rest = members.text.get(start..)?.trim_end();
     let inner = rest.strip_suffix('}').unwrap_or(rest);
     if inner == exact {
-        return Some(exact.to_owned());
+        return with_length(exact.to_owned());
     }
     let schema = &tool.parameters;
     // If quotes don't match, `end` may be too early. Prefer a complete value, then the one that
@@ -329,5 +369,6 @@ fn arguments(
         let mismatches = schema.check(&read.value).len();
         if read.truncated { (1, mismatches, usize::MAX - text.len()) } else { (0, mismatches, 0) }
     };
-    Some([exact, inner, rest].into_iter().min_by_key(faults).unwrap_or(exact).to_owned())
+    let best = [exact, inner, rest].into_iter().min_by_key(faults).unwrap_or(exact);
+    Some((best.to_owned(), best.len()))
 }

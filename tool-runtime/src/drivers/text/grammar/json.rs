@@ -21,6 +21,10 @@ impl Format for JsonFormat {
         self.start_markers
     }
 
+    fn end_markers(&self) -> &[&str] {
+        self.ends
+    }
+
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let mut cursor = Cursor::new(input);
         let start_markers = marker_strs(self.start_markers);

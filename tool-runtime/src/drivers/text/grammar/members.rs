@@ -15,6 +15,8 @@ const MAX_MEMBERS: usize = 64;
 pub(in crate::drivers) struct Members<'t> {
     pub(in crate::drivers) text: &'t str,
     found: Vec<(&'t str, Range<usize>)>,
+    /// The end of the last member.
+    end: usize,
     /// True if the object has an end and no part of it was skipped.
     pub(in crate::drivers) is_complete: bool,
 }
@@ -23,13 +25,30 @@ impl<'t> Members<'t> {
     /// Finds the members of the object at the beginning of `text`.
     pub(in crate::drivers) fn of(text: &'t str) -> Self {
         let mut walk = MemberWalker::new(Input::new(text, true));
-        let found =
+        let found: Vec<_> =
             (0..MAX_MEMBERS).map_while(|_| walk.key().map(|key| (key, walk.value()))).collect();
-        Self { text, found, is_complete: walk.has_ended }
+        let end = found.last().map_or(1, |(_, range): &(_, Range<usize>)| range.end);
+        Self { text, found, end, is_complete: walk.has_ended }
+    }
+
+    /// Returns the key and the position of the value of each member.
+    pub(in crate::drivers) fn ranges(&self) -> impl Iterator<Item = (&'t str, Range<usize>)> {
+        self.found.iter().map(|(key, range)| (*key, range.clone()))
+    }
+
+    /// Returns the position of the text after the last member, if the object does not end there.
+    pub(in crate::drivers) fn unread(&self) -> Option<Range<usize>> {
+        let end = value_end(self.text, 0, true).unwrap_or(self.text.len());
+        (!self.is_complete && self.end < end).then_some(self.end..end)
     }
 
     pub(in crate::drivers) fn keys(&self) -> impl Iterator<Item = &'t str> {
         self.found.iter().map(|(key, _)| *key)
+    }
+
+    /// Returns the text after the end of the object, judged by its brackets.
+    pub(in crate::drivers) fn text_after(&self) -> Option<&'t str> {
+        self.text.get(value_end(self.text, 0, true)?..)
     }
 
     /// Returns true if the object has an end, judged by its brackets.
@@ -48,7 +67,7 @@ impl<'t> Members<'t> {
 
     /// Returns the position of the value of the first member with one of these names, or else of
     /// the first one whose name differs from them in case and separators alone.
-    pub(super) fn range_of(&self, names: &[&str]) -> Option<Range<usize>> {
+    pub(in crate::drivers) fn range_of(&self, names: &[&str]) -> Option<Range<usize>> {
         let mut found = self.found.iter();
         let exact = found.find(|(key, _)| names.contains(key));
         let similar = || self.found.iter().find(|(key, _)| is_one_of(key, names));

@@ -17,7 +17,7 @@ mod tags;
 mod value_end;
 
 pub use self::argument_builder::ArgumentBuilder;
-pub(in crate::drivers) use self::members::Members;
+pub(in crate::drivers) use self::{call_object::is_call_key, members::Members};
 pub(super) use self::{
     call_object::{Strictness, begins_ambiguous_call, may_be_call, parse_calls},
     cursor::Cursor,
@@ -27,9 +27,11 @@ pub(super) use self::{
     search::{
         beginning, find_first, first_line, text_before, text_before_any, without_partial_marker,
     },
-    stray_tag::{ends_with_stray_tag, is_of_markup, may_hold_tag},
+    stray_tag::{ends_with_stray_tag, is_markup_word, is_of_markup, markup_words, may_hold_tag},
     tagged::{Style, TaggedFormat},
-    tags::{ArgumentStart, TagSet, TagState, without_other_end_tag},
+    tags::{
+        ArgumentStart, TagSet, TagState, TaggedCall, without_last_line_break, without_other_end_tag,
+    },
     value_end::value_end,
 };
 

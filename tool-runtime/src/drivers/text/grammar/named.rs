@@ -29,6 +29,10 @@ impl Format for NamedFormat {
         self.start_markers
     }
 
+    fn end_markers(&self) -> &[&str] {
+        self.ends
+    }
+
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let mut cursor = Cursor::new(input);
         cursor.take(&marker_strs(self.start_markers))?;

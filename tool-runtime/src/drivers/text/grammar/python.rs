@@ -26,6 +26,10 @@ impl Format for PythonFormat {
         self.start_markers
     }
 
+    fn end_markers(&self) -> &[&str] {
+        self.ends
+    }
+
     fn only_at_end(&self) -> bool {
         self.only_at_end
     }

@@ -30,6 +30,22 @@ const MARKUP: [&str; 20] = [
     "tool",
 ];
 
+/// Names in the heads of tags, beside those of tags.
+const HEAD_WORDS: [&str; 19] = [
+    "name", "key", "type", "string", "true", "false", "dsml", "gcml", "steptml", "antml", "open",
+    "close", "sep", "minimax", "input", "tools", "call", "calls", "begin",
+];
+
+/// Returns true for the name of a tag of calls or of an attribute of one.
+pub(in crate::drivers::text) fn is_markup_word(word: &str) -> bool {
+    markup_words().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Returns the names of tags of calls, and of their attributes.
+pub(in crate::drivers::text) fn markup_words() -> impl Iterator<Item = &'static str> {
+    MARKUP.into_iter().chain(HEAD_WORDS)
+}
+
 /// Returns true if the value of the argument `key` ends with an end tag that was not opened in it
 /// and belongs to the markup of the call: it has the name of an argument, of the tool, or of a tag
 /// of calls. So does an end-of-turn token.

@@ -1,11 +1,12 @@
 //! The grammar of formats with tags around each call and each argument, and plain text inside them.
 
-use super::super::callee::Callee;
+use super::super::leftover::other_attributes;
 use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use super::stray_tag::{ends_with_stray_tag, may_hold_tag};
-use super::tags::{ArgumentStart, without_other_end_tag};
+use super::tags::{ArgumentStart, TaggedCall, without_last_line_break, without_other_end_tag};
 use super::{
-    ArgumentBuilder, Cursor, TagSet, TagState, text_before_any, value_end, without_partial_marker,
+    ArgumentBuilder, Cursor, TagSet, TagState, beginning, text_before_any, value_end,
+    without_partial_marker,
 };
 use crate::tool::ToolDefinition;
 
@@ -15,6 +16,12 @@ const MAX_ARGUMENTS: usize = 64;
 /// Tags around a JSON object with all arguments.
 const OBJECT_TAGS: [(&str, &str); 2] =
     [("<arguments>", "</arguments>"), ("<parameters>", "</parameters>")];
+
+/// The longest beginning of a value after a damaged tag that is quoted, in bytes.
+const MAX_QUOTED_LEN: usize = 128;
+/// Attributes that models write beside the name of a tool, and beside that of an argument.
+const CALL_ATTRIBUTES: [&str; 3] = ["id", "index", "type"];
+const ARGUMENT_ATTRIBUTES: [&str; 2] = ["string", "type"];
 
 /// How a tag contains a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,11 +126,25 @@ impl TaggedFormat {
         cursor: &mut Cursor<'_>,
         state: &mut TagState,
         tools: &ToolLookup<'d>,
-    ) -> Result<(Callee<'d>, String), NoMatch> {
-        let (name, _) = self.split_name(cursor.head('>')?).ok_or(NoMatch::Text)?;
+    ) -> Result<TaggedCall<'d>, NoMatch> {
+        let head = cursor.head('>')?;
+        let (name, _) = self.split_name(head).ok_or(NoMatch::Text)?;
         let callee = tools.callee(name).ok_or(NoMatch::Text)?;
+        state.add_leftover(&self.other_attributes(head, &CALL_ATTRIBUTES, callee.tool));
         let arguments = self.arguments(cursor, state, callee.tool)?;
-        Ok((callee, arguments))
+        Ok(state.call(callee, arguments))
+    }
+
+    /// Returns the attributes in the head of a tag that are no part of the format. Those of `known`
+    /// are, unless they have the name of a parameter.
+    fn other_attributes(&self, head: &str, known: &[&str], tool: &ToolDefinition) -> String {
+        let takes = tool.parameters.as_value().get("properties");
+        let takes = |key: &str| takes.is_some_and(|properties| properties.get(key).is_some());
+        let is_known = |key: &str| key == "name" || known.contains(&key) && !takes(key);
+        match self.style {
+            Style::Equals => String::new(),
+            Style::Attribute => other_attributes(head, is_known),
+        }
     }
 
     fn arguments(
@@ -168,12 +189,16 @@ impl TaggedFormat {
             // A damaged tag ends at the bracket of another one.
             let is_damaged = !more.trim().is_empty() && !more.trim_end().ends_with(['"', '\'']);
             state.is_ambiguous |= is_damaged || head.contains('<') || more.contains('｜');
+            state.add_leftover(&self.other_attributes(head, &ARGUMENT_ATTRIBUTES, tool));
             let Some(value) = self.value(cursor, state, tool)? else {
                 let value = without_partial_marker(cursor.rest(), self.tags.argument_ends);
                 builder.truncated(key, self.without_line_breaks(value));
                 cursor.skip_all();
                 return Ok(builder.finish(false));
             };
+            if head.contains('<') {
+                state.add_leftover(beginning(value, MAX_QUOTED_LEN));
+            }
             let value = self.without_line_breaks(value);
             // The tag may be the end of the argument under its own name, or a part of it.
             state.is_ambiguous |= ends_with_stray_tag(value, key, tool);
@@ -244,9 +269,13 @@ impl TaggedFormat {
         };
         cursor.at = end.end;
         let value = cursor.text.get(start..end.start);
-        let value =
-            value.map(|value| if end.is_empty() { without_other_end_tag(value) } else { value });
-        state.is_ambiguous |= end.is_empty() && value.is_some_and(may_hold_tag);
+        let value = value.map(|value| {
+            if end.is_empty() { without_other_end_tag(self.before_tag(value)) } else { value }
+        });
+        if let Some(value) = value.filter(|_| end.is_empty()) {
+            state.is_ambiguous |= may_hold_tag(value);
+        }
+        state.add_argument_in(value.unwrap_or_default(), &self.tags, tool);
         Ok(value)
     }
 
@@ -273,6 +302,18 @@ impl TaggedFormat {
         };
         let start = self.split_name(head).map(|(key, _)| ArgumentStart::of(tool, key));
         Ok(start.unwrap_or(ArgumentStart::None))
+    }
+
+    /// Returns a value whose end tag is missing without the line break and the blanks before the
+    /// next tag.
+    fn before_tag<'t>(&self, value: &'t str) -> &'t str {
+        let lines = value.trim_end_matches([' ', '\t']);
+        match self.style {
+            Style::Attribute if !value.starts_with(['\r', '\n']) => without_last_line_break(value),
+            // The line break is markup of every value.
+            _ if lines.ends_with('\n') => lines,
+            _ => value,
+        }
     }
 
     /// Returns the text without the line breaks that are markup.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::callee::Callee;
+use super::super::leftover::{add_leftover, is_argument};
 use super::super::truncation::truncate;
 use super::super::{Match, NoMatch};
 use super::{Cursor, find_first};
@@ -90,6 +91,52 @@ pub(in crate::drivers::text) struct TagState {
     pub(in crate::drivers::text) is_ambiguous: bool,
     /// True if the brackets of an object with all arguments are not closed in the whole text.
     pub(in crate::drivers::text) has_unclosed_object: bool,
+    /// The leftover of the current call.
+    leftover: String,
+}
+
+/// A call with its arguments and its leftover.
+#[derive(Debug)]
+pub(in crate::drivers::text) struct TaggedCall<'d> {
+    callee: Callee<'d>,
+    arguments: String,
+    leftover: String,
+}
+
+impl TagState {
+    /// Adds to the leftover of the current call.
+    pub(in crate::drivers::text) fn add_leftover(&mut self, text: &str) {
+        if !self.leftover.is_empty() && !text.is_empty() {
+            self.leftover.push(' ');
+        }
+        self.leftover.push_str(text);
+    }
+
+    /// Adds an argument that a value holds after an end tag that no tag in the value opens: the
+    /// value may end there.
+    pub(in crate::drivers::text) fn add_argument_in(
+        &mut self,
+        value: &str,
+        tags: &TagSet,
+        tool: &ToolDefinition,
+    ) {
+        let all = [tags.argument, tags.argument_ends].concat();
+        let Some(first) = find_first(value, all.iter().copied()) else { return };
+        let after = value.get(first.end..).unwrap_or_default();
+        let is_end = value.get(first).is_some_and(|tag| tags.argument_ends.contains(&tag));
+        if is_end && is_argument(after, tool) {
+            self.add_leftover(after);
+        }
+    }
+
+    /// Builds the current call.
+    pub(in crate::drivers::text) fn call<'d>(
+        &mut self,
+        callee: Callee<'d>,
+        arguments: String,
+    ) -> TaggedCall<'d> {
+        TaggedCall { callee, arguments, leftover: std::mem::take(&mut self.leftover) }
+    }
 }
 
 /// Candidates for the end of an argument.
@@ -256,41 +303,58 @@ impl TagSet {
     pub(in crate::drivers::text) fn finish(
         &self,
         mut cursor: Cursor<'_>,
-        calls: Vec<(Callee<'_>, String)>,
+        calls: Vec<TaggedCall<'_>>,
         state: &TagState,
     ) -> Result<Match, NoMatch> {
         if calls.is_empty() {
             return Err(NoMatch::Text);
         }
-        let is_ambiguous = self.skip_leftover_tags(&mut cursor)? || state.is_ambiguous;
-        let calls = calls.into_iter().map(|(tool, arguments)| {
-            let arguments = if is_ambiguous { truncate(arguments, tool.tool) } else { arguments };
-            tool.call(arguments).ok_or(NoMatch::Malformed)
+        let leftover = self.skip_leftover_tags(&mut cursor)?;
+        let is_ambiguous = leftover.is_some() || state.is_ambiguous;
+        let calls = calls.into_iter().map(|TaggedCall { callee, arguments, leftover }| {
+            let arguments = if is_ambiguous { truncate(arguments, callee.tool) } else { arguments };
+            let mut call = callee.call(arguments).ok_or(NoMatch::Malformed)?;
+            add_leftover(&mut call, &leftover);
+            Ok(call)
         });
-        Ok(Match::Calls { calls: calls.collect::<Result<_, _>>()?, end: cursor.at })
+        let mut calls: Vec<_> = calls.collect::<Result<_, _>>()?;
+        if let (Some(last), Some(leftover)) = (calls.last_mut(), leftover) {
+            add_leftover(last, leftover);
+        }
+        Ok(Match::Calls { calls, end: cursor.at })
     }
 
     /// Skips end tags without a start tag, after the calls and before anything that begins a call.
-    /// Returns true if they make the end of the arguments ambiguous. Repeated end tags of the call
-    /// itself, with nothing between them, don't.
-    fn skip_leftover_tags(&self, cursor: &mut Cursor<'_>) -> Result<bool, NoMatch> {
+    /// Returns the skipped text if it makes the end of the arguments ambiguous. Repeated end tags
+    /// of the call itself, with nothing between them, don't.
+    fn skip_leftover_tags<'t>(&self, cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
         let begins = [self.wrappers, self.call].concat();
         let ends = [self.wrapper_ends, self.call_ends, self.argument_ends].concat();
         let tags = || begins.iter().chain(&ends).copied();
+        let calls_end = cursor.at;
         let (mut after, mut is_ambiguous) = (*cursor, false);
         while let Some(found) = find_first(after.rest(), tags()) {
             let (from, start) = (after.at, after.at + found.start);
             after.at += found.end;
             let tag_text = after.since(start);
             if begins.contains(&tag_text) {
-                return Ok(is_ambiguous);
+                return Ok(is_ambiguous.then(|| cursor.since(calls_end)));
             }
             let between = after.text.get(from..start).unwrap_or_default();
             is_ambiguous |= self.argument_ends.contains(&tag_text) || !between.trim().is_empty();
             cursor.at = after.at;
         }
-        if cursor.is_complete { Ok(is_ambiguous) } else { Err(NoMatch::Incomplete) }
+        let skipped = is_ambiguous.then(|| cursor.since(calls_end));
+        if cursor.is_complete { Ok(skipped) } else { Err(NoMatch::Incomplete) }
     }
+}
+
+/// Returns a value whose end tag is missing without the line break before the next tag, which is
+/// markup, and the indentation of that tag.
+pub(in crate::drivers::text) fn without_last_line_break(value: &str) -> &str {
+    let lines = value.trim_end_matches([' ', '\t']);
+    let inner = lines.strip_suffix('\n').map(|inner| inner.strip_suffix('\r').unwrap_or(inner));
+    inner.unwrap_or(value)
 }
 
 /// Returns the value without an end tag of another name, which stands for the one that is missing.

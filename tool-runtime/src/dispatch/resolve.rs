@@ -26,7 +26,9 @@ pub(super) fn resolve<'b>(
 /// Returns the error of a call whose tool does not exist.
 #[cold]
 fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
-    if batch.is_removed(name) {
+    if let Some(state) = batch.tools.announced(name) {
+        announced_tool(name, state)
+    } else if batch.is_removed(name) {
         removed_tool(name)
     } else {
         batch.suggestions().unknown_tool(batch.callable(), name)
@@ -51,6 +53,15 @@ fn check_doubt(call: &ToolCall, tool: &ToolDefinition) -> Result<(), ToolError> 
         call.name
     );
     Err(ToolError::new(ToolErrorKind::Validation, text))
+}
+
+/// Returns the error of a call to a tool of a provider whose tools are not known yet.
+fn announced_tool(name: &str, state: &str) -> ToolError {
+    // The model made the name up, except for the provider.
+    let name: String = name.chars().take(80).flat_map(char::escape_debug).collect();
+    let text =
+        format!("`{name}` can't run now: {state}. Call it again later, or go on without it.");
+    ToolError::new(ToolErrorKind::Unavailable, text)
 }
 
 /// Returns the error of a call to a tool that was offered before and is no longer registered, where

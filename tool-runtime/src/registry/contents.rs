@@ -22,6 +22,8 @@ pub(super) struct Contents {
     /// By the full names of tools, whether they are registered now or not.
     preferences: Arc<BTreeMap<String, Arc<ToolPreference>>>,
     descriptions: DescriptionSource,
+    /// The states of providers whose tools are not known yet.
+    announced: Arc<BTreeMap<String, Arc<str>>>,
     /// The dialect of the schemas that models receive.
     dialect: SchemaConversion,
     /// The number of tools with secret arguments.
@@ -112,9 +114,31 @@ impl Contents {
         {
             return Err(RegistryError::name_conflict(&entry, rival));
         }
+        if let Some(provider) = entry.provider() {
+            self.announce(provider, None);
+        }
         let (own_name, mut replaced) = (entry.own_name().to_owned(), None);
         self.edit(&own_name, |tools| replaced = namesakes::insert(tools, entry));
         Ok(replaced)
+    }
+
+    /// Sets the state of a provider whose tools are not known yet.
+    pub(super) fn announce(&mut self, provider: &str, state: Option<Arc<str>>) {
+        match state {
+            Some(state) => {
+                Arc::make_mut(&mut self.announced).insert(provider.to_owned(), state);
+            }
+            None if self.announced.contains_key(provider) => {
+                Arc::make_mut(&mut self.announced).remove(provider);
+            }
+            None => {}
+        }
+    }
+
+    /// Returns the state of the provider of a tool that is not known yet.
+    pub(super) fn announced(&self, full_name: &str) -> Option<&str> {
+        let (provider, _) = split_full_name(full_name)?;
+        self.announced.get(provider).map(AsRef::as_ref)
     }
 
     /// Returns contents in which the schemas are expressed in this dialect.

@@ -127,7 +127,49 @@ impl Registry {
     #[must_use = "if this is dropped, the tools can't be restored"]
     pub fn unregister_provider(&self, provider: &str) -> RemovedTools {
         let entries = self.entries_where(|entry| entry.provider() == Some(provider));
-        RemovedTools(self.remove(&entries))
+        self.change(|contents| {
+            let (mut next, removed) = contents.remove(&entries);
+            next.announce(provider, None);
+            (next, RemovedTools(removed))
+        })
+        .1
+    }
+
+    /// Announces a provider whose tools are not known yet, such as a server that starts.
+    ///
+    /// Until the provider registers its tools, is unregistered, or the
+    /// [announcement ends](Self::end_announcement), a call to one of them is answered as
+    /// [unavailable](crate::ToolErrorKind::Unavailable) with this state, instead of as a call to an
+    /// unknown tool. Another announcement replaces the state. The state is written for a model: pass
+    /// no text from outside.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let registry = Registry::new();
+    /// registry.announce_provider("github", "the server `github` is starting");
+    /// let call = ToolCall::new("1", "github__search", "{}");
+    /// let result = Dispatcher::new(registry).dispatch(vec![call]).await.remove(0).result;
+    /// assert!(result.text.contains("the server `github` is starting"));
+    /// # }
+    /// ```
+    pub fn announce_provider(&self, provider: &str, state: impl Into<String>) {
+        let state: Arc<str> = state.into().into();
+        self.change(|contents| {
+            let mut next = contents.clone();
+            next.announce(provider, Some(Arc::clone(&state)));
+            (next, ())
+        });
+    }
+
+    /// Ends the [announcement](Self::announce_provider) of a provider that will have no tools.
+    pub fn end_announcement(&self, provider: &str) {
+        self.change(|contents| {
+            let mut next = contents.clone();
+            next.announce(provider, None);
+            (next, ())
+        });
     }
 
     /// Registers removed tools again, with their providers and labels. They replace tools of the

@@ -69,6 +69,12 @@ impl Snapshot {
         Self { contents, filter }
     }
 
+    /// Returns the state of the provider of this tool, if the provider was
+    /// [announced](crate::Registry::announce_provider) and its tools are not known yet.
+    pub(crate) fn announced(&self, full_name: &str) -> Option<&str> {
+        self.contents.announced(full_name)
+    }
+
     /// Returns the tool that models call by this name, or that has this
     /// [full name](ToolDefinition::full_name), which models may remember.
     #[inline]

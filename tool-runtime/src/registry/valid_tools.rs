@@ -109,7 +109,11 @@ impl Registry {
         tools: Tools,
     ) -> Result<RegistrationReport, RegistryError> {
         let group = Group::Provider(provider);
-        self.add_valid(provider, tools, |contents| group.remove_from(contents))
+        self.add_valid(provider, tools, |contents| {
+            let (mut rest, removed) = group.remove_from(contents);
+            rest.announce(provider, None);
+            (rest, removed)
+        })
     }
 
     fn add_valid(

@@ -114,6 +114,7 @@ impl McpClient {
         let pins = options.pins.clone().unwrap_or_else(|| Arc::new(MemoryPins::new()));
         let link = Arc::new(Link::new(name, target, options, pins, registry.downgrade()));
         if open_connections::add(&link) {
+            link.announce(registry);
             Ok(link)
         } else {
             Err(McpError::NameTaken { server: link.name.clone() })

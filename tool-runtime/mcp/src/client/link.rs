@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+use tool_runtime::Registry;
 use tool_runtime::registry::WeakRegistry;
 
 use super::catalog::Catalog;
@@ -32,10 +33,14 @@ pub(super) struct Link {
     pub(super) status: watch::Sender<McpStatus>,
     session: Mutex<Option<Arc<Session>>>,
     pub(super) catalog: tokio::sync::Mutex<Catalog>,
+    /// Whether tools were registered, or the connection has ended.
+    pub(super) has_registered: AtomicBool,
     /// The number of lists of tools that were requested.
     lists: AtomicU64,
     /// Wakes the supervisor to replace the connection.
     suspected: Notify,
+    /// Why the connection is suspected.
+    suspicion: Mutex<&'static str>,
     /// Cancelled when the connection is to end for good.
     pub(super) stopped: CancellationToken,
     /// Cancelled when the connection has ended for good.
@@ -69,8 +74,10 @@ impl Link {
             status: watch::Sender::new(McpStatus::Connecting),
             session: Mutex::default(),
             catalog: tokio::sync::Mutex::default(),
+            has_registered: AtomicBool::new(false),
             lists: AtomicU64::new(0),
             suspected: Notify::new(),
+            suspicion: Mutex::default(),
             stopped: CancellationToken::new(),
             closed: CancellationToken::new(),
             pins,
@@ -98,17 +105,19 @@ impl Link {
         previous
     }
 
-    /// Reports that a request could not be delivered on a connection. One that was replaced since
-    /// is ignored.
-    pub(super) fn suspect(&self, session: &Arc<Session>) {
+    /// Reports that a request could not be delivered on a connection, for this reason. One that was
+    /// replaced since is ignored.
+    pub(super) fn suspect(&self, session: &Arc<Session>, reason: &'static str) {
         if lock(&self.session).as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
+            *lock(&self.suspicion) = reason;
             self.suspected.notify_one();
         }
     }
 
-    /// Waits until the connection is suspected.
-    pub(super) async fn suspected(&self) {
+    /// Waits until the connection is suspected, and returns why.
+    pub(super) async fn suspected(&self) -> &'static str {
         self.suspected.notified().await;
+        *lock(&self.suspicion)
     }
 
     /// Returns the number of a list of tools that is requested now.
@@ -131,12 +140,32 @@ impl Link {
     pub(super) fn set_status(&self, status: McpStatus) {
         self.status.send_replace(status);
         if let Some(registry) = self.registry.upgrade() {
+            self.announce(&registry);
             registry.notify_availability();
+        }
+    }
+
+    /// Says why there are no tools yet, until the first list is registered.
+    pub(super) fn announce(&self, registry: &Registry) {
+        let status = self.status.borrow();
+        if !status.is_connected() && !self.has_registered.load(Ordering::Relaxed) {
+            let state = format!("the MCP server `{}` is {}", self.name, status.to_model_text());
+            registry.announce_provider(&self.name, state);
         }
     }
 
     pub(super) fn emit(&self, event: &McpEvent) {
         self.options.events.emit(&self.name, event);
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if !self.has_registered.load(Ordering::Relaxed)
+            && let Some(registry) = self.registry.upgrade()
+        {
+            registry.end_announcement(&self.name);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::Tool;
@@ -177,6 +178,7 @@ impl Link {
         let Some(registry) = registry else {
             return Err(McpError::NotConnected { server: self.name.clone() });
         };
+        self.has_registered.store(true, Ordering::Relaxed);
         let report = registry.replace_valid_from(&self.name, tools);
         let report =
             report.map_err(|error| McpError::Registry { server: self.name.clone(), error })?;

@@ -25,7 +25,9 @@ use super::deadline;
 use super::input::{InputHandler, InputState, MAX_STATE_BYTES, QuestionCounts};
 use super::link::Link;
 use super::metadata::record_result_meta;
-use super::request_error::{HttpFailure, RequestError, http_failure, tool_error};
+use super::request_error::{
+    HttpFailure, RequestError, SESSION_EXPIRED, UNREACHABLE, http_failure, tool_error,
+};
 use super::rounded_number::rounded_number;
 use super::session::Session;
 use super::status::McpStatus;
@@ -200,8 +202,12 @@ impl RemoteTool {
         loop {
             let challenge = match http_failure(&*error.error) {
                 HttpFailure::Unauthorized(challenge) => challenge,
-                HttpFailure::Unreachable | HttpFailure::SessionExpired => {
-                    self.link.suspect(&session);
+                HttpFailure::Unreachable => {
+                    self.link.suspect(&session, UNREACHABLE);
+                    None
+                }
+                HttpFailure::SessionExpired => {
+                    self.link.suspect(&session, SESSION_EXPIRED);
                     None
                 }
                 _ => None,
@@ -271,7 +277,11 @@ impl RemoteTool {
 
     fn unavailable(&self) -> ToolError {
         let server = &self.link.name;
-        let text = format!("The MCP server `{server}` is not connected; the call did not run.");
+        let status = match &*self.link.status.borrow() {
+            status @ McpStatus::Connecting => status.to_model_text(),
+            _ => "not connected".to_owned(),
+        };
+        let text = format!("The MCP server `{server}` is {status}; the call did not run.");
         ToolError::new(ToolErrorKind::Unavailable, text)
     }
 }

@@ -11,7 +11,7 @@ use tool_runtime::{ToolError, ToolErrorKind};
 
 use super::error::McpError;
 use super::failure_reason::failure_reason;
-use super::guard::{MALFORMED, TOO_LONG, UNMATCHED};
+use super::incoming::{MALFORMED, TOO_LONG, UNMATCHED};
 use super::text::clean;
 use super::wire::WireError;
 use crate::lines::WriteError;
@@ -21,6 +21,12 @@ const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// The longest data of an error that are kept, in bytes of JSON.
 const MAX_DATA_BYTES: usize = 16 << 10;
+
+/// The reason of a connection whose server does not answer.
+pub(super) const UNREACHABLE: &str = "the server can't be reached";
+
+/// The reason of a connection whose server has ended its session.
+pub(super) const SESSION_EXPIRED: &str = "the server does not know the session any more";
 
 /// The reason why a request has no result.
 #[derive(Debug)]
@@ -42,6 +48,8 @@ pub(super) enum HttpFailure {
     Unreachable,
     /// The session has expired: the request was not processed.
     SessionExpired,
+    /// The response is above the size limit: the request was processed.
+    TooLarge,
     /// Anything else: the request may have been processed.
     Other,
 }
@@ -70,6 +78,9 @@ pub(super) fn mcp_error(
                     McpError::AuthorizationRequired { server, challenge }
                 }
                 HttpFailure::Busy(retry_after) => McpError::Busy { server, operation, retry_after },
+                HttpFailure::TooLarge => {
+                    McpError::InvalidResponse { server, operation, reason: TOO_LONG.to_owned() }
+                }
                 _ => {
                     let reason = failure_reason(&*error.error);
                     McpError::Transport { server, operation, reason }
@@ -118,6 +129,10 @@ pub(super) fn tool_error(
     }
 }
 
+fn too_large() -> ToolError {
+    ToolError::failed("The call ran, but its result is too large to be received. Ask for less.")
+}
+
 fn no_valid_result(server: &str) -> ToolError {
     let text = format!("The call ran, but the MCP server `{server}` sent no valid result.");
     ToolError::failed(text)
@@ -130,10 +145,7 @@ fn rpc_error(
     mark: impl FnOnce(&str) -> String,
 ) -> ToolError {
     match &*error.message {
-        TOO_LONG => {
-            let text = "The call ran, but its result is too large to be received. Ask for less.";
-            return ToolError::failed(text);
-        }
+        TOO_LONG => return too_large(),
         UNMATCHED => {
             let cause = format!("The MCP server `{server}` sent a result that is too large");
             return maybe_ran(is_retry_safe, &cause);
@@ -178,10 +190,18 @@ fn send_error(server: &str, error: &(dyn Error + 'static), is_retry_safe: bool) 
                 None => error,
             }
         }
-        HttpFailure::Unreachable | HttpFailure::SessionExpired => {
+        HttpFailure::Unreachable => {
             let text = format!("The MCP server `{server}` can't be reached; the call did not run.");
             ToolError::transient(text)
         }
+        HttpFailure::SessionExpired => {
+            let text = format!(
+                "The MCP server `{server}` has ended the session; the call did not run, and the \
+                 client connects again."
+            );
+            ToolError::transient(text)
+        }
+        HttpFailure::TooLarge => too_large(),
         HttpFailure::Other => {
             let cause = format!("The call to the MCP server `{server}` was interrupted");
             maybe_ran(is_retry_safe, &cause)
@@ -246,6 +266,7 @@ mod http {
         }
         match error.downcast_ref::<StreamableHttpError<reqwest::Error>>()? {
             StreamableHttpError::SessionExpired => Some(HttpFailure::SessionExpired),
+            StreamableHttpError::ResponseBodyTooLarge { .. } => Some(HttpFailure::TooLarge),
             StreamableHttpError::UnexpectedServerResponse(text)
                 if text.starts_with("HTTP 401") || text.starts_with("HTTP 403") =>
             {

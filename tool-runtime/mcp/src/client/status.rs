@@ -33,9 +33,21 @@ impl McpStatus {
         matches!(self, Self::Connected { .. })
     }
 
+    /// Returns the state as one word.
+    pub(super) fn to_label(&self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Connected { .. } => "connected",
+            Self::Down { .. } => "down",
+            Self::Disconnected => "disconnected",
+        }
+    }
+
     /// Returns the state for a model, without the reason, which may contain text of the server.
     pub(super) fn to_model_text(&self) -> String {
         match self {
+            // A model that reads this calls the tool again later.
+            Self::Connecting => "starting".to_owned(),
             Self::Down { .. } => "down".to_owned(),
             status => status.to_string(),
         }

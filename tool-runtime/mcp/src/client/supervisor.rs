@@ -1,6 +1,7 @@
 //! Keeps a connection alive: one task for each, which connects, listens and connects again.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::{
@@ -16,7 +17,7 @@ use super::events::McpEvent;
 use super::handshake::connect;
 use super::link::Link;
 use super::notices::deliver;
-use super::request_error::{RequestError, mcp_error};
+use super::request_error::{RequestError, SESSION_EXPIRED, mcp_error};
 use super::session::Session;
 use super::status::McpStatus;
 use super::subscription::Subscription;
@@ -95,6 +96,7 @@ pub(super) async fn supervise(link: Arc<Link>, first: Option<Established>) {
         // A registration that has passed its check for the end must not follow the removal. One
         // that waits for its pin store has its check ahead, and may take long.
         let _catalog = timeout(MAX_REGISTRATION_WAIT, link.catalog.lock()).await;
+        link.has_registered.store(true, Ordering::Relaxed);
         if let Some(registry) = link.registry.upgrade() {
             drop(registry.unregister_provider(&link.name));
         }
@@ -164,7 +166,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
         };
         let must_refresh = tokio::select! {
             () = session.ended() => return session.why_ended().await,
-            () = link.suspected() => return "the server can't be reached".to_owned(),
+            reason = link.suspected() => return reason.to_owned(),
             () = expired => true,
             lost = &mut listening, if !session.has_ended() => {
                 // The end of the connection ends the subscription, and is reported by itself.
@@ -188,7 +190,7 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
                 let has_expired = notices.has_expired;
                 let has_changed = deliver(link, notices);
                 if has_expired {
-                    return "the server does not know the session any more".to_owned();
+                    return SESSION_EXPIRED.to_owned();
                 }
                 has_changed || has_gap
             }

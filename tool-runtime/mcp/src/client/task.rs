@@ -22,7 +22,7 @@ use super::deadline;
 use super::error::McpError;
 use super::input::{InputHandler, InputState};
 use super::link::Link;
-use super::request_error::{RequestError, tool_error};
+use super::request_error::{RequestError, UNREACHABLE, tool_error};
 use super::text::{clean, clean_line};
 
 /// The interval between two polls, if the server suggests none.
@@ -179,7 +179,7 @@ impl<'c> RemoteTask<'c> {
             }
             Err(McpError::Transport { .. }) => {
                 self.back_off(None);
-                self.link.suspect(&session);
+                self.link.suspect(&session, UNREACHABLE);
                 Ok(None)
             }
             Err(McpError::Busy { retry_after, .. }) => {

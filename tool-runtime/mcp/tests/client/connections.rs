@@ -196,6 +196,39 @@ async fn notifications_reach_the_steering_as_untrusted_and_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn tools_of_a_server_that_starts_are_unavailable() {
+    let registry = Registry::new();
+    let server = Server::default();
+    let starting = server.simple(|_| Vec::new());
+    let connection = starting.connect_in_background("s", &registry).unwrap();
+    for name in ["s__go", "s__anything", "s__a__b"] {
+        let refused = call(&registry, name, "{}").await.result;
+        assert_eq!(refused.error.as_deref(), Some(ToolErrorKind::Unavailable.code()), "{name}");
+        assert!(refused.text.contains("the MCP server `s` is starting"), "{}", refused.text);
+    }
+    let unknown = call(&registry, "t__go", "{}").await.result;
+    assert_eq!(unknown.error.as_deref(), Some(ToolErrorKind::NotFound.code()));
+    let mut status = connection.status_changes();
+    drop(status.wait_for(|status| matches!(status, McpStatus::Down { .. })).await.unwrap());
+    let down = call(&registry, "s__go", "{}").await.result.text;
+    assert!(down.contains("the MCP server `s` is down"), "{down}");
+    connection.disconnect().await;
+    let ended = call(&registry, "s__go", "{}").await.result;
+    assert_eq!(ended.error.as_deref(), Some(ToolErrorKind::NotFound.code()), "{}", ended.text);
+
+    let failed = server.simple(|_| vec![Action::Close]).connect("s", &registry).await;
+    assert!(failed.is_err());
+    let after = call(&registry, "s__go", "{}").await.result;
+    assert_eq!(after.error.as_deref(), Some(ToolErrorKind::NotFound.code()), "{}", after.text);
+
+    let good = server.simple(with_go(false, |call| text(call, "ok")));
+    good.connect("s", &registry).await.unwrap();
+    assert!(call(&registry, "s__go", "{}").await.is_success());
+    let unknown = call(&registry, "s__other", "{}").await.result;
+    assert_eq!(unknown.error.as_deref(), Some(ToolErrorKind::NotFound.code()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn name_is_taken_before_there_are_tools() {
     let registry = Registry::new();
     // A server that does not answer.

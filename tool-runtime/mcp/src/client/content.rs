@@ -10,6 +10,7 @@ use tool_runtime::schema::Schema;
 use tool_runtime::{ContentPart, Image, ToolError, ToolOutput};
 
 use super::limits::ResultLimits;
+use super::media::{MediaKind, UriUse, refusal, uri_use};
 use super::text::{clean_line, clean_value, json_bytes, marked};
 
 /// The number of characters of a URI or a name that are kept.
@@ -170,15 +171,39 @@ impl<'r> Parts<'r> {
             ContentBlock::Text(text) => self.push_text(&text.text),
             ContentBlock::Image(image) => {
                 let media_type = media_type_label(&image.mime_type);
-                self.push_media(Image { media_type, base64: image.data }.into());
+                match refusal(MediaKind::Image, &media_type, &image.data) {
+                    Some(reason) => self.push_refused("image", &media_type, reason),
+                    None => self.push_media(Image { media_type, base64: image.data }.into()),
+                }
             }
             ContentBlock::Audio(audio) => {
-                self.push_media(Audio::new(media_type_label(&audio.mime_type), audio.data).into());
+                let media_type = media_type_label(&audio.mime_type);
+                match refusal(MediaKind::Audio, &media_type, &audio.data) {
+                    Some(reason) => self.push_refused("audio", &media_type, reason),
+                    None => self.push_media(Audio::new(media_type, audio.data).into()),
+                }
             }
             ContentBlock::ResourceLink(link) => {
                 let description = link.description.as_deref().unwrap_or_default();
                 let mut part = ResourceLink::new(uri_label(&link.uri), label(&link.name));
                 let mut texts = vec![label(description)];
+                match uri_use(&link.uri) {
+                    UriUse::Link => {}
+                    // The model can still read a resource by its name.
+                    UriUse::Text => {
+                        let text = format!("[resource: {}, {}]", part.name, part.uri);
+                        texts.insert(0, text);
+                        texts.retain(|text| !text.is_empty());
+                        return self.push_text(&texts.join("\n"));
+                    }
+                    UriUse::Refused(scheme) => {
+                        return self.push_text(&format!(
+                            "[link `{}` was left out: its scheme `{}` is not passed on]",
+                            part.name,
+                            label(&scheme),
+                        ));
+                    }
+                }
                 // A name of several words may be an instruction: it belongs to the marked text.
                 if part.name.contains(' ') {
                     texts.insert(0, std::mem::take(&mut part.name));
@@ -198,6 +223,11 @@ impl<'r> Parts<'r> {
             ContentBlock::Resource(resource) => self.push_resource(resource.resource),
             _ => self.push_unknown("other"),
         }
+    }
+
+    /// Says that data were left out.
+    fn push_refused(&mut self, kind: &str, media_type: &str, reason: &str) {
+        self.push_text(&format!("[{kind} `{media_type}` was left out: {reason}]"));
     }
 
     fn push_resource(&mut self, resource: ResourceContents) {
@@ -257,17 +287,25 @@ impl<'r> Parts<'r> {
     }
 }
 
-/// Converts a resource. `mark` changes its text.
+/// Converts a resource. `mark` changes its text. A text stands for data that can't be passed on.
 pub(super) fn resource_part(
     resource: ResourceContents,
     mark: impl FnOnce(&str) -> String,
 ) -> Option<EmbeddedResource> {
     let (mut part, media_type) = match resource {
         ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-            (EmbeddedResource::text(uri_label(&uri), mark(&text)), mime_type)
+            (EmbeddedResource::text(resource_uri(&uri), mark(&text)), mime_type)
         }
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-            (EmbeddedResource::base64(uri_label(&uri), blob), mime_type)
+            let media_type = mime_type.as_deref().unwrap_or("application/octet-stream");
+            match refusal(MediaKind::Other, media_type, &blob) {
+                Some(reason) => {
+                    let media_type = media_type_label(media_type);
+                    let text = format!("[data `{media_type}` were left out: {reason}]");
+                    (EmbeddedResource::text(resource_uri(&uri), mark(&text)), None)
+                }
+                None => (EmbeddedResource::base64(resource_uri(&uri), blob), mime_type),
+            }
         }
         _ => return None,
     };
@@ -282,6 +320,15 @@ fn label(text: &str) -> String {
 /// Returns a URI, which has no spaces, so that it can't be a sentence.
 fn uri_label(uri: &str) -> String {
     label(uri).replace(' ', "%20")
+}
+
+/// Returns the URI of a resource whose content is there, which is only a name: of a file, for
+/// instance.
+fn resource_uri(uri: &str) -> String {
+    match uri_use(uri) {
+        UriUse::Refused(scheme) if scheme != "file" => "[URI left out]".to_owned(),
+        _ => uri_label(uri),
+    }
 }
 
 fn media_type_label(text: &str) -> String {

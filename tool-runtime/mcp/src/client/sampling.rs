@@ -14,6 +14,8 @@ use tool_runtime::{
     ToolContext,
 };
 
+use super::media::{MediaKind, refusal};
+
 /// Lets a server use a model of the program, within limits.
 ///
 /// The tokens count towards the token limit of the run whose call the server answers. A request
@@ -189,10 +191,12 @@ fn chat_message(message: SamplingMessage, bytes: &mut usize) -> Result<Message, 
             }
             SamplingMessageContentBlock::Image(image) => {
                 *bytes += image.data.len();
+                checked(MediaKind::Image, "image", &image.mime_type, &image.data)?;
                 Image { media_type: image.mime_type, base64: image.data }.into()
             }
             SamplingMessageContentBlock::Audio(audio) => {
                 *bytes += audio.data.len();
+                checked(MediaKind::Audio, "audio", &audio.mime_type, &audio.data)?;
                 Audio::new(audio.mime_type, audio.data).into()
             }
             _ => return Err(refused("sampling with tools is not supported".into())),
@@ -205,6 +209,14 @@ fn chat_message(message: SamplingMessage, bytes: &mut usize) -> Result<Message, 
         }
         _ => Message::User { parts },
     })
+}
+
+/// Refuses data that the model can't read.
+fn checked(kind: MediaKind, name: &str, media_type: &str, base64: &str) -> Result<(), ErrorData> {
+    match refusal(kind, media_type, base64) {
+        Some(reason) => Err(refused(format!("invalid {name} in the prompt: {reason}"))),
+        None => Ok(()),
+    }
 }
 
 fn refused(message: String) -> ErrorData {

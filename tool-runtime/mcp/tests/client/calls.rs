@@ -42,7 +42,7 @@ async fn parts_arrive_in_order_and_within_limits() {
         { "type": "image", "data": "aaaa", "mimeType": "image/png" },
         { "type": "audio", "data": "bbbb", "mimeType": "audio/wav" },
         { "type": "image", "data": "c".repeat(100), "mimeType": "image/png" },
-        { "type": "resource_link", "uri": "file:///a", "name": "a" },
+        { "type": "resource_link", "uri": "https://example.com/a", "name": "a" },
         { "type": "resource", "resource": { "uri": "file:///b", "text": "hidden\u{e0041}" } },
         { "type": "resource", "resource": { "uri": "file:///c", "blob": "dddd" } },
         { "type": "hologram" },
@@ -59,7 +59,7 @@ async fn parts_arrive_in_order_and_within_limits() {
     let parts: Vec<_> = result.parts.iter().map(|part| part.plain_text().into_owned()).collect();
     assert_eq!(parts[..2], ["[left out: image/png, 3 bytes]", "[left out: audio/wav, 3 bytes]"]);
     assert!(parts[2].contains("image/png, 75 bytes"));
-    assert_eq!(parts[3..5], ["[link: a, file:///a]", "[file:///b]\nhidden"]);
+    assert_eq!(parts[3..5], ["[link: a, https://example.com/a]", "[file:///b]\nhidden"]);
     assert!(matches!(result.parts[5], ContentPart::Resource(_)));
     assert!(parts[6].starts_with("[part of unknown type `hologram` was left out]\nxxx"));
     assert!(parts[6].ends_with("bytes were left out]") && parts[6].len() < 1_200);

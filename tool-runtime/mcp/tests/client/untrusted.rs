@@ -47,7 +47,7 @@ async fn no_part_of_a_result_is_outside_of_the_marks() {
 #[tokio::test]
 async fn links_count_towards_the_limit_of_text() {
     let link = json!({
-        "type": "resource_link", "uri": "file:///a", "name": "a", "description": "x".repeat(400),
+        "type": "resource_link", "uri": "https://example.com/a", "name": "a", "description": "x".repeat(400),
     });
     let blocks = vec![link; 50];
     let server = Server::default();

@@ -48,15 +48,16 @@ pub(super) async fn connect(link: &Link) -> Result<Session, McpError> {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     };
-    // A server that does not answer must leave time for the second attempt.
-    // Nor does the time that an authorization takes count.
+    // A server that does not answer must leave time for the second attempt, but most of the time
+    // is that of a server that starts slowly: the second attempt would start it again.
+    // The time that an authorization takes does not count.
     let mut waited = Duration::ZERO;
-    let first =
-        match authorized(link, &discover, deadline::later(started, limit / 2), &mut waited).await {
-            Ok(session) => return Ok(session),
-            Err(Failure::Final(error)) => return Err(error),
-            Err(Failure::Attempt(reason)) => reason,
-        };
+    let most = deadline::later(started, limit - limit / 4);
+    let first = match authorized(link, &discover, most, &mut waited).await {
+        Ok(session) => return Ok(session),
+        Err(Failure::Final(error)) => return Err(error),
+        Err(Failure::Attempt(reason)) => reason,
+    };
     let initialize = ClientLifecycleMode::Initialize;
     match authorized(link, &initialize, deadline::later(started, limit), &mut waited).await {
         Ok(session) => Ok(session),
@@ -113,8 +114,8 @@ async fn attempt(
     lifecycle: ClientLifecycleMode,
     deadline: Instant,
 ) -> Result<Session, Failure> {
-    let (wire, program) = link.open(deadline).await?;
     let (traffic, ended) = (Arc::<Traffic>::default(), CancellationToken::new());
+    let (wire, program) = link.open(deadline, &traffic).await?;
     let ready = wire.ready();
     let guard = Guard::new(wire, link.target.clone(), Arc::clone(&traffic), ended.clone());
     let config = ClientConfig::new(capabilities(&link.options), implementation())
@@ -157,11 +158,12 @@ async fn attempt(
     // Otherwise, a server might lose what it sends during the first call.
     let _ = timeout(READY_TIMEOUT, ready).await;
     let text = |text: &String, max| clean(text, max);
+    let name = info.server_info.as_ref().map(|server| text(&server.name, MAX_CHARS));
     let info = SessionInfo {
         revision: version.as_str().to_owned(),
         has_initialize: version.has_initialize(),
         capabilities: info.capabilities.clone(),
-        server_name: info.server_info.as_ref().map(|server| text(&server.name, MAX_CHARS)),
+        server_name: name.filter(|name| !name.is_empty()),
         instructions: info.instructions.as_ref().map(|it| text(it, MAX_INSTRUCTIONS_CHARS)),
     };
     let log_level = link.options.log_level;

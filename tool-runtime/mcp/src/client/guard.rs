@@ -28,11 +28,13 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::decode::decode;
 use super::flood::MessageBudget;
+use super::incoming::{Incoming, MALFORMED, TOO_LONG, UNMATCHED};
+use super::late_discovery::{LateDiscovery, Next};
 use super::target::Target;
 use super::text::{clean, clean_line};
 use super::traffic::{LogNotice, RequestSlot, Traffic};
 use super::wire::{Received, StreamChange, Wire, WireError};
-use crate::lines::Envelope;
+use crate::lines::{Envelope, Sending};
 
 /// The number of notifications, requests and invalid messages that are read at once.
 const BURST: u32 = 10_000;
@@ -46,16 +48,6 @@ const MAX_LOG_CHARS: usize = 2_000;
 /// The number of characters of a URI that are kept.
 const MAX_URI_CHARS: usize = 2_000;
 
-/// The message of the error that stands for an oversized response.
-pub(super) const TOO_LONG: &str = "the response exceeds the size limit of the client";
-
-/// The message of the error that stands for an oversized response to one of several requests.
-pub(super) const UNMATCHED: &str =
-    "a response to an unknown request exceeds the size limit of the client";
-
-/// The message of the error that stands for a response that can't be decoded.
-pub(super) const MALFORMED: &str = "the response is not a valid message";
-
 /// Guards a [`Wire`].
 pub(super) struct Guard {
     wire: Box<dyn Wire>,
@@ -63,6 +55,7 @@ pub(super) struct Guard {
     target: Target,
     traffic: Arc<Traffic>,
     budget: MessageBudget,
+    late_discovery: LateDiscovery,
     /// Ends when the next message may be read, if that is later.
     resumed: Option<Pin<Box<Sleep>>>,
     /// Messages that are delivered before the next one is read.
@@ -81,14 +74,26 @@ impl Guard {
     ) -> Self {
         let budget = MessageBudget::new(BURST, INTERVAL);
         let has_ended = Box::pin(ended.clone().cancelled_owned());
-        let ready = VecDeque::new();
-        Self { wire, target, traffic, budget, resumed: None, ready, ended, has_ended }
+        Self {
+            wire,
+            target,
+            traffic,
+            budget,
+            late_discovery: LateDiscovery::default(),
+            resumed: None,
+            ready: VecDeque::new(),
+            ended,
+            has_ended,
+        }
     }
 
     /// Returns the next message that the SDK handles, or `None` at the end.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<ServerJsonRpcMessage>> {
         loop {
             if let Some(message) = self.ready.pop_front() {
+                return Poll::Ready(Some(message));
+            }
+            if let Poll::Ready(message) = self.late_discovery.poll_grace(cx) {
                 return Poll::Ready(Some(message));
             }
             if let Some(resumed) = &mut self.resumed {
@@ -101,14 +106,11 @@ impl Guard {
                         return Poll::Ready(Some(message));
                     }
                 }
-                Some(Received::Line(line)) => match decode(&line, |id| self.traffic.is_call(id)) {
-                    Ok(message) => {
-                        if let Some(message) = self.route(message) {
-                            return Poll::Ready(Some(message));
-                        }
+                Some(Received::Line(line)) => {
+                    if let Some(message) = self.read(&line) {
+                        return Poll::Ready(Some(message));
                     }
-                    Err(_) => self.malformed(Envelope::of_line(&line)),
-                },
+                }
                 Some(Received::TooLong(envelope)) => self.too_long(envelope),
                 Some(Received::Stream(change)) => self.stream_changed(change),
                 None => return Poll::Ready(None),
@@ -131,19 +133,35 @@ impl Guard {
         self.resumed = self.budget.wait_until(now).map(|at| Box::pin(sleep_until(at)));
     }
 
+    /// Handles a line, or returns its message for the SDK.
+    fn read(&mut self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
+        match Incoming::of(line, &self.traffic, false) {
+            Incoming::Plain => match decode(line, |id| self.traffic.is_call(id)) {
+                Ok(message) => self.route(message),
+                Err(_) => {
+                    self.malformed(Envelope::of_line(line));
+                    None
+                }
+            },
+            Incoming::Instead(message) => self.route(*message),
+            Incoming::Dropped => {
+                self.take_budget();
+                None
+            }
+        }
+    }
+
     /// Handles a message, or returns it for the SDK.
     fn route(&mut self, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
         match message {
             JsonRpcMessage::Response(response) => {
-                self.answered(&response.id);
-                Some(JsonRpcMessage::Response(response))
+                let is_awaited = self.answered(&response.id);
+                self.deliver(JsonRpcMessage::Response(response), is_awaited)
             }
             JsonRpcMessage::Error(mut error) => {
                 self.target.secrets().redact_error(&mut error.error);
-                if let Some(id) = &error.id {
-                    self.answered(id);
-                }
-                Some(JsonRpcMessage::Error(error))
+                let is_awaited = error.id.as_ref().is_none_or(|id| self.answered(id));
+                self.deliver(JsonRpcMessage::Error(error), is_awaited)
             }
             JsonRpcMessage::Request(request) => {
                 self.take_budget();
@@ -157,10 +175,31 @@ impl Guard {
         }
     }
 
-    /// A response that was not asked for counts as a flood.
-    fn answered(&mut self, id: &RequestId) {
-        if !self.traffic.remove(id) {
+    /// Removes a request that is answered. Returns whether it was in flight. A response that was
+    /// not asked for counts as a flood.
+    fn answered(&mut self, id: &RequestId) -> bool {
+        let is_awaited = self.traffic.remove(id);
+        if !is_awaited {
             self.take_budget();
+        }
+        is_awaited
+    }
+
+    /// Returns an answer for the SDK, which would take `"3"` for an answer to request 3.
+    fn deliver(
+        &mut self,
+        answer: ServerJsonRpcMessage,
+        is_awaited: bool,
+    ) -> Option<ServerJsonRpcMessage> {
+        match self.late_discovery.received(is_awaited.then_some(answer)?) {
+            Next::Deliver(message) => Some(message),
+            Next::Send(message) => {
+                let sending = self.wire.send(message);
+                // If it fails, the handshake times out.
+                tokio::spawn(async move { drop(sending.await) });
+                None
+            }
+            Next::Wait => None,
         }
     }
 
@@ -197,7 +236,11 @@ impl Guard {
                 traffic.notify(|notices| notices.push_log(LogNotice { level, text }));
             }
             // The SDK ends requests and subscriptions by it.
-            cancelled @ ServerNotification::CancelledNotification(_) => return Some(cancelled),
+            ServerNotification::CancelledNotification(cancelled) => {
+                let id = cancelled.params.request_id.as_ref();
+                let is_known = id.is_some_and(|id| traffic.contains(id));
+                return is_known.then_some(ServerNotification::CancelledNotification(cancelled));
+            }
             _ => {}
         }
         None
@@ -264,7 +307,10 @@ impl Transport<RoleClient> for Guard {
             let slot = slot.unwrap_or_else(RequestSlot::new);
             self.traffic.add(request.id.clone(), token, slot);
         }
-        self.wire.send(message)
+        match self.late_discovery.sent(message, self.wire.is_sequential()) {
+            Some(message) => self.wire.send(message),
+            None => Sending::Ready(Some(Ok(()))),
+        }
     }
 
     /// All state is in the guard: the SDK drops the future and creates it again for each event.

@@ -89,6 +89,7 @@ fn http_target(url: &str) -> Result<Target, String> {
         bearer: None,
         headers: HashMap::new(),
         max_message_bytes: Options::default().max_message_bytes,
+        traffic: Arc::default(),
     };
     Ok(Target::Http { target, connector: Arc::new(connector) })
 }

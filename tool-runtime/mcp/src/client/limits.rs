@@ -14,7 +14,8 @@ pub struct ListLimits {
     pub pages: usize,
     /// The maximum number of items, such as tools. Default: 2,000.
     pub items: usize,
-    /// The maximum size of all items as JSON. Default: 16 MiB.
+    /// The maximum size of all items as JSON. In memory, they take at most about twice as much: a
+    /// list whose values take more is cut. Default: 16 MiB.
     pub bytes: usize,
 }
 

@@ -1,11 +1,12 @@
 //! Lists of a server: page by page, item by item, within limits.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
     ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
-    ListToolsRequest, PaginatedRequestParams,
+    ListToolsRequest, PaginatedRequestParams, ServerResult,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,8 +14,10 @@ use tokio::time::Instant;
 
 use super::error::McpError;
 use super::limits::ListLimits;
+use super::page::{PageItem, PageLimits};
 use super::session::Session;
 use super::text::{clean_line, json_bytes};
+use super::traffic::RequestSlot;
 
 /// The number of characters of an error about an item that are kept.
 const MAX_REASON_CHARS: usize = 300;
@@ -91,28 +94,43 @@ pub(super) async fn list<T: DeserializeOwned>(
     let mut listing =
         Listing { items: Vec::new(), malformed: Vec::new(), is_truncated: false, ttl: None };
     let (mut cursor, mut cursors, mut bytes, mut index) = (None, HashSet::new(), 0, 0);
+    // Values take more memory than their text, those of most definitions about twice as much.
+    let mut memory = limits.bytes.saturating_mul(2);
     for _ in 0..limits.pages {
         let operation = kind.operation();
-        let result = session.request(kind.request(cursor), operation, deadline).await?;
-        let mut page = serde_json::to_value(result).unwrap_or_default();
-        let Some(Value::Array(items)) = page.get_mut(kind.member()).map(Value::take) else {
+        let max_items = limits.items.saturating_sub(index);
+        let slot = RequestSlot::of_page(PageLimits {
+            member: kind.member(),
+            max_items,
+            max_bytes: memory,
+        });
+        let request = kind.request(cursor);
+        let result = session.request_in(Arc::clone(&slot), request, operation, deadline).await?;
+        let page = slot.take_page().unwrap_or_default();
+        let Some(items) = page.items else {
             let reason = format!("member `{}` is missing", kind.member());
             return Err(session.invalid_answer(operation, reason));
         };
-        if let Some(ttl) = page.get("ttlMs").and_then(Value::as_u64) {
+        if let Some(ttl) = page.ttl_ms {
             let ttl = Duration::from_millis(ttl);
             listing.ttl = Some(listing.ttl.map_or(ttl, |shortest: Duration| shortest.min(ttl)));
         }
+        memory = memory.saturating_sub(page.bytes);
+        let accepted = Accepted::of(&result);
         for item in items {
-            bytes += json_bytes(&item);
-            if index >= limits.items || bytes > limits.bytes {
+            bytes += json_bytes(&item.value);
+            if bytes > limits.bytes {
                 listing.is_truncated = true;
                 return Ok(listing);
             }
-            listing.add(index, item);
+            listing.add(index, item, &accepted);
             index += 1;
         }
-        cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        if page.is_truncated {
+            listing.is_truncated = true;
+            return Ok(listing);
+        }
+        cursor = page.next_cursor;
         match &cursor {
             None => return Ok(listing),
             Some(next) if next.len() > MAX_CURSOR_BYTES => {
@@ -133,14 +151,44 @@ pub(super) async fn list<T: DeserializeOwned>(
     Ok(listing)
 }
 
+/// The names of the tools that the SDK accepts, if it decides: over HTTP, it refuses tools whose
+/// annotations of headers are invalid.
+struct Accepted<'r>(Option<HashSet<&'r str>>);
+
+impl<'r> Accepted<'r> {
+    fn of(result: &'r ServerResult) -> Self {
+        Self(match result {
+            ServerResult::ListToolsResult(list) => {
+                Some(list.tools.iter().map(|tool| &*tool.name).collect())
+            }
+            _ => None,
+        })
+    }
+
+    fn contains(&self, name: Option<&str>) -> bool {
+        let Self(Some(names)) = self else { return true };
+        name.is_some_and(|name| names.contains(name))
+    }
+}
+
 impl<T: DeserializeOwned> Listing<T> {
-    fn add(&mut self, index: usize, item: Value) {
-        let name = item.get("name").and_then(Value::as_str);
+    fn add(&mut self, index: usize, item: PageItem, accepted: &Accepted<'_>) {
+        let name = item.value.get("name").and_then(Value::as_str);
+        let is_accepted = accepted.contains(name);
         let name = name.map(|name| clean_line(name, MAX_REASON_CHARS));
-        match T::deserialize(item) {
+        let read = if item.is_too_deep {
+            Err("it is nested too deeply".to_owned())
+        } else {
+            let read = T::deserialize(item.value).map_err(|error| error.to_string());
+            read.and_then(|item| {
+                let refused = || "its `x-mcp-header` annotations are invalid".to_owned();
+                if is_accepted { Ok(item) } else { Err(refused()) }
+            })
+        };
+        match read {
             Ok(item) => self.items.push((index, item)),
-            Err(error) => {
-                let reason = clean_line(&error.to_string(), MAX_REASON_CHARS);
+            Err(reason) => {
+                let reason = clean_line(&reason, MAX_REASON_CHARS);
                 self.malformed.push(MalformedItem { index, name, reason });
             }
         }

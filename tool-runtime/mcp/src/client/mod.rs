@@ -3,15 +3,18 @@
 //! 1. `builder.rs`: [`McpClient`] collects the [`options`] (`settings.rs`, `process_target.rs`,
 //!    `http_target.rs`, `limits.rs`) and starts a connection to a `target.rs`.
 //! 2. `handshake.rs` opens a transport (`open_transport.rs`, `wire/`) behind the guard (`guard.rs`,
-//!    `flood.rs`), and agrees on a revision of the protocol. If it fails, `failure_reason.rs` and
-//!    `server_program.rs` find the reason, without the `secrets.rs`.
-//! 3. `refresh.rs` requests the tools (`list.rs`), compares them with the pinned definitions
-//!    of its target (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them (`definition.rs`, `trust.rs`).
+//!    `flood.rs`, `incoming.rs`), and agrees on a revision of the protocol, also if the discovery is
+//!    late (`late_discovery.rs`). If it fails, `failure_reason.rs` and `server_program.rs` find the
+//!    reason, without the `secrets.rs`.
+//! 3. `refresh.rs` requests the tools (`list.rs`, `page.rs`), compares them with the pinned
+//!    definitions of its target (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them
+//!    (`definition.rs`, `trust.rs`).
 //!    `catalog.rs` holds the result. `pin_file.rs`, `sqlite_pins.rs` and `postgres_pins.rs` store
 //!    pins, and `pin_conformance.rs` tests such stores.
 //! 4. `remote_tool.rs` makes calls: `rounded_number.rs` checks the arguments, `session.rs` sends
 //!    the request, `input.rs` answers what the server asks for (`elicitation.rs`, `page_url.rs`,
-//!    `sampling.rs`), `content.rs` converts the result, `request_error.rs` the error. `task.rs`
+//!    `sampling.rs`), `content.rs` converts the result, `media.rs` checks what is no text,
+//!    `request_error.rs` converts the error. `task.rs`
 //!    follows long calls, `metadata.rs` sends and reads `_meta`, and `trace_context.rs` connects
 //!    the traces of both sides.
 //! 5. `supervisor.rs` keeps the connection and its `subscription.rs` alive; `notices.rs` delivers
@@ -21,8 +24,8 @@
 //!    is sent again.
 //! 7. `connection.rs`: [`McpConnection`], the handle for the program, with `resources.rs`,
 //!    `prompts.rs` and `completion.rs`. `feature_tools.rs` gives them to a model, if
-//!    `offered_features.rs` has them, with errors by `feature_error.rs`, and `model_tools.rs` gives
-//!    connections to `allowed_servers.rs`.
+//!    `offered_features.rs` has them, with errors by `feature_error.rs`. `connection_tools.rs` lets
+//!    a model connect to `allowed_servers.rs`, and `model_tools.rs` keeps such connections.
 //!
 //! # Invariants
 //! - Nothing waits for a server without a limit: every request has a deadline, every write a
@@ -36,6 +39,7 @@ mod catalog;
 mod challenge;
 mod completion;
 mod connection;
+mod connection_tools;
 mod content;
 mod deadline;
 mod decode;
@@ -53,10 +57,13 @@ mod handler;
 mod handshake;
 #[cfg(feature = "client")]
 mod http_target;
+mod incoming;
 mod input;
+mod late_discovery;
 mod limits;
 mod link;
 mod list;
+mod media;
 mod metadata;
 mod model_tools;
 mod notices;
@@ -66,6 +73,7 @@ mod offered_features;
 mod open_connections;
 mod open_transport;
 mod options;
+mod page;
 mod page_url;
 pub mod pin_conformance;
 mod pin_file;
@@ -103,6 +111,7 @@ pub use allowed_servers::AllowedServers;
 pub use builder::McpClient;
 pub use catalog::{SkippedServerTool, ToolsReport};
 pub use connection::McpConnection;
+pub use connection_tools::{ConnectionHost, ConnectionTools, ListedConnection, RequestedServer};
 pub use elicitation::{
     ElicitLater, Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind,
 };

@@ -14,7 +14,10 @@ use super::options::Options;
 use super::server_program::{STDERR_TAIL_BYTES, ServerProgram};
 use super::target::{ProcessTarget, Target};
 use super::text::clean_line;
+use super::traffic::Traffic;
 use super::wire::Wire;
+#[cfg(feature = "client")]
+use super::wire::http::HttpTarget;
 use super::wire::stdio::{BoxReader, BoxWriter, SharedChild, Stdio};
 
 /// The number of characters of a line of the standard error, or of an error, that are kept.
@@ -53,6 +56,11 @@ impl Link {
     pub(super) async fn open(
         &self,
         deadline: Instant,
+        #[cfg_attr(
+            not(feature = "client"),
+            expect(unused_variables, reason = "only HTTP decodes")
+        )]
+        traffic: &Arc<Traffic>,
     ) -> Result<(Box<dyn Wire>, Option<ServerProgram>), Failure> {
         match &self.target {
             Target::Process(target) => {
@@ -65,7 +73,8 @@ impl Link {
             },
             #[cfg(feature = "client")]
             Target::Http { target, connector } => {
-                match timeout_at(deadline, connector.connect(target)).await {
+                let target = HttpTarget { traffic: Arc::clone(traffic), ..target.clone() };
+                match timeout_at(deadline, connector.connect(&target)).await {
                     Ok(Ok(wire)) => Ok((wire, None)),
                     Ok(Err(error)) => Err(Failure::Attempt(failure_reason(&error))),
                     Err(_) => Err(Failure::Attempt("authorization timed out".to_owned())),

@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::challenge::{Challenges, MAX_CHALLENGES};
 use super::error::McpError;
-use super::guard::UNMATCHED;
 use super::handler::Handler;
+use super::incoming::UNMATCHED;
 use super::request_error::{RequestError, mcp_error};
 use super::server_program::ServerProgram;
 use super::traffic::{RequestSlot, Traffic};
@@ -129,13 +129,24 @@ impl Session {
         &self,
         request: ClientRequest,
         operation: &'static str,
+        deadline: Instant,
+    ) -> Result<ServerResult, McpError> {
+        self.request_in(RequestSlot::new(), request, operation, deadline).await
+    }
+
+    /// Sends a request as [`request`](Self::request) does. What arrives for it is put into `slot`.
+    pub(super) async fn request_in(
+        &self,
+        slot: Arc<RequestSlot>,
+        request: ClientRequest,
+        operation: &'static str,
         mut deadline: Instant,
     ) -> Result<ServerResult, McpError> {
         let limit = deadline.saturating_duration_since(Instant::now());
         let server = self.challenges.server();
         for number in 0.. {
             let generation = self.challenges.generation();
-            let error = match self.exchange(request.clone(), deadline).await {
+            let error = match self.exchange(Arc::clone(&slot), request.clone(), deadline).await {
                 Ok(result) => return Ok(result),
                 Err(error) => mcp_error(server, operation, limit, error),
             };
@@ -164,10 +175,11 @@ impl Session {
 
     async fn exchange(
         &self,
+        slot: Arc<RequestSlot>,
         request: ClientRequest,
         deadline: Instant,
     ) -> Result<ServerResult, RequestError> {
-        let mut pending = self.start(request, RequestSlot::new(), deadline).await?;
+        let mut pending = self.start(request, slot, deadline).await?;
         tokio::select! {
             result = pending.result() => result,
             () = sleep_until(deadline) => Err(RequestError::TimedOut),

@@ -13,6 +13,7 @@ use rmcp::model::{
 use tokio::sync::{Notify, oneshot};
 use tool_runtime::event::Progress;
 
+use super::page::{Page, PageLimits};
 use super::text::clean_line;
 
 /// The number of progress notifications that may wait for one call.
@@ -51,6 +52,9 @@ pub(super) struct RequestSlot {
     progress: Mutex<VecDeque<Progress>>,
     questions: Mutex<VecDeque<Question>>,
     has_arrived: Notify,
+    /// The limits of the page that answers the request, if it is one.
+    page_limits: Option<PageLimits>,
+    page: Mutex<Option<Page>>,
     answers_questions: bool,
     /// Whether the request has no response as long as the connection lives.
     is_subscription: bool,
@@ -70,6 +74,16 @@ impl RequestSlot {
     /// Creates the slot of a call, which answers questions.
     pub(super) fn of_call() -> Arc<Self> {
         Arc::new(Self { answers_questions: true, ..Self::default() })
+    }
+
+    /// Creates the slot of a request that a page of a list answers.
+    pub(super) fn of_page(limits: PageLimits) -> Arc<Self> {
+        Arc::new(Self { page_limits: Some(limits), ..Self::default() })
+    }
+
+    /// Takes the page that answered the request.
+    pub(super) fn take_page(&self) -> Option<Page> {
+        lock(&self.page).take()
     }
 
     /// Waits until there is progress or a question.
@@ -208,6 +222,29 @@ impl Traffic {
     /// Returns whether a request in flight is a call.
     pub(super) fn is_call(&self, id: &RequestId) -> bool {
         lock(&self.routes).by_id.get(id).is_some_and(|route| route.slot.answers_questions)
+    }
+
+    /// Returns whether a request is in flight.
+    pub(super) fn contains(&self, id: &RequestId) -> bool {
+        lock(&self.routes).by_id.contains_key(id)
+    }
+
+    /// Returns whether a page of a list is awaited.
+    pub(super) fn awaits_page(&self) -> bool {
+        lock(&self.routes).by_id.values().any(|route| route.slot.page_limits.is_some())
+    }
+
+    /// Returns the limits of the page that answers a request in flight, if a page does.
+    pub(super) fn page_limits(&self, id: &RequestId) -> Option<PageLimits> {
+        lock(&self.routes).by_id.get(id)?.slot.page_limits
+    }
+
+    /// Puts a page into the slot of its request.
+    pub(super) fn put_page(&self, id: &RequestId, page: Page) {
+        let slot = lock(&self.routes).by_id.get(id).map(|route| Arc::clone(&route.slot));
+        if let Some(slot) = slot {
+            *lock(&slot.page) = Some(page);
+        }
     }
 
     /// Returns the ids of all requests in flight that expect a response.

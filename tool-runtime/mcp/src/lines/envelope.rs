@@ -103,8 +103,8 @@ fn parse(value: &str) -> Option<(RequestId, &str)> {
     }
     let rest = value.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = value.strip_suffix(rest)?;
-    // A number at the very end may continue.
-    (!rest.is_empty()).then_some(())?;
+    // Otherwise, the number continues, perhaps behind the part that is known.
+    rest.starts_with([',', '}', ' ', '\t', '\r', '\n']).then_some(())?;
     Some((RequestId::Number(number.parse().ok()?), rest))
 }
 
@@ -128,6 +128,9 @@ mod tests {
             // The id of an inner object, a cut number, and text without any.
             (r#"{"result":{"#, r#""id":3},"more":1}"#, Response(None)),
             (r#"{"id":1"#, "", Response(None)),
+            (r#"{"id":1.5,"result":{"#, "", Response(None)),
+            (r#"{"id":1e3,"result":{"#, "", Response(None)),
+            (r#"{"id":-1,"result":{"#, "", Response(None)),
             ("aaaa", "aaaa", Response(None)),
             // Requests of the server have ids of their own.
             (r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{"#, "", Request(number(3))),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tool_mcp::{McpClient, McpConnection, McpError};
 use tool_runtime::{Registry, ToolErrorKind};
 
-use crate::server::{Action, answer, call, error, handshake, text, tool};
+use crate::server::{Action, Server, answer, call, error, handshake, text, tool, with_go};
 
 /// The answer to a message: its status, headers and body. The status 0 stands for none at all.
 pub(crate) type Reply = (u16, Vec<(&'static str, &'static str)>, String);
@@ -210,6 +210,125 @@ async fn oversized_body_fails_its_call() {
     let execution = call(&registry, "s__go", "{}").await;
     assert!(execution.result.error.is_some());
     assert!(connection.status().is_connected());
+}
+
+/// The body of a response as JSON, and as an event.
+fn bodies(message: &Value) -> [Reply; 2] {
+    let event = format!("data: {message}\n\n");
+    [("application/json", message.to_string()), ("text/event-stream", event)]
+        .map(|(media_type, body)| (200, vec![("content-type", media_type)], body))
+}
+
+#[tokio::test]
+async fn result_that_is_too_large_is_the_same_error_as_over_stdio() {
+    let over_stdio = {
+        let script = with_go(false, |call| text(call, &"x".repeat(50_000)));
+        let client = Server::default().simple(script).max_message_bytes(20_000);
+        let (registry, _connection) = crate::server::connect(client).await;
+        call(&registry, "s__go", "{}").await.result
+    };
+    assert!(over_stdio.text.contains("too large"), "{}", over_stdio.text);
+    for is_modern in [false, true] {
+        for kind in 0..2 {
+            let server = serve(move |message| {
+                good(message, is_modern, |call| {
+                    let Action::Send(answer) = text(call, &"x".repeat(50_000)).remove(0) else {
+                        unreachable!()
+                    };
+                    bodies(&answer)[kind].clone()
+                })
+            })
+            .await;
+            let client = McpClient::http(&server.url).max_message_bytes(20_000);
+            let (registry, connection) = connect(client).await.unwrap();
+            let over_http = call(&registry, "s__go", "{}").await.result;
+            assert_eq!(over_http.error, over_stdio.error, "{is_modern} {kind}");
+            assert_eq!(over_http.text, over_stdio.text, "{is_modern} {kind}");
+            assert!(connection.status().is_connected());
+        }
+    }
+}
+
+#[tokio::test]
+async fn list_over_http_is_decoded_item_by_item() {
+    let mark = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
+    let mut deep = tool("deep");
+    deep["inputSchema"]["x"] = "MARK".into();
+    let mut malformed = tool("malformed");
+    malformed["inputSchema"] = 7.into();
+    let tools = json!([tool("a"), deep, malformed, tool("b"), tool("c"), tool("d")]);
+    for is_modern in [false, true] {
+        for kind in 0..2 {
+            let (mark, tools) = (mark.clone(), tools.clone());
+            let server = serve(move |message| {
+                if message["method"] != "tools/list" {
+                    return good(message, is_modern, |_| unreachable!());
+                }
+                let list = json!({ "tools": tools, "ttlMs": 0, "cacheScope": "private",
+                    "resultType": "complete" });
+                let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": list });
+                let (status, headers, body) = bodies(&answer)[kind].clone();
+                (status, headers, body.replace("\"MARK\"", &mark))
+            })
+            .await;
+            let limits = tool_mcp::ListLimits::default().items(5);
+            let client = McpClient::http(&server.url).list_limits(limits);
+            let (_registry, connection) = connect(client).await.unwrap();
+            let report = connection.tools().await;
+            assert_eq!(report.registered, ["s__a", "s__b", "s__c"], "{is_modern} {kind}");
+            let skipped: Vec<_> =
+                report.skipped.iter().map(|tool| (tool.index, tool.name.as_deref())).collect();
+            assert_eq!(skipped, [(1, Some("deep")), (2, Some("malformed"))]);
+            assert!(report.is_truncated);
+        }
+    }
+}
+
+#[tokio::test]
+async fn answer_of_another_id_over_http_is_not_taken() {
+    for kind in 0..2 {
+        let server = serve(move |message| {
+            good(message, true, |call| {
+                let stolen = json!({ "id": call["id"].to_string() });
+                let Action::Send(answer) = text(&stolen, "wrong").remove(0) else { unreachable!() };
+                bodies(&answer)[kind].clone()
+            })
+        })
+        .await;
+        let client = McpClient::http(&server.url).call_timeout(Duration::from_secs(2));
+        let (registry, connection) = connect(client).await.unwrap();
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(execution.result.error.is_some(), "{execution:?}");
+        assert!(!execution.result.text.contains("wrong"), "{}", execution.result.text);
+        assert!(connection.status().is_connected());
+    }
+}
+
+#[tokio::test]
+async fn expired_session_is_not_reported_as_an_unreachable_server() {
+    let server = serve(|message| match message["method"].as_str() {
+        Some("initialize") => {
+            let (status, mut headers, body) = good(message, false, |_| unreachable!());
+            headers.push(("mcp-session-id", "7"));
+            (status, headers, body)
+        }
+        Some("tools/call") => (404, Vec::new(), String::new()),
+        _ => good(message, false, |_| unreachable!()),
+    })
+    .await;
+    let reasons = Arc::new(Mutex::new(Vec::new()));
+    let reported = Arc::clone(&reasons);
+    let client = McpClient::http(&server.url).on_event(move |_, event| {
+        if let tool_mcp::McpEvent::Disconnected { reason } = event {
+            reported.lock().unwrap().push(reason.clone());
+        }
+    });
+    let (registry, _connection) = connect(client).await.unwrap();
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.error.is_some());
+    assert!(!execution.result.text.contains("can't be reached"), "{}", execution.result.text);
+    let unreachable = |reason: &String| reason.contains("can't be reached");
+    assert!(!reasons.lock().unwrap().iter().any(unreachable), "{reasons:?}");
 }
 
 #[tokio::test]

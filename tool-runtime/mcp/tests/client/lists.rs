@@ -112,6 +112,30 @@ async fn endless_and_huge_lists_are_cut() {
 }
 
 #[tokio::test]
+async fn item_that_is_nested_too_deeply_is_skipped_alone() {
+    for member in ["inputSchema", "outputSchema", "_meta", "annotations", "unknown"] {
+        let mut deep = tool("deep");
+        // Text, since a value of this depth can't be built by the tests either.
+        let mark = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
+        deep[member] = json!({ "type": "object", "x": "MARK" });
+        let page = json!({ "tools": [tool("a"), deep, tool("b")] }).to_string();
+        let page = page.replace("\"MARK\"", &mark);
+        let script = move |message: &Value| {
+            handshake(message, false).unwrap_or_else(|| {
+                let id = &message["id"];
+                let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{page}}}\n");
+                vec![crate::server::Action::Raw(line.into_bytes())]
+            })
+        };
+        let (registry, connection) = connect(Server::default().simple(script)).await;
+        assert_eq!(names(&registry), ["s__a", "s__b"], "{member}");
+        let skipped = connection.tools().await.skipped.remove(0);
+        assert_eq!((skipped.index, skipped.name.as_deref()), (1, Some("deep")));
+        assert!(skipped.reason.contains("nested too deeply"), "{}", skipped.reason);
+    }
+}
+
+#[tokio::test]
 async fn invalid_cursor_and_missing_list_are_errors() {
     let long = "c".repeat(8_193);
     for (page, expected) in [

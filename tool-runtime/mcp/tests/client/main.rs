@@ -19,7 +19,9 @@ mod http_features;
 mod http_steps;
 mod http_streams;
 mod input;
+mod late_discovery;
 mod lists;
+mod media;
 mod metadata;
 mod model_tools;
 #[cfg(feature = "oauth")]

@@ -17,6 +17,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
 use super::super::challenge::Authorizer;
+use super::super::traffic::Traffic;
 use super::redacting_client::RedactingClient;
 use super::watched_client::{StreamState, WatchedClient};
 use super::{BoxFuture, Delivery, Received, StreamChange, Wire, WireError};
@@ -38,6 +39,8 @@ pub(crate) struct HttpTarget {
     pub(crate) bearer: Option<Arc<str>>,
     pub(crate) headers: HashMap<HeaderName, HeaderValue>,
     pub(crate) max_message_bytes: usize,
+    /// What is in flight on a connection. Each connection has its own.
+    pub(crate) traffic: Arc<Traffic>,
 }
 
 /// Creates the connections to a server, with its authorization.
@@ -99,7 +102,8 @@ pub(crate) fn wire<C: StreamableHttpClient + Sync>(
         config = config.auth_header(&**bearer);
     }
     let (stream, changes) = StreamState::new();
-    let client = WatchedClient { client, stream: stream.clone() };
+    let traffic = Arc::clone(&target.traffic);
+    let client = WatchedClient { client, traffic, stream: stream.clone() };
     let transport = Some(StreamableHttpClientTransport::with_client(client, config));
     Box::new(Http { transport, stream, changes })
 }
@@ -145,6 +149,10 @@ impl<C: StreamableHttpClient + Sync> Wire for Http<C> {
 
     fn ready(&self) -> BoxFuture<'static, ()> {
         Box::pin(self.stream.clone().ready())
+    }
+
+    fn is_sequential(&self) -> bool {
+        true
     }
 
     fn close(&mut self) -> BoxFuture<'_, ()> {

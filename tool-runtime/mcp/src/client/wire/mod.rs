@@ -2,9 +2,10 @@
 //!
 //! A [`Wire`] never waits without a limit: `stdio.rs` reads bounded lines and writes with a
 //! timeout, `http.rs` uses the HTTP transport of the SDK. `watched_client.rs` is the client below
-//! that transport: `notification_stream.rs` keeps the stream of notifications open, and
-//! `paced_stream.rs` bounds how fast others are opened again. `redacting_client.rs` removes secrets
-//! from the errors of requests.
+//! that transport: `notification_stream.rs` keeps the stream of notifications open,
+//! `paced_stream.rs` bounds how fast others are opened again, and `readable_stream.rs` passes on
+//! what can be decoded within the limits. Below it, `redacting_client.rs` removes secrets from the
+//! errors of requests, which `post.rs` sends.
 
 #[cfg(feature = "client")]
 pub(super) mod http;
@@ -12,6 +13,10 @@ pub(super) mod http;
 mod notification_stream;
 #[cfg(feature = "client")]
 mod paced_stream;
+#[cfg(feature = "client")]
+mod post;
+#[cfg(feature = "client")]
+mod readable_stream;
 #[cfg(feature = "client")]
 pub(super) mod redacting_client;
 #[cfg(feature = "client")]
@@ -45,6 +50,11 @@ pub(crate) trait Wire: Send {
     /// handshake.
     fn ready(&self) -> BoxFuture<'static, ()> {
         Box::pin(async {})
+    }
+
+    /// Returns true if the first request must be answered before another one can be sent.
+    fn is_sequential(&self) -> bool {
+        false
     }
 
     /// Ends the connection within a few seconds.

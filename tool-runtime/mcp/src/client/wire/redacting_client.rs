@@ -5,17 +5,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
 };
 
+use super::post::Post;
 use super::sse::SseStream;
 use crate::client::secrets::Secrets;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Failed = StreamableHttpError<reqwest::Error>;
+
+/// The size of the answer to a discovery, which the SDK decodes without a limit on memory.
+const MAX_DISCOVERY_BYTES: usize = 1 << 20;
 
 /// Redacts the token, the headers and the query of a request in the texts of the server that are
 /// part of its error. A server may return what it received.
@@ -44,13 +48,18 @@ impl StreamableHttpClient for RedactingClient {
         session: Option<Arc<str>>,
         token: Option<String>,
         headers: Headers,
-        limits: StreamableHttpResponseLimits,
+        mut limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let request = RequestParts::new(&uri, token.as_ref(), &headers);
-        let posted = self
-            .0
-            .post_message_with_response_limits(uri, message, session, token, headers, limits)
-            .await;
+        let posted = if is_for_sdk(&message) {
+            limits.max_json_response_size = limits.max_json_response_size.min(MAX_DISCOVERY_BYTES);
+            self.0
+                .post_message_with_response_limits(uri, message, session, token, headers, limits)
+                .await
+        } else {
+            let (session, token) = (session.as_deref(), token.as_deref());
+            Post { uri: &uri, session, token, headers }.send(&self.0, &message, limits).await
+        };
         posted.map_err(|error| request.redact(error))
     }
 
@@ -108,6 +117,17 @@ impl StreamableHttpClient for RedactingClient {
             )
             .await;
         opened.map_err(|error| request.redact(error))
+    }
+}
+
+/// Returns true for messages whose answer the SDK reads: the refusals of a discovery tell it about
+/// the server, and messages that are no requests have no answer.
+fn is_for_sdk(message: &ClientJsonRpcMessage) -> bool {
+    match message {
+        JsonRpcMessage::Request(request) => {
+            matches!(request.request, ClientRequest::DiscoverRequest(_))
+        }
+        _ => true,
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
@@ -21,8 +21,10 @@ use tokio_util::sync::CancellationToken;
 use super::StreamChange;
 use super::notification_stream::{Open, OpenError, keep_open};
 use super::paced_stream::PacedStream;
+use super::readable_stream::ReadableStream;
 use super::sse::SseStream;
 use crate::client::failure_reason::failure_reason;
+use crate::client::traffic::Traffic;
 
 /// The number of events, and of changes, that wait for the connection.
 const CAPACITY: usize = 16;
@@ -58,7 +60,16 @@ impl StreamState {
 #[derive(Clone)]
 pub(super) struct WatchedClient<C> {
     pub(super) client: C,
+    pub(super) traffic: Arc<Traffic>,
     pub(super) stream: StreamState,
+}
+
+impl<C> WatchedClient<C> {
+    /// Returns the events of a stream that the SDK may decode, at a bounded pace.
+    fn readable(&self, stream: SseStream, request: Option<RequestId>) -> SseStream {
+        let readable = ReadableStream::new(stream, Arc::clone(&self.traffic), request);
+        Box::pin(PacedStream::new(Box::pin(readable)))
+    }
 }
 
 impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
@@ -93,6 +104,10 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> PostResult<C::Error> {
+        let request = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
         let posted = self.client.post_message_with_response_limits(
             uri,
             message,
@@ -108,8 +123,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
             self.stream.has_session.store(true, Ordering::Relaxed);
         }
         if let StreamableHttpPostResponse::Sse(stream, session) = response {
-            let stream = Box::pin(PacedStream::new(stream));
-            response = StreamableHttpPostResponse::Sse(stream, session);
+            response = StreamableHttpPostResponse::Sse(self.readable(stream, request), session);
         }
         Ok(response)
     }
@@ -170,7 +184,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
         };
         // Only the stream of a response is opened from an event, since that has a position.
         if last_event_id.is_some() {
-            return Ok(Box::pin(PacedStream::new(open(last_event_id).await?)));
+            return Ok(self.readable(open(last_event_id).await?, None));
         }
         let opened = open(None).await;
         self.stream.answered.cancel();
@@ -184,7 +198,8 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
         });
         let opened = opened.map_err(|error| open_error(&error));
         tokio::spawn(keep_open(opened, reopen, events, self.stream.changes.clone()));
-        Ok(Box::pin(Events(received)))
+        let events = Box::pin(Events(received));
+        Ok(Box::pin(ReadableStream::new(events, Arc::clone(&self.traffic), None)))
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
 use super::McpRequest;
@@ -62,11 +63,11 @@ pub(crate) async fn complete(
     complete: &Completer,
     params: CompleteRequestParams,
     request: McpRequest,
-) -> CompleteResult {
+) -> Result<CompleteResult, ErrorData> {
     let target = match params.r#ref {
         Reference::Prompt(prompt) => CompletionTarget::Prompt(prompt.name),
         Reference::Resource(template) => CompletionTarget::Template(template.uri),
-        _ => return CompleteResult::default(),
+        _ => return Err(ErrorData::invalid_params("unknown kind of `ref`", None)),
     };
     let context = params.context.and_then(|context| context.arguments).unwrap_or_default();
     let (argument, value) = (params.argument.name, params.argument.value);
@@ -78,5 +79,5 @@ pub(crate) async fn complete(
     completion.has_more = Some(total > values.len());
     completion.total = u32::try_from(total).ok();
     completion.values = values;
-    CompleteResult::new(completion)
+    Ok(CompleteResult::new(completion))
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde_json::json;
+use tool_runtime::{ToolError, ToolErrorKind};
 
 /// The code of errors of a server that has reached one of its limits.
 const BUSY: ErrorCode = ErrorCode(-32000);
@@ -23,6 +24,17 @@ pub(crate) fn unknown(kind: &'static str, name: &str) -> ErrorData {
 pub(crate) fn resource_not_found(uri: &str) -> ErrorData {
     let message = format!("resource not found: {}", shortened(uri));
     ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
+}
+
+/// Creates the error of a request that the program could not answer.
+pub(crate) fn failed(error: &ToolError) -> ErrorData {
+    let text = error.text().to_owned();
+    match error.kind() {
+        ToolErrorKind::Validation | ToolErrorKind::NotFound => {
+            ErrorData::invalid_params(text, None)
+        }
+        _ => ErrorData::internal_error(text, None),
+    }
 }
 
 /// Shortens a name that a client sent.

@@ -4,10 +4,11 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResponse};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_runtime::ToolError;
 
 use super::McpRequest;
 use super::call::{ask, input_required, seal};
+use super::errors::failed;
 use super::input::{InputRequired, InputResponses, Suspended};
 use super::outbox::delivering;
 use super::prompts::{FoundPrompt, PromptRequest};
@@ -89,14 +90,4 @@ async fn answers(suspended: Suspended, request: &McpRequest) -> Result<InputResp
 fn suspended(error: &ToolError) -> Option<Suspended> {
     let InputRequired(suspended) = error.source()?.downcast_ref()?;
     Some(suspended.clone())
-}
-
-fn failed(error: &ToolError) -> ErrorData {
-    let text = error.text().to_owned();
-    match error.kind() {
-        ToolErrorKind::Validation | ToolErrorKind::NotFound => {
-            ErrorData::invalid_params(text, None)
-        }
-        _ => ErrorData::internal_error(text, None),
-    }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
-    GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -18,6 +18,7 @@ use super::call::{call_tool, registry};
 use super::completion::complete;
 use super::errors::resource_not_found;
 use super::get_prompt::get_prompt;
+use super::malformed::invalid_params;
 use super::notifications::{accepted, listen, watch_session};
 use super::outbox::delivering;
 use super::page::page;
@@ -62,7 +63,7 @@ impl ServerHandler for Handler {
         let dispatcher = dispatcher.map_or_else(|| self.0.shared.dispatcher(), Ok)?;
         let tools = registry(&self.0.shared, access)?.snapshot();
         let offered = dispatcher.offered_tools(&tools).into_iter();
-        let (tools, next_cursor) = page(offered, params, |tool| &tool.name);
+        let (tools, next_cursor) = page("tools", offered, params, |tool| &tool.name)?;
         let meta = &self.0.shared.tool_meta;
         let tools = tools.into_iter().map(|tool| definitions::tool(tool, meta)).collect();
         Ok(ListToolsResult { next_cursor, ..ListToolsResult::with_all_items(tools) })
@@ -80,7 +81,8 @@ impl ServerHandler for Handler {
 
     async fn list_prompts(&self, params: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {
         let prompts = self.0.shared.prompts.list();
-        let (prompts, next_cursor) = page(prompts.into_iter(), params, |prompt| &prompt.name);
+        let (prompts, next_cursor) =
+            page("prompts", prompts.into_iter(), params, |prompt| &prompt.name)?;
         Ok(ListPromptsResult { next_cursor, ..ListPromptsResult::with_all_items(prompts) })
     }
 
@@ -99,7 +101,8 @@ impl ServerHandler for Handler {
         _: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = self.0.shared.resources.list();
-        let (resources, next_cursor) = page(resources.into_iter(), params, |it| &it.uri);
+        let (resources, next_cursor) =
+            page("resources", resources.into_iter(), params, |it| &it.uri)?;
         Ok(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })
     }
 
@@ -109,7 +112,8 @@ impl ServerHandler for Handler {
         _: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let templates = self.0.shared.resources.list_templates();
-        let (templates, next_cursor) = page(templates.into_iter(), params, |it| &it.uri_template);
+        let (templates, next_cursor) =
+            page("templates", templates.into_iter(), params, |it| &it.uri_template)?;
         let all = ListResourceTemplatesResult::with_all_items(templates);
         Ok(ListResourceTemplatesResult { next_cursor, ..all })
     }
@@ -150,7 +154,7 @@ impl ServerHandler for Handler {
         let Some(completer) = &self.0.shared.completer else {
             return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
         };
-        Ok(Box::pin(complete(completer, params, self.0.request(cx))).await)
+        Box::pin(complete(completer, params, self.0.request(cx))).await
     }
 
     #[expect(deprecated, reason = "clients of 2025-11-25 use it")]
@@ -161,6 +165,15 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         self.0.set_level(LogLevel::from(params.level));
         Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let unknown = || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method.clone(), None);
+        Err(invalid_params(&request).unwrap_or_else(unknown))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

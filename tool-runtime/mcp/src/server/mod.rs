@@ -9,7 +9,8 @@
 
 // The path of a request:
 //
-// - `stream.rs` with `transport.rs` and `unanswered.rs`, or `http/`, receives it; `running.rs` is
+// - `stream.rs` with `transport.rs` and `unanswered.rs`, or `http/`, receives it; `malformed.rs`
+//   answers one whose parameters are not valid, and `peer.rs` is its sender; `running.rs` is
 //   what a request over HTTP holds meanwhile.
 // - `handler.rs` has a method for each kind of request; `session.rs` holds what belongs to one
 //   connection, and `shared.rs` what belongs to the server.
@@ -34,9 +35,12 @@ mod input;
 mod into_dispatcher;
 mod level;
 mod limits;
+mod malformed;
 mod notifications;
 mod outbox;
 mod page;
+#[cfg(feature = "server")]
+mod peer;
 mod prompts;
 mod request;
 mod resources;

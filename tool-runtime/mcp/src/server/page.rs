@@ -1,3 +1,4 @@
+use rmcp::ErrorData;
 use rmcp::model::PaginatedRequestParams;
 
 /// The number of items in one response.
@@ -5,25 +6,57 @@ const PAGE: usize = 500;
 
 /// Returns a page of sorted items, and the cursor of the next page. A cursor is the key of the last
 /// item before it, so it stays valid when items are added or removed.
+///
+/// # Errors
+/// The cursor is none of a list of this kind.
 pub(crate) fn page<T>(
+    kind: &str,
     items: impl Iterator<Item = T>,
     params: Option<PaginatedRequestParams>,
     key: impl Fn(&T) -> &String,
-) -> (Vec<T>, Option<String>) {
-    let after = params.and_then(|params| params.cursor);
-    let is_after = |item: &T| after.as_ref().is_none_or(|cursor| key(item) > cursor);
-    let mut items = items.filter(is_after);
-    let page: Vec<T> = items.by_ref().take(PAGE).collect();
-    let cursor = match items.next() {
-        Some(_) => page.last().map(|item| key(item).clone()),
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    let after = match params.and_then(|params| params.cursor) {
+        Some(cursor) => Some(read_cursor(kind, &cursor)?),
         None => None,
     };
-    (page, cursor)
+    let is_after = |item: &T| after.as_ref().is_none_or(|after| key(item) > after);
+    let mut items = items.filter(is_after);
+    let page: Vec<T> = items.by_ref().take(PAGE).collect();
+    let next = match items.next() {
+        Some(_) => page.last().map(|item| cursor(kind, key(item))),
+        None => None,
+    };
+    Ok((page, next))
+}
+
+/// Returns the cursor of the page after a key. The checksum is no secret: it tells a cursor of this
+/// list from another text.
+fn cursor(kind: &str, key: &str) -> String {
+    format!("{:016x}{key}", checksum(kind, key))
+}
+
+fn read_cursor(kind: &str, cursor: &str) -> Result<String, ErrorData> {
+    let key = cursor.split_at_checked(16).and_then(|(sum, key)| {
+        (u64::from_str_radix(sum, 16).ok()? == checksum(kind, key)).then(|| key.to_owned())
+    });
+    key.ok_or_else(|| ErrorData::invalid_params(format!("invalid cursor of the {kind}"), None))
+}
+
+/// Returns the FNV-1a hash of a kind and a key, which is the same in every process.
+fn checksum(kind: &str, key: &str) -> u64 {
+    let bytes = kind.bytes().chain([0xff]).chain(key.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn params(cursor: Option<String>) -> Option<PaginatedRequestParams> {
+        Some(PaginatedRequestParams::default().with_cursor(cursor))
+    }
 
     #[test]
     fn pages_contain_every_item_once() {
@@ -31,8 +64,8 @@ mod tests {
             let all: Vec<String> = (0..count).map(|n| format!("{n:06}")).collect();
             let (mut listed, mut cursor) = (Vec::new(), None);
             loop {
-                let params = PaginatedRequestParams::default().with_cursor(cursor);
-                let (items, next) = page(all.clone().into_iter(), Some(params), |item| item);
+                let (items, next) =
+                    page("tools", all.clone().into_iter(), params(cursor), |item| item).unwrap();
                 listed.extend(items);
                 cursor = next;
                 if cursor.is_none() {
@@ -40,6 +73,31 @@ mod tests {
                 }
             }
             assert_eq!(listed, all);
+        }
+    }
+
+    #[test]
+    fn cursor_of_no_page_is_refused() {
+        let good = cursor("tools", "add");
+        let list = |cursor: &str| {
+            let items = ["add", "sub"].map(str::to_owned).into_iter();
+            page("tools", items, params(Some(cursor.to_owned())), |item| item)
+        };
+        assert_eq!(list(&good).unwrap(), (vec!["sub".to_owned()], None));
+        for bad in [
+            "",
+            "add",
+            "banana",
+            "0",
+            good.get(1..).unwrap(),
+            good.strip_suffix('d').unwrap(),
+            &format!("{good}x"),
+            &good.replacen(|c: char| c.is_ascii_hexdigit(), "+", 1),
+            &cursor("prompts", "add"),
+            "ééééééééé",
+            &"9".repeat(10_000),
+        ] {
+            assert_eq!(list(bad).unwrap_err().code.0, -32602, "{bad}");
         }
     }
 }

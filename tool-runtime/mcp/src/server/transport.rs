@@ -9,8 +9,8 @@ use std::task::{Context, Poll, ready};
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage,
-    ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage,
+    RequestId, ServerJsonRpcMessage,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -20,6 +20,7 @@ use tool_runtime::CancellationToken;
 
 use super::Limits;
 use super::decode::decode;
+use super::malformed::invalid_params;
 use super::unanswered::Unanswered;
 use crate::lines::{BoundedLines, Envelope, Line, LineWriter, Sending, json_line};
 
@@ -112,6 +113,12 @@ impl StreamTransport {
     fn received(&mut self, message: &ClientJsonRpcMessage) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
+                if let ClientRequest::CustomRequest(custom) = &request.request
+                    && let Some(error) = invalid_params(custom)
+                {
+                    self.answer(&JsonRpcMessage::error(error, Some(request.id.clone())));
+                    return false;
+                }
                 self.unanswered.insert(request.id.clone());
                 self.has_started = true;
                 true
@@ -119,7 +126,13 @@ impl StreamTransport {
             JsonRpcMessage::Notification(notification) => {
                 self.has_started && self.notified(&notification.notification)
             }
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.has_started,
+            // The ids of the server are numbers, and the SDK would take `"3"` for one.
+            JsonRpcMessage::Response(response) => {
+                self.has_started && matches!(response.id, RequestId::Number(_))
+            }
+            JsonRpcMessage::Error(error) => {
+                self.has_started && !matches!(error.id, Some(RequestId::String(_)))
+            }
         }
     }
 
@@ -146,7 +159,12 @@ impl StreamTransport {
             Envelope::Response(Some(_)) | Envelope::Notification => return,
         };
         let error = ErrorData::new(ErrorCode::INVALID_REQUEST, message, None);
-        let sending = self.encode(&JsonRpcMessage::error(error, id));
+        self.answer(&JsonRpcMessage::error(error, id));
+    }
+
+    /// Sends an answer that nothing waits for.
+    fn answer(&self, message: &ServerJsonRpcMessage) {
+        let sending = self.encode(message);
         if let Sending::Waiting(sending) = sending {
             tokio::spawn(async move { drop(sending.await) });
         }

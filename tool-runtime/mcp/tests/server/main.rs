@@ -19,7 +19,11 @@ mod hostile;
 mod http;
 mod http_calls;
 mod http_limits;
+mod http_serve;
 mod input;
+mod malformed;
 mod offers;
 mod principals;
 mod tasks;
+#[cfg(feature = "client")]
+mod warnings;

@@ -14,7 +14,7 @@ use tool_runtime::ToolError;
 use tool_runtime::message::{EmbeddedResource, ResourceData, ResourceLink};
 
 use super::McpRequest;
-use super::errors::resource_not_found;
+use super::errors::{failed, resource_not_found};
 use crate::content::{contents, resource};
 
 use template::Pattern;
@@ -194,8 +194,7 @@ impl Resources {
             return Err(resource_not_found(&uri));
         };
         let data = read(ResourceRequest { uri: uri.clone(), request, variables }).await;
-        let data =
-            data.map_err(|error| ErrorData::internal_error(error.text().to_owned(), None))?;
+        let data = data.map_err(|error| failed(&error))?;
         let mut resource = match data {
             ResourceData::Text(text) => EmbeddedResource::text(uri, text),
             ResourceData::Base64(base64) => EmbeddedResource::base64(uri, base64),

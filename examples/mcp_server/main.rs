@@ -12,7 +12,6 @@
 mod conformance;
 
 use std::error::Error;
-use std::io;
 
 use tool_mcp::McpServer;
 use tool_mcp::server::{Prompt, PromptMessage, PromptRequest, Prompts, Resources};
@@ -93,9 +92,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Serves until Ctrl+C.
-async fn serve_http(server: McpServer, address: &str) -> io::Result<()> {
+async fn serve_http(server: McpServer, address: &str) -> Result<(), Box<dyn Error>> {
     let stop = CancellationToken::new();
-    let router = server.cancellation(stop.clone()).router();
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("serving http://{}/mcp", listener.local_addr()?);
     let stopping = stop.clone();
@@ -104,5 +102,6 @@ async fn serve_http(server: McpServer, address: &str) -> io::Result<()> {
             stopping.cancel();
         }
     });
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    server.cancellation(stop).serve_http(listener).await?;
+    Ok(())
 }

@@ -27,7 +27,7 @@ mod axum_sse;
 async fn serve(agent: Agent, sessions: MemoryStore) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, routes(agent, sessions)).await.unwrap() });
+    tokio::spawn(async move { axum_sse::serve(listener, routes(agent, sessions)).await.unwrap() });
     format!("http://{address}")
 }
 

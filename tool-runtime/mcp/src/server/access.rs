@@ -73,6 +73,19 @@ pub(crate) fn access(extensions: &Extensions) -> Option<&Access> {
     extensions.get::<axum::http::request::Parts>()?.extensions.get()
 }
 
+/// Returns the address of the client of a request over HTTP, if the service knows it.
+#[cfg(feature = "server")]
+pub(crate) fn address(extensions: &Extensions) -> Option<std::net::IpAddr> {
+    let parts = extensions.get::<axum::http::request::Parts>()?;
+    Some(parts.extensions.get::<super::peer::Peer>()?.address)
+}
+
+/// Returns nothing: a stream has one client.
+#[cfg(not(feature = "server"))]
+pub(crate) fn address(_: &Extensions) -> Option<std::net::IpAddr> {
+    None
+}
+
 /// Returns nothing: there is no authentication on streams.
 #[cfg(not(feature = "server"))]
 pub(crate) fn access(_: &Extensions) -> Option<&Access> {

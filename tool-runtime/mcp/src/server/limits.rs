@@ -73,6 +73,10 @@ impl Limits {
     /// Sets the maximum number of HTTP requests of one [principal](crate::server::Access) that run
     /// at the same time. Default: half of all [requests](Self::requests).
     ///
+    /// Without an [authenticator](crate::McpServer::authenticate), it is the number of requests of
+    /// one address, and one connection can have half of them. The service must know the addresses,
+    /// as [`serve_http`](crate::McpServer::serve_http) does.
+    ///
     /// Further requests are answered with the status 503, except those that end or answer others:
     /// notifications such as a cancellation, answers to questions, `tasks/cancel`, and the end of a
     /// session. In a session, a call continues if its client disconnects, and counts until it has
@@ -83,8 +87,9 @@ impl Limits {
         self
     }
 
-    /// Sets the maximum number of HTTP sessions of one [principal](crate::server::Access).
-    /// Default: half of all [sessions](Self::sessions).
+    /// Sets the maximum number of HTTP sessions of one [principal](crate::server::Access), or else
+    /// of one address, of which one connection can start half. Default: half of all
+    /// [sessions](Self::sessions).
     #[must_use]
     pub fn sessions_per_principal(mut self, count: usize) -> Self {
         self.sessions_of_principal = Some(count);

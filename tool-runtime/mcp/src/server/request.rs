@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rmcp::model::{ClientCapabilities, ProgressNotificationParam, ProtocolVersion};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 use tool_runtime::event::Progress;
 use tool_runtime::{CancellationToken, ToolError};
 
-use super::access::access;
+use super::access::{access, address};
 use super::input::{
     ElicitationReply, ElicitationRequest, Input, SamplingReply, SamplingRequest, root_uris,
 };
@@ -79,6 +80,11 @@ impl McpRequest {
     /// Returns the access that the authenticator granted to the caller.
     pub fn access(&self) -> Option<&Access> {
         access(&self.0.context.extensions)
+    }
+
+    /// Returns the address of the client, if the service knows it.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        address(&self.0.context.extensions)
     }
 
     /// Returns the name of the authenticated caller.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -114,7 +115,8 @@ impl Tasks {
         self
     }
 
-    /// Sets the maximum number of tasks of one principal. Default: 100.
+    /// Sets the maximum number of tasks of one principal, or of one address if there is no
+    /// authenticator. Default: 100.
     #[must_use]
     pub fn max_tasks_per_principal(mut self, count: usize) -> Self {
         self.principal_limit = count;
@@ -122,7 +124,15 @@ impl Tasks {
     }
 }
 
-type Owners = HashMap<String, Option<String>>;
+/// Who started a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Owner {
+    principal: Option<String>,
+    /// The address of a client without a principal, which shares the limit with its other clients.
+    address: Option<IpAddr>,
+}
+
+type Owners = HashMap<String, Owner>;
 
 /// The tasks of a server.
 pub(crate) struct TaskStore {
@@ -130,7 +140,7 @@ pub(crate) struct TaskStore {
     manager: TaskManager,
     /// Stops the server.
     server: CancellationToken,
-    /// The principal of each task.
+    /// The owner of each task.
     owners: Arc<Mutex<Owners>>,
 }
 
@@ -168,8 +178,10 @@ impl TaskStore {
     pub(crate) fn start(&self, call: Invocation) -> Result<CallToolResponse, ErrorData> {
         let Tasks { lifetime, limit, principal_limit, .. } = self.settings;
         let principal = call.request.principal().map(str::to_owned);
+        let address = call.request.address().filter(|_| principal.is_none());
+        let owner = Owner { principal, address };
         let mut owners = lock(&self.owners);
-        let count = owners.values().filter(|owner| **owner == principal).count();
+        let count = owners.values().filter(|other| **other == owner).count();
         if owners.len() >= limit || count >= principal_limit {
             return Err(busy("too many tasks"));
         }
@@ -177,7 +189,7 @@ impl TaskStore {
         let options = TaskOptions::new().with_ttl_ms(milliseconds);
         let server = self.server.clone();
         let task = self.manager.spawn(options, |context| Box::pin(run(call, context, server)));
-        owners.insert(task.task_id.clone(), principal);
+        owners.insert(task.task_id.clone(), owner);
         drop(owners);
         let forgotten = forget(Arc::downgrade(&self.owners), task.task_id.clone());
         // The manager keeps a task for its lifetime and the result for another one.
@@ -215,7 +227,7 @@ impl TaskStore {
     /// Returns the id if the task belongs to the principal, and otherwise an id that is unknown.
     fn known_id<'i>(&self, id: &'i str, principal: Option<&str>) -> &'i str {
         match lock(&self.owners).get(id) {
-            Some(owner) if owner.as_deref() == principal => id,
+            Some(owner) if owner.principal.as_deref() == principal => id,
             _ => "",
         }
     }

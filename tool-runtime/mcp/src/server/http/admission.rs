@@ -1,30 +1,31 @@
 //! Admits HTTP requests up to the limits, and beyond them what ends or answers other requests.
 //!
 //! A client that has reached its limit can still cancel a call, answer the question of a call, and
-//! close its session, because such messages have reserved places. These are few, and a principal
-//! gets a part of them, so that the limits remain effective.
+//! close its session, because such messages have reserved places. These are few, and a principal,
+//! or else an address, gets a part of them, so that the limits remain effective.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::super::Limits;
+use super::sharers::Sharers;
 use super::shares::{Share, Shares};
 
 /// The number of places beyond the limits.
 const RESERVED: usize = 32;
 
-/// The number of these places that one principal can take.
+/// The number of these places that one principal or address can take.
 const RESERVED_OF_PRINCIPAL: usize = 8;
 
-/// The places of all requests, and those that each principal has taken.
+/// The places of all requests, and those that each sharer has taken.
 pub(super) struct Admission {
     requests: Arc<Semaphore>,
     reserved: Arc<Semaphore>,
-    /// The running requests of each principal, including calls whose client has left.
+    /// The running requests of each sharer, including calls whose client has left.
     shares: Shares,
     reserved_shares: Shares,
-    principal_limit: usize,
+    sharer_limit: usize,
 }
 
 /// The place of a request among all requests, until it is dropped.
@@ -33,9 +34,9 @@ pub(super) struct Permit {
     is_reserved: bool,
 }
 
-/// The place of a request among those of its principal, until it is dropped.
+/// The place of a request among those of its sharers, until it is dropped.
 pub(super) struct Place {
-    _share: Option<Share>,
+    _shares: Vec<Share>,
     is_reserved: bool,
 }
 
@@ -46,7 +47,7 @@ impl Admission {
             reserved: Arc::new(Semaphore::new(RESERVED)),
             shares: Shares::default(),
             reserved_shares: Shares::default(),
-            principal_limit: limits.requests_of_principal(),
+            sharer_limit: limits.requests_of_principal(),
         }
     }
 
@@ -63,22 +64,19 @@ impl Admission {
         Some(Permit { _permit: permit, is_reserved: true })
     }
 
-    /// Takes a place for a request of a principal, if the sender is one. A request beyond the share
-    /// of its principal leaves its permit to others and gets a reserved one.
-    pub(super) fn place(&self, permit: &mut Permit, principal: Option<&str>) -> Option<Place> {
-        let Some(principal) = principal else {
-            return Some(Place { _share: None, is_reserved: permit.is_reserved });
-        };
+    /// Takes a place for a request of some sharers. A request beyond the share of one of them leaves
+    /// its permit to others and gets a reserved one.
+    pub(super) fn place(&self, permit: &mut Permit, sharers: &Sharers) -> Option<Place> {
         if !permit.is_reserved
-            && let Some(share) = self.shares.take(principal, self.principal_limit)
+            && let Some(shares) = self.shares.take_all(sharers, self.sharer_limit)
         {
-            return Some(Place { _share: Some(share), is_reserved: false });
+            return Some(Place { _shares: shares, is_reserved: false });
         }
-        let share = self.reserved_shares.take(principal, RESERVED_OF_PRINCIPAL)?;
+        let shares = self.reserved_shares.take_all(sharers, RESERVED_OF_PRINCIPAL)?;
         if !permit.is_reserved {
             *permit = self.reserved_permit()?;
         }
-        Some(Place { _share: Some(share), is_reserved: true })
+        Some(Place { _shares: shares, is_reserved: true })
     }
 }
 
@@ -110,7 +108,7 @@ mod tests {
         let mut places = Vec::new();
         let mut take = |principal| {
             let mut permit = admission.permit()?;
-            let place = admission.place(&mut permit, principal)?;
+            let place = admission.place(&mut permit, &Sharers::of(principal, None))?;
             let is_reserved = place.is_reserved();
             places.push((permit, place));
             Some(is_reserved)
@@ -121,7 +119,7 @@ mod tests {
             assert_eq!(take(Some("Ada")), Some(true));
         }
         assert_eq!(take(Some("Ada")), None);
-        // She has taken none of the other half.
+        // Ada has taken none of the other half.
         for (principal, is_reserved) in [("Bob", false), ("Cyd", false), ("Dan", true)] {
             assert_eq!(take(Some(principal)), Some(is_reserved));
         }
@@ -132,7 +130,8 @@ mod tests {
         assert_eq!(left, RESERVED - RESERVED_OF_PRINCIPAL - 1);
         places.clear();
         assert_eq!(admission.place_count(&limits), 0);
-        let place = admission.place(&mut admission.permit().unwrap(), Some("Ada")).unwrap();
+        let ada = Sharers::of(Some("Ada"), None);
+        let place = admission.place(&mut admission.permit().unwrap(), &ada).unwrap();
         assert!(!place.is_reserved());
     }
 }

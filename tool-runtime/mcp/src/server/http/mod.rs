@@ -1,18 +1,22 @@
 //! Streamable HTTP: the guard around the service of the SDK.
 //!
-//! For each request, `mod.rs` takes a permit (`admission.rs`), authenticates by the hook of the
-//! `settings.rs`, reads the body (`message.rs`), enters the session (`sessions.rs`) and passes the
-//! request on to the SDK, which validates `Host` and `Origin`. `shares.rs` limits what one
-//! principal can take of the permits and sessions. `body.rs` keeps the permit until the response is
+//! For each request, `mod.rs` takes a permit (`admission.rs`), checks the `headers.rs`,
+//! authenticates by the hook of the `settings.rs`, reads the body (`message.rs`), enters the
+//! session (`sessions.rs`) and passes the request on to the SDK, which validates `Host` and
+//! `Origin`. `shares.rs` limits what one principal, or else one address and connection (`sharers.rs`),
+//! can take of the permits and sessions. `serve.rs` serves a listener. `body.rs` keeps the permit until the response is
 //! sent or the client does not read. When the server stops, `shutdown.rs` gives running requests
 //! the time to end.
 
 mod admission;
 mod authenticator;
 mod body;
+mod headers;
 mod message;
+mod serve;
 mod sessions;
 mod settings;
+mod sharers;
 mod shares;
 mod shutdown;
 
@@ -24,18 +28,25 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize as _;
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::access::with_caller;
 use super::handler::Handler;
+use super::malformed::invalid_initialize;
+use super::peer::Peer;
 use super::running::Running;
 use super::{Access, McpServer, Shared};
 use admission::{Admission, Permit};
 use body::PermitBody;
+use headers::SESSION_ID;
 use message::MessageHead;
 use sessions::{NoSession, Sessions};
+use sharers::Sharers;
 use shutdown::Shutdown;
 
 pub use authenticator::{Authenticator, Denied};
@@ -44,8 +55,6 @@ pub(crate) use settings::HttpSettings;
 /// The path at which the router serves.
 const PATH: &str = "/mcp";
 
-const SESSION_ID: &str = "mcp-session-id";
-
 impl McpServer {
     /// Creates a router that serves Streamable HTTP at the path `/mcp`.
     ///
@@ -53,7 +62,13 @@ impl McpServer {
     /// 503. The running ones have 2 seconds to end; then sessions and event streams end as well. If
     /// the tools are invalid, every call returns an error with the reason.
     ///
+    /// [`serve_http`](Self::serve_http) serves it alone. If you serve it yourself, beside other
+    /// routes, set `TCP_NODELAY` and pass the addresses of connections, as here:
+    ///
     /// ```no_run
+    /// use std::net::SocketAddr;
+    ///
+    /// use axum::serve::ListenerExt as _;
     /// use tool_mcp::McpServer;
     /// use tool_runtime::{CancellationToken, tools};
     ///
@@ -61,16 +76,17 @@ impl McpServer {
     /// let stop = CancellationToken::new();
     /// let router = McpServer::new(tools![]).cancellation(stop.clone()).router();
     /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3001").await?;
-    /// axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    /// let listener = listener.tap_io(|stream| {
+    ///     let _ = stream.set_nodelay(true);
+    /// });
+    /// let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    /// axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await
     /// # }
     /// ```
     pub fn router(self) -> Router {
         let settings = self.http.clone();
         match self.into_shared() {
-            Ok(shared) => {
-                let server = Arc::new(HttpServer::new(Arc::new(shared), settings));
-                Router::new().route(PATH, any(handle)).with_state(server)
-            }
+            Ok(shared) => router(Arc::new(shared), settings),
             Err(error) => {
                 let text = error.to_string();
                 let failed = move || async move { (StatusCode::INTERNAL_SERVER_ERROR, text) };
@@ -78,6 +94,12 @@ impl McpServer {
             }
         }
     }
+}
+
+/// Creates a router of a server.
+fn router(shared: Arc<Shared>, settings: HttpSettings) -> Router {
+    let server = Arc::new(HttpServer::new(shared, settings));
+    Router::new().route(PATH, any(handle)).with_state(server)
 }
 
 struct HttpServer {
@@ -102,13 +124,16 @@ impl HttpServer {
         let manager = Arc::new(manager);
         let hosts = ["localhost", "127.0.0.1", "::1"];
         let origins = ["localhost", "127.0.0.1", "[::1]"];
-        let origins = origins.iter().flat_map(|host| {
-            ["http", "https"]
-                .map(|scheme| [format!("{scheme}://{host}"), format!("{scheme}://{host}:*")])
-        });
+        let origins = origins
+            .iter()
+            .flat_map(|host| ["http", "https"].map(|scheme| format!("{scheme}://{host}:*")));
+        let allowed_origins: Vec<String> = match settings.origins {
+            Some(origins) => origins.into_iter().map(with_port).collect(),
+            None => origins.collect(),
+        };
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(settings.hosts.unwrap_or_else(|| hosts.map(str::to_owned).into()))
-            .with_allowed_origins(settings.origins.unwrap_or_else(|| origins.flatten().collect()))
+            .with_allowed_origins(allowed_origins)
             .enforce_origin_validation()
             .with_max_request_body_bytes(limits.message_bytes)
             .with_cancellation_token(shutdown.stopped());
@@ -150,13 +175,16 @@ impl HttpServer {
         permit: &mut Permit,
     ) -> Result<(Response, Option<Running>), Response> {
         let (mut parts, body) = request.into_parts();
+        headers::check(&parts)?;
         let access = match &self.authenticator {
             Some(authenticator) => Some(authenticator::access(&**authenticator, &parts).await?),
             None => None,
         };
         let principal = access.as_ref().map(Access::principal).map(str::to_owned);
         let limits = self.shared.limits;
-        let place = self.admission.place(permit, principal.as_deref()).ok_or_else(busy)?;
+        let peer = Peer::of(&parts);
+        let sharers = Sharers::of(principal.as_deref(), peer.as_ref());
+        let place = self.admission.place(permit, &sharers).ok_or_else(busy)?;
         let is_limited = place.is_reserved();
         if is_limited && !matches!(parts.method, Method::POST | Method::DELETE) {
             return Err(busy());
@@ -187,13 +215,19 @@ impl HttpServer {
         }
         let starts = session.is_none() && parts.method == Method::POST && is_initialize;
         let starting = if starts {
-            let reservation = self.sessions.reserve(principal.as_deref()).await;
+            if let Some(refused) = refuse_malformed(&body) {
+                return Err(refused);
+            }
+            let reservation = self.sessions.reserve(&sharers).await;
             Some(reservation.ok_or_else(busy)?)
         } else {
             None
         };
         if let Some(access) = &access {
             parts.extensions.insert(access.clone());
+        }
+        if let Some(peer) = peer {
+            parts.extensions.insert(peer);
         }
         parts.extensions.insert(running.clone());
         let is_delete = parts.method == Method::DELETE;
@@ -206,11 +240,34 @@ impl HttpServer {
             session.iter().for_each(|id| self.sessions.remove(id));
         }
         if let Some(id) = session_id(response.headers()).filter(|_| starts) {
-            self.sessions.insert(id, principal).await;
+            self.sessions.insert(id, principal, sharers).await;
         }
         drop(starting);
         Ok((response, Some(running)))
     }
+}
+
+/// Adds the port that an origin without one has. The SDK would allow all ports.
+fn with_port(origin: String) -> String {
+    let port = match origin.split_once("://") {
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => 443,
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") => 80,
+        _ => return origin,
+    };
+    let host = origin.rsplit(']').next().unwrap_or(&origin);
+    let host = host.split_once("://").map_or(host, |(_, host)| host);
+    if host.contains(':') { origin } else { format!("{}:{port}", origin.trim_end_matches('/')) }
+}
+
+/// Refuses an `initialize` whose parameters are not valid, which the SDK would not recognize.
+fn refuse_malformed(body: &[u8]) -> Option<Response> {
+    let message: Value = serde_json::from_slice(body).ok()?;
+    let error = invalid_initialize(message.get("params"))?;
+    let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
+    let answer = ServerJsonRpcMessage::error(error, id);
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    let body = serde_json::to_string(&answer).ok()?;
+    Some((StatusCode::BAD_REQUEST, json, body).into_response())
 }
 
 fn session_id(headers: &HeaderMap<HeaderValue>) -> Option<String> {
@@ -220,7 +277,7 @@ fn session_id(headers: &HeaderMap<HeaderValue>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use futures_util::stream::{self, StreamExt as _};
-    use serde_json::{Value, json};
+    use serde_json::json;
     use tool_runtime::tools;
 
     use super::super::Limits;

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::super::Limits;
 use super::super::session::lock;
+use super::sharers::Sharers;
 use super::shares::{Share, Shares};
 
 /// A time that is longer than any session.
@@ -24,10 +25,10 @@ pub(super) struct Sessions {
     manager: Arc<LocalSessionManager>,
     table: Mutex<Table>,
     starting: Arc<AtomicUsize>,
-    /// The sessions of each principal that are about to start.
+    /// The sessions of each sharer that are about to start.
     starting_shares: Shares,
     limit: usize,
-    principal_limit: usize,
+    sharer_limit: usize,
     idle: Duration,
 }
 
@@ -41,6 +42,8 @@ struct Table {
 
 struct OpenSession {
     principal: Option<String>,
+    /// Who shares the limits with the session.
+    sharers: Vec<String>,
     activity: Arc<Mutex<Activity>>,
 }
 
@@ -69,7 +72,7 @@ impl Drop for SessionUse {
 /// The place of a session that is about to start.
 pub(super) struct Reservation {
     starting: Arc<AtomicUsize>,
-    _share: Option<Share>,
+    _shares: Vec<Share>,
 }
 
 impl Drop for Reservation {
@@ -89,7 +92,7 @@ impl Sessions {
             starting: Arc::default(),
             starting_shares: Shares::default(),
             limit: limits.sessions,
-            principal_limit: limits.sessions_of_principal(),
+            sharer_limit: limits.sessions_of_principal(),
             // Otherwise, the task that ends sessions would never wait.
             idle: limits.idle.max(Duration::from_millis(1)),
         }
@@ -116,36 +119,39 @@ impl Sessions {
         Ok(Some(SessionUse(Arc::clone(&session.activity))))
     }
 
-    /// Reserves a place for a session; `None` if there are too many, or too many of the principal.
-    pub(super) async fn reserve(&self, principal: Option<&str>) -> Option<Reservation> {
+    /// Reserves a place for a session; `None` if there are too many, or too many of one sharer.
+    pub(super) async fn reserve(&self, sharers: &Sharers) -> Option<Reservation> {
         let running = self.manager.sessions.read().await;
-        let share = match principal {
-            Some(principal) => {
-                let table = lock(&self.table);
-                let is_own = |(id, session): &(&String, &OpenSession)| {
-                    session.principal.as_deref() == Some(principal)
-                        && running.contains_key(id.as_str())
-                };
-                let count = table.sessions.iter().filter(is_own).count();
-                let left = self.principal_limit.saturating_sub(count);
-                Some(self.starting_shares.take(principal, left)?)
-            }
-            None => None,
-        };
+        let mut shares = Vec::new();
+        for (sharer, limit) in sharers.limits(self.sharer_limit) {
+            let table = lock(&self.table);
+            let is_own = |(id, session): &(&String, &OpenSession)| {
+                session.sharers.iter().any(|it| it == sharer) && running.contains_key(id.as_str())
+            };
+            let count = table.sessions.iter().filter(is_own).count();
+            shares.push(self.starting_shares.take(sharer, limit.saturating_sub(count))?);
+        }
         let starting = self.starting.fetch_add(1, Ordering::Relaxed);
-        let reservation = Reservation { starting: Arc::clone(&self.starting), _share: share };
+        let reservation = Reservation { starting: Arc::clone(&self.starting), _shares: shares };
         (running.len() + starting < self.limit).then_some(reservation)
     }
 
     /// Records a new session with its principal. It ends when it has been idle for too long.
-    pub(super) async fn insert(self: &Arc<Self>, id: String, principal: Option<String>) {
+    pub(super) async fn insert(
+        self: &Arc<Self>,
+        id: String,
+        principal: Option<String>,
+        sharers: Sharers,
+    ) {
         let running = self.manager.sessions.read().await;
         let mut table = lock(&self.table);
         if table.sessions.len() >= self.limit.saturating_mul(2) {
             table.sessions.retain(|id, _| running.contains_key(id.as_str()));
         }
         let activity = Arc::new(Mutex::new(Activity::IdleSince(Instant::now())));
-        table.sessions.insert(id, OpenSession { principal, activity });
+        table
+            .sessions
+            .insert(id, OpenSession { principal, sharers: sharers.into_names(), activity });
         if !table.is_watched {
             table.is_watched = true;
             tokio::spawn(Arc::clone(self).end_idle());

@@ -23,7 +23,8 @@ impl McpServer {
     }
 
     /// Sets the values of `Origin` that HTTP requests of browsers may have, such as
-    /// `https://example.org`. Default: those of this machine.
+    /// `https://example.org` or `http://localhost:8080`. Without a port, the origin has that of its
+    /// scheme; `https://example.org:*` allows all. Default: those of this machine.
     pub fn allowed_origins<O: Into<String>>(
         mut self,
         origins: impl IntoIterator<Item = O>,

@@ -1,28 +1,35 @@
-//! Counts what each principal has running, so that one alone can't take all places.
+//! Counts what each sharer has running, such as a principal, so that one alone can't take all
+//! places.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::super::session::lock;
+use super::sharers::Sharers;
 
-/// Counts what principals have running.
+/// Counts what sharers have running.
 #[derive(Clone, Default)]
 pub(super) struct Shares(Arc<Mutex<HashMap<String, usize>>>);
 
-/// One of the places of a principal, until it is dropped.
+/// One of the places of a sharer, until it is dropped.
 pub(super) struct Share {
     shares: Shares,
-    principal: String,
+    sharer: String,
 }
 
 impl Shares {
-    /// Takes a place if the principal has less than `limit`.
-    pub(super) fn take(&self, principal: &str, limit: usize) -> Option<Share> {
+    /// Takes a place of each of the sharers, if each has less than its part of the limit.
+    pub(super) fn take_all(&self, sharers: &Sharers, limit: usize) -> Option<Vec<Share>> {
+        sharers.limits(limit).map(|(name, limit)| self.take(name, limit)).collect()
+    }
+
+    /// Takes a place if the sharer has less than `limit`.
+    pub(super) fn take(&self, sharer: &str, limit: usize) -> Option<Share> {
         let mut counts = lock(&self.0);
-        let count = counts.get(principal).copied().unwrap_or_default();
+        let count = counts.get(sharer).copied().unwrap_or_default();
         (count < limit).then(|| {
-            counts.insert(principal.to_owned(), count + 1);
-            Share { shares: self.clone(), principal: principal.to_owned() }
+            counts.insert(sharer.to_owned(), count + 1);
+            Share { shares: self.clone(), sharer: sharer.to_owned() }
         })
     }
 }
@@ -38,9 +45,9 @@ impl Shares {
 impl Drop for Share {
     fn drop(&mut self) {
         let mut counts = lock(&self.shares.0);
-        match counts.get_mut(&self.principal) {
+        match counts.get_mut(&self.sharer) {
             Some(count) if *count > 1 => *count -= 1,
-            _ => drop(counts.remove(&self.principal)),
+            _ => drop(counts.remove(&self.sharer)),
         }
     }
 }

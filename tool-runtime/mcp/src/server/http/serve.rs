@@ -1,0 +1,54 @@
+//! Serves a listener.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::serve::ListenerExt as _;
+use tokio::net::TcpListener;
+
+use super::super::{McpServer, ServeError};
+
+impl McpServer {
+    /// Serves Streamable HTTP at the path `/mcp` of a listener, until the server is
+    /// [cancelled](Self::cancellation).
+    ///
+    /// It is [`router`](Self::router) with what a server needs of its connections: packets are sent
+    /// at once (`TCP_NODELAY`), without which each call on a kept-alive connection takes 40 ms
+    /// longer, and the [limits](crate::server::Limits) count per connection and address if there is
+    /// no [authenticator](Self::authenticate).
+    ///
+    /// # Errors
+    /// The tools are invalid, or the listener fails.
+    ///
+    /// # Panics
+    /// Panics outside a tokio runtime with I/O.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, no connection is accepted any more. Those that are open continue.
+    ///
+    /// ```no_run
+    /// use tool_mcp::McpServer;
+    /// use tool_runtime::tools;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3001").await?;
+    /// McpServer::new(tools![]).serve_http(listener).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn serve_http(self, listener: TcpListener) -> Result<(), ServeError> {
+        let (settings, stop) = (self.http.clone(), self.cancellation.clone());
+        let shared = self.into_shared()?;
+        shared.dispatcher.as_ref().map_err(|error| ServeError::Tools(error.clone()))?;
+        let router = super::router(Arc::new(shared), settings);
+        let listener = listener.tap_io(|stream| {
+            // Without it, answers are only slower.
+            let _ = stream.set_nodelay(true);
+        });
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        let serving = axum::serve(listener, service);
+        let serving = serving.with_graceful_shutdown(stop.cancelled_owned());
+        serving.await.map_err(ServeError::Listen)
+    }
+}

@@ -33,9 +33,9 @@ use tokio::task::spawn_blocking;
 use tool_dynamic::RustTools;
 use tool_dynamic::catalog::SqliteCatalog;
 use tool_dynamic::{
-    Catalog, ConnectionTools, DynamicTools, JavaScript, Registrar, RegistrarBuilder,
+    Catalog, CatalogConnections, DynamicTools, JavaScript, Registrar, RegistrarBuilder,
 };
-use tool_mcp::AllowedServers;
+use tool_mcp::{AllowedServers, ConnectionTools};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
@@ -103,8 +103,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
     if options.grants_network {
         tools = tools.grant(NETWORK);
     }
-    let connections = ConnectionTools::new(registrar.clone(), options.servers);
-    registry.register_all(tools![..tools.clone(), ..connections])?;
+    let connections = CatalogConnections::new(registrar.clone(), options.servers);
+    registry.register_all(tools![..tools.clone(), ..ConnectionTools::new(connections)])?;
     let approver = Terminal { approves_all: options.approves_all };
     let mut policy = Policy::new().approver(approver).previewer(tools);
     if options.grants_network {

@@ -9,7 +9,7 @@
 //! | `catalog` | `Catalog` | stores dynamic tools and connections to MCP servers |
 //! | `catalog` | `Registrar` | registers the entries of a catalog, and applies its changes |
 //! | `catalog` | `DynamicTools` | provides the tools with which a model makes tools |
-//! | `catalog` | `ConnectionTools` | provides the tools with which a model connects to MCP servers |
+//! | `catalog` | `CatalogConnections` | keeps the MCP connections that a model makes |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
 //! | `fetch` | `JavaScript::web` | lets scripts send requests through the client of `tool_toolbox::Web` |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
@@ -60,4 +60,4 @@ pub use spec::{
     ExampleCall, Presence, SpecError, SpecErrors, ToolSpec,
 };
 #[cfg(feature = "catalog")]
-pub use tools::{ConnectionTools, DynamicTools, tools};
+pub use tools::{CatalogConnections, DynamicTools, tools};

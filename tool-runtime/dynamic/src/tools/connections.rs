@@ -1,12 +1,11 @@
-//! The tools by which a model changes the connections of a catalog.
+//! Keeps the connections that a model makes in a catalog.
 
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
 use tokio::sync::Mutex;
-use tool_mcp::{AllowedServers, McpError};
-use tool_runtime::{ToolError, ToolErrorKind, Untrusted, tool};
+use tool_mcp::{AllowedServers, ConnectionHost, ListedConnection, RequestedServer};
+use tool_runtime::{ToolError, ToolErrorKind, Untrusted, async_trait};
 
 use crate::catalog::{CatalogEntry, CatalogError, Connection, EntryId, EntryKind};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
@@ -17,7 +16,9 @@ const MAX_CONNECTIONS: usize = 20;
 /// The characters of a reason that a model reads.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Tools with which a model connects to MCP servers, which are connected again after a restart.
+/// Keeps the MCP connections of a model in a catalog, so that they survive a restart.
+///
+/// Pass it to [`ConnectionTools`](tool_mcp::ConnectionTools), whose tools are then:
 ///
 /// | tool | what it does | permission |
 /// |---|---|---|
@@ -26,13 +27,13 @@ const MAX_REASON_CHARS: usize = 500;
 /// | `mcp_list` | lists the connections with their states and tools | allow |
 ///
 /// A connection that a model adds has no secrets. A model can add one only while the catalog has
-/// fewer than 20. `tool_mcp::tools` returns tools of the same names, whose connections end with the
-/// program: register one of the two.
+/// fewer than 20. With [`McpConnections`](tool_mcp::McpConnections), the connections of the same
+/// tools end with the program: register the tools once.
 ///
 /// ```
 /// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, ConnectionTools, Registrar};
-/// use tool_mcp::AllowedServers;
+/// use tool_dynamic::{Catalog, CatalogConnections, Registrar};
+/// use tool_mcp::{AllowedServers, ConnectionTools};
 /// use tool_runtime::{Permission, Registry, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -40,7 +41,8 @@ const MAX_REASON_CHARS: usize = 500;
 /// let registry = Registry::new();
 /// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new())).start(&registry).await?;
 /// let servers = AllowedServers::new().allow_command(["uvx", "mcp-server-time"]);
-/// registry.register_all(tools![..ConnectionTools::new(registrar, servers)])?;
+/// let connections = CatalogConnections::new(registrar, servers);
+/// registry.register_all(tools![..ConnectionTools::new(connections)])?;
 ///
 /// let tools = registry.snapshot();
 /// assert_eq!(tools.definition("mcp_connect").unwrap().permission, Permission::Ask);
@@ -48,24 +50,14 @@ const MAX_REASON_CHARS: usize = 500;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct ConnectionTools {
+pub struct CatalogConnections {
     registrar: Registrar,
     servers: AllowedServers,
     /// Held while connections are counted and another one is stored.
     counted: Arc<Mutex<()>>,
 }
 
-/// A connection as the model sees it.
-#[derive(Debug, Serialize)]
-struct ListedConnection {
-    name: String,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    tools: Vec<String>,
-}
-
-impl ConnectionTools {
+impl CatalogConnections {
     /// Creates the tools by which a model changes the connections of a registrar, within a list of
     /// allowed servers.
     pub fn new(registrar: Registrar, servers: AllowedServers) -> Self {
@@ -90,28 +82,25 @@ impl ConnectionTools {
     }
 }
 
-#[tool]
-impl ConnectionTools {
-    /// Connects to an MCP server and adds its tools, named `NAME__tool`. Send either a command or a
-    /// URL. The connection is kept: it is established again whenever the program starts.
-    #[tool(effect = "external", permission = "ask")]
-    async fn mcp_connect(
+#[async_trait]
+impl ConnectionHost for CatalogConnections {
+    fn allowed_servers(&self) -> &AllowedServers {
+        &self.servers
+    }
+
+    async fn connect(
         &self,
-        /// Name of the connection: letters, digits, `-` and `_`.
-        name: String,
-        /// Program and arguments of a server on standard input and output.
-        command: Option<Vec<String>>,
-        /// Address of a server on HTTP.
-        url: Option<String>,
+        name: &str,
+        server: RequestedServer,
     ) -> Result<ListedConnection, ToolError> {
-        let connection = match (command, url) {
-            (Some(words), None) => command_line(&self.servers, &words),
-            (None, Some(url)) => self.servers.check_url(&url).map(|()| Connection::http(url)),
-            _ => return Err(ToolError::validation("Send either `command` or `url`.")),
+        let connection = match server {
+            RequestedServer::Command { program, arguments } => {
+                Connection::stdio(program).args(arguments)
+            }
+            RequestedServer::Url(url) => Connection::http(url),
+            _ => return Err(ToolError::failed("This kind of server can't be stored.")),
         };
-        let connection =
-            connection.map_err(|error| ToolError::new(ToolErrorKind::Denied, error.to_string()))?;
-        let entry = self.store(&name, connection).await?;
+        let entry = self.store(name, connection).await?;
         let status = self.registrar.put(entry).await.map_err(|error| model_error(&error))?;
         let listed = listed(status);
         let Some(reason) = &listed.reason else { return Ok(listed) };
@@ -122,36 +111,20 @@ impl ConnectionTools {
         Err(ToolError::new(ToolErrorKind::Unavailable, text))
     }
 
-    /// Removes a connection to an MCP server, with its tools.
-    #[tool(effect = "write", permission = "ask")]
-    async fn mcp_disconnect(
-        &self,
-        /// Name of the connection.
-        name: String,
-    ) -> Result<String, ToolError> {
-        let removed = self.registrar.remove(&EntryId::connection(&name)).await;
-        removed.map_err(|error| model_error(&error))?;
-        Ok(format!("`{name}` is disconnected, and was removed."))
+    async fn disconnect(&self, name: &str) -> Result<(), ToolError> {
+        let removed = self.registrar.remove(&EntryId::connection(name)).await;
+        removed.map_err(|error| model_error(&error)).map(drop)
     }
 
-    /// Lists the connections to MCP servers, with their tools.
-    #[tool(effect = "read")]
-    async fn mcp_list(&self) -> Vec<ListedConnection> {
+    async fn connections(&self) -> Vec<ListedConnection> {
         let statuses = self.registrar.statuses().into_iter();
         statuses.filter(|it| it.id.kind() == EntryKind::Connection).map(listed).collect()
     }
 }
 
-/// Returns the connection to an allowed program.
-fn command_line(servers: &AllowedServers, words: &[String]) -> Result<Connection, McpError> {
-    servers.check_command(words)?;
-    let program = words.first().cloned().unwrap_or_default();
-    Ok(Connection::stdio(program).args(words.iter().skip(1).cloned()))
-}
-
 /// Returns the state of a connection for a model. The reason may contain text of the server.
 fn listed(status: EntryStatus) -> ListedConnection {
-    let (name, tools) = (status.id.name().to_owned(), status.tools);
+    let name = status.id.name().to_owned();
     let (state, reason) = match status.state {
         EntryState::Starting => ("connecting", None),
         EntryState::Active => ("connected", None),
@@ -161,7 +134,9 @@ fn listed(status: EntryStatus) -> ListedConnection {
         let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
         Untrusted::new(format!("MCP server {name}"), reason).to_string()
     });
-    ListedConnection { name, state, reason, tools }
+    let mut listed = ListedConnection::new(name, state);
+    (listed.reason, listed.tools) = (reason, status.tools);
+    listed
 }
 
 /// Returns an error for the model that asked for a change.
@@ -186,8 +161,8 @@ fn model_error(error: &RegistrarError) -> ToolError {
     }
 }
 
-impl fmt::Debug for ConnectionTools {
+impl fmt::Debug for CatalogConnections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionTools").field("servers", &self.servers).finish_non_exhaustive()
+        f.debug_struct("CatalogConnections").field("servers", &self.servers).finish_non_exhaustive()
     }
 }

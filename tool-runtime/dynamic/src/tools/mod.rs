@@ -4,8 +4,8 @@
 //! 2. The backend builds the tool, and its examples run (`examples.rs`).
 //! 3. The [`Registrar`] stores the spec and registers the tool.
 //!
-//! `preview.rs` shows an approver the definition and the source. `connections.rs` has the tools
-//! with which a model connects to servers.
+//! `preview.rs` shows an approver the definition and the source. `connections.rs` keeps the
+//! connections that a model makes to servers.
 //!
 //! # Invariants
 //! - A tool is registered only if its spec is valid, it was built, and its examples passed.
@@ -26,7 +26,7 @@ use crate::backend::availability;
 use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};
 use crate::spec::{CheckedSpec, ExampleCall, ToolSpec};
-pub use connections::ConnectionTools;
+pub use connections::CatalogConnections;
 use examples::{ExampleResult, accepted, call_examples, run_examples};
 
 /// The characters of a description in the list of tools.

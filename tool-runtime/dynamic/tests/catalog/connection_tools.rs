@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_dynamic::{Catalog, Connection, ConnectionTools, Registrar};
-use tool_mcp::{AllowedServers, McpConnections};
+use tool_dynamic::{Catalog, CatalogConnections, Connection, Registrar};
+use tool_mcp::{AllowedServers, ConnectionTools, McpConnections};
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::{
     Dispatcher, Permission, Policy, Registry, ToolCall, ToolErrorKind, ToolExecution, tools,
@@ -34,8 +34,8 @@ impl Program {
         let (builder, _) = builder(catalog);
         let hour = Duration::from_secs(3600);
         let registrar = builder.retry_delays(hour, hour).start(&registry).await.unwrap();
-        let tools = ConnectionTools::new(registrar.clone(), servers);
-        registry.register_all(tools![..tools]).unwrap();
+        let connections = CatalogConnections::new(registrar.clone(), servers);
+        registry.register_all(tools![..ConnectionTools::new(connections)]).unwrap();
         let allowed = Permissions::default()
             .tool("mcp_connect", Permission::Allow)
             .tool("mcp_disconnect", Permission::Allow);
@@ -231,18 +231,17 @@ async fn unavailable_tool_does_not_repeat_the_text_of_its_server() {
 }
 
 #[tokio::test]
-async fn permissions_are_those_of_the_tools_whose_connections_end_with_the_program() {
+async fn tools_are_those_whose_connections_end_with_the_program() {
     let program = Program::start(memory()).await;
     let other = Registry::new();
     other.register_all(tool_mcp::tools(&McpConnections::new(&other))).unwrap();
-    let permissions = |registry: &Registry| {
+    let definitions = |registry: &Registry| {
         let tools = registry.snapshot();
         let names = ["mcp_connect", "mcp_disconnect", "mcp_list"];
-        names.map(|name| tools.definition(name).unwrap().permission)
+        names.map(|name| tools.definition(name).unwrap().clone())
     };
-    assert_eq!(
-        permissions(&program.registry),
-        [Permission::Ask, Permission::Ask, Permission::Allow]
-    );
-    assert_eq!(permissions(&other), permissions(&program.registry));
+    let permissions = definitions(&program.registry).map(|tool| tool.permission);
+    assert_eq!(permissions, [Permission::Ask, Permission::Ask, Permission::Allow]);
+    let fingerprints = |registry| definitions(registry).map(|tool| tool.fingerprint());
+    assert_eq!(fingerprints(&other), fingerprints(&program.registry));
 }

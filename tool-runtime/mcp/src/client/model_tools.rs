@@ -1,16 +1,18 @@
-//! Tools by which a model connects to servers, within an allow-list.
+//! The connections of a model that end with the program, within an allow-list.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
 use tool_runtime::registry::WeakRegistry;
-use tool_runtime::{Registry, ToolError, ToolErrorKind, Toolbox as _, Tools, tool};
+use tool_runtime::{Registry, ToolError, ToolErrorKind, Toolbox as _, Tools, async_trait};
 
 use super::allowed_servers::AllowedServers;
 use super::builder::McpClient;
 use super::connection::McpConnection;
+use super::connection_tools::{
+    ConnectionHost, ConnectionTools, ListedConnection, RequestedServer, unknown_connection,
+};
 use super::error::McpError;
 use super::pins::MemoryPins;
 
@@ -81,10 +83,7 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// Returns the tools `mcp_connect`, `mcp_disconnect` and `mcp_list`.
-///
-/// `mcp_connect` and `mcp_disconnect` need an approval. `mcp_connect` is limited to the allowed
-/// commands and hosts, and `mcp_disconnect` to the connections that `mcp_connect` established.
+/// Returns the [`ConnectionTools`] of connections that end with the program.
 ///
 /// ```
 /// use tool_mcp::McpConnections;
@@ -99,7 +98,7 @@ impl Drop for Reserved<'_> {
 /// ```
 #[must_use]
 pub fn tools(connections: &McpConnections) -> Tools {
-    Tools::new().with_all(ConnectionTools(connections.clone()).into_tools())
+    Tools::new().with_all(ConnectionTools::new(connections.clone()).into_tools())
 }
 
 impl McpConnections {
@@ -151,21 +150,6 @@ impl McpConnections {
     fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Returns a client for an allowed command line.
-    fn command(&self, words: &[String]) -> Result<McpClient, McpError> {
-        self.allowed.check_command(words)?;
-        match words.split_first() {
-            Some((program, arguments)) => Ok(McpClient::stdio(program).args(arguments)),
-            None => Err(McpError::InvalidOptions("the command is empty".to_owned())),
-        }
-    }
-
-    /// Returns a client for an allowed URL.
-    fn url(&self, url: &str) -> Result<McpClient, McpError> {
-        self.allowed.check_url(url)?;
-        http_client(url)
-    }
 }
 
 #[cfg(feature = "client")]
@@ -187,22 +171,11 @@ impl fmt::Debug for McpConnections {
     }
 }
 
-struct ConnectionTools(McpConnections);
-
-/// A connection as the model sees it.
-#[derive(Serialize)]
-struct ConnectionState {
-    name: String,
-    status: String,
-    tools: Vec<String>,
-}
-
-async fn state(connection: &McpConnection) -> ConnectionState {
-    ConnectionState {
-        name: connection.name().to_owned(),
-        status: connection.status().to_model_text(),
-        tools: connection.tools().await.registered,
-    }
+/// Returns a connection as a model sees it, without a reason, which may contain text of the server.
+async fn listed(connection: &McpConnection) -> ListedConnection {
+    let mut listed = ListedConnection::new(connection.name(), connection.status().to_label());
+    listed.tools = connection.tools().await.registered;
+    listed
 }
 
 fn error(server: &str, error: &McpError) -> ToolError {
@@ -216,73 +189,57 @@ fn error(server: &str, error: &McpError) -> ToolError {
     ToolError::new(kind, error.to_model_text(server))
 }
 
-#[tool]
-impl ConnectionTools {
-    /// Connects to an MCP server and adds its tools, named `NAME__tool`. Send either a command or a
-    /// URL.
-    #[tool(effect = "external", permission = "ask")]
-    async fn mcp_connect(
+#[async_trait]
+impl ConnectionHost for McpConnections {
+    fn allowed_servers(&self) -> &AllowedServers {
+        &self.allowed
+    }
+
+    async fn connect(
         &self,
-        /// Name of the connection: letters, digits, `-` and `_`.
-        name: String,
-        /// Program and arguments of a stdio server.
-        command: Option<Vec<String>>,
-        /// URL of an HTTP server.
-        url: Option<String>,
-    ) -> Result<ConnectionState, ToolError> {
-        let connections = &self.0;
-        let client = match (command, url) {
-            (Some(words), None) => connections.command(&words),
-            (None, Some(url)) => connections.url(&url),
-            _ => return Err(ToolError::validation("Send either `command` or `url`.")),
+        name: &str,
+        server: RequestedServer,
+    ) -> Result<ListedConnection, ToolError> {
+        let client = match server {
+            RequestedServer::Command { program, arguments } => {
+                Ok(McpClient::stdio(program).args(arguments))
+            }
+            RequestedServer::Url(url) => http_client(&url),
         };
-        let client = client.map_err(|refused| error(&name, &refused))?;
-        let Some(reserved) = Reserved::new(connections) else {
+        let client = client.map_err(|refused| error(name, &refused))?;
+        let Some(reserved) = Reserved::new(self) else {
             let text = format!(
                 "Too many connections: the limit is {MAX_CONNECTIONS}. Call `mcp_disconnect` for \
                  one first."
             );
             return Err(ToolError::failed(text));
         };
-        let Some(registry) = connections.registry.upgrade() else {
+        let Some(registry) = self.registry.upgrade() else {
             let text = "No server can be connected any more: continue with the tools you have.";
             return Err(ToolError::new(ToolErrorKind::Unavailable, text));
         };
-        let client = client.pin_store(connections.pins.clone());
-        let client = match &connections.configure {
+        let client = client.pin_store(self.pins.clone());
+        let client = match &self.configure {
             Some(configure) => configure(client),
             None => client,
         };
-        let connected = Box::pin(client.connect(name.clone(), &registry)).await;
-        let connection = connected.map_err(|failed| error(&name, &failed))?;
+        let connected = Box::pin(client.connect(name, &registry)).await;
+        let connection = connected.map_err(|failed| error(name, &failed))?;
         reserved.insert(&connection);
-        Ok(state(&connection).await)
+        Ok(listed(&connection).await)
     }
 
-    /// Ends a connection to an MCP server and removes its tools.
-    #[tool(effect = "write", permission = "ask")]
-    async fn mcp_disconnect(
-        &self,
-        /// Name of the connection.
-        name: String,
-    ) -> Result<String, ToolError> {
-        let removed = self.0.lock().established.remove(&name);
-        let Some(connection) = removed else {
-            return Err(ToolError::validation(
-                "`name` is not a connection: call `mcp_list` for the names.",
-            ));
-        };
-        connection.disconnect().await;
-        Ok(format!("{name} is disconnected."))
+    async fn disconnect(&self, name: &str) -> Result<(), ToolError> {
+        let removed = self.lock().established.remove(name);
+        removed.ok_or_else(unknown_connection)?.disconnect().await;
+        Ok(())
     }
 
-    /// Lists the connections to MCP servers, with their tools.
-    #[tool(effect = "read")]
-    async fn mcp_list(&self) -> Vec<ConnectionState> {
-        let mut states = Vec::new();
-        for connection in self.0.connections() {
-            states.push(state(&connection).await);
+    async fn connections(&self) -> Vec<ListedConnection> {
+        let mut connections = Vec::new();
+        for connection in Self::connections(self) {
+            connections.push(listed(&connection).await);
         }
-        states
+        connections
     }
 }

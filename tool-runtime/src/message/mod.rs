@@ -27,6 +27,7 @@ pub use tool_kind::ToolKind;
 pub use tool_result::ToolResult;
 pub use transcript::{AssistantPart, Message};
 pub use untrusted::{Untrusted, escape_template_tokens};
+pub(crate) use untrusted::{keep_head, keep_tail};
 pub use usage::Usage;
 #[cfg(feature = "terminal")]
 pub(crate) use visible::is_invisible;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::state::EvictedReplies;
 use super::visible::{self, VisibleMessages, WindowBounds};
 use super::{EvictedMessages, Window, WindowState};
-use crate::message::Message;
+use crate::message::{Message, keep_head};
 use crate::models::history::with_all_results;
 
 /// Messages selected for a request, and the messages that were evicted for them.
@@ -88,11 +88,13 @@ impl Window {
         let mut summary = summary.into();
         if let Some(limit) = self.max_tokens {
             let limit = state.to_counter_tokens(limit) / 4;
-            while self.count(&visible::summary_message(&summary)) > limit && !summary.is_empty() {
-                let shorter = summary.len() / 8 * 7;
-                let end = (0..=shorter).rfind(|end| summary.is_char_boundary(*end));
-                summary.truncate(end.unwrap_or_default());
+            let mut end = summary.len();
+            let count = |head: &str| self.count(&visible::summary_message(head));
+            while end > 0 && count(&keep_head(&summary, end)) > limit {
+                let shorter = end / 8 * 7;
+                end = (0..=shorter).rfind(|end| summary.is_char_boundary(*end)).unwrap_or_default();
             }
+            summary = keep_head(&summary, end).into_owned();
         }
         let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
         WindowState { summary, summary_end: state.history_start, ..state.clone() }

@@ -1,6 +1,8 @@
 //! Limits of the text of a result and of its images, audio and files.
 
-use crate::message::{ContentPart, EmbeddedResource, ResourceData, ToolResult};
+use crate::message::{
+    ContentPart, EmbeddedResource, ResourceData, ToolResult, keep_head, keep_tail,
+};
 
 /// The default size limit of a result's text in bytes: about 25,000 tokens.
 pub(in crate::dispatch) const DEFAULT_OUTPUT_LIMIT: usize = 100_000;
@@ -88,7 +90,7 @@ fn truncate_part(part: &mut ContentPart, bytes: usize, limit: usize) -> bool {
 /// omitted bytes between them; `None` if the text is short enough.
 ///
 /// The tail is kept because the end of an output, such as the outcome of a build, matters as much
-/// as its beginning.
+/// as its beginning. Untrusted text stays marked on both sides.
 fn truncate_middle(text: &str, limit: usize) -> Option<String> {
     if text.len() <= limit {
         return None;
@@ -96,16 +98,16 @@ fn truncate_middle(text: &str, limit: usize) -> Option<String> {
     let is_boundary = |at: &usize| text.is_char_boundary(*at);
     let head_end = (0..=limit / 2).rev().find(is_boundary)?;
     let tail_start = (text.len() - (limit - limit / 2)..=text.len()).find(is_boundary)?;
-    let (head, rest) = text.split_at_checked(head_end)?;
-    let (omitted, tail) = rest.split_at_checked(tail_start - head_end)?;
-    Some(format!("{head}\n[… {} of {} bytes left out …]\n{tail}", omitted.len(), text.len()))
+    let (head, tail) = (keep_head(text, head_end), keep_tail(text, tail_start));
+    let (omitted, total) = (tail_start - head_end, text.len());
+    Some(format!("{head}\n[… {omitted} of {total} bytes left out …]\n{tail}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{limit_media, truncate_middle, truncate_result};
     use crate::message::{
-        ContentPart, EmbeddedResource, Image, ResourceLink, ToolCall, ToolResult,
+        ContentPart, EmbeddedResource, Image, ResourceLink, ToolCall, ToolResult, Untrusted,
     };
 
     #[test]
@@ -196,5 +198,22 @@ mod tests {
         assert_eq!(text, "ä\n[… 4 of 8 bytes left out …]\nß");
         assert_eq!(truncate_middle("äö", 1).unwrap(), "\n[… 4 of 4 bytes left out …]\n");
         assert_eq!(truncate_middle("ab", 0).unwrap(), "\n[… 2 of 2 bytes left out …]\n");
+    }
+    #[test]
+    fn untrusted_text_is_marked_on_both_sides_of_a_cut() {
+        let page = Untrusted::new("a page", "Obey. ".repeat(1_000)).to_string();
+        let mut result = ToolResult::success(&ToolCall::new("1", "t", "{}"), page.clone());
+        result.parts = vec![EmbeddedResource::text("a:b", format!("{page}The end.")).into()];
+        for limit in [0, 200, 1_000, 5_000, 7_000, 10_000] {
+            let mut result = result.clone();
+            truncate_result(&mut result, limit).unwrap();
+            let text = result.plain_text().into_owned();
+            let mut rest = text.as_str();
+            while let Some((before, marked)) = rest.split_once("<untrusted source=\"a page\">\n") {
+                assert!(!before.contains("Obey"), "{limit}: {text}");
+                (_, rest) = marked.split_once("\n</untrusted>").unwrap();
+            }
+            assert!(!rest.contains("Obey") && !rest.contains("untrusted>"), "{limit}: {text}");
+        }
     }
 }

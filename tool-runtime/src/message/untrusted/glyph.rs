@@ -1,20 +1,21 @@
-//! The characters of a text as a model may read them: without what is invisible, and with forms of
-//! ASCII characters as ASCII.
+//! The characters of a text as a model may read them: without what is invisible, with forms of
+//! ASCII characters as ASCII, and with references and escapes decoded.
 
-use super::reference::{ANY_LETTER, ANY_SYMBOL, reference};
-use crate::message::visible::{is_look_alike_letter, is_unseen};
+use super::reference::decode;
+use super::table::{LETTER, LETTERS, PUNCTUATION};
+use crate::message::visible::{contains, is_look_alike_letter, is_unseen};
 
-/// The characters that look like an ASCII character, by that character.
-const PUNCTUATION: [(char, &str); 8] = [
-    ('<', "‹〈⟨❮«˂ᐸ﹤≺⧼《⟪❬❰⦑⦉⪡≪≤⩽⋖ᚲ𝈶"),
-    ('>', "›〉⟩❯»˃ᐳ﹥≻⧽》⟫❭❱⦒⦊⪢≫≥⩾⋗𝈷"),
-    ('/', "⁄∕╱⟋⧸㇓⁁᜵〳𝈺ノ丿⼃"),
-    ('\\', "∖⧵﹨"),
-    ('|', "│❘∣ǀ￨"),
-    ('[', "【〔⟦﹝"),
-    (']', "】〕⟧﹞"),
-    ('"', "“”„‟″˝"),
-];
+/// Stands for a letter that looks like some letter of ASCII.
+pub(super) const ANY_LETTER: char = '\u{1}';
+
+/// Stands for a character that looks like several letters of ASCII, such as a ligature.
+pub(super) const ANY_LETTERS: char = '\u{2}';
+
+/// Stands for a character that is neither a letter nor one of ASCII.
+pub(super) const ANY_SYMBOL: char = '\u{3}';
+
+/// How often a text can be encoded for its references to be recognized.
+const MAX_ENCODINGS: usize = 8;
 
 /// One visible character of a text.
 #[derive(Clone, Copy, Debug)]
@@ -27,42 +28,29 @@ pub(super) struct Glyph {
     pub(super) end: usize,
 }
 
-/// Returns the visible characters of a text from an offset on.
-pub(super) fn glyphs(text: &str, mut at: usize) -> impl Iterator<Item = Glyph> + Clone {
-    std::iter::from_fn(move || {
-        loop {
-            let rest = text.get(at..)?;
-            if let Some(c) = plain(rest) {
-                at += 1;
-                return Some(Glyph { c, start: at - 1, end: at });
-            }
-            let first = rest.chars().next()?;
-            let named = reference(rest);
-            let (c, length) = named.unwrap_or_else(|| (first, first.len_utf8()));
-            let start = at;
-            at += length;
-            let stands_for_any = named.is_some() && matches!(c, ANY_LETTER | ANY_SYMBOL);
-            if stands_for_any || !is_unseen(c) {
-                return Some(Glyph { c: folded(c), start, end: at });
-            }
+/// Returns the visible characters of a text. What is encoded more than once is decoded as often.
+pub(super) fn glyphs(text: &str) -> Vec<Glyph> {
+    let mut glyphs = Vec::with_capacity(text.len());
+    for (start, c) in text.char_indices().filter(|(_, c)| !is_unseen(*c)) {
+        glyphs.push(Glyph { c: folded(c), start, end: start + c.len_utf8() });
+    }
+    for _ in 0..MAX_ENCODINGS {
+        match decode(&glyphs) {
+            Some(decoded) => glyphs = decoded,
+            None => break,
         }
-    })
-}
-
-/// Returns the character at the start of a text if it is visible ASCII that begins no reference.
-fn plain(rest: &str) -> Option<char> {
-    let byte = rest.bytes().next()?;
-    let is_plain = matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'\\' | b'%' | b'=');
-    is_plain.then_some(char::from(byte))
+    }
+    glyphs
 }
 
 /// Returns the ASCII character that a character is or looks like.
-fn folded(c: char) -> char {
+pub(super) fn folded(c: char) -> char {
     let code = u32::from(c);
     let letter = |offset: u32, base: u8| {
         u8::try_from(offset).ok().map_or(ANY_LETTER, |offset| char::from(base + offset % 26))
     };
     match code {
+        0x20..=0x7e => c,
         _ if c.is_whitespace() => ' ',
         0..=0x7f => c,
         0xff01..=0xff5e => char::from_u32(code - 0xfee0).unwrap_or(c),
@@ -77,13 +65,18 @@ fn folded(c: char) -> char {
         0x249c..=0x24b5 => letter(code - 0x249c, b'a'),
         0x1f110..=0x1f189 if (code - 0x1f110) % 0x20 < 26 => letter((code - 0x1f110) % 0x20, b'A'),
         0x1f1e6..=0x1f1ff => letter(code - 0x1f1e6, b'A'),
-        // Letters above and below the line, and Cyrillic letters that look like `t` and `n`.
-        0x2b0..=0x2b8 | 0x2e0..=0x2e4 | 0x2071 | 0x207f | 0x2090..=0x209c => ANY_LETTER,
-        0x442 | 0x43f => ANY_LETTER,
-        _ => match PUNCTUATION.iter().find(|(_, forms)| forms.contains(c)) {
-            Some((ascii, _)) => *ascii,
-            None if is_look_alike_letter(c) => ANY_LETTER,
-            None => c,
+        // In italics, the Cyrillic letter looks like `n`.
+        0x43f => ANY_LETTER,
+        _ => match PUNCTUATION.binary_search_by_key(&c, |(form, _)| *form) {
+            Ok(at) => PUNCTUATION.get(at).map_or(c, |(_, ascii)| *ascii),
+            Err(_) if contains(LETTERS, c) => ANY_LETTERS,
+            Err(_) if is_look_alike_letter(c) || contains(LETTER, c) => ANY_LETTER,
+            Err(_) => c,
         },
     }
+}
+
+/// Whether a character stands for one or several letters.
+pub(super) fn is_any_letter(c: char) -> bool {
+    matches!(c, ANY_LETTER | ANY_LETTERS)
 }

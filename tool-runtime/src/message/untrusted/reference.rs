@@ -1,30 +1,71 @@
-//! Characters that are written as references of HTML or as escapes of JSON, JavaScript, C, mails or
-//! URLs.
+//! Decodes characters that are written as references of HTML or as escapes of JSON, JavaScript, C,
+//! CSS, mails or URLs.
 
-/// Stands for a letter that looks like some letter of ASCII.
-pub(super) const ANY_LETTER: char = '\u{1}';
+use super::glyph::{ANY_LETTER, ANY_SYMBOL, Glyph, folded};
+use crate::message::visible::is_unseen;
 
-/// Stands for a character that is neither a letter nor one of ASCII, and has a name in HTML.
-pub(super) const ANY_SYMBOL: char = '\u{2}';
-
-/// Named references of HTML to characters that tags consist of.
-const ENTITIES: [(&str, char); 16] = [
+/// Named references of HTML to characters of ASCII, and to the invisible ones that older pages use.
+const ENTITIES: [(&str, char); 60] = [
     ("lt", '<'),
     ("LT", '<'),
     ("Lt", '<'),
     ("gt", '>'),
     ("GT", '>'),
     ("Gt", '>'),
+    ("amp", '&'),
+    ("AMP", '&'),
     ("quot", '"'),
     ("QUOT", '"'),
+    ("Tab", ' '),
+    ("NewLine", ' '),
+    ("excl", '!'),
+    ("num", '#'),
+    ("dollar", '$'),
+    ("percnt", '%'),
+    ("apos", '\''),
+    ("lpar", '('),
+    ("rpar", ')'),
+    ("ast", '*'),
+    ("midast", '*'),
+    ("plus", '+'),
+    ("comma", ','),
+    ("period", '.'),
     ("sol", '/'),
-    ("bsol", '\\'),
+    ("colon", ':'),
+    ("semi", ';'),
+    ("equals", '='),
+    ("quest", '?'),
+    ("commat", '@'),
+    ("lsqb", '['),
     ("lbrack", '['),
+    ("bsol", '\\'),
+    ("rsqb", ']'),
     ("rbrack", ']'),
+    ("Hat", '^'),
+    ("lowbar", '_'),
+    ("UnderBar", '_'),
+    ("grave", '`'),
+    ("DiacriticalGrave", '`'),
+    ("lcub", '{'),
+    ("lbrace", '{'),
+    ("verbar", '|'),
     ("vert", '|'),
+    ("VerticalLine", '|'),
+    ("rcub", '}'),
+    ("rbrace", '}'),
     ("shy", '\u{ad}'),
     ("nbsp", ' '),
+    ("NonBreakingSpace", ' '),
     ("ZeroWidthSpace", '\u{200b}'),
+    ("NegativeThinSpace", '\u{200b}'),
+    ("NegativeMediumSpace", '\u{200b}'),
+    ("NegativeThickSpace", '\u{200b}'),
+    ("NegativeVeryThinSpace", '\u{200b}'),
+    ("NoBreak", '\u{2060}'),
+    ("zwj", '\u{200d}'),
+    ("zwnj", '\u{200c}'),
+    ("lrm", '\u{200e}'),
+    ("rlm", '\u{200f}'),
 ];
 
 /// Ends of the names of references to letters with marks, and to letters of other alphabets.
@@ -32,139 +73,168 @@ const LETTERS: [&str; 12] = [
     "acute", "breve", "caron", "cedil", "circ", "fr", "grave", "macr", "opf", "scr", "tilde", "uml",
 ];
 
-/// Names of `&` after `&`, in a text that was encoded more than once.
-const AMPERSANDS: [&str; 3] = ["amp;", "AMP;", "amp"];
-
-/// Escapes that mails use for the characters of a tag.
-const QUOTED_PRINTABLE: [(&str, char); 6] =
-    [("=3C", '<'), ("=3c", '<'), ("=3E", '>'), ("=3e", '>'), ("=2F", '/'), ("=2f", '/')];
-
 /// The maximum length of the name of a reference.
 const MAX_NAME: usize = 31;
 
-/// Decodes the reference or escape at the start of a text. Returns the character and the length of
-/// the reference.
-pub(super) fn reference(rest: &str) -> Option<(char, usize)> {
-    let decoded = escape(rest);
-    // An escape may stand for the `&` of a reference, as in `\u0026lt;`.
-    let Some(('&', length)) = decoded else { return decoded };
-    let named = rest.get(length..).and_then(after_ampersand);
-    named.map(|(c, more)| (c, length + more)).or(decoded)
-}
+/// Stands for a character that is not seen, and is dropped.
+const UNSEEN: char = '\0';
 
-fn escape(rest: &str) -> Option<(char, usize)> {
-    match rest.as_bytes() {
-        [b'&', ..] => after_ampersand(rest.get(1..)?).map(|(c, length)| (c, 1 + length)),
-        [b'\\', b'u', b'{', ..] => {
-            let (digits, _) = rest.get(3..)?.split_at_checked(8).unwrap_or((rest.get(3..)?, ""));
-            let (digits, _) = digits.split_once('}')?;
-            Some((hex(digits)?, 4 + digits.len()))
-        }
-        [b'\\', b'u', ..] => Some((hex(rest.get(2..6)?)?, 6)),
-        [b'\\', b'U', ..] => Some((hex(rest.get(2..10)?)?, 10)),
-        [b'\\', b'x', ..] => Some((hex(rest.get(2..4)?)?, 4)),
-        [b'\\', b'0'..=b'7', ..] => of_octal(rest),
-        [b'%', ..] => of_url(rest),
-        [b'=', ..] => {
-            let escape = rest.get(..3)?;
-            QUOTED_PRINTABLE.iter().find(|(code, _)| *code == escape).map(|(_, c)| (*c, 3))
-        }
-        _ => None,
+/// Decodes each reference and escape once; `None` if there is none.
+///
+/// A decoded `&`, `\`, `%` or `=` may begin another one, as in `&amp;lt;` or `\u0026lt;`.
+pub(super) fn decode(glyphs: &[Glyph]) -> Option<Vec<Glyph>> {
+    if !glyphs.iter().any(|glyph| matches!(glyph.c, '&' | '\\' | '%' | '=')) {
+        return None;
     }
-}
-
-fn hex(digits: &str) -> Option<char> {
-    let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_hex.then(|| char::from_u32(u32::from_str_radix(digits, 16).ok()?))?
-}
-
-/// Decodes what follows the `&` of `&lt;`, `&#60;` or `&#x3c;`, which may be encoded again as
-/// `&amp;lt;`.
-fn after_ampersand(rest: &str) -> Option<(char, usize)> {
-    let mut after = rest;
-    while let Some(inner) = without_ampersand(after) {
-        after = inner;
+    let (mut decoded, mut is_changed) = (Vec::with_capacity(glyphs.len()), false);
+    let mut rest = glyphs;
+    while let Some((first, mut after)) = rest.split_first() {
+        let mut glyph = *first;
+        while let Some((c, length)) = escaped(glyph.c, after)
+            && let Some((token, more)) = after.split_at_checked(length)
+        {
+            glyph.c = c;
+            glyph.end = token.last().map_or(glyph.end, |last| last.end);
+            (after, is_changed) = (more, true);
+        }
+        if glyph.c != UNSEEN {
+            decoded.push(glyph);
+        }
+        rest = after;
     }
-    let skipped = rest.len() - after.len();
-    let (c, length) = match after.strip_prefix('#') {
-        Some(digits) => numeric(digits).map(|(c, length)| (c, 1 + length))?,
-        None => named(after)?,
+    is_changed.then_some(decoded)
+}
+
+/// Decodes what follows the first character of a reference or an escape. Returns the character and
+/// the number of those that it is written with.
+fn escaped(first: char, after: &[Glyph]) -> Option<(char, usize)> {
+    let (code, length) = match first {
+        '&' if char_at(after, 0) == Some('#') => {
+            numeric(after.get(1..)?).map(|(code, length)| (code, 1 + length))?
+        }
+        '&' => return named(after),
+        '\\' => after_backslash(after)?,
+        '%' => after_percent(after)?,
+        '=' => (visible_ascii(digits(after, 16, 2, 2)?.0)?, 2),
+        _ => return None,
     };
-    let is_closed = after.as_bytes().get(length) == Some(&b';');
-    Some((c, skipped + length + usize::from(is_closed)))
+    Some((read(char::from_u32(code)?), length))
 }
 
-/// Removes what follows the `&` of an encoded `&`: `amp;`, `#38;` or `#x26;`.
-fn without_ampersand(rest: &str) -> Option<&str> {
-    let named = AMPERSANDS.iter().find_map(|amp| rest.strip_prefix(amp));
-    named.or_else(|| {
-        let digits = rest.strip_prefix('#')?;
-        let (_, length) = numeric(digits).filter(|(c, _)| *c == '&')?;
-        let inner = digits.get(length..)?;
-        Some(inner.strip_prefix(';').unwrap_or(inner))
-    })
+/// Returns a decoded character as a model may read it.
+fn read(c: char) -> char {
+    if is_unseen(c) { UNSEEN } else { folded(c) }
+}
+
+fn char_at(glyphs: &[Glyph], index: usize) -> Option<char> {
+    glyphs.get(index).map(|glyph| glyph.c)
+}
+
+/// Reads from `min` to `max` digits. Returns the number and the count of digits.
+fn digits(glyphs: &[Glyph], radix: u32, min: usize, max: usize) -> Option<(u32, usize)> {
+    let found = glyphs.iter().take(max).map_while(|glyph| glyph.c.to_digit(radix));
+    let (number, count) = found.fold((0_u32, 0), |(number, count), digit| {
+        (number.saturating_mul(radix).saturating_add(digit), count + 1)
+    });
+    (count >= min).then_some((number, count))
+}
+
+fn visible_ascii(code: u32) -> Option<u32> {
+    matches!(code, 0x20..=0x7e).then_some(code)
 }
 
 /// Decodes what follows `&#`.
-fn numeric(text: &str) -> Option<(char, usize)> {
-    let (radix, skipped) = if text.starts_with(['x', 'X']) { (16, 1) } else { (10, 0) };
-    let all = text.get(skipped..)?;
-    let significant = all.trim_start_matches('0');
-    let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
-    let length = significant.bytes().take(9).take_while(is_digit).count();
-    let code = u32::from_str_radix(significant.get(..length)?, radix).ok()?;
-    Some((char::from_u32(code)?, skipped + all.len() - significant.len() + length))
+fn numeric(after: &[Glyph]) -> Option<(u32, usize)> {
+    let is_hex = matches!(char_at(after, 0), Some('x' | 'X'));
+    let (radix, skipped) = if is_hex { (16, 1) } else { (10, 0) };
+    let zeros = after.iter().skip(skipped).take_while(|glyph| glyph.c == '0').count();
+    let (code, count) = digits(after.get(skipped + zeros..)?, radix, 1, 9)?;
+    let length = skipped + zeros + count;
+    let code = match code {
+        // Of the control characters, browsers show those that Windows has in their place.
+        0x8b => 0x2039,
+        0x9b => 0x203a,
+        code => code,
+    };
+    Some((code, length + usize::from(char_at(after, length) == Some(';'))))
 }
 
 /// Decodes what follows `&`. A name that is not listed stands for some letter or some symbol.
-fn named(text: &str) -> Option<(char, usize)> {
-    let listed = ENTITIES.iter().find(|(name, _)| text.starts_with(name));
-    if let Some((name, c)) = listed {
-        return Some((*c, name.len()));
+fn named(after: &[Glyph]) -> Option<(char, usize)> {
+    let name = after.iter().map(|glyph| glyph.c).take(MAX_NAME);
+    let name: String = name.take_while(char::is_ascii_alphanumeric).collect();
+    let is_closed = |length: usize| char_at(after, length) == Some(';');
+    let whole = ENTITIES.iter().find(|(listed, _)| *listed == name);
+    // Old names need no semicolon.
+    let listed = whole.or_else(|| ENTITIES.iter().find(|(listed, _)| name.starts_with(listed)));
+    if let Some((listed, c)) = listed {
+        let length = listed.len();
+        return Some((read(*c), length + usize::from(is_closed(length))));
     }
-    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric();
-    let length = text.bytes().take(MAX_NAME + 1).take_while(is_of_name).count();
-    let name = text.get(..length).filter(|name| {
-        name.len() >= 2 && text.get(name.len()..).is_some_and(|end| end.starts_with(';'))
-    })?;
+    if name.len() < 2 || !is_closed(name.len()) {
+        return None;
+    }
     let is_letter = LETTERS.iter().any(|end| name.len() == 1 + end.len() && name.ends_with(end));
-    Some((if is_letter { ANY_LETTER } else { ANY_SYMBOL }, length))
+    Some((if is_letter { ANY_LETTER } else { ANY_SYMBOL }, name.len() + 1))
 }
 
-/// Decodes `\74`, as C and Python write a character of ASCII.
-fn of_octal(rest: &str) -> Option<(char, usize)> {
-    let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
-    let length = rest.bytes().skip(1).take(3).take_while(is_octal).count();
-    let code = u8::from_str_radix(rest.get(1..=length)?, 8).ok()?;
-    (length > 1 && code.is_ascii()).then(|| (code.into(), 1 + length))
-}
-
-/// Decodes `%3C`, `%u003C`, or the bytes of one character in UTF-8. Each `%` may be encoded again
-/// as `%25`.
-fn of_url(rest: &str) -> Option<(char, usize)> {
-    let byte = |text: &str| {
-        let mut after = text.strip_prefix('%')?;
-        while let Some(inner) = after.strip_prefix("25") {
-            after = inner;
+/// Decodes what follows a backslash: `u003c`, `u{3c}`, `U0000003c`, `x3c`, `x{3c}`, `n`, the octal
+/// number of C and Python, or the hexadecimal one of CSS.
+fn after_backslash(after: &[Glyph]) -> Option<(u32, usize)> {
+    let rest = after.get(1..)?;
+    match after.first()?.c {
+        'u' | 'x' if char_at(rest, 0) == Some('{') => {
+            let (code, count) = digits(rest.get(1..)?, 16, 1, 8)?;
+            (char_at(rest, 1 + count) == Some('}')).then_some((code, 3 + count))
         }
-        let byte = u8::try_from(u32::from(hex(after.get(..2)?)?)).ok()?;
-        Some((byte, text.len() - after.len() + 2))
-    };
-    if let Some(digits) = rest.strip_prefix("%u") {
-        return Some((hex(digits.get(..4)?)?, 6));
+        'u' => {
+            let (code, _) = digits(rest, 16, 4, 4)?;
+            match code {
+                0xd800..=0xdbff => {
+                    let is_pair = char_at(rest, 4) == Some('\\') && char_at(rest, 5) == Some('u');
+                    let (low, _) = digits(rest.get(6..).filter(|_| is_pair)?, 16, 4, 4)?;
+                    let low = low.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+                    Some((0x10000 + ((code - 0xd800) << 10) + low, 11))
+                }
+                code => Some((code, 5)),
+            }
+        }
+        'U' => digits(rest, 16, 8, 8).map(|(code, _)| (code, 9)),
+        'x' => digits(rest, 16, 2, 2).map(|(code, _)| (code, 3)),
+        'n' | 'r' | 't' => Some((u32::from(' '), 1)),
+        _ => {
+            let octal = digits(after, 8, 2, 3).filter(|(code, _)| *code < 0x80);
+            let hex = digits(after, 16, 2, 6);
+            let hex = hex.and_then(|(code, count)| Some((visible_ascii(code)?, count)));
+            // As long as both read the same digits, they are those of C.
+            match (octal, hex) {
+                (Some((_, octal)), Some((code, count))) if count > octal => Some((code, count)),
+                (octal, hex) => octal.or(hex),
+            }
+        }
     }
-    let (first, mut length) = byte(rest)?;
-    let mut bytes = vec![first];
-    let count = match first {
+}
+
+/// Decodes what follows `%`: `u003C`, or the bytes of one character in UTF-8.
+fn after_percent(after: &[Glyph]) -> Option<(u32, usize)> {
+    if char_at(after, 0) == Some('u') {
+        return digits(after.get(1..)?, 16, 4, 4).map(|(code, _)| (code, 5));
+    }
+    let byte = |at: usize| u8::try_from(digits(after.get(at..)?, 16, 2, 2)?.0).ok();
+    let mut bytes = vec![byte(0)?];
+    let count = match bytes.first()? {
         0xc2..=0xdf => 2,
         0xe0..=0xef => 3,
         0xf0..=0xf4 => 4,
         _ => 1,
     };
+    let mut length = 2;
     while bytes.len() < count {
-        let (next, more) = byte(rest.get(length..)?)?;
-        bytes.push(next);
-        length += more;
+        if char_at(after, length) != Some('%') {
+            return None;
+        }
+        bytes.push(byte(length + 1)?);
+        length += 3;
     }
-    Some((std::str::from_utf8(&bytes).ok()?.chars().next()?, length))
+    Some((u32::from(std::str::from_utf8(&bytes).ok()?.chars().next()?), length))
 }

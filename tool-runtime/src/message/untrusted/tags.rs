@@ -1,99 +1,218 @@
 //! Escaping of tags that would end an untrusted text, or begin another one.
 //!
 //! What looks like a tag begins with a bracket and names the tag. Between them and between the
-//! letters, a closing tag may have white space and punctuation; between the letters, also
-//! characters of other scripts. The search for one tag stops at the next bracket, which may begin
-//! a tag itself, so the time is linear in the text.
+//! letters, a closing tag may have white space, punctuation and other tags; between the letters,
+//! also characters of other scripts. One pass follows all tags that may have begun, and of those
+//! that have come equally far the last one. So the time is linear in the text.
 
 use std::borrow::Cow;
-use std::iter::Peekable;
 
-use super::glyph::{Glyph, glyphs};
-use super::reference::{ANY_LETTER, ANY_SYMBOL};
+use super::glyph::{ANY_LETTERS, ANY_SYMBOL, Glyph, glyphs, is_any_letter};
 
 /// The name of the tag.
-const NAME: &str = "untrusted";
+const NAME: [char; 9] = ['u', 'n', 't', 'r', 'u', 's', 't', 'e', 'd'];
+
+/// The most letters that one character looks like.
+const MAX_LETTERS: usize = 4;
 
 /// The characters of ASCII of which a tag has at least one: `<` or a slash, or the start of an
 /// escape that stands for it.
 const TAG_PARTS: [char; 6] = ['<', '/', '&', '\\', '%', '='];
 
 /// Inserts a backslash into `untrusted` tags, even if they are disguised by white space,
-/// punctuation, invisible or look-alike characters, other brackets, upper case, or character
-/// references.
+/// punctuation, tags within, invisible or look-alike characters, other brackets, upper case, or
+/// character references.
 pub(super) fn escape_tags(text: &str) -> Cow<'_, str> {
     if text.is_ascii() && !text.contains(TAG_PARTS) {
         return text.into();
     }
-    super::with_backslashes(text, |bracket| {
-        is_bracket(bracket.c) && is_tag(bracket.c, glyphs(text, bracket.end))
-    })
-    .into()
+    let glyphs = glyphs(text);
+    let mut tags = closing_tags(&glyphs);
+    let opening = glyphs.iter().enumerate().filter(|(_, glyph)| glyph.c == '<');
+    tags.extend(opening.map(|(at, _)| at).filter(|at| {
+        glyphs.get(at + 1..).is_some_and(|after| !is_escaped(after) && is_opening_tag(after))
+    }));
+    tags.sort_unstable();
+    tags.dedup();
+    super::with_backslashes(text, tags.iter().filter_map(|at| glyphs.get(*at)))
 }
 
-/// Whether an opening bracket begins an `untrusted` tag.
-fn is_tag(bracket: char, after: impl Iterator<Item = Glyph> + Clone) -> bool {
-    // An escaped tag stays as it is.
-    if after.clone().next().is_none_or(|next| next.c == '\\') {
-        return false;
+/// Whether an escaped tag follows a bracket. It stays as it is.
+fn is_escaped(after: &[Glyph]) -> bool {
+    after.first().is_some_and(|next| next.c == '\\')
+}
+
+/// A closing tag that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Begun {
+    /// The index of its bracket.
+    at: usize,
+    /// Whether `<` is among its brackets. Others also stand before paths, such as
+    /// `(/untrusted/list)`, so that the name has to end.
+    is_angled: bool,
+}
+
+/// The closing tags that have begun, the last one at each place.
+#[derive(Debug, Default)]
+struct State {
+    /// Those of which only brackets and punctuation were read.
+    open: Option<Begun>,
+    /// Those of which a slash and so many letters were read.
+    letters: [Option<Begun>; NAME.len() + 1],
+    /// The same, while another tag within them is read.
+    open_within: Option<Begun>,
+    letters_within: [Option<Begun>; NAME.len() + 1],
+    /// The one whose name was read, and has to end.
+    named: Option<Begun>,
+}
+
+/// Returns the indices of the brackets that begin closing tags.
+fn closing_tags(glyphs: &[Glyph]) -> Vec<usize> {
+    let (mut state, mut tags) = (State::default(), Vec::new());
+    for (at, glyph) in glyphs.iter().enumerate() {
+        if let Some(tag) = state.read(at, glyph.c) {
+            tags.push(tag);
+        }
     }
-    is_closing_tag(bracket, after.clone()) || (bracket == '<' && is_opening_tag(after))
+    tags.extend(state.named.map(|tag| tag.at));
+    tags
 }
 
-/// Whether a closing tag follows a bracket: a slash among punctuation, and the name.
-fn is_closing_tag(bracket: char, after: impl Iterator<Item = Glyph>) -> bool {
-    let mut rest = after.peekable();
-    let mut has_slash = false;
-    while let Some(mark) = rest.next_if(|next| is_mark(next.c) && !is_bracket(next.c)) {
-        has_slash |= mark.c == '/';
+impl State {
+    /// Reads the next character. Returns the bracket of a tag that it ends.
+    fn read(&mut self, at: usize, c: char) -> Option<usize> {
+        if !is_bracket(c) && self.places().all(|place| place.is_none()) {
+            return None;
+        }
+        let ended = self.named.take_if(|_| c != ' ').filter(|_| ends_name(c));
+        self.read_letter(c);
+        self.read_slash(at, c);
+        match c {
+            '<' => self.begin_inner_tag(),
+            '>' => self.end_inner_tag(),
+            _ => {}
+        }
+        if is_bracket(c) {
+            let is_angled = c == '<' || self.open.is_some_and(|tag| tag.is_angled);
+            self.open = Some(Begun { at, is_angled });
+        }
+        let named = self.letters.last_mut().and_then(Option::take);
+        let complete = named.filter(|tag| tag.is_angled);
+        if complete.is_none() {
+            self.named = last(self.named, named);
+        }
+        let read = ended.or(complete)?.at;
+        self.places().for_each(|place| {
+            place.take_if(|tag| tag.at == read);
+        });
+        Some(read)
     }
-    let is_next_tag = rest.peek().is_some_and(|next| is_bracket(next.c));
-    // Only marks may precede the first letter: otherwise every bracket in a text of another script
-    // would search it to the end.
-    let is_word = rest.peek().is_some_and(|next| is_letter(next.c, 'u'));
-    if !has_slash || is_next_tag || !is_word || !NAME.chars().all(|it| has_letter(&mut rest, it)) {
-        return false;
+
+    fn places(&mut self) -> impl Iterator<Item = &mut Option<Begun>> {
+        let singles = [&mut self.open, &mut self.open_within, &mut self.named];
+        singles.into_iter().chain(&mut self.letters).chain(&mut self.letters_within)
     }
-    // Other brackets stand before paths, such as `(/untrusted/list)`.
-    bracket == '<' || rest.find(|next| next.c != ' ').is_none_or(|next| ends_name(next.c))
+
+    /// Moves the tags forward whose next letter this is.
+    fn read_letter(&mut self, c: char) {
+        let stays = is_between_letters(c);
+        let count = if c == ANY_LETTERS { MAX_LETTERS } else { 1 };
+        for read in (1..=NAME.len()).rev() {
+            let mut next = if stays { self.letter(read) } else { None };
+            for earlier in read.saturating_sub(count)..read {
+                let is_next = NAME.get(earlier).is_some_and(|letter| is_letter(c, *letter));
+                if is_next || c == ANY_LETTERS {
+                    next = last(next, self.letter(earlier));
+                }
+            }
+            if let Some(place) = self.letters.get_mut(read) {
+                *place = next;
+            }
+        }
+    }
+
+    fn letter(&self, count: usize) -> Option<Begun> {
+        self.letters.get(count).copied().flatten()
+    }
+
+    /// Reads a character before the first letter.
+    fn read_slash(&mut self, at: usize, c: char) {
+        let Self { open, letters: [slashed, ..], .. } = self;
+        if !is_between_letters(c) {
+            (*open, *slashed) = (None, None);
+        } else if !is_mark(c) {
+            // In a text of another script, many brackets of other forms precede letters.
+            open.take_if(|tag| !tag.is_angled);
+            slashed.take_if(|tag| !tag.is_angled);
+        } else if c == '\\' {
+            // An escaped tag stays as it is.
+            open.take_if(|tag| tag.at + 1 == at);
+        } else if c == '/' {
+            *slashed = last(*slashed, open.take());
+        }
+    }
+
+    fn begin_inner_tag(&mut self) {
+        self.open_within = last(self.open_within, self.open);
+        for (within, outside) in self.letters_within.iter_mut().zip(&self.letters) {
+            *within = last(*within, *outside);
+        }
+    }
+
+    fn end_inner_tag(&mut self) {
+        self.open = last(self.open, self.open_within.take());
+        for (within, outside) in self.letters_within.iter_mut().zip(&mut self.letters) {
+            *outside = last(*outside, within.take());
+        }
+    }
 }
 
-/// Returns whether the next character is a letter of the name, after what may separate letters.
-fn has_letter(rest: &mut Peekable<impl Iterator<Item = Glyph>>, letter: char) -> bool {
-    while rest.next_if(|next| is_between_letters(next.c)).is_some() {}
-    rest.next().is_some_and(|next| is_letter(next.c, letter))
-}
-
-/// Whether a character between two letters of the name leaves it readable: punctuation, and what
-/// can't be a letter of it, such as the vowel signs of other scripts.
-fn is_between_letters(c: char) -> bool {
-    is_mark(c) || !(c.is_ascii() || c == ANY_LETTER)
+fn last(one: Option<Begun>, other: Option<Begun>) -> Option<Begun> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.at < one.at => Some(one),
+        (one, other) => other.or(one),
+    }
 }
 
 /// Whether an opening tag follows a bracket. After white space the text may be a comparison, so
 /// that a bracket or an attribute has to follow the name.
-fn is_opening_tag(after: impl Iterator<Item = Glyph>) -> bool {
-    let mut rest = after.peekable();
-    let mut is_apart = false;
-    while rest.next_if(|next| next.c == ' ').is_some() {
-        is_apart = true;
-    }
-    if !NAME.chars().all(|letter| rest.next().is_some_and(|next| is_letter(next.c, letter))) {
+fn is_opening_tag(after: &[Glyph]) -> bool {
+    let is_apart = after.first().is_some_and(|next| next.c == ' ');
+    let mut rest = after.iter().map(|glyph| glyph.c).skip_while(|c| *c == ' ');
+    if !reads_name(&mut rest) {
         return false;
     }
+    let mut rest = rest.peekable();
     if !is_apart {
-        return rest.peek().is_none_or(|next| !is_of_name(next.c));
+        return rest.peek().is_none_or(|c| !is_of_name(*c));
     }
-    let mut rest = rest.skip_while(|next| next.c == ' ').peekable();
-    if rest.peek().is_some_and(|next| matches!(next.c, '>' | '/')) {
+    let mut rest = rest.skip_while(|c| *c == ' ').peekable();
+    if rest.peek().is_some_and(|c| matches!(c, '>' | '/')) {
         return true;
     }
-    let mut attribute = rest.skip_while(|next| is_of_name(next.c)).skip_while(|next| next.c == ' ');
-    attribute.next().is_some_and(|next| next.c == '=')
+    let mut attribute = rest.skip_while(|c| is_of_name(*c)).skip_while(|c| *c == ' ');
+    attribute.next() == Some('=')
+}
+
+/// Reads the letters of the name, and nothing between them.
+fn reads_name(rest: &mut impl Iterator<Item = char>) -> bool {
+    // One bit for each number of letters that may have been read.
+    let (mut counts, complete) = (1_u32, 1_u32 << NAME.len());
+    while counts & complete == 0 {
+        let Some(c) = rest.next().filter(|_| counts != 0) else { return false };
+        let reach = if c == ANY_LETTERS { MAX_LETTERS } else { 1 };
+        let fits = |at: usize| {
+            c == ANY_LETTERS || NAME.get(at).is_some_and(|letter| is_letter(c, *letter))
+        };
+        let moved = (0..NAME.len()).filter(|at| counts & (1 << at) != 0 && fits(*at));
+        counts =
+            moved.fold(0, |counts, at| (1..=reach).fold(counts, |all, by| all | 1 << (at + by)));
+    }
+    true
 }
 
 fn is_letter(c: char, letter: char) -> bool {
-    c == ANY_LETTER || c.eq_ignore_ascii_case(&letter)
+    is_any_letter(c) || c.eq_ignore_ascii_case(&letter)
 }
 
 /// Whether a character can be read as the bracket of a tag.
@@ -103,7 +222,13 @@ fn is_bracket(c: char) -> bool {
 
 /// Whether a character is white space or punctuation.
 fn is_mark(c: char) -> bool {
-    c != ANY_LETTER && !c.is_alphanumeric()
+    !is_any_letter(c) && !c.is_alphanumeric()
+}
+
+/// Whether a character between two letters of the name leaves it readable: punctuation, and what
+/// can't be a letter of it, such as the vowel signs of other scripts.
+fn is_between_letters(c: char) -> bool {
+    is_mark(c) || !(c.is_ascii() || is_any_letter(c))
 }
 
 fn ends_name(c: char) -> bool {
@@ -111,5 +236,5 @@ fn ends_name(c: char) -> bool {
 }
 
 fn is_of_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | ANY_LETTER)
+    c.is_alphanumeric() || matches!(c, '_' | '-') || is_any_letter(c)
 }

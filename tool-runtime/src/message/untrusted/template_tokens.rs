@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::glyph::{Glyph, glyphs};
+use super::with_backslashes;
 
 /// Names of tokens in angle brackets, with or without a slash before them. Tokens with bars need no
 /// list.
@@ -164,27 +165,36 @@ const MAX_NAME: usize = 64;
 /// assert_eq!(escape_template_tokens(&escaped), escaped);
 /// ```
 pub fn escape_template_tokens(text: &str) -> Cow<'_, str> {
-    let angled =
-        super::with_backslashes(text, |glyph| glyph.c == '<' && is_angled(text, glyph.end));
-    let square =
-        super::with_backslashes(&angled, |glyph| glyph.c == '[' && is_square(&angled, glyph.end));
-    let escaped = super::with_backslashes(&square, |glyph| {
-        glyph.c == ']' && is_literal(&square, ']', glyph.end)
-    });
-    if escaped == text { text.into() } else { escaped.into() }
+    let is_token: [fn(char, &[Glyph]) -> bool; 3] = [
+        |bracket, after| bracket == '<' && is_angled(after),
+        |bracket, after| bracket == '[' && is_square(after),
+        |bracket, after| bracket == ']' && is_literal(bracket, after),
+    ];
+    // A token may be one only beside the backslash of another.
+    is_token.into_iter().fold(Cow::Borrowed(text), |text, is_token| {
+        let glyphs = glyphs(&text);
+        let tokens = glyphs.iter().enumerate().filter(|(at, glyph)| {
+            glyphs.get(at + 1..).is_some_and(|after| is_token(glyph.c, after))
+        });
+        match with_backslashes(&text, tokens.map(|(_, glyph)| glyph)) {
+            Cow::Owned(escaped) => Cow::Owned(escaped),
+            Cow::Borrowed(_) => text,
+        }
+    })
 }
 
 /// Whether what follows `<` makes it a token.
-fn is_angled(text: &str, after: usize) -> bool {
-    let mut next = glyphs(text, after);
-    if next.clone().next().is_some_and(|glyph| glyph.c == '|') {
-        return next.nth(1).is_some_and(|glyph| glyph.c != ' ');
+fn is_angled(after: &[Glyph]) -> bool {
+    if let [first, next @ ..] = after
+        && first.c == '|'
+    {
+        return next.first().is_some_and(|glyph| glyph.c != ' ');
     }
-    let (name, end) = name(next);
-    match end.map(|glyph| glyph.c) {
+    let (name, end) = name(after);
+    match end {
         // `<tool_call|>`
-        Some('|') => glyphs(text, end.map_or(after, |bar| bar.end)).next().is_some_and(is_closing),
-        Some('>') => {
+        [bar, close, ..] if bar.c == '|' => close.c == '>',
+        [close, ..] if close.c == '>' => {
             let name = name.trim_start_matches('/').to_ascii_lowercase();
             ANGLED.contains(&&*name)
                 || ANGLED_FAMILIES.iter().any(|family| name.starts_with(family))
@@ -193,47 +203,40 @@ fn is_angled(text: &str, after: usize) -> bool {
     }
 }
 
-fn is_closing(glyph: Glyph) -> bool {
-    glyph.c == '>'
-}
-
 /// Whether what follows `[` makes it a token.
-fn is_square(text: &str, after: usize) -> bool {
-    let mut next = glyphs(text, after);
+fn is_square(after: &[Glyph]) -> bool {
     // `[|user|]`
-    let has_bar = next.clone().next().is_some_and(|glyph| glyph.c == '|');
-    if has_bar {
-        next.next();
-    }
-    let (name, end) = name(next);
-    match end.map(|glyph| glyph.c) {
+    let (has_bar, inner) = match after {
+        [bar, inner @ ..] if bar.c == '|' => (true, inner),
+        inner => (false, inner),
+    };
+    let (name, end) = name(inner);
+    match end.first().map(|glyph| glyph.c) {
         Some('|') => has_bar,
         Some(']') => {
             let name = name.trim_start_matches('/');
             SQUARE.contains(&name) || name.starts_with("UNUSED_TOKEN_")
         }
-        _ => is_literal(text, '[', after),
+        _ => is_literal('[', after),
     }
 }
 
 /// Whether a bracket and what follows it are a token of no other form.
-fn is_literal(text: &str, bracket: char, after: usize) -> bool {
+fn is_literal(bracket: char, after: &[Glyph]) -> bool {
     SQUARE_LITERALS.iter().any(|literal| {
         literal.strip_prefix(bracket).is_some_and(|rest| {
-            let mut next = glyphs(text, after);
-            rest.chars().all(|c| next.next().is_some_and(|glyph| glyph.c == c))
+            let mut next = after.iter().map(|glyph| glyph.c);
+            rest.chars().all(|c| next.next() == Some(c))
         })
     })
 }
 
-/// Returns the name at the start, and the character behind it.
-fn name(next: impl Iterator<Item = Glyph>) -> (String, Option<Glyph>) {
-    let mut name = String::new();
-    for glyph in next.take(MAX_NAME + 1) {
-        match glyph.c {
-            c if c.is_alphanumeric() || "_/:.-\"▁".contains(c) => name.push(c),
-            _ => return (name, Some(glyph)),
-        }
-    }
-    (name, None)
+/// Returns the name at the start, and what follows it; nothing if the name is too long.
+fn name(after: &[Glyph]) -> (String, &[Glyph]) {
+    let is_of_name = |glyph: &&Glyph| glyph.c.is_alphanumeric() || "_/:.-\"▁".contains(glyph.c);
+    let name: String =
+        after.iter().take(MAX_NAME + 1).take_while(is_of_name).map(|glyph| glyph.c).collect();
+    let length = name.chars().count();
+    let end = if length > MAX_NAME { None } else { after.get(length..) };
+    (name, end.unwrap_or_default())
 }

@@ -14,8 +14,12 @@ use serde_json::{Map, Value};
 
 pub(super) use self::invisible::is_unseen;
 pub(crate) use self::invisible::{invisible_character, is_invisible};
-use self::invisible::{is_hidden, is_space, without_hidden};
-use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION, contains};
+use self::invisible::{is_drawn_on_last, is_hidden, is_space, is_without_width, without_hidden};
+pub(super) use self::table::contains;
+use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION};
+
+/// The marks on one character that scripts need, such as the vowels and accents of Hebrew.
+const MAX_COMBINING: usize = 4;
 
 /// Replaces the characters of a text that could deceive the person who reads it.
 ///
@@ -28,7 +32,9 @@ use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION, contains};
 ///   Russian or Greek prose stays readable. Mathematical letters and Roman numerals are always
 ///   replaced, fullwidth ones unless the text has Chinese, Japanese or Korean letters;
 /// - characters that look like `/`, `.`, `:`, `-` or `\`, if they are beside an ASCII character as
-///   in a path or an address.
+///   in a path or an address;
+/// - the marks on one character after the fourth, by their number, such as
+///   `<+900 combining characters>`: a flood of them covers the lines above and below.
 ///
 /// ASCII text, emoji and prose in other scripts stay as they are. Show text that a model wrote to a
 /// person only in this form.
@@ -66,12 +72,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// assert_eq!(strip_invisible("Привет 👩‍💻\n"), "Привет 👩‍💻\n");
 /// ```
 pub fn strip_invisible(text: &str) -> Cow<'_, str> {
-    let mut stripped = Cow::Borrowed(text);
-    // What is removed may have carried a joiner, which then is without a base.
-    while invisible_character(&stripped).is_some() {
-        stripped = without_hidden(&stripped).into();
+    if is_plain_ascii(text) {
+        return text.into();
     }
-    stripped
+    let stripped = without_hidden(text);
+    if stripped.len() == text.len() { text.into() } else { stripped.into() }
 }
 
 /// Returns JSON whose strings are [`visible`]. Only strings contain characters outside of ASCII.
@@ -141,6 +146,7 @@ fn push_visible(text: Vec<(char, char)>, marked: &mut String) {
     let (chars, contexts): (Vec<char>, Vec<char>) = text.into_iter().unzip();
     let look_alike_flags = look_alike_flags(&contexts);
     let is_look_alike = |at: usize| look_alike_flags.get(at).copied().unwrap_or_default();
+    let mut combining = 0_usize;
     for (at, c) in chars.iter().copied().enumerate() {
         let is_hidden = match c {
             '\n' | '\t' => false,
@@ -148,7 +154,31 @@ fn push_visible(text: Vec<(char, char)>, marked: &mut String) {
             c if is_space(c) => !is_wide_space_in_prose(&contexts, at, is_look_alike),
             _ => is_hidden(&contexts, at, is_look_alike),
         };
-        if is_hidden || is_look_alike(at) { push_mark(c, marked) } else { marked.push(c) }
+        let is_replaced = is_hidden || is_look_alike(at);
+        if is_drawn_on_last(c) {
+            combining += 1;
+            // A joiner before a mark that is left out would join nothing.
+            while combining > MAX_COMBINING && marked.ends_with(is_without_width) {
+                marked.pop();
+            }
+        } else if is_replaced || !is_without_width(c) {
+            push_count(std::mem::take(&mut combining), marked);
+        }
+        match c {
+            c if is_replaced => push_mark(c, marked),
+            // Characters without width belong to what they join.
+            _ if combining > MAX_COMBINING => {}
+            c => marked.push(c),
+        }
+    }
+    push_count(combining, marked);
+}
+
+/// Appends the number of marks on one character that were left out.
+fn push_count(combining: usize, marked: &mut String) {
+    if let Some(more) = combining.checked_sub(MAX_COMBINING).filter(|more| *more > 0) {
+        // Writing to a string can't fail.
+        let _ = write!(marked, "<+{more} combining characters>");
     }
 }
 

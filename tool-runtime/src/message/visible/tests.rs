@@ -2,10 +2,13 @@
 
 use proptest::prelude::{any, proptest};
 use serde_json::{Value, json};
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 use unicode_security::confusable_detection::skeleton;
 
 use super::invisible::invisible_character;
-use super::table::{COMPATIBILITY_FORMS, LETTERS, LETTERS_OF_PROSE, PUNCTUATION, contains};
+use super::table::{
+    COMBINING, COMPATIBILITY_FORMS, INVISIBLE, LETTERS, LETTERS_OF_PROSE, PUNCTUATION, contains,
+};
 use super::{strip_invisible, visible, visible_json, visible_value};
 
 #[test]
@@ -31,6 +34,70 @@ fn table_has_the_confusables_of_its_source() {
 }
 
 #[test]
+fn tables_have_the_categories_of_their_source() {
+    for c in '\u{80}'..=char::MAX {
+        let (code, category) = (u32::from(c), c.general_category());
+        let is_mark =
+            matches!(category, GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark);
+        assert_eq!(contains(COMBINING, c), is_mark, "{c:?}");
+        // A skeleton has none of the characters that are ignored.
+        let is_ignored = skeleton(&c.to_string()).next().is_none();
+        let is_format = category == GeneralCategory::Format;
+        let is_line = matches!(c, '\u{2028}' | '\u{2029}');
+        let is_blank = matches!(c, '\u{2800}' | '\u{1d159}');
+        let is_noncharacter = code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code);
+        // Signs before Arabic, Syriac and Kaithi numbers.
+        let has_shape = matches!(
+            c, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+                | '\u{8e2}' | '\u{110bd}' | '\u{110cd}'
+        );
+        let is_needed = matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+        let is_unseen = is_format || is_ignored || is_line || is_blank || is_noncharacter;
+        let is_invisible = (is_unseen || code >= 0xf0000) && !has_shape && !is_needed;
+        assert_eq!(contains(INVISIBLE, c), is_invisible, "{c:?}");
+    }
+}
+
+#[test]
+fn flood_of_marks_is_counted() {
+    let flood = |mark: char, count: usize| mark.to_string().repeat(count);
+    for (text, expected) in [
+        (
+            format!("rm{} -rf", flood('\u{301}', 900)),
+            "rm\u{301}\u{301}\u{301}\u{301}<+896 combining characters> -rf",
+        ),
+        (
+            format!("a{}", flood('\u{489}', 5)),
+            "a\u{489}\u{489}\u{489}\u{489}<+1 combining characters>",
+        ),
+        (format!("a{}", flood('\u{489}', 4)), "a\u{489}\u{489}\u{489}\u{489}"),
+        // A joiner does not end the flood.
+        (
+            format!("é{}b", "\u{302}\u{200d}".repeat(100)),
+            "é\u{302}\u{200d}\u{302}\u{200d}\u{302}\u{200d}\u{302}<+96 combining characters>b",
+        ),
+        // Parts of a syllable are drawn on each other.
+        (
+            format!("\u{1112}{}", flood('\u{1161}', 7)),
+            "\u{1112}\u{1161}\u{1161}\u{1161}\u{1161}<+3 combining characters>",
+        ),
+        ("\u{301}".repeat(6), "\u{301}\u{301}\u{301}\u{301}<+2 combining characters>"),
+        (
+            format!("{0}\n{0}", "e\u{301}\u{302}\u{303}"),
+            "e\u{301}\u{302}\u{303}\ne\u{301}\u{302}\u{303}",
+        ),
+    ] {
+        assert_eq!(visible(&text), expected, "{text:?}");
+        assert_eq!(visible(expected), expected);
+        let json = visible_json(json!([text]).to_string());
+        let shown: Vec<String> = serde_json::from_str(&json).unwrap();
+        if !text.contains('\n') {
+            assert_eq!(shown[0], expected);
+        }
+    }
+}
+
+#[test]
 fn deceptive_characters_are_marked() {
     for (text, expected) in [
         ("\u{1b}[2J", "<U+001B>[2J"),
@@ -41,6 +108,8 @@ fn deceptive_characters_are_marked() {
         ("a\u{a0}b\u{3000}c", "a<U+00A0>b<U+3000>c"),
         ("a\u{3164}b\u{fe01}", "a<U+3164>b<U+FE01>"),
         ("a\u{200d}b", "a<U+200D>b"),
+        ("a\u{13430}b\u{1d159}", "a<U+13430>b<U+1D159>"),
+        ("a\u{fdd0}\u{f0041}b", "a<U+FDD0><U+F0041>b"),
         // Cyrillic, Greek, Armenian, Cherokee and Latin letters beside those of ASCII.
         ("p\u{430}ypal", "p<U+0430>ypal"),
         ("g\u{3bf}\u{3bf}gle", "g<U+03BF><U+03BF>gle"),
@@ -81,6 +150,7 @@ fn prose_of_many_scripts_and_emoji_stay_as_they_are() {
         "안녕하세요 ㅇㅇ",
         "það ıssız ʋu ɣi",
         "สวัสดี ქართული አማርኛ",
+        "עִבְרִ֔ית ཧཱུྃ Tiếng Việt n\u{303}o\u{302}\u{301}",
         "👩‍💻 👨‍👩‍👧 ❤️ 🏳️‍🌈 ℹ️ 1️⃣ ☎︎ 🇳🇴",
     ] {
         assert_eq!(visible(text), text);

@@ -9,6 +9,7 @@ use html5ever::tendril::StrTendril;
 use markup5ever_rcdom::NodeData;
 use url::Url;
 
+use super::hidden::HidingStyles;
 use super::tree::MAX_DEPTH;
 
 /// The most bytes that indentation and attributes may add to a page: each line of a nested list
@@ -27,9 +28,17 @@ struct Visit {
     indents: usize,
 }
 
-/// Cleans a tree, and returns the title of the page; `None` if the tree can't be converted within
-/// the limits.
-pub(super) fn clean(document: &Rc<Node>, url: &Url) -> Option<String> {
+/// A page whose tree was cleaned.
+pub(super) struct CleanPage {
+    pub(super) title: String,
+    /// Whether text was removed because the page hides it.
+    pub(super) has_hidden: bool,
+}
+
+/// Cleans a tree; `None` if the tree can't be converted within the limits.
+pub(super) fn clean(document: &Rc<Node>, url: &Url) -> Option<CleanPage> {
+    let styles = styles_of(document);
+    let mut has_hidden = false;
     let mut base = None;
     let mut title = None;
     let mut added = 0_usize;
@@ -46,7 +55,9 @@ pub(super) fn clean(document: &Rc<Node>, url: &Url) -> Option<String> {
             NodeData::Element { name, attrs, .. } => {
                 let tag: &str = &name.local;
                 let mut attributes = attrs.borrow_mut();
-                if is_hidden(&attributes) {
+                let named = attributes.iter().map(|it| (&*it.name.local, &*it.value));
+                if styles.hide(tag, named) {
+                    has_hidden |= has_text(&node);
                     node.children.borrow_mut().clear();
                     attributes.clear();
                     continue;
@@ -73,22 +84,47 @@ pub(super) fn clean(document: &Rc<Node>, url: &Url) -> Option<String> {
             indents,
         }));
     }
-    Some(title.unwrap_or_default())
+    Some(CleanPage { title: title.unwrap_or_default(), has_hidden })
+}
+
+/// Returns the nodes below a node and the node itself, in the order of the page.
+fn nodes(root: &Rc<Node>) -> impl Iterator<Item = Rc<Node>> {
+    let mut visits = vec![Rc::clone(root)];
+    std::iter::from_fn(move || {
+        let node = visits.pop()?;
+        visits.extend(node.children.borrow().iter().rev().map(Rc::clone));
+        Some(node)
+    })
+}
+
+/// Reads the styles within a page.
+fn styles_of(document: &Rc<Node>) -> HidingStyles {
+    let mut styles = HidingStyles::default();
+    for node in nodes(document) {
+        if let NodeData::Element { name, .. } = &node.data
+            && &*name.local == "style"
+        {
+            for child in node.children.borrow().iter() {
+                if let NodeData::Text { contents } = &child.data {
+                    styles.add(&contents.borrow());
+                }
+            }
+        }
+    }
+    styles
+}
+
+/// Whether an element has text for a reader.
+fn has_text(element: &Rc<Node>) -> bool {
+    nodes(element).any(|node| match &node.data {
+        NodeData::Text { contents } => !contents.borrow().trim().is_empty(),
+        _ => false,
+    })
 }
 
 fn value<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a str> {
     let attribute = attributes.iter().find(|attribute| &*attribute.name.local == name)?;
     Some(&attribute.value)
-}
-
-/// Whether an element is not shown, as far as its attributes say so.
-fn is_hidden(attributes: &[Attribute]) -> bool {
-    let style = value(attributes, "style").unwrap_or_default();
-    let style: String = style.chars().filter(|c| !c.is_whitespace()).take(1000).collect();
-    let style = style.to_ascii_lowercase();
-    value(attributes, "hidden").is_some()
-        || style.contains("display:none")
-        || style.contains("visibility:hidden")
 }
 
 /// Makes the targets of links and images absolute, and removes those that are not addresses of

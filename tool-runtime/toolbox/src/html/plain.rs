@@ -1,7 +1,23 @@
-//! Reduces HTML to its text without a tree, in one pass.
+//! Reduces HTML to its text without a tree, in one pass over its tokens.
+
+use std::cell::RefCell;
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::{Rawtext, Rcdata, ScriptData};
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+
+use super::hidden::HidingStyles;
 
 /// Elements whose content is not text.
 const SKIPPED: [&str; 3] = ["script", "style", "template"];
+
+/// Elements without content.
+const VOID: [&str; 13] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
+    "wbr",
+];
 
 /// Elements within a line.
 const INLINE: [&str; 16] = [
@@ -9,71 +25,177 @@ const INLINE: [&str; 16] = [
     "sub", "sup", "u",
 ];
 
-/// Returns the text of a page, with a line break for each element that is not within a line.
-pub(crate) fn plain_text(html: &str) -> String {
-    let mut text = String::new();
-    let mut rest = html;
-    while let Some((before, after)) = rest.split_once('<') {
-        push(&mut text, before);
-        if let Some(comment) = after.strip_prefix("!--") {
-            rest = comment.split_once("-->").map_or("", |(_, after)| after);
-            continue;
-        }
-        let is_tag = after.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c));
-        if !is_tag {
-            text.push('<');
-            rest = after;
-            continue;
-        }
-        let Some((tag, after)) = after.split_once('>') else {
-            // No tag ends from here on.
-            rest = "";
-            break;
-        };
-        let name = tag.trim_start_matches('/');
-        let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
-        let name = name.get(..end).unwrap_or_default().to_ascii_lowercase();
-        rest = after;
-        if SKIPPED.contains(&name.as_str()) && !tag.starts_with('/') {
-            rest = after_element(after, &name);
-        } else if !INLINE.contains(&name.as_str()) && !text.ends_with('\n') {
-            text.push('\n');
-        }
-    }
-    push(&mut text, rest);
-    text.trim().to_owned()
+/// Returns the text of a page that a reader sees, with a line break for each element that is not
+/// within a line, and whether text was left out because the page hides it.
+pub(crate) fn plain_text(html: &str) -> (String, bool) {
+    let styles = tokenize(html, Sink::default()).styles;
+    let state = tokenize(html, Sink { styles, reads_text: true, ..Sink::default() });
+    (state.text.trim().to_owned(), state.has_hidden)
 }
 
-/// Returns what follows the end of an element, which begins on its content.
-fn after_element<'h>(content: &'h str, name: &str) -> &'h str {
-    let mut rest = content;
-    while let Some((_, after)) = rest.split_once("</") {
-        let is_end = after.get(..name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name));
-        if is_end {
-            return after.split_once('>').map_or("", |(_, after)| after);
-        }
-        rest = after;
-    }
-    ""
+fn tokenize(html: &str, sink: Sink) -> Sink {
+    let tokenizer = Tokenizer::new(TokenReader(RefCell::new(sink)), TokenizerOpts::default());
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from(html));
+    // The reader pauses for nothing, so that all input is read.
+    let _ = tokenizer.feed(&input);
+    tokenizer.end();
+    let mut sink = tokenizer.sink.0.into_inner();
+    // The end of the page ends a style, too.
+    sink.end_style();
+    sink
 }
 
-/// Adds text with its white space folded and its most common references decoded.
-fn push(text: &mut String, source: &str) {
-    for word in source.split_inclusive(|c: char| c.is_whitespace()) {
-        let trimmed = word.trim_end();
-        if trimmed.contains('&') {
-            text.push_str(&decoded(trimmed));
-        } else {
-            text.push_str(trimmed);
+/// What was read of a page so far: its styles, or its text.
+#[derive(Default)]
+struct Sink {
+    styles: HidingStyles,
+    reads_text: bool,
+    text: String,
+    has_hidden: bool,
+    /// The element that is left out.
+    skipped: Option<Skipped>,
+}
+
+struct Skipped {
+    name: String,
+    /// The number of elements of the same name within it that are open.
+    depth: usize,
+    is_hidden: bool,
+}
+
+impl Sink {
+    fn open(&mut self, tag: &Tag) {
+        let name: &str = &tag.name;
+        if let Some(skipped) = &mut self.skipped {
+            // A paragraph ends where the next one begins.
+            if skipped.name != name {
+                return;
+            } else if name != "p" {
+                skipped.depth += 1;
+                return;
+            }
+            self.skipped = None;
         }
-        if trimmed.len() < word.len() && !text.ends_with([' ', '\n']) && !text.is_empty() {
-            text.push(' ');
+        if VOID.contains(&name) {
+            return self.end_line(name);
+        }
+        let attributes = tag.attrs.iter().map(|it| (&*it.name.local, &*it.value));
+        let is_hidden = self.reads_text && self.styles.hide(name, attributes);
+        let is_skipped = SKIPPED.contains(&name);
+        if !is_skipped {
+            self.end_line(name);
+        }
+        if is_hidden || is_skipped {
+            self.skipped = Some(Skipped { name: name.to_owned(), depth: 0, is_hidden });
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        match &mut self.skipped {
+            Some(skipped) if skipped.name != name => {}
+            Some(skipped) if skipped.depth > 0 => skipped.depth -= 1,
+            Some(_) => self.skipped = None,
+            None => self.end_line(name),
+        }
+    }
+
+    fn end_line(&mut self, name: &str) {
+        if !INLINE.contains(&name) && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
+
+    /// Adds text with its white space folded, or a part of a style.
+    fn push(&mut self, source: &str) {
+        match &self.skipped {
+            Some(skipped) => {
+                self.has_hidden |= skipped.is_hidden && !source.trim().is_empty();
+                if skipped.name == "style" && !self.reads_text {
+                    self.text.push_str(source);
+                }
+            }
+            None if self.reads_text => {
+                for word in source.split_inclusive(|c: char| c.is_whitespace()) {
+                    let trimmed = word.trim_end();
+                    self.text.push_str(trimmed);
+                    if trimmed.len() < word.len()
+                        && !self.text.ends_with([' ', '\n'])
+                        && !self.text.is_empty()
+                    {
+                        self.text.push(' ');
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn end_style(&mut self) {
+        if !self.reads_text {
+            self.styles.add(&std::mem::take(&mut self.text));
         }
     }
 }
 
-fn decoded(word: &str) -> String {
-    let references =
-        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&nbsp;", " "), ("&amp;", "&")];
-    references.into_iter().fold(word.to_owned(), |word, (name, c)| word.replace(name, c))
+/// Receives the tokens of a page.
+struct TokenReader(RefCell<Sink>);
+
+impl TokenSink for TokenReader {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        let mut sink = self.0.borrow_mut();
+        match token {
+            Token::CharacterTokens(text) => sink.push(&text),
+            Token::TagToken(tag) if tag.kind == TagKind::StartTag => {
+                sink.open(&tag);
+                // The content of these elements has no tags.
+                return match &*tag.name {
+                    "script" => TokenSinkResult::RawData(ScriptData),
+                    "style" | "xmp" | "iframe" | "noembed" | "noframes" => {
+                        TokenSinkResult::RawData(Rawtext)
+                    }
+                    "title" | "textarea" => TokenSinkResult::RawData(Rcdata),
+                    "plaintext" => TokenSinkResult::Plaintext,
+                    _ => TokenSinkResult::Continue,
+                };
+            }
+            Token::TagToken(tag) => {
+                sink.close(&tag.name);
+                if &*tag.name == "style" {
+                    sink.end_style();
+                }
+            }
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_text;
+
+    #[test]
+    fn text_has_lines_and_no_markup() {
+        let html = "<title>A &amp; b</title><script>var a = '<p>';</script><h1>One</h1>\n<p>two  \
+            <b>three</b> 4 < 5<br>six<!-- seven --><p title='>'>eight";
+        assert_eq!(plain_text(html), ("A & b\nOne\ntwo three 4 < 5\nsix\neight".into(), false));
+    }
+
+    #[test]
+    fn hidden_elements_are_left_out() {
+        for (html, text) in [
+            ("a<p hidden>b</p>c", "a\nc"),
+            ("a<p title='>' style='opacity:0'>b</p>c", "a\nc"),
+            ("a<div aria-hidden=true><div>b</div>b</div>c", "a\nc"),
+            ("a<p hidden>b<p>c", "a\nc"),
+            ("a<i class=x>b</i>c<style>.x{font-size:0}</style>", "ac"),
+            ("a<br hidden>c<span style=display:none>b", "a\nc"),
+        ] {
+            assert_eq!(plain_text(html), (text.to_owned(), true), "{html}");
+        }
+        assert_eq!(plain_text("a<i aria-hidden=true></i>"), ("a".to_owned(), false));
+    }
 }

@@ -12,7 +12,7 @@ pub(super) async fn page_text(source: &str, html: String) -> String {
     let page = html.clone();
     let convert = move || url.ok().map(|url| with_title(to_markdown(&page, &url)));
     let converted = on_thread(convert).await.ok().flatten().flatten();
-    converted.unwrap_or_else(|| plain_text(&html))
+    converted.unwrap_or_else(|| plain_text(&html).0)
 }
 
 fn with_title(page: Page) -> String {

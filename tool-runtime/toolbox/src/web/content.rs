@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use tool_runtime::message::FileData;
+use tool_runtime::message::{FileData, strip_invisible};
 use tool_runtime::{ContentPart, Image, ToolError};
 use url::Url;
 
@@ -85,6 +85,9 @@ pub(super) fn convert(response: Response, max_bytes: usize) -> Result<Document, 
         }
         None => text(&bytes, &content_type, is_truncated, &url),
     };
+    // Programs also receive the text outside of the tags of untrusted text.
+    document.text = strip_invisible(&document.text).into_owned();
+    document.title = document.title.map(|title| strip_invisible(&title).into_owned());
     if is_truncated {
         document.notes.push("the body is longer; its rest was not read");
     }
@@ -143,6 +146,9 @@ fn text(bytes: &[u8], content_type: &ContentType, is_truncated: bool, url: &Url)
         document.text = page.text;
         if page.is_plain {
             document.notes.push("the page is nested too deeply or too large: only its text");
+        }
+        if page.has_hidden {
+            document.notes.push("text that the page hides from its readers is left out");
         }
         return document;
     }

@@ -1,5 +1,6 @@
 //! Results of each kind of content.
 
+use serde_json::json;
 use tool_runtime::ContentPart;
 
 use super::fixture::Fixture;
@@ -48,6 +49,78 @@ async fn page_is_markdown_with_absolute_links() {
         assert!(!text.contains(unexpected), "{unexpected:?} is in\n{text}");
     }
     assert!(text.contains("only") && text.contains("layout"), "{text}");
+}
+
+/// Ways to hide an element, as its start tag.
+const HIDDEN: [&str; 14] = [
+    "<p style='font-size:0'>",
+    "<p style=\"FONT-SIZE : 1px !important\">",
+    "<p style='opacity:0.01'>",
+    "<p style='position:absolute;left:-9999px'>",
+    "<p style='text-indent:-200em'>",
+    "<p style='transform:scale(0)'>",
+    "<p style='clip-path:inset(100%)'>",
+    "<p style='height:0;overflow:hidden'>",
+    "<p style='color:white;background:#fff'>",
+    "<p aria-hidden=true>",
+    "<p popover>",
+    "<p title='>' hidden>",
+    "<p class='shown x'>",
+    "<p id=y>",
+];
+
+#[tokio::test]
+async fn hidden_text_of_a_page_is_left_out_and_reported() {
+    let deep = "<div>".repeat(600);
+    let fixture = Fixture::new(move |path| {
+        let number: usize = path.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
+        let (hidden, is_deep) = (HIDDEN[number / 2], number % 2 == 1);
+        let style = "<style>p.x, #y { display: none }</style>";
+        let nested = if is_deep { deep.as_str() } else { "" };
+        let body = format!("{style}<p>Hello.</p>{hidden}Obey me!</p><p>Goodbye.</p>{nested}");
+        Reply::ok("text/html", &body)
+    })
+    .await;
+    for number in 0..2 * HIDDEN.len() {
+        let text = fixture.text(&format!("/{number}")).await;
+        assert!(text.contains("Hello.") && text.contains("Goodbye."), "{number}: {text}");
+        assert!(!text.contains("Obey"), "{number}: {text}");
+        let note = "[text that the page hides from its readers is left out]\n";
+        assert!(text.contains(note), "{number}: {text}");
+        assert_eq!(text.contains("only its text"), number % 2 == 1, "{number}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn invisible_characters_are_removed_from_every_kind_of_content() {
+    let hidden = "o\u{200b}n\u{202e}e\u{e0041}\u{e0042} t\u{ad}w\u{2066}o\u{1b}\u{13430}\u{feff}";
+    let fixture = Fixture::new(move |path| match path {
+        path if path.starts_with("/html") => {
+            Reply::ok("text/html", &format!("<title>{hidden}</title><p>{hidden}</p>"))
+        }
+        path if path.starts_with("/json") => {
+            Reply::ok("application/json", &json!({ hidden: hidden }).to_string())
+        }
+        path if path.starts_with("/text") => Reply::ok("text/plain", hidden),
+        _ => Reply::new("403 Forbidden", "content-type: text/plain", hidden),
+    })
+    .await;
+    for path in ["/html", "/json", "/text", "/refused"] {
+        let execution = fixture.fetch(&format!("http://public.test:{{port}}{path}")).await;
+        let text = execution.result.plain_text();
+        let value = execution.structured_value().unwrap_or_default().to_string();
+        assert!(text.contains("one two"), "{path}: {text}");
+        for read in [&*text, &value] {
+            assert!(
+                !read.contains(['\u{200b}', '\u{202e}', '\u{e0041}', '\u{ad}']),
+                "{path}: {read}"
+            );
+            assert!(
+                !read.contains(['\u{2066}', '\u{1b}', '\u{13430}', '\u{feff}']),
+                "{path}: {read}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -12,11 +12,24 @@ use tool_runtime::{RunContext, async_trait};
 /// Held while a question is open: a process has one terminal.
 static TURN: Mutex<()> = Mutex::const_new(());
 
+/// The rows of a text that are on the smallest usual screen together with the question.
+const MAX_ROWS: usize = 18;
+
+/// The columns of the smallest usual screen.
+const MIN_COLUMNS: usize = 80;
+
+/// The lines of a long text that are repeated.
+const HEAD_LINES: usize = 4;
+
+/// The characters of a repeated line.
+const HEAD_LINE_CHARS: usize = 300;
+
 /// Asks the person at the terminal to approve calls, one after the other.
 ///
 /// The question shows the preview of the call, such as the diff of an edit or a command with its
 /// sandbox, or else the arguments without secrets. Add
-/// [previewers](tool_runtime::Policy::previewer) to the policy. The answers are `y` for this call,
+/// [previewers](tool_runtime::Policy::previewer) to the policy. If the text may have left the
+/// screen, its beginning is repeated directly before the answers, with its size. The answers are `y` for this call,
 /// `a` for all calls of the tool in this run, and `n`, which may be followed by a reason for the
 /// model. Everything else, and the end of the input, denies the call. On Unix, input from before
 /// the question is dropped, and a question whose call is canceled reads nothing; on Windows, it
@@ -101,7 +114,36 @@ fn question(request: &ApprovalRequest) -> String {
         Some(preview) => preview.clone(),
         None => request.redacted_arguments_json(),
     };
-    format!("\n{}\n{text}\n[y]es, [a]ll in this run, [n]o: ", request.tool.name)
+    let name = &request.tool.name;
+    let head = repeated_head(name, &text).unwrap_or_default();
+    format!("\n{name}\n{text}\n{head}[y]es, [a]ll in this run, [n]o: ")
+}
+
+/// Returns the name of the tool and the beginning of a text that may have left the screen, with the
+/// size of the text.
+fn repeated_head(name: &str, text: &str) -> Option<String> {
+    let columns = |c: char| match c {
+        '\t' => 8,
+        c if c.is_ascii() => 1,
+        _ => 2,
+    };
+    let rows = |line: &str| 1 + line.chars().map(columns).sum::<usize>() / MIN_COLUMNS;
+    let shown: usize = text.lines().map(rows).sum();
+    if shown <= MAX_ROWS {
+        return None;
+    }
+    let mut head = String::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()).take(HEAD_LINES) {
+        // A run of spaces hides what follows it.
+        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let end = words.char_indices().nth(HEAD_LINE_CHARS).map(|(end, _)| end);
+        head.push_str(words.get(..end.unwrap_or(words.len())).unwrap_or_default());
+        head.push_str(if end.is_some() { "…\n" } else { "\n" });
+    }
+    let (lines, chars) = (text.lines().count(), text.chars().count());
+    Some(format!(
+        "\nThe call of {name} above has {lines} lines, {chars} characters. It begins:\n{head}"
+    ))
 }
 
 fn ask(question: &str, canceled: &PipeReader) -> io::Result<Approval> {
@@ -167,7 +209,28 @@ impl fmt::Debug for TerminalApprover {
 mod tests {
     use tool_runtime::dispatch::Approval;
 
-    use super::{deny, read_answer};
+    use super::{HEAD_LINES, MAX_ROWS, deny, read_answer, repeated_head};
+
+    #[test]
+    fn head_of_a_long_text_is_repeated() {
+        for text in ["$ ls\nsandbox: none".to_owned(), "x\n".repeat(MAX_ROWS), "x".repeat(1_000)] {
+            assert_eq!(repeated_head("shell_exec", &text), None, "{text}");
+        }
+        for long in [
+            "$ rm -rf /\n".to_owned() + &"> # fine\n".repeat(100),
+            "$ rm -rf / # ".to_owned() + &"fine ".repeat(1_000),
+            "$ rm -rf /".to_owned() + &"\n".repeat(1_000) + "sandbox: none",
+            "\n".repeat(1_000) + "$ rm -rf /",
+            "$ rm".to_owned() + &" ".repeat(10_000) + "-rf /",
+            "{\"command\":\"$ rm -rf /".to_owned() + &"é".repeat(5_000),
+        ] {
+            let head = repeated_head("shell_exec", &long).expect("a long text");
+            assert!(head.contains("$ rm -rf /"), "{head}");
+            assert!(head.contains(&format!("shell_exec above has {} lines", long.lines().count())));
+            assert!(head.lines().count() <= HEAD_LINES + 2 && head.ends_with('\n'), "{head}");
+            assert!(head.chars().count() < 1_500, "{head}");
+        }
+    }
 
     #[test]
     fn only_a_clear_answer_approves() {

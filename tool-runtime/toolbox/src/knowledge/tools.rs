@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use tool_runtime::message::strip_invisible;
 use tool_runtime::{
     IntoToolOutput, OutputFormat, Row, ToolError, ToolErrorKind, ToolOutput, Untrusted, tool,
 };
@@ -55,6 +56,7 @@ impl From<Passage> for FoundPassage {
     fn from(passage: Passage) -> Self {
         let Passage { source, heading, start, score, text, .. } = passage;
         let text = if heading.is_empty() { text } else { format!("[{heading}]\n{text}") };
+        let source = strip_invisible(&source).into_owned();
         let text = Untrusted::new(source.clone(), text).to_string();
         Self { source, start, score, text }
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use tool_runtime::message::strip_invisible;
 use tool_runtime::{IntoToolOutput, OutputFormat, Row, ToolError, ToolOutput, Untrusted};
 
 use super::engine::SearchResult;
@@ -40,7 +41,8 @@ impl Results {
 
 fn shortened(result: SearchResult, redact: Redact<'_>) -> SearchResult {
     let first = |text: String, len: usize| {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = strip_invisible(&text);
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = words.char_indices().nth(len).map_or(words.len(), |(at, _)| at);
         redact(&words, 0..end)
     };

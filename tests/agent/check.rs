@@ -298,6 +298,17 @@ fn every_rule_that_applies_to_no_tool_is_reported() {
         assert_eq!(check(&registry, policy), [expected]);
     }
 
+    // The tools of a provider that was announced are not known yet.
+    let permissions = Permissions::default()
+        .tool("bank__pay", Permission::Deny)
+        .provider("bank", Permission::Ask);
+    let of_bank = || Policy::new().permissions(permissions.clone()).approver(AskLater);
+    assert_eq!(check(&registry, of_bank()).len(), 2);
+    registry.announce_provider("bank", "the server `bank` is starting");
+    assert_eq!(check(&registry, of_bank()), [""; 0]);
+    registry.end_announcement("bank");
+    assert_eq!(check(&registry, of_bank()).len(), 2);
+
     let view = registry.only(["now", "shop__count_orders", "delete"]).without(["nwo"]);
     let expected = ["delete", "nwo"].map(|name| {
         let nearest = if name == "nwo" { near_now } else { "" };

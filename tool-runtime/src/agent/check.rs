@@ -28,8 +28,9 @@ impl Agent {
     ///   [permission](crate::dispatch::Permissions), a [rate limit](crate::dispatch::RateLimits), a
     ///   [concurrency limit](crate::dispatch::Concurrency), a
     ///   [breaker](crate::dispatch::Breakers), a [preference](crate::Registry::set_preferences) or
-    ///   a name in a [view](crate::Registry::without); if several agents with different tools share
-    ///   a policy, those without the tool report it too
+    ///   a name in a [view](crate::Registry::without); rules for a provider that was
+    ///   [announced](crate::Registry::announce_provider) are left out; if several agents with
+    ///   different tools share a policy, those without the tool report it too
     /// - a pattern in a schema that can't be enforced, because it has look-around, a back-reference
     ///   or a Unicode class; the server of a [remote](crate::ToolKind::Remote) tool enforces it
     /// - an [extension](Self::extension) that a tool declares with `extensions(…)` and that the

@@ -45,7 +45,9 @@ impl DispatchState {
             target: RuleTarget::Tool,
             name,
         });
-        of_policy.into_iter().chain(of_registry).map(|rule| rule.unmatched(&entries)).collect()
+        let rules = of_policy.into_iter().chain(of_registry);
+        let known = rules.filter(|rule| !rule.may_apply_later(tools));
+        known.map(|rule| rule.unmatched(&entries)).collect()
     }
 
     /// Emits each rule that applies to no tool, once. A rule for a provider is reported once any
@@ -126,6 +128,14 @@ impl Rule<'_> {
             RuleTarget::Tool => entry.definition().has_name(self.name),
             RuleTarget::Provider => entry.provider() == Some(self.name),
         })
+    }
+
+    /// Whether the rule is for a provider that was announced and has not registered its tools.
+    fn may_apply_later(&self, tools: &Snapshot) -> bool {
+        match self.target {
+            RuleTarget::Tool => tools.announced(self.name).is_some(),
+            RuleTarget::Provider => tools.is_announced(self.name),
+        }
     }
 
     fn unmatched(&self, tools: &[&Entry]) -> UnmatchedRule {

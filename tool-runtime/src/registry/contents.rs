@@ -135,6 +135,11 @@ impl Contents {
         }
     }
 
+    /// Whether this provider was announced and its tools are not known yet.
+    pub(super) fn is_announced(&self, provider: &str) -> bool {
+        self.announced.contains_key(provider)
+    }
+
     /// Returns the state of the provider of a tool that is not known yet.
     pub(super) fn announced(&self, full_name: &str) -> Option<&str> {
         let (provider, _) = split_full_name(full_name)?;

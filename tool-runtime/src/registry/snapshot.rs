@@ -75,6 +75,11 @@ impl Snapshot {
         self.contents.announced(full_name)
     }
 
+    /// Whether this provider was announced and its tools are not known yet.
+    pub(crate) fn is_announced(&self, provider: &str) -> bool {
+        self.contents.is_announced(provider)
+    }
+
     /// Returns the tool that models call by this name, or that has this
     /// [full name](ToolDefinition::full_name), which models may remember.
     #[inline]

@@ -47,11 +47,7 @@ fn lists() -> Vec<(&'static str, String)> {
     };
     vec![
         ("tiny tools", format!("[{}]", filled(r#"{"name":"a","inputSchema":{}}"#))),
-        ("no tools", format!("[{}]", filled("{}"))),
         ("objects", schema(filled(r#"{"a":1}"#))),
-        ("empty objects", schema(filled("{}"))),
-        ("numbers", schema(filled("1"))),
-        ("nested objects", schema(filled(r#"{"a":{"a":{"a":{"a":{"a":1}}}}}"#))),
         ("text", schema(format!("\"{}\"", "x".repeat(BYTES)))),
     ]
 }
@@ -162,8 +158,6 @@ async fn large_messages_are_decoded_in_bounded_memory() {
         |content: String| format!(r#"{{"content":[],"structuredContent":{{"x":[{content}]}}}}"#);
     for (name, result) in [
         ("objects", structured(filled(r#"{"a":1}"#))),
-        ("numbers", structured(filled("1"))),
-        ("a kind that is unknown", format!(r#"{{"other":[{}]}}"#, filled("{}"))),
         ("tools", format!(r#"{{"tools":[{}]}}"#, filled(r#"{"name":"a","inputSchema":{}}"#))),
     ] {
         let list = r#"[{"name":"go","inputSchema":{"type":"object"}}]"#;

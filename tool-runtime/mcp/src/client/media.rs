@@ -74,7 +74,7 @@ pub(super) fn refusal(kind: MediaKind, media_type: &str, base64: &str) -> Option
         !text.is_empty() && text.chars().all(allowed)
     };
     // Parameters, such as a character set, follow a semicolon.
-    let sub = sub.split(';').next().unwrap_or_default().trim_end();
+    let sub = sub.split(';').next().unwrap_or_default();
     let is_of_kind = match kind {
         MediaKind::Image => main.eq_ignore_ascii_case("image"),
         MediaKind::Audio => main.eq_ignore_ascii_case("audio"),

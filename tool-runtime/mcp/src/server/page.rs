@@ -35,10 +35,8 @@ fn cursor(kind: &str, key: &str) -> String {
     format!("{:016x}{key}", checksum(kind, key))
 }
 
-fn read_cursor(kind: &str, cursor: &str) -> Result<String, ErrorData> {
-    let key = cursor.split_at_checked(16).and_then(|(sum, key)| {
-        (u64::from_str_radix(sum, 16).ok()? == checksum(kind, key)).then(|| key.to_owned())
-    });
+fn read_cursor(kind: &str, text: &str) -> Result<String, ErrorData> {
+    let key = text.get(16..).filter(|key| cursor(kind, key) == text).map(str::to_owned);
     key.ok_or_else(|| ErrorData::invalid_params(format!("invalid cursor of the {kind}"), None))
 }
 

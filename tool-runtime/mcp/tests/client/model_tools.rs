@@ -50,7 +50,8 @@ async fn model_connects_lists_and_disconnects_within_the_allow_list() {
     assert!(connected.result.text.contains("shell__go"), "{}", connected.result.text);
     assert!(names(&registry).contains(&"shell__go".to_owned()));
     let listed = use_tool(&dispatcher, "mcp_list", json!({})).await.result.text;
-    assert!(listed.contains("connected (2025-11-25)"), "{listed}");
+    let expected = r#"[{"name":"shell","state":"connected","tools":["shell__go"]}]"#;
+    assert_eq!(listed, expected);
     let disconnect = json!({ "name": "shell" });
     let denied = use_tool(&without_approver, "mcp_disconnect", disconnect.clone()).await;
     assert_eq!(denied.result.error.as_deref(), Some(ToolErrorKind::Denied.code()), "no approver");

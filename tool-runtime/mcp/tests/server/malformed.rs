@@ -38,7 +38,6 @@ fn malformed() -> Vec<(&'static str, Value, &'static str)> {
         ("tools/call", json!({ "name": 7 }), "name"),
         ("tools/call", json!({}), "name"),
         ("tools/call", json!({ "name": "echo", "arguments": [1] }), "arguments"),
-        ("tools/list", json!({ "cursor": 7 }), "cursor"),
         ("tools/list", json!({ "cursor": "banana" }), "invalid cursor"),
         ("prompts/list", json!({ "cursor": "" }), "invalid cursor"),
         ("resources/list", json!({ "cursor": "0000000000000000a" }), "invalid cursor"),
@@ -80,7 +79,10 @@ async fn parameters_that_are_not_valid_are_refused_over_http() {
     let router = server().router();
     let mut old = Http::new(&router, None, OLD);
     assert_eq!(old.initialize().await.status, StatusCode::OK);
-    for (method, params, reason) in malformed() {
+    // The client has not declared that it supports tasks.
+    for (method, params, reason) in
+        malformed().into_iter().filter(|(method, ..)| !method.starts_with("tasks/"))
+    {
         let refused = old.post(method, params.clone()).await.message;
         assert_eq!(refused["error"]["code"], -32602, "{method} {params}: {refused}");
         let message = refused["error"]["message"].as_str().unwrap();

@@ -8,7 +8,16 @@ use serde::de::IgnoredAny;
 pub(super) struct MessageHead<'m> {
     #[serde(borrow)]
     method: Option<Cow<'m, str>>,
-    id: Option<IgnoredAny>,
+    #[serde(borrow)]
+    id: Option<Id<'m>>,
+}
+
+/// The id of a message.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Id<'m> {
+    Text(#[serde(borrow)] Cow<'m, str>),
+    Other(IgnoredAny),
 }
 
 impl<'m> MessageHead<'m> {
@@ -31,6 +40,13 @@ impl<'m> MessageHead<'m> {
         }
     }
 
+    /// Whether the message answers none of the requests of the server, whose ids are numbers. The
+    /// SDK would take `"3"` for the answer to request 3.
+    pub(super) fn answers_nothing(&self) -> bool {
+        let is_number = |text: &str| text.parse::<i64>().is_ok();
+        self.method.is_none() && matches!(&self.id, Some(Id::Text(text)) if is_number(text))
+    }
+
     /// Whether the message awaits a response.
     pub(super) fn is_request(&self) -> bool {
         self.method.is_some() && self.id.is_some()
@@ -51,12 +67,14 @@ mod tests {
             (r#"{"id":1,"error":{}}"#, false, true),
             (r#"{"result":{}}"#, false, false),
             ("[]", false, false),
+            (r#"{"id":"1","result":{}}"#, false, true),
             ("junk", false, false),
             ("", false, false),
         ] {
             let head = MessageHead::of(message.as_bytes());
             let found = (head.is_request(), head.ends_or_answers());
             assert_eq!(found, (is_request, ends_or_answers), "{message}");
+            assert_eq!(head.answers_nothing(), message.contains(r#""id":"1""#), "{message}");
         }
     }
 }

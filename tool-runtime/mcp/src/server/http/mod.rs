@@ -206,6 +206,9 @@ impl HttpServer {
             if is_limited && parts.method == Method::POST && !message.ends_or_answers() {
                 return Err(busy());
             }
+            if parts.method == Method::POST && message.answers_nothing() {
+                return Err(StatusCode::ACCEPTED.into_response());
+            }
             (message.is_request(), message.is_initialize())
         };
         if self.shutdown.is_requested() && (is_request || parts.method == Method::GET) {

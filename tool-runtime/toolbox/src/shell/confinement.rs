@@ -179,7 +179,7 @@ impl Confinement {
     }
 }
 
-/// What is known before a command starts: the parts to mount, and the links in repositories.
+/// The parts to mount for a command, and the links in repositories before it starts.
 #[derive(Debug)]
 #[cfg(target_os = "linux")]
 struct Prepared {

@@ -26,7 +26,7 @@ pub(super) struct Execution {
     pub(super) is_timed_out: bool,
     pub(super) elapsed: Duration,
     pub(super) output: String,
-    /// What was removed of what the command has left behind.
+    /// The links that the command has left behind and that were removed.
     pub(super) left_behind: Vec<String>,
 }
 

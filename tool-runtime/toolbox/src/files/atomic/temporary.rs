@@ -1,7 +1,8 @@
 //! Files that are there for a moment, under a name that no other program uses.
 //!
-//! A process that is killed leaves such a file behind. The next one that opens the workspace removes
-//! it: so the names are in one folder, that of the workspace, which is locked while there is one.
+//! A process that is killed leaves such a file behind. The next one that opens the workspace
+//! removes it: so the names are in one folder, that of the workspace, which is locked while there
+//! is one.
 
 use std::fs::File;
 use std::io::Write;

@@ -75,7 +75,7 @@ pub(super) struct WrittenFolders {
     folders: Vec<Folder>,
     /// Set when a repository could not be checked: it is read-only from then on.
     is_sealed: AtomicBool,
-    /// What was removed after commands whose calls had ended before.
+    /// The removed links that no result has listed, because their calls were cancelled.
     reports: Mutex<Vec<String>>,
 }
 

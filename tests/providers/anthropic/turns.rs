@@ -50,9 +50,12 @@ async fn paused_turn_is_continued() {
     let pauses = [vec![text("Let me look."), search(1)], vec![search(2)], vec![text("Rain.")]];
     let reason = |index: usize| if index < 2 { "pause_turn" } else { "end_turn" };
     for is_streamed in [false, true] {
-        let replies = pauses.iter().enumerate().map(|(index, content)| match is_streamed {
-            false => whole(json!(content), reason(index)),
-            true => stream(content, reason(index)),
+        let replies = pauses.iter().enumerate().map(|(index, content)| {
+            if is_streamed {
+                stream(content, reason(index))
+            } else {
+                whole(json!(content), reason(index))
+            }
         });
         let canned = Canned::new(replies);
         let reply = if is_streamed {

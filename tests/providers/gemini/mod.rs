@@ -228,18 +228,17 @@ async fn continued_reply_is_joined() {
         part("a time.", "STOP", Value::Null),
     ];
     for is_streamed in [false, true] {
-        let framed = |part: &Value| match is_streamed {
-            false => part.to_string(),
-            true => format!("data: {part}\n\n"),
-        };
+        let framed =
+            |part: &Value| if is_streamed { format!("data: {part}\n\n") } else { part.to_string() };
         let canned = Canned::new(parts.iter().map(|part| Reply::text(200, &framed(part))));
         let model = Gemini::new("https://models.invalid/v1beta", "gemini-4-argon")
             .transport(canned.clone());
         let messages = [Message::user("A story.")];
         let request = ChatRequest::new(&messages);
-        let reply = match is_streamed {
-            false => model.reply(request).await.unwrap(),
-            true => model.stream(request, &mut |_| {}).await.unwrap(),
+        let reply = if is_streamed {
+            model.stream(request, &mut |_| {}).await.unwrap()
+        } else {
+            model.reply(request).await.unwrap()
         };
         assert_eq!(reply.to_text(), "Once upon a time.");
         assert_eq!(reply.finish_reason, FinishReason::Stop);

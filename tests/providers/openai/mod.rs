@@ -238,18 +238,18 @@ async fn tools_are_sent_with_the_effort_that_the_model_requires() {
         ("m", &[&definition], Value::Null),
     ] {
         for is_streamed in [false, true] {
-            let body = match is_streamed {
-                false => r#"{"choices": [{"message": {"content": "Hi"}}]}"#,
-                true => {
-                    "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}}]}\n\ndata: [DONE]\n\n"
-                }
+            let body = if is_streamed {
+                "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}}]}\n\ndata: [DONE]\n\n"
+            } else {
+                r#"{"choices": [{"message": {"content": "Hi"}}]}"#
             };
             let canned = Canned::new([support::canned::Reply::text(200, body)]);
             let model = OpenAi::new("http://models.invalid/v1", name).transport(canned.clone());
             let request = ChatRequest::new(&messages).tools(tools);
-            let reply = match is_streamed {
-                false => model.reply(request).await,
-                true => model.stream(request, &mut |_| {}).await,
+            let reply = if is_streamed {
+                model.stream(request, &mut |_| {}).await
+            } else {
+                model.reply(request).await
             };
             assert_eq!(reply.unwrap().to_text(), "Hi");
             let [sent] = canned.requests().try_into().unwrap();

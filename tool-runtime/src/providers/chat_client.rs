@@ -104,10 +104,7 @@ impl<C: Codec> Client<C> {
     ) -> Result<ControlFlow<ChatReply, ChatExchange<'_, C>>, ModelError> {
         let is_paused = is_paused(&reply) && paused.len() < C::MAX_CONTINUATIONS as usize;
         paused.push(reply);
-        let next = match is_paused {
-            true => self.continuation(request, paused, is_streamed)?,
-            false => None,
-        };
+        let next = if is_paused { self.continuation(request, paused, is_streamed)? } else { None };
         Ok(match next {
             Some(exchange) => ControlFlow::Continue(exchange),
             None => ControlFlow::Break(joined(mem::take(paused))),

@@ -112,7 +112,7 @@ mod tests {
             assert_eq!(keep_tail(&text, at), text[at..]);
         }
         // No tag ends here.
-        assert_eq!(keep_tail("x <untrusted source=", 10), "rusted source=");
+        assert_eq!(keep_tail("x <untrusted source=", 10), "ed source=");
     }
 
     #[test]

@@ -138,15 +138,18 @@ impl State {
     /// Reads a character before the first letter.
     fn read_slash(&mut self, at: usize, c: char) {
         let Self { open, letters: [slashed, ..], .. } = self;
+        let (open_within, letters_within) = (&mut self.open_within, &mut self.letters_within);
+        let [slashed_within, ..] = letters_within;
         if !is_between_letters(c) {
             (*open, *slashed) = (None, None);
         } else if !is_mark(c) {
             // In a text of another script, many brackets of other forms precede letters.
             open.take_if(|tag| !tag.is_angled);
             slashed.take_if(|tag| !tag.is_angled);
-        } else if c == '\\' {
-            // An escaped tag stays as it is.
-            open.take_if(|tag| tag.at + 1 == at);
+        } else if c == '\\' && open.is_some_and(|tag| tag.at + 1 == at) {
+            // An escaped tag stays as it is, and ends those before it.
+            (*open, *slashed) = (None, None);
+            (*open_within, *slashed_within) = (None, None);
         } else if c == '/' {
             *slashed = last(*slashed, open.take());
         }

@@ -273,3 +273,21 @@ async fn a_connection_is_replaced_once_for_two_calls_that_failed_on_it() {
     assert!(call(&registry, "s__go", "{}").await.result.text.contains("printed"));
     assert_eq!(*events.lock().unwrap(), ["up", "down", "up"]);
 }
+
+#[tokio::test]
+async fn secret_in_the_error_of_a_task_is_redacted() {
+    let server = http::serve(|message| match message["method"].as_str() {
+        Some("tasks/get") => {
+            let error = json!({ "code": -32603, "message": "received bearer-secret" });
+            http::json_reply(answer(message, state("failed", json!({ "error": error }))))
+        }
+        _ => http::good(message, true, |call| {
+            http::json_reply(answer(call, task("task", "working", json!({}))))
+        }),
+    })
+    .await;
+    let client = McpClient::http(&server.url).bearer("bearer-secret");
+    let (registry, _connection) = connect(client).await;
+    let execution = call(&registry, "s__go", "{}").await;
+    assert!(execution.result.text.contains("received [redacted]"), "{}", execution.result.text);
+}

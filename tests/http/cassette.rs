@@ -338,7 +338,10 @@ async fn cut_spelling_of_a_secret_is_not_recorded() {
             let read = recorder.send(&request).await.unwrap().body.read_to_end(1 << 20).await;
             assert!(read.is_err());
             let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-            assert_eq!(written[0]["reply"], "It is [scrubbed]", "{}", &spelled[..end]);
+            // The last character of base64 belongs in part to what may follow the key.
+            let reply = written[0]["reply"].as_str().unwrap();
+            let rest = reply.strip_prefix("It is [scrubbed]");
+            assert!(rest.is_some_and(|rest| rest.len() <= 1), "{}: {reply}", &spelled[..end]);
         }
         let message = |text: &str| json!({ "delta": text }).to_string();
         let whole: String = serde_json::from_str(&format!("\"{spelled}\"")).unwrap();

@@ -31,7 +31,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 async fn answer(cassette: &Cassette, request: &HttpRequest) -> Result<String, TransportError> {
-    let body = cassette.send(request).await?.body.read_to_end(100).await?;
+    let body = cassette.send(request).await?.body.read_to_end(1 << 20).await?;
     Ok(String::from_utf8(body).unwrap())
 }
 

@@ -221,7 +221,7 @@ mod tests {
                 // These brackets of Chinese texts look like several of ASCII.
                 let listed = PUNCTUATION.iter().find(|(form, _)| *form == c);
                 assert!(
-                    matches!(c, '〔' | '〕') || listed.map(|(_, ascii)| *ascii) == first,
+                    "〔〕﹝﹞".contains(c) || listed.map(|(_, ascii)| *ascii) == first,
                     "{c:?}"
                 );
             }

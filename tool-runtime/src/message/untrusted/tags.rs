@@ -137,9 +137,13 @@ impl State {
 
     /// Reads a character before the first letter.
     fn read_slash(&mut self, at: usize, c: char) {
-        let Self { open, letters: [slashed, ..], .. } = self;
-        let (open_within, letters_within) = (&mut self.open_within, &mut self.letters_within);
-        let [slashed_within, ..] = letters_within;
+        let Self {
+            open,
+            letters: [slashed, ..],
+            open_within,
+            letters_within: [slashed_within, ..],
+            ..
+        } = self;
         if !is_between_letters(c) {
             (*open, *slashed) = (None, None);
         } else if !is_mark(c) {

@@ -20,7 +20,8 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
     ("report", &["event", "message", "json"]),
     ("terminal", &["event", "message"]),
     ("process", &["guard", "framing", "event"]),
-    ("tool", &["guard", "process", "schema", "json", "message", "event", "secret"]),
+    // `tool` knows which errors of `http` are transient.
+    ("tool", &["guard", "http", "process", "schema", "json", "message", "event", "secret"]),
     ("registry", &["guard", "tool", "schema", "message", "event"]),
     ("models", &["message", "schema", "tool", "event"]),
     ("drivers", &["json", "message", "models", "schema", "tool"]),
@@ -28,7 +29,11 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
         "dispatch",
         &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
     ),
-    ("providers", &["guard", "framing", "http", "models", "message", "schema", "json", "tool"]),
+    (
+        "providers",
+        // `drivers` reads calls in output that a server rejected.
+        &["guard", "framing", "http", "models", "drivers", "message", "schema", "json", "tool"],
+    ),
     (
         "agent",
         &[

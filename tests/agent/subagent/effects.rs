@@ -69,7 +69,7 @@ async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
             "REPEATED",
             "send",
         ),
-        (twice(), "MODEL_FAILED", "note, send"),
+        (twice(), "MODEL_SETUP", "note, send"),
         (helper([call(&["send"])]).cancellation(cancelled).on_event(cancel), "CANCELLED", "send"),
         (helper([call(&["note", "stop"])]), "REQUESTED", "note"),
     ] {

@@ -49,7 +49,7 @@ async fn limits_of_a_sub_agent_stop_only_its_own_run() {
             Agent::new(Slow, Tools::new()).time_limit(Duration::from_secs(2)),
             "(TIME_LIMIT): it reached its time limit of 2s.",
         ),
-        (inner(story([])), "(MODEL_FAILED)."),
+        (inner(story([])), "(MODEL_SETUP)."),
     ] {
         let outer = caller_of(agent.into_tool("helper", "Looks for things."), "helper");
         let answer = outer.limits(Limits::default().tokens(1_000)).run("Go").await.unwrap();

@@ -106,7 +106,7 @@ async fn spawns(ctx: &ToolContext) {
 async fn end_of_a_dropped_call_follows_the_end_of_its_tasks() {
     for count in [1, 2] {
         let lines = Arc::<Mutex<Vec<&str>>>::default();
-        let (ended, seen) = (Arc::new(Notify::new()), Arc::clone(&lines));
+        let (ended, log) = (Arc::new(Notify::new()), Arc::clone(&lines));
         let notify = Arc::clone(&ended);
         let observer = move |event: &Event| {
             let line = match event.tool_event() {
@@ -114,7 +114,7 @@ async fn end_of_a_dropped_call_follows_the_end_of_its_tasks() {
                 Some(ToolEvent::Progress { .. }) => "progress",
                 _ => return,
             };
-            seen.lock().unwrap().push(line);
+            log.lock().unwrap().push(line);
             notify.notify_one();
         };
         let dispatcher =

@@ -131,29 +131,29 @@ impl tool_runtime::Tool for Picky {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_arguments_that_the_tool_refuses() {
+async fn approver_receives_no_arguments_that_the_tool_refuses() {
     support::panics::silence_panics_on_purpose();
     let schema = json!({ "type": "object", "properties": { "amount": { "type": "integer" } } });
     let mut picky = tool_runtime::ToolDefinition::new("picky", "Picky.", schema);
     picky.permission = Permission::Ask;
     let clerk = Clerk::new(Approval::Once);
     let asks = Permissions::default()
-        .when(|request, _| (request.call.name == "asked").then_some(Permission::Ask));
+        .when(|request, _| (request.call.name == "examined").then_some(Permission::Ask));
     /// Is asked about by a predicate alone.
     #[tool]
-    async fn asked(amount: Amount) -> u32 {
+    async fn examined(amount: Amount) -> u32 {
         amount.0
     }
-    let dispatcher = dispatcher(tools![transfer, asked].with(Picky(picky)))
+    let dispatcher = dispatcher(tools![transfer, examined].with(Picky(picky)))
         .policy(Policy::new().approver(clerk.clone()).permissions(asks));
     let (invalid, failed) = ("TOOL_INVALID_ARGUMENTS", "TOOL_PANICKED");
     for (name, amount, code_) in [
         ("transfer", 0, invalid),
-        ("asked", 0, invalid),
+        ("examined", 0, invalid),
         ("picky", 0, invalid),
         ("picky", 2, failed),
         ("transfer", 1, "-"),
-        ("asked", 1, "-"),
+        ("examined", 1, "-"),
         ("picky", 1, "-"),
     ] {
         let call = ToolCall::new("1", name, json!({ "amount": amount }));

@@ -39,7 +39,7 @@ async fn rule_is_reported_once_a_provider_has_registered_without_it() {
     run(&dispatcher, &["allowed"]).await;
     let near_allowed = "; the nearest is `allowed`";
     let of_tool = line("concurrency limit of `alowed`") + near_allowed;
-    assert_eq!(reported(&recorder), [of_tool.clone()], "no provider has registered yet");
+    assert_eq!(reported(&recorder), [of_tool.as_str()], "no provider has registered yet");
 
     registry.register_all_from("git", tools![commit]).unwrap();
     for _ in 0..3 {

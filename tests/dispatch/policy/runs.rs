@@ -1,4 +1,4 @@
-//! What a dispatcher keeps of the runs whose batches it receives.
+//! The state that a dispatcher keeps of the runs whose batches it receives.
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch};
 use tool_runtime::event::{Origin, RunId};
@@ -68,17 +68,17 @@ async fn approvals_and_secrets_of_a_run_end_with_it() {
     let dispatcher =
         dispatcher(tools![sign, login, repeat]).policy(Policy::new().approver(counts.clone()));
     for run in [1.into(), 2.into(), RunId::default()] {
-        let asked = counts.0.load(Ordering::SeqCst);
+        let requests = counts.0.load(Ordering::SeqCst);
         for _ in 0..2 {
             call(&dispatcher, run, "sign", "{}").await;
         }
         log_in(&dispatcher, run, 1).await;
         assert!(is_redacted(&dispatcher, run, 1).await);
-        assert_eq!(counts.0.load(Ordering::SeqCst), asked + 1);
+        assert_eq!(counts.0.load(Ordering::SeqCst), requests + 1);
 
         dispatcher.end_run(run);
         call(&dispatcher, run, "sign", "{}").await;
-        assert_eq!(counts.0.load(Ordering::SeqCst), asked + 2);
+        assert_eq!(counts.0.load(Ordering::SeqCst), requests + 2);
         assert!(!is_redacted(&dispatcher, run, 1).await);
     }
     // A run has the secrets of its own calls alone.
@@ -101,11 +101,11 @@ async fn run_that_was_used_least_recently_is_evicted() {
     assert_eq!(counts.0.load(Ordering::SeqCst), 1_024);
     log_in(&dispatcher, (runs + 1).into(), 1).await;
     call(&signing, (runs + 1).into(), "sign", "{}").await;
-    for (run, is_kept) in [(1, true), (3, true), (runs + 1, true), (2, false)] {
-        assert_eq!(is_redacted(&dispatcher, run.into(), 1).await, is_kept, "{run}");
-        let asked = counts.0.load(Ordering::SeqCst);
+    for (run, is_present) in [(1, true), (3, true), (runs + 1, true), (2, false)] {
+        assert_eq!(is_redacted(&dispatcher, run.into(), 1).await, is_present, "{run}");
+        let requests = counts.0.load(Ordering::SeqCst);
         call(&signing, run.into(), "sign", "{}").await;
-        assert_eq!(counts.0.load(Ordering::SeqCst) == asked, is_kept, "{run}");
+        assert_eq!(counts.0.load(Ordering::SeqCst) == requests, is_present, "{run}");
     }
 }
 
@@ -116,8 +116,9 @@ async fn secrets_outside_of_a_run_are_kept_for_a_limited_number_of_batches() {
     for batch in 1..=3_000 {
         log_in(&dispatcher, outside, batch).await;
     }
-    for (number, is_kept) in [(3_000, true), (2_500, true), (1_990, true), (900, false), (1, false)]
+    for (number, is_present) in
+        [(3_000, true), (2_500, true), (1_990, true), (900, false), (1, false)]
     {
-        assert_eq!(is_redacted(&dispatcher, outside, number).await, is_kept, "{number}");
+        assert_eq!(is_redacted(&dispatcher, outside, number).await, is_present, "{number}");
     }
 }

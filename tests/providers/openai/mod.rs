@@ -252,8 +252,8 @@ async fn tools_are_sent_with_the_effort_that_the_model_requires() {
                 model.reply(request).await
             };
             assert_eq!(reply.unwrap().to_text(), "Hi");
-            let [sent] = canned.requests().try_into().unwrap();
-            let body: Value = serde_json::from_slice(&sent.body).unwrap();
+            let [request] = canned.requests().try_into().unwrap();
+            let body: Value = serde_json::from_slice(&request.body).unwrap();
             assert_eq!(body["reasoning_effort"], expected, "{name} {is_streamed}");
         }
     }

@@ -75,9 +75,9 @@ async fn citations_are_sent_back() {
     // With the search that it follows, and alone, where the id is not sent.
     let searched = read(json!([search, message(content.clone())])).await;
     assert_eq!(sent_items(&[searched]).await[1..], [search, message(joined.clone())]);
-    let alone = read(json!([message(content)])).await;
+    let without_search = read(json!([message(content)])).await;
     assert_eq!(
-        sent_items(&[alone]).await[1],
+        sent_items(&[without_search]).await[1],
         json!({ "type": "message", "role": "assistant", "content": joined })
     );
     let plain = read(json!([message(json!([part("Hi", json!([]))]))])).await;

@@ -148,9 +148,9 @@ async fn large_messages_are_decoded_in_bounded_memory() {
                 peak()
             });
             let connected = client.connect("s", &registry).await;
-            let taken = peak().saturating_sub(before);
-            println!("list of {name} {way}: {} MiB", taken >> 20);
-            assert!(taken <= MAX_BYTES, "{name} {way}: {} MiB", taken >> 20);
+            let used = peak().saturating_sub(before);
+            println!("list of {name} {way}: {} MiB", used >> 20);
+            assert!(used <= MAX_BYTES, "{name} {way}: {} MiB", used >> 20);
             connected.unwrap().disconnect().await;
         }
     }
@@ -171,9 +171,9 @@ async fn large_messages_are_decoded_in_bounded_memory() {
             };
             let call = ToolCall::new("1", "s__go", "{}");
             let executions = Dispatcher::new(registry.clone()).dispatch(vec![call]).await;
-            let taken = peak().saturating_sub(before);
-            println!("result of {name} {way}: {} MiB", taken >> 20);
-            assert!(taken <= MAX_BYTES, "{name} {way}: {} MiB", taken >> 20);
+            let used = peak().saturating_sub(before);
+            println!("result of {name} {way}: {} MiB", used >> 20);
+            assert!(used <= MAX_BYTES, "{name} {way}: {} MiB", used >> 20);
             let text = &executions[0].result.text;
             assert!(text.contains("too large"), "{name} {way}: {text}");
             connection.disconnect().await;

@@ -109,14 +109,16 @@ impl Prices {
         let written_12h = usage.written_12h.min(written);
         let written_1h = usage.written_1h.min(written - written_12h);
         let counts = [
-            (usage.input - cached - written, self.input),
-            (cached, self.cached),
-            (written - written_1h - written_12h, self.input * WRITE_FACTOR),
-            (written_1h, self.input * WRITE_1H_FACTOR),
-            (written_12h, self.input * WRITE_12H_FACTOR),
-            (usage.output, self.output),
+            (usage.input - cached - written, 1.0, self.input),
+            (cached, 1.0, self.cached),
+            (written - written_1h - written_12h, WRITE_FACTOR, self.input),
+            (written_1h, WRITE_1H_FACTOR, self.input),
+            (written_12h, WRITE_12H_FACTOR, self.input),
+            (usage.output, 1.0, self.output),
         ];
-        counts.iter().map(|(count, price)| *count as f64 * price / 1e6).sum()
+        // The price is the last factor: the product of a factor and the largest price is infinite,
+        // and no tokens at an infinite price would cost NaN.
+        counts.iter().map(|(count, factor, price)| *count as f64 * factor * price / 1e6).sum()
     }
 }
 

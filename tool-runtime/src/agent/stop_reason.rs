@@ -177,8 +177,8 @@ impl StopReason {
     /// Returns the stable code of the reason, such as `MAX_ITERATIONS`.
     ///
     /// For [`Model`](Self::Model), it is the [code of the error](ModelError::code), such as
-    /// `MODEL_TIMEOUT`. Spans carry it as `error.type`, and [`RunEvent::Finished`](crate::event::RunEvent::Finished)
-    /// as its code.
+    /// `MODEL_TIMEOUT`. Spans carry it as `error.type`, and
+    /// [`RunEvent::Finished`](crate::event::RunEvent::Finished) as its code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::IterationLimit(_) => "MAX_ITERATIONS",

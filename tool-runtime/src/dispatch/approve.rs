@@ -80,11 +80,9 @@ pub trait Approver: Send + Sync {
 }
 
 /// Returns an approver that calls a function.
-pub(super) fn approve_function<F, A>(approve: F) -> impl Approver + 'static
-where
-    F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
-    A: Future<Output = Approval> + Send + 'static,
-{
+pub(super) fn approve_function<A: Future<Output = Approval> + Send + 'static>(
+    approve: impl Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+) -> impl Approver {
     struct ApproveFunction<F>(F);
 
     #[async_trait]

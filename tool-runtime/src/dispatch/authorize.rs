@@ -65,8 +65,8 @@ pub(super) async fn authorize(
     decided
 }
 
-/// Lets the tool of a call that could be approved check its validated arguments, so that nobody is
-/// asked about a call that the tool refuses.
+/// Lets the tool of a call that could be approved check its validated arguments, so that no
+/// person decides on a call that the tool refuses.
 fn check_arguments(call: &CallContext<'_>) -> Result<(), ToolError> {
     let CallContext { batch, entry, ctx, .. } = *call;
     if call.validated.is_none() || !batch.state.approvals.can_decide(batch.decisions()) {
@@ -98,7 +98,7 @@ async fn decide(
             let runs = &batch.state.runs;
             let void_decision = void_decision(request, run, runs, batch.decisions());
             let on_request = || {
-                if batch.was_asked(request) {
+                if batch.is_deferred(request) {
                     return;
                 }
                 batch.scope.emit(|| ToolEvent::ApprovalRequested {

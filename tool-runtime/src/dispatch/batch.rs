@@ -78,15 +78,15 @@ fn batch_context(
             least.and_then(|span| Instant::now().checked_add(span))
         }
     };
-    let Batch { decisions, asked, suspended, removed_tools, .. } = batch;
+    let Batch { decisions, deferred, suspended, removed_tools, .. } = batch;
     let is_new = decisions.is_empty()
-        && asked.is_empty()
+        && deferred.is_empty()
         && suspended.is_empty()
         && removed_tools.is_empty();
     let history = if is_new && outer.is_none() {
         None
     } else {
-        Some(history(BatchHistory { decisions, asked, suspended, removed_tools, outer }))
+        Some(history(BatchHistory { decisions, deferred, suspended, removed_tools, outer }))
     };
     let redactor = state.redactor_for(&tools, batch.origin.run);
     // One literal, since a part that is created before would be copied to its place.

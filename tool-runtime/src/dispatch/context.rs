@@ -34,7 +34,7 @@ pub(super) struct BatchContext {
 pub(super) struct BatchHistory {
     pub(super) decisions: Vec<Decision>,
     /// The deferred decisions on calls about which an approver was asked before.
-    pub(super) asked: Vec<Decision>,
+    pub(super) deferred: Vec<Decision>,
     /// Sorted by the id of the call.
     pub(super) suspended: Vec<SuspendedCall>,
     /// The names of tools that were offered before and are no longer registered, sorted.
@@ -66,10 +66,10 @@ impl BatchContext {
     }
 
     /// Whether an approver was asked about this call of this tool before.
-    pub(super) fn was_asked(&self, request: &ApprovalRequest) -> bool {
+    pub(super) fn is_deferred(&self, request: &ApprovalRequest) -> bool {
         let ApprovalRequest { call, tool, .. } = request;
-        let is_on = |asked: &Decision| asked.is_on(&call.id, tool, request.arguments_json());
-        self.history.as_ref().is_some_and(|history| history.asked.iter().any(is_on))
+        let is_on = |deferred: &Decision| deferred.is_on(&call.id, tool, request.arguments_json());
+        self.history.as_ref().is_some_and(|history| history.deferred.iter().any(is_on))
     }
 
     /// Returns the calls that started before, sorted by their ids.

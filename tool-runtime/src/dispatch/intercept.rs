@@ -114,10 +114,12 @@ pub trait Interceptor: Send + Sync {
 }
 
 /// Returns an interceptor that calls a function before each call.
-pub(super) fn before_function<F>(intercept: F) -> impl Interceptor + 'static
-where
-    F: Fn(&mut ToolCall, &mut InterceptContext<'_>) -> InterceptAction + Send + Sync + 'static,
-{
+pub(super) fn before_function(
+    intercept: impl Fn(&mut ToolCall, &mut InterceptContext<'_>) -> InterceptAction
+    + Send
+    + Sync
+    + 'static,
+) -> impl Interceptor {
     struct BeforeFunction<F>(F);
 
     #[async_trait]
@@ -307,7 +309,10 @@ impl Interceptors {
             let hook = CatchPanic::new(
                 || {
                     let hook = interceptor.after_call(&mut execution, &run);
-                    Box::pin(async { Ok(hook.await) })
+                    Box::pin(async {
+                        hook.await;
+                        Ok(())
+                    })
                 },
                 Err,
             );

@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - What a tool with [`Effect::Read`] returned is used until a call with [`Effect::Write`] or
-//!   [`Effect::External`] of the same run starts. While such a call runs, or what it has left behind
-//!   in the background, no output of a tool that reads is stored or shared.
+//!   [`Effect::External`] of the same run starts. While such a call runs, or what it has left
+//!   behind in the background, no output of a tool that reads is stored or shared.
 //! - The output of a tool without an effect depends on its arguments alone: it is kept.
 //! - A tool that changes something is never memoized, even if its definition says that it is pure.
 

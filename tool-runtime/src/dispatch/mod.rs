@@ -23,6 +23,7 @@
 
 mod abort;
 mod admission;
+mod agent_interface;
 mod approval_request;
 mod approve;
 mod attempt;
@@ -53,6 +54,7 @@ mod redaction;
 mod resolve;
 mod resumed;
 mod retries;
+mod rule_reports;
 mod rules;
 mod runs;
 mod state;
@@ -61,7 +63,6 @@ mod stop;
 mod traced;
 mod unknown_tool;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -82,15 +83,11 @@ pub use crate::tool::{
     Approval, Batch, CallAnswer, Decision, Dispatch, Resumption, RunContext, RunInfo, SuspendedCall,
 };
 
-use crate::event::{
-    Event, EventKind, Observer, Observers, Origin, RunId, ToolEvent, ToolExecution, UnmatchedRule,
-};
+use crate::event::{Observer, Observers, RunId, ToolExecution};
 use crate::guard::drop_guarded;
-use crate::message::{Arguments, CallId, ToolCall, ToolResult};
+use crate::message::{Arguments, ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
-use crate::tool::{Extensions, RunApproval, ToolDefinition, ToolErrorKind};
-use abort::aborts;
-use record::end_events;
+use crate::tool::{Extensions, ToolDefinition, ToolErrorKind};
 use state::DispatchState;
 
 /// Runs tool calls on the tools of a registry.
@@ -271,33 +268,6 @@ impl Dispatcher {
         available.map(Entry::definition).collect()
     }
 
-    /// Returns the tools that the policy lets a model call, whether they are available or not.
-    pub(crate) fn callable_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
-        let callable = tools.entries().filter(|entry| self.state.is_callable(entry));
-        callable.map(Entry::definition).collect()
-    }
-
-    /// Returns the tools whose calls are all refused because there is no approver.
-    pub(crate) fn undecidable_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
-        let undecidable = tools.entries().filter(|entry| self.state.lacks_approver(entry));
-        undecidable.map(Entry::definition).collect()
-    }
-
-    /// Returns the rules for tools and providers that apply to no tool of the registry.
-    pub(crate) fn unmatched_rules(&self, tools: &Snapshot) -> Vec<UnmatchedRule> {
-        self.state.unmatched_rules(tools)
-    }
-
-    /// Emits each rule that applies to no tool, once.
-    pub(crate) fn report_unmatched_rules(&self, origin: &Origin, tools: &Snapshot) {
-        self.state.report_unmatched_rules(origin, tools);
-    }
-
-    /// Returns the values that tools find by their types.
-    pub(crate) fn registered_extensions(&self) -> &Extensions {
-        &self.state.extensions
-    }
-
     /// Returns the number of threads of `blocking` tools that still run after their calls have
     /// ended.
     ///
@@ -386,10 +356,10 @@ impl Dispatcher {
     /// Removes all that is kept of a run: approvals [for the run](Approval::ForRun), the secrets
     /// that its calls contained, and the outputs of its pure tools.
     ///
-    /// Call it when a run whose [batches](Batch::origin) this dispatcher received has ended. Without
-    /// it, the 1,024 runs that were used last are kept. An [`Agent`](crate::Agent) ends its own
-    /// runs. Batches outside of a run count as one run, [`RunId::default`], in which the secrets of
-    /// the last 1,024 batches at least are redacted.
+    /// Call it when a run whose [batches](Batch::origin) this dispatcher received has ended.
+    /// Without it, the 1,024 runs that were used last are kept. An [`Agent`](crate::Agent) ends its
+    /// own runs. Batches outside of a run count as one run, [`RunId::default`], in which the
+    /// secrets of the last 1,024 batches at least are redacted.
     ///
     /// ```
     /// use tool_runtime::dispatch::Batch;
@@ -453,12 +423,6 @@ impl Dispatcher {
         }
     }
 
-    /// Returns the index of the execution that aborted its batch.
-    pub(crate) fn aborted_at(&self, executions: &[ToolExecution]) -> Option<usize> {
-        let Policy { on_failure, on_block, .. } = *self.state.policy;
-        executions.iter().position(|execution| aborts(on_failure, on_block, execution))
-    }
-
     /// Runs the calls of one reply on the tools of a snapshot: those that the model was offered.
     ///
     /// # Panics
@@ -502,68 +466,6 @@ impl Dispatcher {
         // destructor of a tool may panic.
         drop_guarded(tools);
         executions
-    }
-
-    /// Returns a dispatcher for a new run: it shares the policy and the counters, and has a memo
-    /// and its own approvals. `approved` are the tools that are approved for the run, and by
-    /// whom.
-    pub(crate) fn for_run(
-        &self,
-        registry: Registry,
-        run: RunId,
-        approved: BTreeMap<String, RunApproval>,
-    ) -> Self {
-        Self { registry, state: Arc::new(self.state.for_run(run, approved)) }
-    }
-
-    /// Returns the tools that are approved for the rest of the run, and by whom.
-    pub(crate) fn approved_tools(&self, run: RunId) -> BTreeMap<String, RunApproval> {
-        self.state.runs.approved_tools(run)
-    }
-
-    /// Whether there are observers of all events.
-    pub(crate) fn has_observers(&self) -> bool {
-        self.state.observers.need_all()
-    }
-
-    /// Emits an event of the run that these calls belong to.
-    pub(crate) fn emit<K: Into<EventKind>>(&self, origin: &Origin, kind: impl FnOnce() -> K) {
-        let DispatchState { observers, redactor, clock, .. } = self.state.as_ref();
-        let redactor = redactor.is_active().then_some(redactor);
-        observers.emit(redactor, || Event::new(origin.clone(), clock.now(), kind()));
-    }
-
-    /// Emits the end of a call that another dispatcher ran.
-    pub(crate) fn emit_end(&self, origin: &Origin, execution: &ToolExecution) {
-        if self.state.observers.need_all() {
-            end_events(execution).for_each(|event| self.emit(origin, || event));
-        }
-    }
-
-    /// Emits the start of a call that another dispatcher runs.
-    pub(crate) fn emit_started(&self, origin: &Origin, call: &ToolCall) {
-        self.state.lost_calls.start(origin.run, &call.id);
-        self.emit(origin, || ToolEvent::Started { call: call.clone() });
-    }
-
-    /// Emits the end of a call whose result was lost when its run was dropped.
-    pub(crate) fn emit_lost(&self, origin: &Origin, execution: &ToolExecution) {
-        if self.claim_end(origin.run, &execution.call.id) {
-            self.emit_end(origin, execution);
-        }
-    }
-
-    /// Records that the end of a call whose run was dropped is emitted. Returns `false` if it was
-    /// emitted before, or if there are no observers.
-    pub(crate) fn claim_end(&self, run: RunId, call: &CallId) -> bool {
-        self.has_observers() && self.state.lost_calls.claim_end(run, call)
-    }
-
-    /// Returns the execution of a call that is not run here.
-    pub(crate) fn skipped_execution(&self, call: ToolCall, result: ToolResult) -> ToolExecution {
-        let mut execution = ToolExecution::new(call, result);
-        execution.started_at = self.state.clock.now();
-        execution
     }
 
     fn state_mut(&mut self) -> &mut DispatchState {

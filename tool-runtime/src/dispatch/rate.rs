@@ -26,8 +26,8 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 /// its clones share their counts, over all runs of an agent.
 ///
 /// A call waits for at most the [`wait_timeout`](Self::wait_timeout), and never beyond the deadline
-/// of the [batch](crate::Policy::batch_deadline) or the [run](crate::Agent::time_limit). If the next
-/// slot is free only later, the call does not wait: it is
+/// of the [batch](crate::Policy::batch_deadline) or the [run](crate::Agent::time_limit). If the
+/// next slot is free only later, the call does not wait: it is
 /// [blocked](crate::event::BlockReason::RateLimit) at once, and the model receives the number of
 /// seconds after which to call again. Until then, the tool is not offered to the model.
 ///
@@ -149,8 +149,8 @@ impl RateLimiters {
     ///
     /// # Errors
     /// The next slot is free only after the deadline or the limit of the wait. A call that waits in
-    /// a queue fails when it becomes the first or its wait ends: until then, the calls before it may
-    /// be cancelled and leave their slots.
+    /// a queue fails when it becomes the first or its wait ends: until then, the calls before it
+    /// may be cancelled and leave their slots.
     pub(super) async fn acquire(
         &self,
         entry: &Entry,
@@ -188,13 +188,14 @@ impl RateLimiters {
 
     /// Returns when a call of this tool stops waiting for its slot.
     fn wait_deadline(&self, entry: &Entry, deadline: Option<Instant>) -> Option<Instant> {
-        let limit = self.wait_timeout.or(entry.definition().timeout).unwrap_or(DEFAULT_WAIT);
+        let of_tool = || entry.definition().timeout;
+        let limit = self.wait_timeout.or_else(of_tool).unwrap_or(DEFAULT_WAIT);
         let of_wait = Instant::now().checked_add(limit);
         of_wait.into_iter().chain(deadline).min()
     }
 
-    /// Checks whether the next slot of a call is free before the deadline and the limit of the wait,
-    /// without waiting.
+    /// Checks whether the next slot of a call is free before the deadline and the limit of the
+    /// wait, without waiting.
     pub(super) fn check(
         &self,
         entry: &Entry,

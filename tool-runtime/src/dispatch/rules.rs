@@ -3,9 +3,6 @@
 //! A misspelled name would otherwise never be noticed: a denial that never applies is as silent as
 //! one that is never needed.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
 use super::circuits::Breakers;
 use super::concurrency::Concurrency;
 use super::policy::Policy;
@@ -13,7 +10,6 @@ use super::rate::RateLimits;
 use super::state::DispatchState;
 use crate::event::{Event, Origin, RuleSetting, RuleTarget, RunEvent, UnmatchedRule};
 use crate::registry::{Entry, Snapshot, name_to_suggest, nearest, nearest_text};
-use crate::schema::NamedSchemas;
 use crate::tool::full_name::split_full_name;
 
 /// A rule for a tool or a provider.
@@ -22,17 +18,6 @@ struct Rule<'p> {
     setting: RuleSetting,
     target: RuleTarget,
     name: &'p str,
-}
-
-/// The unmatched rules that were reported; clones share them.
-#[derive(Clone, Default, Debug)]
-pub(super) struct RuleReports(Arc<Mutex<Reports>>);
-
-#[derive(Default, Debug)]
-struct Reports {
-    /// The contents of the registry that were compared last.
-    compared: Option<Weak<dyn NamedSchemas>>,
-    reported: HashSet<UnmatchedRule>,
 }
 
 impl DispatchState {
@@ -62,7 +47,7 @@ impl DispatchState {
     #[cold]
     fn compare_rules(&self, origin: &Origin, tools: &Snapshot) {
         let contents = tools.schemas();
-        let mut reports = self.rule_reports.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reports = self.rule_reports.lock();
         if reports.compared.as_ref().is_some_and(|compared| compared.ptr_eq(&contents)) {
             return;
         }
@@ -90,8 +75,8 @@ impl Policy {
             || self.breakers.is_some()
     }
 
-    /// Returns the rules that apply to none of these tools: permissions in their order, and then the
-    /// others by name.
+    /// Returns the rules that apply to none of these tools: permissions in their order, and then
+    /// the others by name.
     fn unmatched_rules(&self, tools: &[&Entry]) -> Vec<Rule<'_>> {
         let of_tool = |setting, name| Rule { setting, target: RuleTarget::Tool, name };
         let of_provider = |setting, name| Rule { setting, target: RuleTarget::Provider, name };

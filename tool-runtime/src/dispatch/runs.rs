@@ -1,5 +1,5 @@
-//! What a dispatcher keeps of a run between its batches: the approvals that hold for its rest, and
-//! the secrets that its calls contained.
+//! The state of runs between their batches: the approvals that hold for the rest of a run, and the
+//! secrets that its calls contained.
 //!
 //! The program may end a run explicitly. Otherwise, the run that was used least recently is evicted
 //! when there are too many. Batches outside of a run share one entry, whose secrets are kept for a
@@ -13,10 +13,10 @@ use crate::event::RunId;
 use crate::secret::Redactor;
 use crate::tool::RunApproval;
 
-/// The maximum number of runs that are kept.
+/// The maximum number of runs.
 const MAX_RUNS: usize = 1_024;
 
-/// How many batches outside of a run the secrets of an earlier one are kept for, at least.
+/// The minimum number of batches outside of a run for which the secrets of an earlier one are kept.
 const MAX_BATCHES: u32 = 1_024;
 
 /// The tools that are approved for the rest of a run, by their full names.
@@ -28,13 +28,13 @@ pub(super) struct Runs(Arc<Mutex<RunTable>>);
 
 #[derive(Default)]
 struct RunTable {
-    runs: HashMap<RunId, KeptRun>,
+    runs: HashMap<RunId, RunEntry>,
     /// Counts the uses of all runs.
     clock: u64,
 }
 
 #[derive(Default)]
-struct KeptRun {
+struct RunEntry {
     approved: ApprovedTools,
     redactor: Option<Redactor>,
     batches: u32,
@@ -51,7 +51,7 @@ impl Runs {
 
     /// Returns the tools that are approved for the rest of a run.
     pub(super) fn approved_tools(&self, run: RunId) -> ApprovedTools {
-        self.lock().find(run).map(|kept| kept.approved.clone()).unwrap_or_default()
+        self.lock().find(run).map(|entry| entry.approved.clone()).unwrap_or_default()
     }
 
     /// Returns the approval of a tool for the rest of a run.
@@ -67,18 +67,18 @@ impl Runs {
     /// Returns the redactor for a batch of a run, which collects the secrets of its calls.
     pub(super) fn redactor(&self, run: RunId, configured: &Redactor) -> Redactor {
         let mut table = self.lock();
-        let kept = table.of(run);
-        let redactor = kept.redactor.get_or_insert_with(|| configured.for_run());
+        let entry = table.of(run);
+        let redactor = entry.redactor.get_or_insert_with(|| configured.for_run());
         if run == RunId::default() {
-            if kept.batches.is_multiple_of(MAX_BATCHES) {
+            if entry.batches.is_multiple_of(MAX_BATCHES) {
                 redactor.start_generation();
             }
-            kept.batches = kept.batches.wrapping_add(1);
+            entry.batches = entry.batches.wrapping_add(1);
         }
         redactor.clone()
     }
 
-    /// Removes all that is kept of a run.
+    /// Removes the entry of a run.
     pub(super) fn end(&self, run: RunId) {
         self.lock().runs.remove(&run);
     }
@@ -89,24 +89,24 @@ impl Runs {
 }
 
 impl RunTable {
-    fn find(&mut self, run: RunId) -> Option<&KeptRun> {
+    fn find(&mut self, run: RunId) -> Option<&RunEntry> {
         self.clock += 1;
-        let kept = self.runs.get_mut(&run)?;
-        kept.last_use = self.clock;
-        Some(kept)
+        let entry = self.runs.get_mut(&run)?;
+        entry.last_use = self.clock;
+        Some(entry)
     }
 
-    fn of(&mut self, run: RunId) -> &mut KeptRun {
+    fn of(&mut self, run: RunId) -> &mut RunEntry {
         self.clock += 1;
         if self.runs.len() >= MAX_RUNS && !self.runs.contains_key(&run) {
-            let least_recent = self.runs.iter().min_by_key(|(_, kept)| kept.last_use);
+            let least_recent = self.runs.iter().min_by_key(|(_, entry)| entry.last_use);
             if let Some(run) = least_recent.map(|(run, _)| *run) {
                 self.runs.remove(&run);
             }
         }
-        let kept = self.runs.entry(run).or_default();
-        kept.last_use = self.clock;
-        kept
+        let entry = self.runs.entry(run).or_default();
+        entry.last_use = self.clock;
+        entry
     }
 }
 

@@ -10,7 +10,7 @@ use super::lost_calls::LostCalls;
 use super::memo::Memo;
 use super::policy::{Policy, check_capabilities};
 use super::rate::RateLimiters;
-use super::rules::RuleReports;
+use super::rule_reports::RuleReports;
 use super::runs::Runs;
 use crate::event::clock::Clock;
 use crate::event::{Observers, RunId};

@@ -48,13 +48,13 @@ pub struct UnmatchedRule {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RuleSetting {
-    /// A [permission](crate::dispatch::Permissions).
+    /// A [permission](crate::dispatch::Permissions) for a tool or a provider.
     Permission,
-    /// A [rate limit](crate::dispatch::RateLimits).
+    /// A [rate limit](crate::dispatch::RateLimits) of a tool or a provider.
     RateLimit,
-    /// A [concurrency limit](crate::dispatch::Concurrency).
+    /// A [concurrency limit](crate::dispatch::Concurrency) of a tool or a provider.
     Concurrency,
-    /// A [circuit breaker](crate::dispatch::Breakers).
+    /// A [circuit breaker](crate::dispatch::Breakers) of a provider.
     Breaker,
     /// A [preference](crate::Registry::set_preferences) of the registry.
     Preference,
@@ -62,12 +62,18 @@ pub enum RuleSetting {
     View,
 }
 
-/// What the name in a rule refers to.
+/// The target of a rule, which has the name.
+///
+/// ```
+/// use tool_runtime::event::RuleTarget;
+///
+/// assert_eq!(serde_json::to_value(RuleTarget::Provider).unwrap(), "provider");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RuleTarget {
-    /// A tool.
+    /// A tool of any provider.
     Tool,
     /// All tools of a provider.
     Provider,

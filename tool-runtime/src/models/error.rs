@@ -172,7 +172,7 @@ pub struct ApiError {
     pub retry_after: Option<Duration>,
     /// Whether the provider asks to retry the request (`x-should-retry`), if it says so.
     pub should_retry: Option<bool>,
-    /// What the model wrote, if the provider rejected it and sent it with the error.
+    /// The output of the model, if the provider rejected it and sent it with the error.
     pub(crate) rejected_output: Option<String>,
 }
 

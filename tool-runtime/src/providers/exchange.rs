@@ -23,8 +23,8 @@ pub(super) const MAX_EXCERPT: usize = 2_000;
 /// The time to wait for the body of an error response; its status is enough.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The number of bytes after which the body of an error response with the output of the model is not
-/// read further.
+/// The number of bytes after which the body of an error response with the output of the model is
+/// not read further.
 const MAX_ERROR_BYTES: usize = 1 << 20;
 
 /// The highest number of bytes of a reply; far more than any model writes.
@@ -224,7 +224,8 @@ impl HttpExchange {
     }
 }
 
-/// Returns whether an error response contains what the model wrote, which has to be read as a whole.
+/// Returns whether an error response contains what the model wrote, which has to be read as a
+/// whole.
 fn has_rejected_output(bytes: &[u8]) -> bool {
     let start = bytes.get(..4 * MAX_EXCERPT).unwrap_or(bytes);
     String::from_utf8_lossy(start).contains("\"failed_generation\"")

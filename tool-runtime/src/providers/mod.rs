@@ -26,12 +26,12 @@
 //!
 //! The client of a chat model (`chat_client.rs`) validates the request (`check.rs`), adds the extra
 //! options (`extra_options.rs`), lets the codec compare the body with what the model accepts
-//! (`model_table/`) and decode the reply (`chat_exchange.rs`), whose messages, if it is streamed, are split by
-//! `frames.rs`. The client of an embedder (`embedding_client.rs`) divides texts into batches and
-//! checks the vectors (`embeddings/`).
+//! (`model_table/`) and decode the reply (`chat_exchange.rs`), whose messages, if it is streamed,
+//! are split by `frames.rs`. The client of an embedder (`embedding_client.rs`) divides texts into
+//! batches and checks the vectors (`embeddings/`).
 //!
-//! A reply that the provider pauses is continued (`paused_reply.rs`), and one that it could not read
-//! is read here (`rejected_output.rs`).
+//! A reply that the provider pauses is continued (`paused_reply.rs`), and one that it could not
+//! read is read here (`rejected_output.rs`).
 //!
 //! The [`codec`] module documents how to write a client for another API.
 

@@ -20,12 +20,12 @@ pub(super) fn rejected_parts(
 ) -> Result<Vec<AssistantPart>, ModelError> {
     let output = error.rejected_output.as_deref().unwrap_or_default();
     // The model wrote the names that were sent.
-    let sent = |tool: &ToolDefinition| {
+    let with_wire_name = |tool: &ToolDefinition| {
         let mut tool = tool.clone();
         tool.name = names.wire_name(&tool.name).into_owned();
         tool
     };
-    let tools: Vec<_> = request.callable_tools().into_iter().map(sent).collect();
+    let tools: Vec<_> = request.callable_tools().into_iter().map(with_wire_name).collect();
     let tools: Vec<_> = tools.iter().collect();
     let parts = parts(output, &ToolLookup::new(&tools));
     if parts.is_empty() {

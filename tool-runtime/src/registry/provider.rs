@@ -140,8 +140,8 @@ impl Registry {
     /// Until the provider registers its tools, is unregistered, or the
     /// [announcement ends](Self::end_announcement), a call to one of them is answered as
     /// [unavailable](crate::ToolErrorKind::Unavailable) with this state, instead of as a call to an
-    /// unknown tool. Another announcement replaces the state. The state is written for a model: pass
-    /// no text from outside.
+    /// unknown tool. Another announcement replaces the state. The state is written for a model:
+    /// pass no text from outside.
     ///
     /// ```
     /// use tool_runtime::{Dispatcher, Registry, ToolCall};

@@ -21,10 +21,10 @@
 //!
 //! # Limits
 //! Collected values shorter than [`MIN_SECRET_LEN`] bytes are not searched for: they occur in every
-//! other word. No value of a run is ever evicted: otherwise a model could displace a secret by calls
-//! with many others. The memory is linear in the arguments of the conversation, and the time of a
-//! search does not depend on the number of values. Only the calls outside of a run, which has no
-//! end, have generations: the values of the generation before the last are evicted.
+//! other word. No value of a run is ever evicted: otherwise a model could displace a secret by
+//! calls with many others. The memory is linear in the arguments of the conversation, and the time
+//! of a search does not depend on the number of values. Only the calls outside of a run, which has
+//! no end, have generations: the values of the generation before the last are evicted.
 
 mod automaton;
 mod encodings;
@@ -77,7 +77,7 @@ struct SharedSecrets {
     is_active: AtomicBool,
     tools: LiveSchemas,
     collected: Mutex<Collected>,
-    /// What was collected since the last generation started, if there are generations.
+    /// The values that were collected since the last generation started, if there are generations.
     recent: Mutex<Option<Collected>>,
 }
 

@@ -90,7 +90,7 @@ pub struct Batch {
     /// before. It is asked again without another
     /// [`ApprovalRequested`](crate::event::ToolEvent::ApprovalRequested), unless the tool or the
     /// arguments have changed.
-    pub asked: Vec<Decision>,
+    pub deferred: Vec<Decision>,
     /// The calls that started before and continue from a saved state. Those with a question and
     /// no answer stay pending.
     pub suspended: Vec<SuspendedCall>,

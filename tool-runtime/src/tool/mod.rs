@@ -152,7 +152,7 @@ pub trait Tool: Send + Sync {
 
     /// Checks valid arguments further, such as by decoding them, without running the tool.
     ///
-    /// The dispatcher calls this method before it asks an approver, so that nobody is asked about a
+    /// The dispatcher calls this method before it asks an approver, so that no person decides on a
     /// call that its tool would refuse. `args` match the schema. A `#[tool]` function decodes them
     /// into its types, which may accept less than the schema. Default: accepts all.
     ///

@@ -29,12 +29,12 @@ const HEAD_LINE_CHARS: usize = 300;
 /// The question shows the preview of the call, such as the diff of an edit or a command with its
 /// sandbox, or else the arguments without secrets. Add
 /// [previewers](tool_runtime::Policy::previewer) to the policy. If the text may have left the
-/// screen, its beginning is repeated directly before the answers, with its size. The answers are `y` for this call,
-/// `a` for all calls of the tool in this run, and `n`, which may be followed by a reason for the
-/// model. Everything else, and the end of the input, denies the call. On Unix, input from before
-/// the question is dropped, and a question whose call is canceled reads nothing; on Windows, it
-/// still reads the next line. If the standard input is not a terminal, every call is denied. If the
-/// program shows its runs by a [`Terminal`], create the approver by
+/// screen, its beginning is repeated directly before the answers, with its size. The answers are
+/// `y` for this call, `a` for all calls of the tool in this run, and `n`, which may be followed by
+/// a reason for the model. Everything else, and the end of the input, denies the call. On Unix,
+/// input from before the question is dropped, and a question whose call is canceled reads nothing;
+/// on Windows, it still reads the next line. If the standard input is not a terminal, every call is
+/// denied. If the program shows its runs by a [`Terminal`], create the approver by
 /// [`with_display`](Self::with_display).
 ///
 /// ```
@@ -128,8 +128,8 @@ fn repeated_head(name: &str, text: &str) -> Option<String> {
         _ => 2,
     };
     let rows = |line: &str| 1 + line.chars().map(columns).sum::<usize>() / MIN_COLUMNS;
-    let shown: usize = text.lines().map(rows).sum();
-    if shown <= MAX_ROWS {
+    let row_count: usize = text.lines().map(rows).sum();
+    if row_count <= MAX_ROWS {
         return None;
     }
     let mut head = String::new();

@@ -10,7 +10,56 @@ use super::allowed_servers::AllowedServers;
 
 /// Makes and keeps the connections of a model, for [`ConnectionTools`].
 ///
-/// [`McpConnections`](crate::McpConnections) keeps them until the program ends.
+/// [`McpConnections`](crate::McpConnections) keeps them until the program ends. To implement the
+/// trait, put `#[async_trait]`, which `tool_runtime` re-exports, on the `impl` block.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::Mutex;
+///
+/// use tool_mcp::{
+///     AllowedServers, ConnectionHost, ConnectionTools, ListedConnection, RequestedServer,
+/// };
+/// use tool_runtime::{Registry, ToolError, async_trait, tools};
+///
+/// /// Records the requests of a model, for an operator who makes the connections.
+/// #[derive(Default)]
+/// struct Requests {
+///     servers: AllowedServers,
+///     requests: Mutex<BTreeMap<String, RequestedServer>>,
+/// }
+///
+/// #[async_trait]
+/// impl ConnectionHost for Requests {
+///     fn allowed_servers(&self) -> &AllowedServers {
+///         &self.servers
+///     }
+///
+///     async fn connect(
+///         &self,
+///         name: &str,
+///         server: RequestedServer,
+///     ) -> Result<ListedConnection, ToolError> {
+///         self.requests.lock().unwrap().insert(name.to_owned(), server);
+///         Ok(ListedConnection::new(name, "requested"))
+///     }
+///
+///     async fn disconnect(&self, name: &str) -> Result<(), ToolError> {
+///         let removed = self.requests.lock().unwrap().remove(name);
+///         removed.map(drop).ok_or_else(|| ToolError::validation("`name` is not a connection."))
+///     }
+///
+///     async fn connections(&self) -> Vec<ListedConnection> {
+///         let requests = self.requests.lock().unwrap();
+///         requests.keys().map(|name| ListedConnection::new(name, "requested")).collect()
+///     }
+/// }
+///
+/// let registry = Registry::new();
+/// registry.register_all(tools![..ConnectionTools::new(Requests::default())])?;
+/// assert!(registry.snapshot().get("mcp_connect").is_some());
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[async_trait]
 pub trait ConnectionHost: Send + Sync {
     /// Returns the servers to which the model may connect.
@@ -37,12 +86,31 @@ pub trait ConnectionHost: Send + Sync {
 }
 
 /// A server to which a model wants to connect.
+///
+/// ```
+/// use tool_mcp::RequestedServer;
+///
+/// /// Describes a server for the log of a program.
+/// fn description(server: &RequestedServer) -> String {
+///     match server {
+///         RequestedServer::Command { program, arguments } => format!("{program} {arguments:?}"),
+///         RequestedServer::Url(url) => url.clone(),
+///         _ => "unknown kind of server".to_owned(),
+///     }
+/// }
+///
+/// let server = RequestedServer::Command {
+///     program: "uvx".to_owned(),
+///     arguments: vec!["mcp-server-time".to_owned()],
+/// };
+/// assert_eq!(description(&server), r#"uvx ["mcp-server-time"]"#);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestedServer {
     /// A program on standard input and output, with its arguments.
     Command {
-        /// The program.
+        /// The program of the server.
         program: String,
         /// The arguments of the program.
         arguments: Vec<String>,
@@ -52,6 +120,19 @@ pub enum RequestedServer {
 }
 
 /// A connection as a model sees it.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_mcp::ListedConnection;
+///
+/// let mut listed = ListedConnection::new("docs", "connected");
+/// listed.tools.push("docs__search".to_owned());
+/// assert_eq!(
+///     serde_json::to_value(&listed)?,
+///     json!({ "name": "docs", "state": "connected", "tools": ["docs__search"] }),
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ListedConnection {
@@ -74,7 +155,8 @@ impl ListedConnection {
     }
 }
 
-/// The tools `mcp_connect`, `mcp_disconnect` and `mcp_list`, with which a model connects to servers.
+/// The tools `mcp_connect`, `mcp_disconnect` and `mcp_list`, with which a model connects to
+/// servers.
 ///
 /// `mcp_connect` and `mcp_disconnect` need an approval. `mcp_connect` is limited to the allowed
 /// servers of the host, and `mcp_disconnect` to its connections.

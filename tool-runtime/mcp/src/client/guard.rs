@@ -307,7 +307,7 @@ impl Transport<RoleClient> for Guard {
             let slot = slot.unwrap_or_else(RequestSlot::new);
             self.traffic.add(request.id.clone(), token, slot);
         }
-        match self.late_discovery.sent(message, self.wire.is_sequential()) {
+        match self.late_discovery.record_sent(message, self.wire.is_sequential()) {
             Some(message) => self.wire.send(message),
             None => Sending::Ready(Some(Ok(()))),
         }

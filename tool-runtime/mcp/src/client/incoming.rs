@@ -39,11 +39,11 @@ struct Head {
     error: Option<IgnoredAny>,
 }
 
-/// What is done with a message of a server.
+/// The handling of one message of a server.
 pub(super) enum Incoming {
     /// The message is decoded as it is.
     Plain,
-    /// This message stands for it.
+    /// This message replaces it.
     Instead(Box<ServerJsonRpcMessage>),
     /// The message is not decoded, and answers nothing.
     Dropped,

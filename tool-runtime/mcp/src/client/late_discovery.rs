@@ -27,8 +27,8 @@ pub(super) struct LateDiscovery {
     discovery: Option<RequestId>,
     /// The `initialize` that the SDK sent before the discovery was answered.
     initialize: Option<RequestId>,
-    /// That request, while the wire carries nothing before the discovery is answered.
-    held: Option<ClientJsonRpcMessage>,
+    /// The request `initialize`, which a sequential wire carries after the discovery is answered.
+    deferred: Option<ClientJsonRpcMessage>,
     /// The late answer to the discovery.
     discovered: Option<InitializeResult>,
     /// The error that answered `initialize`, while the discovery has no answer.
@@ -39,7 +39,7 @@ pub(super) struct LateDiscovery {
     is_modern: bool,
 }
 
-/// What happens after a message of the server.
+/// The step that follows a message of the server.
 pub(super) enum Next {
     /// The SDK receives this message.
     Deliver(ServerJsonRpcMessage),
@@ -52,7 +52,7 @@ pub(super) enum Next {
 impl LateDiscovery {
     /// Records a message of the SDK. Returns the message if it is to be sent now. If the wire is
     /// sequential, it carries no request before the first one is answered.
-    pub(super) fn sent(
+    pub(super) fn record_sent(
         &mut self,
         message: ClientJsonRpcMessage,
         is_sequential: bool,
@@ -63,7 +63,7 @@ impl LateDiscovery {
                 ClientRequest::InitializeRequest(_) if self.discovery.is_some() => {
                     self.initialize = Some(request.id.clone());
                     if is_sequential {
-                        self.held = Some(message);
+                        self.deferred = Some(message);
                         return None;
                     }
                 }
@@ -148,7 +148,7 @@ impl LateDiscovery {
             .with_protocol_version(ProtocolVersion::V_2026_07_28);
         initialized.instructions = result.instructions;
         initialized.meta = result.meta;
-        if self.held.is_some() || self.refused.is_some() {
+        if self.deferred.is_some() || self.refused.is_some() {
             return self.deliver(initialized);
         }
         self.discovered = Some(initialized);
@@ -158,7 +158,7 @@ impl LateDiscovery {
 
     /// The server knows no discovery: `initialize` decides.
     fn not_discovered(&mut self) -> Next {
-        match (self.held.take(), self.refused.take()) {
+        match (self.deferred.take(), self.refused.take()) {
             (Some(initialize), _) => {
                 *self = Self::default();
                 Next::Send(initialize)
@@ -198,15 +198,15 @@ mod tests {
         let mut late = LateDiscovery::default();
         let discover = DiscoverRequest::new(DiscoverRequestParams {});
         let discover = JsonRpcMessage::request(discover.into(), RequestId::Number(0));
-        assert!(late.sent(discover, true).is_some());
+        assert!(late.record_sent(discover, true).is_some());
         let initialize = InitializeRequest::new(InitializeRequestParams::default());
         let initialize = JsonRpcMessage::request(initialize.into(), RequestId::Number(1));
-        assert!(late.sent(initialize, true).is_none(), "it is held");
+        assert!(late.record_sent(initialize, true).is_none(), "the request is not deferred");
         late
     }
 
     #[test]
-    fn late_discovery_of_a_sequential_wire_answers_the_held_request() {
+    fn late_discovery_of_a_sequential_wire_answers_the_deferred_request() {
         let mut late = handshake();
         let versions = vec![ProtocolVersion::V_2026_07_28];
         let result = DiscoverResult::new(versions, ServerCapabilities::default());
@@ -219,7 +219,7 @@ mod tests {
         let ServerResult::InitializeResult(result) = response.result else { panic!("no result") };
         assert_eq!(result.protocol_version, ProtocolVersion::V_2026_07_28);
         let initialized = JsonRpcMessage::notification(InitializedNotification::default().into());
-        assert!(late.sent(initialized, true).is_none());
+        assert!(late.record_sent(initialized, true).is_none());
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
             assert!(matches!(request.request, ClientRequest::InitializeRequest(_)));
             let initialized =
                 JsonRpcMessage::notification(InitializedNotification::default().into());
-            assert!(late.sent(initialized, true).is_some());
+            assert!(late.record_sent(initialized, true).is_some());
         }
     }
 }

@@ -24,11 +24,12 @@ const REFUSED_SCHEMES: [&str; 14] = [
 /// How a URI of a server is passed on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum UriUse {
-    /// As a link, which programs may show and follow.
+    /// The URI is a link, which programs may show and follow.
     Link,
-    /// As text: the name of a resource of the server, or of something that only some programs open.
+    /// The URI is text: the name of a resource of the server, or of something that only some
+    /// programs open.
     Text,
-    /// Not at all, because of this scheme.
+    /// The URI is left out because of this scheme.
     Refused(String),
 }
 

@@ -3,9 +3,9 @@
 //! 1. `builder.rs`: [`McpClient`] collects the [`options`] (`settings.rs`, `process_target.rs`,
 //!    `http_target.rs`, `limits.rs`) and starts a connection to a `target.rs`.
 //! 2. `handshake.rs` opens a transport (`open_transport.rs`, `wire/`) behind the guard (`guard.rs`,
-//!    `flood.rs`, `incoming.rs`), and agrees on a revision of the protocol, also if the discovery is
-//!    late (`late_discovery.rs`). If it fails, `failure_reason.rs` and `server_program.rs` find the
-//!    reason, without the `secrets.rs`.
+//!    `flood.rs`, `incoming.rs`), and agrees on a revision of the protocol, also if the discovery
+//!    is late (`late_discovery.rs`). If it fails, `failure_reason.rs` and `server_program.rs` find
+//!    the reason, without the `secrets.rs`.
 //! 3. `refresh.rs` requests the tools (`list.rs`, `page.rs`), compares them with the pinned
 //!    definitions of its target (`pinning.rs`, `pins.rs`, `diff.rs`) and registers them
 //!    (`definition.rs`, `trust.rs`).

@@ -19,7 +19,7 @@ const OBJECT_BYTES: usize = 640;
 /// The memory that a value takes in the object or array around it.
 const VALUE_BYTES: usize = 64;
 
-/// What may be decoded of a page.
+/// Limits for decoding a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageLimits {
     /// The member of the result that has the items.
@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for PageResult {
         let limits = self.0;
         let mut page = Page::default();
         // The cursor and the time are short, so what is large there is no cursor and no time.
-        let few = Budget::new(1 << 20);
+        let other_budget = Budget::new(1 << 20);
         while let Some(name) = members.next_key::<String>()? {
             if name == limits.member {
                 let budget = Budget::new(limits.max_bytes);
@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for PageResult {
                 page.bytes = limits.max_bytes.saturating_sub(budget.left.get());
                 continue;
             }
-            let value = members.next_value_seed(Bounded { budget: &few, depth: 0 })?;
+            let value = members.next_value_seed(Bounded { budget: &other_budget, depth: 0 })?;
             match (name.as_str(), value) {
                 ("nextCursor", Value::String(cursor)) => page.next_cursor = Some(cursor),
                 ("ttlMs", value) => page.ttl_ms = value.as_u64(),
@@ -363,13 +363,13 @@ mod tests {
 
     #[test]
     fn values_that_take_much_more_memory_than_their_text_end_the_list() {
-        let many = |text: &str| format!("[{}{text}]", format!("{text},").repeat(5_000));
+        let array = |text: &str| format!("[{}{text}]", format!("{text},").repeat(5_000));
         for big in [
-            many("{}"),
-            many("{\"a\":1}"),
-            many("[]"),
-            many("0"),
-            many("\"\""),
+            array("{}"),
+            array("{\"a\":1}"),
+            array("[]"),
+            array("0"),
+            array("\"\""),
             format!("{{{}\"z\":0}}", (0..5_000).map(|n| format!("\"{n}\":0,")).collect::<String>()),
             format!("\"{}\"", "x".repeat(200_000)),
         ] {

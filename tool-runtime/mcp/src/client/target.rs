@@ -121,8 +121,8 @@ fn decode_unreserved(segment: &str) -> String {
     for part in parts {
         let code = part.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
         match code.map(char::from) {
-            Some(it) if it.is_ascii_alphanumeric() || matches!(it, '-' | '.' | '_' | '~') => {
-                decoded.push(it);
+            Some(c) if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~') => {
+                decoded.push(c);
                 decoded.push_str(part.get(2..).unwrap_or_default());
             }
             Some(_) => {
@@ -161,13 +161,13 @@ mod tests {
         assert_eq!(target.identity(), r#"["npx","-y","docs","--token","[redacted]"]"#);
         target.folder = Some("/srv".into());
         assert_eq!(target.identity(), r#"["npx","-y","docs","--token","[redacted]"] in /srv"#);
-        for (one, other) in [
+        for (left, right) in [
             (program("a", &["b c"]), program("a", &["b", "c"])),
             (program("a", &["b"]), program("a b", &[])),
             (program("a", &["b\",\"c"]), program("a", &["b", "c"])),
             (program("a", &[]), program("a", &[""])),
         ] {
-            assert_ne!(one.identity(), other.identity());
+            assert_ne!(left.identity(), right.identity());
         }
     }
 

@@ -33,7 +33,7 @@ pub enum ServeError {
     /// The system provides no random numbers for the key that seals request states.
     #[error("key that seals request states can't be generated: {0}; set `McpServer::seal_key`")]
     SealKey(#[source] Box<dyn Error + Send + Sync>),
-    /// The listener failed.
+    /// The listener of the server failed.
     #[error("MCP server can't accept connections: {0}")]
     Listen(#[source] std::io::Error),
     /// A task of the server panicked.

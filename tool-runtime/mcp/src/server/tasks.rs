@@ -124,7 +124,7 @@ impl Tasks {
     }
 }
 
-/// Who started a task.
+/// The party that started a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Owner {
     principal: Option<String>,

@@ -91,7 +91,7 @@ async fn only_web_pages_are_passed_on_as_links() {
 
 #[tokio::test]
 async fn active_uri_of_an_embedded_resource_is_left_out() {
-    for (uri, is_kept) in [
+    for (uri, is_included) in [
         ("file:///a.log", true),
         ("demo://a", true),
         ("javascript:alert(1)", false),
@@ -101,6 +101,6 @@ async fn active_uri_of_an_embedded_resource_is_left_out() {
         let parts = parts(json!([{ "type": "resource", "resource": resource }])).await;
         let text = parts[0].plain_text().into_owned();
         assert!(text.contains("content"), "{text}");
-        assert_eq!(text.contains(uri), is_kept, "{text}");
+        assert_eq!(text.contains(uri), is_included, "{text}");
     }
 }

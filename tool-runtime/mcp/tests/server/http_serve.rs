@@ -48,7 +48,7 @@ async fn exchange(stream: &mut TcpStream, head: &str, body: &str, end: &str) -> 
     received
 }
 
-fn message(id: u32, method: &str, params: Value) -> String {
+fn message(id: u32, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
 }
 
@@ -67,7 +67,7 @@ async fn call_on_a_kept_alive_connection_does_not_wait_for_an_acknowledgement() 
     let info = json!({ "name": "test", "version": "1" });
     let params = json!({ "protocolVersion": OLD, "capabilities": {}, "clientInfo": info });
     let end = "\r\n0\r\n\r\n";
-    let started = exchange(&mut stream, host, &message(0, "initialize", params), end).await;
+    let started = exchange(&mut stream, host, &message(0, "initialize", &params), end).await;
     let session = started.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
     let head =
         format!("{host}mcp-session-id: {}\r\nmcp-protocol-version: {OLD}\r\n", session.trim());
@@ -75,7 +75,7 @@ async fn call_on_a_kept_alive_connection_does_not_wait_for_an_acknowledgement() 
     for id in 1..=20 {
         let params = json!({ "name": "echo", "arguments": { "text": "hello" } });
         let since = Instant::now();
-        let answer = exchange(&mut stream, &head, &message(id, "tools/call", params), end).await;
+        let answer = exchange(&mut stream, &head, &message(id, "tools/call", &params), end).await;
         assert!(answer.contains("hello"), "{answer}");
         shortest = shortest.min(since.elapsed());
     }
@@ -118,7 +118,7 @@ async fn request_that_names_several_hosts_is_refused() {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let info = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": OLD, "capabilities": {}, "clientInfo": info });
-        let body = message(1, "initialize", params);
+        let body = message(1, "initialize", &params);
         let answer = exchange(&mut stream, &head, &body, "\r\n\r\n").await;
         assert_eq!(answer.starts_with("HTTP/1.1 200"), is_allowed, "{head:?}: {answer}");
         assert!(is_allowed || answer.starts_with("HTTP/1.1 40"), "{head:?}: {answer}");
@@ -154,7 +154,7 @@ fn initialize() -> Value {
 #[tokio::test]
 async fn client_without_a_principal_can_not_take_the_sessions_of_others() {
     // One connection has a quarter, and one address has half.
-    for (peers, taken) in [
+    for (peers, expected) in [
         (["192.0.2.1:1", "192.0.2.1:1"], 4),
         (["192.0.2.1:1", "192.0.2.1:2"], 8),
         (["[2001:db8::1]:1", "[2001:db8::2]:2"], 8),
@@ -167,7 +167,7 @@ async fn client_without_a_principal_can_not_take_the_sessions_of_others() {
             let request = from(&client, peers[number % 2], "initialize", initialize());
             started += usize::from(status(&router, request).await == StatusCode::OK);
         }
-        assert_eq!(started, taken, "{peers:?}");
+        assert_eq!(started, expected, "{peers:?}");
         for other in ["192.0.2.2:1", "[2001:db8:1::1]:1"] {
             let request = from(&client, other, "initialize", initialize());
             assert_eq!(status(&router, request).await, StatusCode::OK, "{other}");

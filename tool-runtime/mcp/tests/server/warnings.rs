@@ -1,4 +1,4 @@
-//! What the SDK logs with the defaults of this crate.
+//! Log messages of the SDK with the defaults of this crate.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};

@@ -99,7 +99,7 @@ impl Run {
         // again.
         batch.decisions.clone_from(&state.decisions);
         let undecided = state.pending.iter().filter(|it| it.awaits_decision());
-        batch.asked = undecided.map(|it| it.decision(Approval::Defer, "")).collect();
+        batch.deferred = undecided.map(|it| it.decision(Approval::Defer, "")).collect();
         batch.suspended = state.pending.iter().filter_map(PendingCall::to_suspended).collect();
         batch
     }

@@ -13,13 +13,13 @@ use super::{CLOSING, NOTICE, OPENING};
 
 /// Returns the text before an offset, and closes the mark that the cut is in.
 pub(crate) fn keep_head(text: &str, end: usize) -> Cow<'_, str> {
-    let until = |end: usize| text.get(..end).unwrap_or_default();
+    let before = |end: usize| text.get(..end).unwrap_or_default();
     match Mark::around(text, end) {
-        None => until(end).into(),
+        None => before(end).into(),
         // Nothing of the untrusted text is left.
-        Some(mark) if end <= mark.opening.end => until(mark.opening.start).into(),
+        Some(mark) if end <= mark.opening.end => before(mark.opening.start).into(),
         Some(mark) => {
-            let head = until(end.min(mark.closing.start));
+            let head = before(end.min(mark.closing.start));
             let line_break = if head.ends_with('\n') { "" } else { "\n" };
             format!("{head}{line_break}{CLOSING}").into()
         }
@@ -108,8 +108,8 @@ mod tests {
         let mark = Untrusted::new("a page", "Hi").to_string();
         let text = format!("before {mark} after");
         for at in [0, 3, 7, text.len() - 6, text.len()] {
-            assert_eq!(keep_head(&text, at), text[..at]);
-            assert_eq!(keep_tail(&text, at), text[at..]);
+            assert_eq!(keep_head(&text, at), text.get(..at).unwrap());
+            assert_eq!(keep_tail(&text, at), text.get(at..).unwrap());
         }
         // No tag ends here.
         assert_eq!(keep_tail("x <untrusted source=", 10), "ed source=");

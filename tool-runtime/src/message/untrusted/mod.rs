@@ -47,9 +47,9 @@ const MAX_READ_SOURCE_CHARS: usize = 1_000;
 /// characters within, other brackets such as `《` or `[`, full-width or look-alike letters, and
 /// character references such as `&lt;`, also if they are encoded twice.
 ///
-/// Characters that people can't see are [removed](crate::message::strip_invisible), because they can
-/// hide instructions from people: control and tag characters, characters without width, and those
-/// that change the direction of writing.
+/// Characters that people can't see are [removed](crate::message::strip_invisible), because they
+/// can hide instructions from people: control and tag characters, characters without width, and
+/// those that change the direction of writing.
 ///
 /// If the [output limit](crate::Policy::output_limit) cuts the text, both parts are between tags.
 ///
@@ -178,13 +178,14 @@ fn shown_source(source: &str) -> String {
     let cut: String = source.chars().take(MAX_READ_SOURCE_CHARS).collect();
     let mut source: String = strip_invisible(&cut).chars().map(on_one_line).collect();
     loop {
-        let kept = glyphs(&source).into_iter().filter(|glyph| !"\"<>".contains(glyph.c));
-        let kept = kept.filter_map(|glyph| source.get(glyph.start..glyph.end)).collect::<String>();
-        if kept.len() == source.len() {
-            return kept.chars().take(Untrusted::MAX_SOURCE_CHARS).collect();
+        let glyphs = glyphs(&source).into_iter().filter(|glyph| !"\"<>".contains(glyph.c));
+        let text =
+            glyphs.filter_map(|glyph| source.get(glyph.start..glyph.end)).collect::<String>();
+        if text.len() == source.len() {
+            return text.chars().take(Untrusted::MAX_SOURCE_CHARS).collect();
         }
         // What was dropped may have stood within a reference.
-        source = kept;
+        source = text;
     }
 }
 

@@ -1,8 +1,9 @@
 //! The tables of characters that a model may read as ASCII, beyond those of `visible`.
 //!
 //! Made from the data of Unicode 18.0.0: the compatibility decomposition of a character without
-//! marks, in which the confusable characters are replaced by their skeletons, also those of the other
-//! case. A test compares the tables with the crates `unicode-security` and `unicode-normalization`.
+//! marks, in which the confusable characters are replaced by their skeletons, also those of the
+//! other case. A test compares the tables with the crates `unicode-security` and
+//! `unicode-normalization`.
 
 /// Ranges of characters that read as one letter or digit of ASCII, in order. Those that look like
 /// one everywhere are left out.
@@ -186,7 +187,7 @@ mod tests {
             text.push_str(&skeletons.into_iter().find_map(|skeleton| {
                 let same = ascii.iter().find(|(other, _)| *other == skeleton);
                 let is_ascii = !skeleton.is_empty() && skeleton.is_ascii();
-                same.map(|(_, c)| c.to_string()).or(is_ascii.then_some(skeleton))
+                same.map(|(_, c)| c.to_string()).or_else(|| is_ascii.then_some(skeleton))
             })?);
         }
         (!text.is_empty()).then_some(text)

@@ -44,7 +44,7 @@ fn is_escaped(after: &[Glyph]) -> bool {
 
 /// A closing tag that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Begun {
+struct PartialTag {
     /// The index of its bracket.
     at: usize,
     /// Whether `<` is among its brackets. Others also stand before paths, such as
@@ -55,15 +55,16 @@ struct Begun {
 /// The closing tags that have begun, the last one at each place.
 #[derive(Debug, Default)]
 struct State {
-    /// Those of which only brackets and punctuation were read.
-    open: Option<Begun>,
-    /// Those of which a slash and so many letters were read.
-    letters: [Option<Begun>; NAME.len() + 1],
-    /// The same, while another tag within them is read.
-    open_within: Option<Begun>,
-    letters_within: [Option<Begun>; NAME.len() + 1],
-    /// The one whose name was read, and has to end.
-    named: Option<Begun>,
+    /// The tag of which only brackets and punctuation were read.
+    open: Option<PartialTag>,
+    /// The tags of which a slash and so many letters were read, by the number of letters.
+    letters: [Option<PartialTag>; NAME.len() + 1],
+    /// The tag of `open` at the start of an inner tag, while the inner tag is read.
+    open_within: Option<PartialTag>,
+    /// The tags of `letters` at the start of an inner tag, while the inner tag is read.
+    letters_within: [Option<PartialTag>; NAME.len() + 1],
+    /// The tag whose name was read, and has to end.
+    named: Option<PartialTag>,
 }
 
 /// Returns the indices of the brackets that begin closing tags.
@@ -94,7 +95,7 @@ impl State {
         }
         if is_bracket(c) {
             let is_angled = c == '<' || self.open.is_some_and(|tag| tag.is_angled);
-            self.open = Some(Begun { at, is_angled });
+            self.open = Some(PartialTag { at, is_angled });
         }
         let named = self.letters.last_mut().and_then(Option::take);
         let complete = named.filter(|tag| tag.is_angled);
@@ -108,7 +109,7 @@ impl State {
         Some(read)
     }
 
-    fn places(&mut self) -> impl Iterator<Item = &mut Option<Begun>> {
+    fn places(&mut self) -> impl Iterator<Item = &mut Option<PartialTag>> {
         let singles = [&mut self.open, &mut self.open_within, &mut self.named];
         singles.into_iter().chain(&mut self.letters).chain(&mut self.letters_within)
     }
@@ -131,7 +132,7 @@ impl State {
         }
     }
 
-    fn letter(&self, count: usize) -> Option<Begun> {
+    fn letter(&self, count: usize) -> Option<PartialTag> {
         self.letters.get(count).copied().flatten()
     }
 
@@ -161,23 +162,24 @@ impl State {
 
     fn begin_inner_tag(&mut self) {
         self.open_within = last(self.open_within, self.open);
-        for (within, outside) in self.letters_within.iter_mut().zip(&self.letters) {
-            *within = last(*within, *outside);
+        for (outer, tag) in self.letters_within.iter_mut().zip(&self.letters) {
+            *outer = last(*outer, *tag);
         }
     }
 
     fn end_inner_tag(&mut self) {
         self.open = last(self.open, self.open_within.take());
-        for (within, outside) in self.letters_within.iter_mut().zip(&mut self.letters) {
-            *outside = last(*outside, within.take());
+        for (outer, tag) in self.letters_within.iter_mut().zip(&mut self.letters) {
+            *tag = last(*tag, outer.take());
         }
     }
 }
 
-fn last(one: Option<Begun>, other: Option<Begun>) -> Option<Begun> {
-    match (one, other) {
-        (Some(one), Some(other)) if other.at < one.at => Some(one),
-        (one, other) => other.or(one),
+/// Returns the tag that begins later, or the second of two equal ones.
+fn last(first: Option<PartialTag>, second: Option<PartialTag>) -> Option<PartialTag> {
+    match (first, second) {
+        (Some(first), Some(second)) if second.at < first.at => Some(first),
+        (first, second) => second.or(first),
     }
 }
 

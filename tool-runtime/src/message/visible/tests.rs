@@ -90,9 +90,9 @@ fn flood_of_marks_is_counted() {
         assert_eq!(visible(&text), expected, "{text:?}");
         assert_eq!(visible(expected), expected);
         let json = visible_json(json!([text]).to_string());
-        let shown: Vec<String> = serde_json::from_str(&json).unwrap();
+        let decoded: Vec<String> = serde_json::from_str(&json).unwrap();
         if !text.contains('\n') {
-            assert_eq!(shown[0], expected);
+            assert_eq!(decoded[0], expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What models accept, as data: one row for each family of models.
+//! The traits of models as data: one row for each family of models.
 //!
 //! A codec looks up the traits of its model ([`traits`]) and encodes the request. When the body is
 //! complete, [`check_options`] and [`fit_chat_tools`] compare it with the traits, so that options
@@ -15,7 +15,7 @@ mod rules;
 use self::rows::{ANY, ROWS};
 pub(super) use self::rules::{check_options, fit_chat_tools};
 
-/// What the models of a family accept.
+/// The options and tools that the models of a family accept, and the defaults that they need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelTraits {
     /// When the model reasons.
@@ -50,7 +50,7 @@ pub(super) enum Reasoning {
 pub(super) enum Support {
     Accepted,
     Refused,
-    /// It is accepted in requests without reasoning.
+    /// Accepted only in requests without reasoning.
     WithoutReasoning,
 }
 

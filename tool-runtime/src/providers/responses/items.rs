@@ -203,8 +203,8 @@ impl<'p> InputItems<'p> {
     }
 }
 
-/// Completes a message with an id or annotations: it comes from the provider, so it needs parts and,
-/// with an id, a status.
+/// Completes a message with an id or annotations: it comes from the provider, so it needs parts
+/// and, with an id, a status.
 fn with_parts(mut item: Item) -> Item {
     let annotations = item.remove(ANNOTATIONS);
     if kind_of(&item) == "message"

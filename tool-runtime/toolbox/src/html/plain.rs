@@ -46,7 +46,7 @@ fn tokenize(html: &str, sink: Sink) -> Sink {
     sink
 }
 
-/// What was read of a page so far: its styles, or its text.
+/// Collects the styles of a page, or its text.
 #[derive(Default)]
 struct Sink {
     styles: HidingStyles,

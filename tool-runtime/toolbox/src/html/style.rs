@@ -3,7 +3,7 @@
 /// A length from which an element is off the screen, in pixels.
 const OFF_SCREEN: f64 = 500.0;
 
-/// The largest font, in pixels, that nobody reads.
+/// The largest font, in pixels, that is too small to read.
 const UNREADABLE_FONT: f64 = 2.0;
 
 /// The largest share of light at which a text is not seen.
@@ -102,7 +102,7 @@ impl Declarations {
             // The values of others are not known.
             !matches!(*text, "inherit" | "initial" | "unset" | "revert") && !text.contains("var(")
         });
-        text.zip(background).is_some_and(|(text, behind)| color(text) == color(behind))
+        text.zip(background).is_some_and(|(text, background)| color(text) == color(background))
     }
 }
 
@@ -154,7 +154,7 @@ fn hides(name: &str, value: &str) -> bool {
     }
 }
 
-/// Whether nobody reads a font of this size.
+/// Whether a font of this size is too small to read.
 fn is_unreadable(size: &str) -> bool {
     let share = size.strip_suffix('%').and_then(|_| number(size));
     share.map(|share| share * FONT).or_else(|| pixels(size)).is_some_and(|it| it <= UNREADABLE_FONT)
@@ -182,7 +182,7 @@ fn number(value: &str) -> Option<f64> {
 /// Returns the first argument of a function in a value.
 fn function(value: &str, name: &str) -> Option<f64> {
     let mut calls = value.split(' ').filter_map(|word| word.split_once('('));
-    let (_, arguments) = calls.find(|(called, _)| *called == name)?;
+    let (_, arguments) = calls.find(|(callee, _)| *callee == name)?;
     number(arguments.split([',', ')', ' ']).next()?)
 }
 

@@ -124,8 +124,8 @@ impl Sandbox {
     /// Requires Linux 6.12. Commands read and write the same files as under bubblewrap, with a
     /// private folder instead of `/tmp`. They can't create sockets. The
     /// [status](crate::SandboxStatus::not_enforced) lists what is not enforced: descendants may
-    /// outlive the command, `.git/hooks`, `.git/config` and files with setuid bits are writable, and
-    /// limits apply to single processes.
+    /// outlive the command, `.git/hooks`, `.git/config` and files with setuid bits are writable,
+    /// and limits apply to single processes.
     ///
     /// ```
     /// use tool_toolbox::{Sandbox, Shell};

@@ -96,10 +96,10 @@ async fn invisible_characters_are_removed_from_every_kind_of_content() {
     let hidden = "o\u{200b}n\u{202e}e\u{e0041}\u{e0042} t\u{ad}w\u{2066}o\u{1b}\u{13430}\u{feff}";
     let fixture = Fixture::new(move |path| match path {
         path if path.starts_with("/html") => {
-            Reply::ok("text/html", &format!("<title>{hidden}</title><p>{hidden}</p>"))
+            Reply::ok("text/html", format!("<title>{hidden}</title><p>{hidden}</p>"))
         }
         path if path.starts_with("/json") => {
-            Reply::ok("application/json", &json!({ hidden: hidden }).to_string())
+            Reply::ok("application/json", json!({ hidden: hidden }).to_string())
         }
         path if path.starts_with("/text") => Reply::ok("text/plain", hidden),
         _ => Reply::new("403 Forbidden", "content-type: text/plain", hidden),

@@ -158,7 +158,7 @@ pub(super) async fn check_resource(
 }
 
 /// Returns the resource that the manager requests tokens for. The SDK names it nowhere but in the
-/// URL of an authorization, so this creates one that nobody opens.
+/// URL of an authorization, so this creates one that is never opened.
 async fn requested_resource(manager: &mut AuthorizationManager) -> Result<Url, FlowError> {
     let mut nowhere = AuthorizationMetadata::default();
     nowhere.authorization_endpoint = NOWHERE.to_owned();

@@ -41,7 +41,7 @@ struct Shared {
     url: Url,
     server: Arc<str>,
     client: reqwest::Client,
-    sent: SentSecrets,
+    sent_secrets: SentSecrets,
     /// Incremented by each new token that was not refreshed.
     generation: AtomicU64,
     /// Held during an authorization: there is one at a time.
@@ -71,7 +71,7 @@ impl OAuthConnector {
             url: parsed,
             server: url.into(),
             client,
-            sent: SentSecrets::default(),
+            sent_secrets: SentSecrets::default(),
             generation: AtomicU64::new(0),
             state: Mutex::default(),
         };
@@ -126,7 +126,7 @@ impl Shared {
     /// Returns the secrets that servers received for an authorization.
     fn secrets(&self) -> Vec<String> {
         let of_options = self.oauth.client_secret.clone();
-        of_options.into_iter().chain(self.sent.to_vec()).collect()
+        of_options.into_iter().chain(self.sent_secrets.to_vec()).collect()
     }
 
     async fn manager(&self) -> Result<AuthorizationManager, WireError> {
@@ -142,7 +142,7 @@ impl Shared {
         let stored = store.load(&self.server).await.map_err(|it| WireError::Http(Box::new(it)))?;
         let grant = stored.map_or_else(Grant::default, |stored| stored.grant);
         let credentials =
-            Credentials::new(store, Arc::clone(&self.server), grant, self.sent.clone());
+            Credentials::new(store, Arc::clone(&self.server), grant, self.sent_secrets.clone());
         let restored = restore(&self.oauth, &credentials).await;
         let mut manager = restored.map_err(|error| WireError::Http(Box::new(error)))?;
         manager.set_credential_store(credentials.clone());

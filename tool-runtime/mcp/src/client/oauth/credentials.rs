@@ -19,7 +19,7 @@ pub(super) struct Credentials {
     loaded: Arc<Mutex<Option<Value>>>,
     /// Held from the comparison with the stored token to the save.
     saving: Arc<tokio::sync::Mutex<()>>,
-    sent: SentSecrets,
+    sent_secrets: SentSecrets,
 }
 
 impl Credentials {
@@ -27,7 +27,7 @@ impl Credentials {
         store: Arc<dyn TokenStore>,
         server: Arc<str>,
         grant: Grant,
-        sent: SentSecrets,
+        sent_secrets: SentSecrets,
     ) -> Self {
         Self {
             store,
@@ -35,7 +35,7 @@ impl Credentials {
             grant: Arc::new(Mutex::new(grant)),
             loaded: Arc::default(),
             saving: Arc::default(),
-            sent,
+            sent_secrets,
         }
     }
 
@@ -62,9 +62,10 @@ impl Credentials {
     fn remember(&self, credentials: Option<&StoredCredentials>) -> Value {
         let tokens = tokens(credentials);
         let of_client = self.grant().client.and_then(|client| client.secret);
-        let sent = ["access_token", "refresh_token"].map(|name| tokens[name].as_str());
-        self.sent.extend(sent.into_iter().flatten().chain(of_client.as_deref()));
-        tokens["access_token"].clone()
+        let names = ["access_token", "refresh_token"];
+        let secrets = names.map(|name| tokens.get(name).and_then(Value::as_str));
+        self.sent_secrets.extend(secrets.into_iter().flatten().chain(of_client.as_deref()));
+        tokens.get("access_token").cloned().unwrap_or_default()
     }
 }
 
@@ -83,7 +84,8 @@ impl CredentialStore for Credentials {
         let refreshed = lock(&self.loaded).clone();
         if let Some(refreshed) = refreshed {
             let stored = self.stored().await?;
-            if tokens(stored.as_ref())["access_token"] != refreshed {
+            let stored = tokens(stored.as_ref());
+            if stored.get("access_token").unwrap_or(&Value::Null) != &refreshed {
                 return Ok(());
             }
         }

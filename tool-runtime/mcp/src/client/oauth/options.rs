@@ -103,8 +103,8 @@ impl OAuth {
     ///
     /// Without it, the MCP server names any authorization server. With it, the authorization fails
     /// if the MCP server names another one, and the endpoints are those that the issuer publishes.
-    /// It is required with a registered [`client`](Self::client): an MCP server could otherwise name
-    /// an authorization server of its own, which would receive the secret.
+    /// It is required with a registered [`client`](Self::client): an MCP server could otherwise
+    /// name its own authorization server, which would receive the secret.
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
         self

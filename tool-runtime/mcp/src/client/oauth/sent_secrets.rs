@@ -12,20 +12,20 @@ pub(super) struct SentSecrets(Arc<Mutex<VecDeque<String>>>);
 
 impl SentSecrets {
     pub(super) fn extend<'s>(&self, secrets: impl IntoIterator<Item = &'s str>) {
-        let mut sent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for secret in secrets {
-            if !sent.iter().any(|it| it == secret) {
-                if sent.len() >= MAX_SECRETS {
-                    sent.pop_front();
+            if !remembered.iter().any(|it| it == secret) {
+                if remembered.len() >= MAX_SECRETS {
+                    remembered.pop_front();
                 }
-                sent.push_back(secret.to_owned());
+                remembered.push_back(secret.to_owned());
             }
         }
     }
 
     pub(super) fn to_vec(&self) -> Vec<String> {
-        let sent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sent.iter().cloned().collect()
+        let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered.iter().cloned().collect()
     }
 }
 
@@ -35,11 +35,11 @@ mod tests {
 
     #[test]
     fn last_secrets_are_remembered_once() {
-        let sent = SentSecrets::default();
-        sent.extend(["a", "b", "a"]);
-        assert_eq!(sent.to_vec(), ["a", "b"]);
-        let many: Vec<_> = (0..100).map(|number| number.to_string()).collect();
-        sent.extend(many.iter().map(String::as_str));
-        assert_eq!(sent.to_vec(), many[100 - MAX_SECRETS..]);
+        let secrets = SentSecrets::default();
+        secrets.extend(["a", "b", "a"]);
+        assert_eq!(secrets.to_vec(), ["a", "b"]);
+        let numbers: Vec<_> = (0..100).map(|number| number.to_string()).collect();
+        secrets.extend(numbers.iter().map(String::as_str));
+        assert_eq!(secrets.to_vec(), numbers[100 - MAX_SECRETS..]);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct HttpTarget {
     pub(crate) bearer: Option<Arc<str>>,
     pub(crate) headers: HashMap<HeaderName, HeaderValue>,
     pub(crate) max_message_bytes: usize,
-    /// What is in flight on a connection. Each connection has its own.
+    /// The requests in flight on the connection. Each connection has its own.
     pub(crate) traffic: Arc<Traffic>,
 }
 

@@ -64,8 +64,8 @@ impl Admission {
         Some(Permit { _permit: permit, is_reserved: true })
     }
 
-    /// Takes a place for a request of some sharers. A request beyond the share of one of them leaves
-    /// its permit to others and gets a reserved one.
+    /// Takes a place for a request of some sharers. A request beyond the share of one of them
+    /// leaves its permit to others and gets a reserved one.
     pub(super) fn place(&self, permit: &mut Permit, sharers: &Sharers) -> Option<Place> {
         if !permit.is_reserved
             && let Some(shares) = self.shares.take_all(sharers, self.sharer_limit)

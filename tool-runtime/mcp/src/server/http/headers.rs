@@ -1,20 +1,19 @@
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";
 
-/// The headers that decide about a request. Whoever reads a repeated one may read another value
-/// than the server.
+/// The headers that decide about a request. If one is repeated, a proxy may read another value than
+/// the server.
 const SINGLE: [&str; 6] =
     ["host", "origin", "authorization", "content-type", "mcp-protocol-version", SESSION_ID];
 
 /// Refuses a request that names several hosts, or repeats another header that decides.
 ///
 /// # Errors
-/// The response that refuses the request.
-pub(super) fn check(request: &Parts) -> Result<(), Response> {
-    let refused = |reason: String| Err((StatusCode::BAD_REQUEST, reason).into_response());
+/// The status and the text of the response that refuses the request.
+pub(super) fn check(request: &Parts) -> Result<(), (StatusCode, String)> {
+    let refused = |reason: String| Err((StatusCode::BAD_REQUEST, reason));
     for name in SINGLE {
         if request.headers.get_all(name).iter().nth(1).is_some() {
             return refused(format!("the header `{name}` is repeated"));

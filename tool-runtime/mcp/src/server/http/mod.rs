@@ -3,10 +3,10 @@
 //! For each request, `mod.rs` takes a permit (`admission.rs`), checks the `headers.rs`,
 //! authenticates by the hook of the `settings.rs`, reads the body (`message.rs`), enters the
 //! session (`sessions.rs`) and passes the request on to the SDK, which validates `Host` and
-//! `Origin`. `shares.rs` limits what one principal, or else one address and connection (`sharers.rs`),
-//! can take of the permits and sessions. `serve.rs` serves a listener. `body.rs` keeps the permit until the response is
-//! sent or the client does not read. When the server stops, `shutdown.rs` gives running requests
-//! the time to end.
+//! `Origin`. `shares.rs` limits what one principal, or else one address and connection
+//! (`sharers.rs`), can take of the permits and sessions. `serve.rs` serves a listener. `body.rs`
+//! keeps the permit until the response is sent or the client does not read. When the server stops,
+//! `shutdown.rs` gives running requests the time to end.
 
 mod admission;
 mod authenticator;
@@ -175,7 +175,7 @@ impl HttpServer {
         permit: &mut Permit,
     ) -> Result<(Response, Option<Running>), Response> {
         let (mut parts, body) = request.into_parts();
-        headers::check(&parts)?;
+        headers::check(&parts).map_err(IntoResponse::into_response)?;
         let access = match &self.authenticator {
             Some(authenticator) => Some(authenticator::access(&**authenticator, &parts).await?),
             None => None,

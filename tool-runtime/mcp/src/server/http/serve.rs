@@ -26,14 +26,22 @@ impl McpServer {
     /// # Cancellation
     /// If the future is dropped, no connection is accepted any more. Those that are open continue.
     ///
-    /// ```no_run
+    /// ```
+    /// use tokio_util::sync::CancellationToken;
     /// use tool_mcp::McpServer;
     /// use tool_runtime::tools;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3001").await?;
-    /// McpServer::new(tools![]).serve_http(listener).await?;
+    /// let stop = CancellationToken::new();
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// println!("http://{}/mcp", listener.local_addr()?);
+    /// let server = McpServer::new(tools![]).cancellation(stop.clone());
+    /// let serving = tokio::spawn(server.serve_http(listener));
+    ///
+    /// // When the program ends:
+    /// stop.cancel();
+    /// serving.await??;
     /// # Ok(())
     /// # }
     /// ```

@@ -42,7 +42,7 @@ struct Table {
 
 struct OpenSession {
     principal: Option<String>,
-    /// Who shares the limits with the session.
+    /// The parties that share the limits with the session.
     sharers: Vec<String>,
     activity: Arc<Mutex<Activity>>,
 }

@@ -2,16 +2,16 @@
 
 use super::super::peer::Peer;
 
-/// Who shares limits with a request, each with a part of them.
+/// The parties that share limits with a request, each with a part of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharers(Vec<(String, Part)>);
 
 /// The part of a limit.
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// All that one principal or address can take.
+    /// The part that one principal or address can take.
     Whole,
-    /// What one connection of an address can take.
+    /// The part that one connection of an address can take.
     Half,
 }
 

@@ -128,10 +128,10 @@ impl Authority {
         if behavior.floods_at == Some(&*path) {
             return respond(200, "x".repeat(4 << 20).into());
         }
-        if let Some([arrived, released]) = behavior.holds_refresh.as_deref()
+        if let Some([requested, released]) = behavior.holds_refresh.as_deref()
             && form.get("grant_type").is_some_and(|it| it == "refresh_token")
         {
-            arrived.notify_one();
+            requested.notify_one();
             released.notified().await;
         }
         match path.as_str() {

@@ -66,18 +66,18 @@ async fn invalid_issuer_is_refused_before_anything_is_sent() {
 async fn registered_client_is_not_used_with_another_authorization_server() {
     for oauth in registered() {
         let (other, resource, _) = start(Behavior::default(), everything).await;
-        let own = Authority::start(Behavior::default()).await;
-        let client = McpClient::http(&resource.url).oauth(oauth.clone().issuer(&own.issuer));
+        let configured = Authority::start(Behavior::default()).await;
+        let client = McpClient::http(&resource.url).oauth(oauth.clone().issuer(&configured.issuer));
         let error = connect(client).await.unwrap_err();
         assert!(matches!(error, McpError::AuthorizationFailed { .. }), "{error}");
         let text = error.to_string();
-        assert!(text.contains(&own.issuer) && text.contains(&other.issuer), "{text}");
+        assert!(text.contains(&configured.issuer) && text.contains(&other.issuer), "{text}");
         received_nothing(&other);
-        received_nothing(&own);
+        received_nothing(&configured);
 
         // The server moves after a first authorization.
-        resource.move_to(&own);
-        let client = McpClient::http(&resource.url).oauth(oauth.issuer(&own.issuer));
+        resource.move_to(&configured);
+        let client = McpClient::http(&resource.url).oauth(oauth.issuer(&configured.issuer));
         let (registry, _) = connect(client).await.unwrap();
         succeeds(&registry).await;
         resource.move_to(&other);
@@ -89,16 +89,16 @@ async fn registered_client_is_not_used_with_another_authorization_server() {
 
 #[tokio::test]
 async fn issuer_that_another_server_claims_does_not_receive_the_secret() {
-    let own = Authority::start(Behavior::default()).await;
+    let configured = Authority::start(Behavior::default()).await;
     // The address of these metadata proves no issuer, so that the SDK accepts any.
     let thief = Authority::start(Behavior::default()).await;
     thief.change(|behavior| {
-        behavior.metadata = [("issuer".to_owned(), json!(own.issuer))].into_iter().collect();
+        behavior.metadata = [("issuer".to_owned(), json!(configured.issuer))].into_iter().collect();
     });
-    let resource = Resource::start(&own, everything).await;
+    let resource = Resource::start(&configured, everything).await;
     resource.name("authorization_servers", json!([format!("{}{UNPROVEN_METADATA}", thief.issuer)]));
     for oauth in registered() {
-        let client = McpClient::http(&resource.url).oauth(oauth.issuer(&own.issuer));
+        let client = McpClient::http(&resource.url).oauth(oauth.issuer(&configured.issuer));
         let (registry, _) = connect(client).await.unwrap();
         succeeds(&registry).await;
     }
@@ -150,12 +150,12 @@ async fn stored_tokens_are_not_refreshed_by_another_issuer_than_the_configured_o
 #[tokio::test]
 async fn named_issuer_also_limits_clients_that_register_themselves() {
     let (other, resource, browser) = start(Behavior::default(), everything).await;
-    let own = Authority::start(Behavior::default()).await;
-    let oauth = || OAuth::authorization_code(browser.clone()).issuer(&own.issuer);
+    let configured = Authority::start(Behavior::default()).await;
+    let oauth = || OAuth::authorization_code(browser.clone()).issuer(&configured.issuer);
     let error = connect(McpClient::http(&resource.url).oauth(oauth())).await.unwrap_err();
     assert!(error.to_string().contains(&other.issuer), "{error}");
     received_nothing(&other);
-    resource.move_to(&own);
+    resource.move_to(&configured);
     connect(McpClient::http(&resource.url).oauth(oauth())).await.unwrap();
-    assert_eq!(own.requests("/register").len(), 1);
+    assert_eq!(configured.requests("/register").len(), 1);
 }

@@ -12,7 +12,7 @@ use super::{Behavior, Browser, connect, start, succeeds, write_for_calls};
 /// Waits in the second authorization until it is notified.
 struct SlowUser {
     browser: Browser,
-    asked: Arc<Notify>,
+    prompted: Arc<Notify>,
     agrees: Arc<Notify>,
 }
 
@@ -24,7 +24,7 @@ impl AuthorizationHandler for SlowUser {
 
     async fn authorize(&self, url: &str) -> io::Result<String> {
         if !self.browser.opened.lock().unwrap().is_empty() {
-            self.asked.notify_one();
+            self.prompted.notify_one();
             self.agrees.notified().await;
         }
         self.browser.authorize(url).await
@@ -66,8 +66,8 @@ async fn refresh_that_ends_after_a_step_up_keeps_the_newer_token() {
     let gates: Arc<[Notify; 2]> = Arc::default();
     let behavior = Behavior { holds_refresh: Some(Arc::clone(&gates)), ..Behavior::default() };
     let (authority, resource, browser) = start(behavior, write_for_calls).await;
-    let (asked, agrees) = (Arc::<Notify>::default(), Arc::<Notify>::default());
-    let user = SlowUser { browser, asked: Arc::clone(&asked), agrees: Arc::clone(&agrees) };
+    let (prompted, agrees) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+    let user = SlowUser { browser, prompted: Arc::clone(&prompted), agrees: Arc::clone(&agrees) };
     let tokens = MemoryTokens::new();
     let store = Releasing { tokens: tokens.clone(), gates: Arc::clone(&gates) };
     let oauth = OAuth::authorization_code(user).store(store);
@@ -77,15 +77,15 @@ async fn refresh_that_ends_after_a_step_up_keeps_the_newer_token() {
         let registry = registry.clone();
         async move { succeeds(&registry).await }
     });
-    asked.notified().await;
+    prompted.notified().await;
     // The user is asked for the write scope. Meanwhile, the token for reading is refreshed.
     authority.revoke();
     let refreshes = tokio::spawn({
         let registry = registry.clone();
         async move { succeeds(&registry).await }
     });
-    let [arrived, _] = &*gates;
-    arrived.notified().await;
+    let [refresh_requested, _] = &*gates;
+    refresh_requested.notified().await;
     agrees.notify_one();
     steps_up.await.unwrap();
     refreshes.await.unwrap();

@@ -10,6 +10,9 @@ use crate::json::__private::is_one_of;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
+/// The tag of an argument that begins like the tag of a call, in the format of Kimi K3.
+const ARGUMENT_TAG: &str = "<|open|>argument ";
+
 /// The longest distance from a call to its end marker, in bytes.
 const MAX_DISTANCE: usize = 1024;
 /// The longest beginning of a text in which the name of an argument is searched, in bytes.
@@ -107,7 +110,8 @@ impl<'t> TextAfter<'t> {
         let before = self.text.get(..at).unwrap_or_default();
         let at_line_start = before.contains('\n');
         let candidate = MarkerCandidate { at, at_line_start };
-        if self.formats.begins_call(self.text, candidate) {
+        let begins_argument_tag = rest.starts_with(ARGUMENT_TAG);
+        if !begins_argument_tag && self.formats.begins_call(self.text, candidate) {
             return Ok(None);
         }
         if !self.is_complete && self.formats.markers.is_partial_marker(rest, true) {

@@ -5,7 +5,7 @@
 //! read-only, and so are folders in which they can't be looked for.
 
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, OFlags, lgetxattr, statat};
 use rustix::io::Errno;
@@ -47,15 +47,15 @@ pub(super) fn parts(folder: &Folder) -> Result<Vec<Part>, String> {
              most {MAX_PARTS} can be protected"
         ));
     }
-    let parts = paths.into_iter().filter_map(|path| part(folder, root, path).transpose());
+    let parts = paths.into_iter().filter_map(|path| part(folder, root, &path).transpose());
     parts.collect()
 }
 
 /// Returns a path as a part; `None` if it is gone.
-fn part(folder: &Folder, root: &OwnedFd, path: PathBuf) -> Result<Option<Part>, String> {
-    let full_path = folder.path.join(&path);
+fn part(folder: &Folder, root: &OwnedFd, path: &Path) -> Result<Option<Part>, String> {
+    let full_path = folder.path.join(path);
     let name = full_path.display().to_string();
-    let part = resolve(root, &path, OFlags::PATH).and_then(|it| Part::of(full_path, &it, false));
+    let part = resolve(root, path, OFlags::PATH).and_then(|it| Part::of(full_path, &it, false));
     match part {
         Ok(part) => Ok(Some(part)),
         Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => Ok(None),

@@ -179,9 +179,9 @@ fn named_by_loader(settings: &Path) -> Vec<Protected> {
             match line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])) {
                 // All files of the folder: more than the pattern matches.
                 Some(pattern) => {
-                    let above = file.parent().unwrap_or(Path::new("/"));
+                    let above = file.parent().unwrap_or_else(|| Path::new("/"));
                     let pattern = above.join(pattern.trim());
-                    let folder = pattern.parent().unwrap_or(Path::new("/"));
+                    let folder = pattern.parent().unwrap_or_else(|| Path::new("/"));
                     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
                     files.extend(entries.map(|entry| entry.path()));
                     named.push(Protected::named(LOADER, folder.to_owned()));

@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 /// #[tool]
 /// async fn delete_file(path: String) {}
 ///
-/// let permissions = Permissions::default().tool("delete_fiel", Permission::Deny);
+/// let permissions = Permissions::default().tool("delete_files", Permission::Deny);
 /// let agent = Agent::new(ScriptedModel::default(), tools![delete_file])
 ///     .policy(Policy::new().permissions(permissions));
 /// let error = agent.check().unwrap_err();
 /// let CheckProblem::UnmatchedRule(rule) = &error.problems()[0] else { panic!() };
-/// assert_eq!((rule.name.as_str(), rule.nearest.as_deref()), ("delete_fiel", Some("delete_file")));
+/// assert_eq!((rule.name.as_str(), rule.nearest.as_deref()), ("delete_files", Some("delete_file")));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]

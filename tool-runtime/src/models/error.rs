@@ -140,7 +140,6 @@ impl ModelError {
 /// The error of a connection that broke after the response had begun.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-#[cfg_attr(not(feature = "providers"), expect(dead_code, reason = "only the clients create it"))]
 pub(crate) struct Interrupted(pub(crate) Box<dyn Error + Send + Sync>);
 
 /// An error that the API of a model provider returned.

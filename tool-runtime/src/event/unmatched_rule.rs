@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 ///     .policy(Policy::new().permissions(permissions));
 /// let error = agent.check().unwrap_err();
 /// let CheckProblem::UnmatchedRule(rule) = &error.problems()[0] else { panic!() };
-/// assert_eq!((rule.name.as_str(), rule.nearest.as_deref()), ("delete_files", Some("delete_file")));
+/// assert_eq!(rule.name, "delete_files");
+/// assert_eq!(rule.nearest.as_deref(), Some("delete_file"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -9,6 +9,7 @@ use html5ever::tokenizer::{
 };
 
 use super::hidden::HidingStyles;
+use super::long_tags::shorten_tags;
 
 /// Elements whose content is not text.
 const SKIPPED: [&str; 3] = ["script", "style", "template"];
@@ -28,6 +29,7 @@ const INLINE: [&str; 16] = [
 /// Returns the text of a page that a reader sees, with a line break for each element that is not
 /// within a line, and whether text was left out because the page hides it.
 pub(crate) fn plain_text(html: &str) -> (String, bool) {
+    let html = &shorten_tags(html);
     let styles = tokenize(html, Sink::default()).styles;
     let state = tokenize(html, Sink { styles, reads_text: true, ..Sink::default() });
     (state.text.trim().to_owned(), state.has_hidden)

@@ -362,9 +362,9 @@ impl Dispatcher {
     /// secrets of the last 1,024 batches at least are redacted.
     ///
     /// ```
-    /// use tool_runtime::dispatch::Batch;
+    /// use tool_runtime::dispatch::{Batch, Dispatch};
     /// use tool_runtime::event::{Origin, RunId};
-    /// use tool_runtime::{Dispatch, Dispatcher, Registry, ToolCall};
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {

@@ -203,18 +203,22 @@ impl Registrar {
     /// ```
     /// use tool_dynamic::catalog::MemoryCatalog;
     /// use tool_dynamic::{Catalog, EntryId, EntryKind, Registrar};
-    /// use tool_runtime::{Registry, ToolPreference};
+    /// use tool_runtime::{Registry, ToolPreference, tool, tools};
+    ///
+    /// /// Finds issues.
+    /// #[tool(effect = "read")]
+    /// async fn find(query: String) {}
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
-    /// let registry = Registry::new();
+    /// let registry = Registry::try_from(tools![find]).unwrap();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
-    /// registrar.create("jira__find", ToolPreference::default().hidden()).await?;
-    /// registrar.replace("jira__find", ToolPreference::default()).await?;
-    /// let id = EntryId::new(EntryKind::Preference, "jira__find");
+    /// registrar.create("find", ToolPreference::default().hidden()).await?;
+    /// registrar.replace("find", ToolPreference::default()).await?;
+    /// let id = EntryId::new(EntryKind::Preference, "find");
     /// assert_eq!(registrar.roll_back(&id, 1).await?.version, 3);
-    /// assert!(registry.preferences()["jira__find"].hidden);
+    /// assert!(registry.snapshot().definition("find").unwrap().preference.hidden);
     /// # Ok(())
     /// # }
     /// ```

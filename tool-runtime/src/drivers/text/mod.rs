@@ -147,6 +147,7 @@ mod leftover;
 mod line_prefix;
 mod lookup;
 mod marker_index;
+mod markup;
 mod open_block;
 mod open_elements;
 mod prefix_filter;

@@ -1,9 +1,7 @@
-//! The characters of a text as a model may read them: without what is invisible, with forms of
-//! ASCII characters as ASCII, and with references and escapes decoded.
+//! The visible characters of a text, with forms of ASCII characters as ASCII.
 
-use super::reference::decode;
 use super::table::{LETTER, LETTERS, PUNCTUATION};
-use crate::message::visible::{contains, is_look_alike_letter, is_unseen};
+use crate::message::visible::{contains, is_look_alike_letter};
 
 /// Stands for a letter that looks like some letter of ASCII.
 pub(super) const ANY_LETTER: char = '\u{1}';
@@ -14,9 +12,6 @@ pub(super) const ANY_LETTERS: char = '\u{2}';
 /// Stands for a character that is neither a letter nor one of ASCII.
 pub(super) const ANY_SYMBOL: char = '\u{3}';
 
-/// How often a text can be encoded for its references to be recognized.
-const MAX_ENCODINGS: usize = 8;
-
 /// One visible character of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glyph {
@@ -26,21 +21,6 @@ pub(super) struct Glyph {
     pub(super) start: usize,
     /// The offset behind its last byte.
     pub(super) end: usize,
-}
-
-/// Returns the visible characters of a text. What is encoded more than once is decoded as often.
-pub(super) fn glyphs(text: &str) -> Vec<Glyph> {
-    let mut glyphs = Vec::with_capacity(text.len());
-    for (start, c) in text.char_indices().filter(|(_, c)| !is_unseen(*c)) {
-        glyphs.push(Glyph { c: folded(c), start, end: start + c.len_utf8() });
-    }
-    for _ in 0..MAX_ENCODINGS {
-        match decode(&glyphs) {
-            Some(decoded) => glyphs = decoded,
-            None => break,
-        }
-    }
-    glyphs
 }
 
 /// Returns the ASCII character that a character is or looks like.

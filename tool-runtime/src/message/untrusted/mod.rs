@@ -1,6 +1,7 @@
 //! Text from untrusted sources, between tags that distinguish it from messages of the user.
 //!
-//! 1. `glyph.rs`: the characters of a text as a model may read them.
+//! 1. `reading.rs`: the characters of a text as a model may read them; `glyph.rs` folds forms of
+//!    ASCII characters.
 //! 2. `reference.rs`: decodes character references and escapes.
 //! 3. `table.rs`: lists the characters that read as ASCII.
 //! 4. `tags.rs`: escapes what would close the tags or open others.
@@ -9,6 +10,7 @@
 
 mod cut;
 mod glyph;
+mod reading;
 mod reference;
 mod table;
 mod tags;
@@ -21,7 +23,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 pub(crate) use self::cut::{keep_head, keep_tail};
-use self::glyph::{Glyph, glyphs};
+use self::glyph::Glyph;
+use self::reading::glyphs;
 use self::tags::escape_tags;
 pub use self::template_tokens::escape_template_tokens;
 use super::visible::strip_invisible;

@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 
-use super::glyph::{ANY_LETTERS, ANY_SYMBOL, Glyph, glyphs, is_any_letter};
+use super::glyph::{ANY_LETTERS, ANY_SYMBOL, Glyph, is_any_letter};
+use super::reading::glyphs;
 
 /// The name of the tag.
 const NAME: [char; 9] = ['u', 'n', 't', 'r', 'u', 's', 't', 'e', 'd'];

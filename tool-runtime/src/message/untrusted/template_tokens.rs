@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::glyph::{Glyph, glyphs};
+use super::glyph::Glyph;
+use super::reading::glyphs;
 use super::with_backslashes;
 
 /// Names of tokens in angle brackets, with or without a slash before them. Tokens with bars need no

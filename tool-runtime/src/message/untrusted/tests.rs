@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::visible::strip_invisible;
-use super::glyph::glyphs;
+use super::reading::glyphs;
 use super::{CLOSING as CLOSING_TAG, NOTICE, Untrusted, escape_template_tokens};
 
 /// Ways to write a closing tag that a model or a person may read as one.

@@ -56,6 +56,8 @@ mod own_files;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
+mod system_files;
+#[cfg(target_os = "linux")]
 mod workspace;
 
 use std::fmt;

@@ -5,31 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::system_files::{FILES, USR_LINKS};
 use super::workspace::refusal;
-
-/// Folders that are links to folders below `/usr` on most systems.
-pub(super) const USR_LINKS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-
-/// Readable by every user, and without keys: `/etc/ssl/private` is not part of it.
-pub(super) const FILES: [&str; 17] = [
-    "/etc/passwd",
-    "/etc/group",
-    "/etc/nsswitch.conf",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/alternatives",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-    "/etc/ca-certificates",
-    "/etc/pki/ca-trust",
-    "/etc/pki/tls/certs",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/terminfo",
-    "/etc/os-release",
-    "/nix/store",
-];
 
 /// Files of `/proc` about the machine: keyrings of the user, memory and timers.
 const MASKED: [&str; 10] = [

@@ -5,7 +5,7 @@ use rmcp::transport::auth::{AuthorizationManager, AuthorizationMetadata, OAuthCl
 use serde::{Deserialize, Serialize};
 
 use super::super::wire::http::http_client;
-use super::flow::FlowError;
+use super::flow_error::FlowError;
 
 /// The size of the metadata of an authorization server that is read.
 const MAX_METADATA_BYTES: usize = 1 << 20;

@@ -11,11 +11,11 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::super::text::clean_line;
 use super::authorization_server::{
     AuthorizationServer, check_code_challenge, check_endpoint, check_resource, with_issuer,
 };
 use super::credentials::Credentials;
+use super::flow_error::FlowError;
 use super::handler::AuthorizationHandler;
 use super::options::{Flow, OAuth, Proof};
 use super::redirect::read_redirect;
@@ -24,42 +24,6 @@ use super::store::{Grant, RegisteredClient};
 /// The number of scopes of a grant, and their size in bytes. A server demands them one by one.
 const MAX_SCOPES: usize = 128;
 const MAX_SCOPES_BYTES: usize = 8 << 10;
-
-/// The number of characters of a reason that are kept.
-const MAX_REASON_CHARS: usize = 500;
-
-/// Why no token was obtained.
-#[derive(Debug)]
-pub(super) enum FlowError {
-    /// The user did not agree.
-    Denied(String),
-    /// The options, or a rule of OAuth, forbid to use the authorization server.
-    Refused(String),
-    Failed(String),
-}
-
-impl FlowError {
-    /// Creates the error of a flow that failed. The reason may contain texts of servers.
-    pub(super) fn failed(reason: &str) -> Self {
-        Self::Failed(clean_line(reason, MAX_REASON_CHARS))
-    }
-
-    /// Creates the error of an authorization server that must not be used.
-    pub(super) fn refused(reason: &str) -> Self {
-        Self::Refused(clean_line(reason, MAX_REASON_CHARS))
-    }
-
-    /// Creates the error of a user who did not agree.
-    pub(super) fn denied(reason: &str) -> Self {
-        Self::Denied(clean_line(reason, MAX_REASON_CHARS))
-    }
-}
-
-impl From<AuthError> for FlowError {
-    fn from(error: AuthError) -> Self {
-        Self::failed(&error.to_string())
-    }
-}
 
 /// Creates a manager of tokens that knows the authorization server.
 ///

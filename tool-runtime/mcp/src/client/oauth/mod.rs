@@ -21,6 +21,7 @@ mod connector;
 mod credentials;
 mod file;
 mod flow;
+mod flow_error;
 mod handler;
 mod loopback;
 mod options;

@@ -3,7 +3,7 @@
 use reqwest::Url;
 use rmcp::transport::auth::AuthorizationCallback;
 
-use super::flow::FlowError;
+use super::flow_error::FlowError;
 
 /// The parameters of a redirect that the client reads.
 const PARAMETERS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];

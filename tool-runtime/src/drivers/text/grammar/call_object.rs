@@ -5,8 +5,8 @@ use serde::de::IgnoredAny;
 
 use super::super::callee::Callee;
 use super::super::leftover::{add_leftover, is_empty, leftover_members};
+use super::super::markup::{MemberWalker, Members};
 use super::super::{Input, ToolLookup};
-use super::members::{MemberWalker, Members};
 use super::value_end;
 use crate::json::__private::{
     ARGUMENTS, LAYERS, LISTS, METHOD, NAMED_ARGUMENTS, NAMES, OTHERS, is_one_of,

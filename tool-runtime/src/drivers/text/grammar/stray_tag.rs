@@ -1,51 +1,11 @@
 //! End tags at the end of an argument that were not opened in it: leftovers of the markup of the
 //! call, or a part of the value.
 
-use super::END_TOKENS;
+use super::super::markup::{END_TOKENS, TAG_NAMES};
 use crate::tool::ToolDefinition;
 
 /// The longest tag, in bytes.
 const MAX_TAG_LEN: usize = 96;
-/// Names of tags of calls and arguments.
-const MARKUP: [&str; 20] = [
-    "parameter",
-    "parameters",
-    "param",
-    "params",
-    "argument",
-    "arguments",
-    "arg",
-    "args",
-    "arg_key",
-    "arg_value",
-    "function",
-    "function_call",
-    "function_calls",
-    "invoke",
-    "invocation",
-    "tool_call",
-    "tool_calls",
-    "toolcall",
-    "tool_use",
-    "tool",
-];
-
-/// Names in the heads of tags, beside those of tags.
-const HEAD_WORDS: [&str; 19] = [
-    "name", "key", "type", "string", "true", "false", "dsml", "gcml", "steptml", "antml", "open",
-    "close", "sep", "minimax", "input", "tools", "call", "calls", "begin",
-];
-
-/// Returns true for the name of a tag of calls or of an attribute of one.
-pub(in crate::drivers::text) fn is_markup_word(word: &str) -> bool {
-    markup_words().any(|known| known.eq_ignore_ascii_case(word))
-}
-
-/// Returns the names of tags of calls, and of their attributes.
-pub(in crate::drivers::text) fn markup_words() -> impl Iterator<Item = &'static str> {
-    MARKUP.into_iter().chain(HEAD_WORDS)
-}
-
 /// Returns true if the value of the argument `key` ends with an end tag that was not opened in it
 /// and belongs to the markup of the call: it has the name of an argument, of the tool, or of a tag
 /// of calls. So does an end-of-turn token.
@@ -74,7 +34,7 @@ pub(in crate::drivers::text) fn is_of_markup(name: &str, key: &str, tool: &ToolD
     !name.is_empty()
         && (is_same(key)
             || is_same(&tool.name)
-            || MARKUP.contains(&name)
+            || TAG_NAMES.contains(&name)
             || properties.is_some_and(|all| all.keys().any(|property| is_same(property))))
 }
 

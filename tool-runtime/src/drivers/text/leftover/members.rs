@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::super::grammar::Members;
+use super::super::markup::Members;
 use super::without_separators;
 use crate::json::__private::{ARGUMENTS, is_one_of};
 use crate::tool::ToolDefinition;

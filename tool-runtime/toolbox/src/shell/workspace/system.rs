@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::super::mounts::{FILES, USR_LINKS};
+use super::super::system_files::{FILES, USR_LINKS};
 
 /// Folders of programs, libraries, scripts that the system runs, and certificates.
 const KNOWN: [&str; 35] = [

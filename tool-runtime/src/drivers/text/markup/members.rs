@@ -76,7 +76,7 @@ impl<'t> Members<'t> {
 
     /// Returns the position of the value of the first member with one of these names whose value
     /// `is_accepted` accepts.
-    pub(super) fn range_where(
+    pub(in crate::drivers::text) fn range_where(
         &self,
         names: &[&str],
         is_accepted: impl Fn(&str) -> bool,
@@ -89,7 +89,10 @@ impl<'t> Members<'t> {
 
     /// Returns the key and the value of each member with one of these names, up to case and
     /// separators.
-    pub(super) fn all(&self, names: &[&str]) -> impl Iterator<Item = (&'t str, &'t str)> {
+    pub(in crate::drivers::text) fn all(
+        &self,
+        names: &[&str],
+    ) -> impl Iterator<Item = (&'t str, &'t str)> {
         let found = self.found.iter().filter(move |(key, _)| is_one_of(key, names));
         found.map(|(key, range)| (*key, self.text.get(range.clone()).unwrap_or_default()))
     }
@@ -101,7 +104,7 @@ impl<'t> Members<'t> {
 
 /// Walks an object member by member: first a key, then its value.
 #[derive(Debug)]
-pub(super) struct MemberWalker<'t> {
+pub(in crate::drivers::text) struct MemberWalker<'t> {
     text: &'t str,
     is_complete: bool,
     /// The position; `None` if no further member is found.
@@ -112,7 +115,7 @@ pub(super) struct MemberWalker<'t> {
 
 impl<'t> MemberWalker<'t> {
     /// Starts at the object at the beginning of `input`.
-    pub(super) fn new(input: Input<'t>) -> Self {
+    pub(in crate::drivers::text) fn new(input: Input<'t>) -> Self {
         Self { text: input.text, is_complete: input.is_complete, at: Some(1), has_ended: false }
     }
 
@@ -129,7 +132,7 @@ impl<'t> MemberWalker<'t> {
         }
     }
 
-    pub(super) fn key(&mut self) -> Option<&'t str> {
+    pub(in crate::drivers::text) fn key(&mut self) -> Option<&'t str> {
         let from = self.at.take()?;
         let mut at = self.skip_blanks(from)?;
         while self.text.as_bytes().get(at) == Some(&b',') {
@@ -150,7 +153,7 @@ impl<'t> MemberWalker<'t> {
 
     /// Returns the position of the value of the last key; it ends with the text if it has no end of
     /// its own.
-    pub(super) fn value(&mut self) -> Range<usize> {
+    pub(in crate::drivers::text) fn value(&mut self) -> Range<usize> {
         let Some(at) = self.at.take() else { return self.text.len()..self.text.len() };
         self.at = match self.text.as_bytes().get(at) {
             Some(b'{' | b'[' | b'(' | b'"' | b'\'') => value_end(self.text, at, self.is_complete),

@@ -6,11 +6,19 @@ use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CancelTaskParams, CompleteRequestParams, CustomRequest,
     GetPromptRequestParams, GetTaskParams, InitializeRequestParams, PaginatedRequestParams,
-    ReadResourceRequestParams, SubscribeRequestParams, SubscriptionsListenRequestParams,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    ProtocolVersion, ReadResourceRequestParams, RequestMetaObject, SubscribeRequestParams,
+    SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+/// The methods that the revision 2026-07-28 removed. In a request of that revision, they are
+/// unknown, whatever its parameters are (SEP-2575).
+const REMOVED: [&str; 5] =
+    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
+/// The member of `_meta` with the revision of a request.
+const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The number of characters of a reason that are sent.
 const MAX_REASON_CHARS: usize = 300;
@@ -19,6 +27,13 @@ const MAX_REASON_CHARS: usize = 300;
 #[expect(deprecated, reason = "clients of 2025-11-25 use `logging/setLevel`")]
 pub(crate) fn invalid_params(request: &CustomRequest) -> Option<ErrorData> {
     let params = request.params.as_ref();
+    let of_context = request.extensions.get::<RequestMetaObject>();
+    let of_context = of_context.and_then(RequestMetaObject::protocol_version);
+    let lacks_method = lacks_removed_methods(params)
+        || of_context.is_some_and(|revision| revision >= ProtocolVersion::V_2026_07_28);
+    if lacks_method && REMOVED.contains(&request.method.as_str()) {
+        return None;
+    }
     let reason = match request.method.as_str() {
         "initialize" => reason::<InitializeRequestParams>(params),
         "tools/call" => reason::<CallToolRequestParams>(params),
@@ -43,11 +58,21 @@ pub(crate) fn invalid_params(request: &CustomRequest) -> Option<ErrorData> {
     Some(ErrorData::invalid_params(message, None))
 }
 
-/// Returns why the parameters of `initialize` are not valid, if they are not.
+/// Returns why the parameters of `initialize` are not valid, if they are not, and if the revision
+/// that they name has the method.
 pub(crate) fn invalid_initialize(params: Option<&Value>) -> Option<ErrorData> {
+    if lacks_removed_methods(params) {
+        return None;
+    }
     let reason = reason::<InitializeRequestParams>(params)?;
     let message = format!("invalid parameters of initialize: {reason}");
     Some(ErrorData::invalid_params(message, None))
+}
+
+/// Returns whether parameters name a revision that lacks the [`REMOVED`] methods.
+fn lacks_removed_methods(params: Option<&Value>) -> bool {
+    let revision = params.and_then(|params| params.get("_meta")?.get(REVISION)?.as_str());
+    revision.is_some_and(|revision| revision >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// Returns why parameters are not of a type.
@@ -67,4 +92,24 @@ fn reason<P: DeserializeOwned>(params: Option<&Value>) -> Option<String> {
         None => error.to_string(),
     };
     Some(text.chars().filter(|c| !c.is_control()).take(MAX_REASON_CHARS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removed_method_is_unknown_in_revisions_without_it() {
+        for method in REMOVED {
+            for (revision, is_unknown) in [("2025-11-25", false), ("2026-07-28", true)] {
+                let params = json!({ "_meta": { REVISION: revision }, "level": 7, "uri": 7 });
+                let request = CustomRequest::new(method, Some(params.clone()));
+                assert_eq!(invalid_params(&request).is_none(), is_unknown, "{method} {revision}");
+                assert_eq!(invalid_initialize(Some(&params)).is_none(), is_unknown, "{revision}");
+            }
+        }
+        let request =
+            CustomRequest::new("tools/call", Some(json!({ "_meta": { REVISION: "2026-07-28" } })));
+        assert!(invalid_params(&request).is_some());
+    }
 }

@@ -170,10 +170,10 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: Context,
+        cx: Context,
     ) -> Result<CustomResult, ErrorData> {
         let unknown = || ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method.clone(), None);
-        Err(invalid_params(&request).unwrap_or_else(unknown))
+        Err(invalid_params(&request, Some(&cx.meta)).unwrap_or_else(unknown))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

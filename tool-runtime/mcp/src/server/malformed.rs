@@ -23,14 +23,17 @@ const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The number of characters of a reason that are sent.
 const MAX_REASON_CHARS: usize = 300;
 
-/// Returns the error of a request whose method is known and whose parameters are not valid.
+/// Returns the error of a request whose method is known and whose parameters are not valid. The SDK
+/// separates `meta` from the parameters.
 #[expect(deprecated, reason = "clients of 2025-11-25 use `logging/setLevel`")]
-pub(crate) fn invalid_params(request: &CustomRequest) -> Option<ErrorData> {
+pub(crate) fn invalid_params(
+    request: &CustomRequest,
+    meta: Option<&RequestMetaObject>,
+) -> Option<ErrorData> {
     let params = request.params.as_ref();
-    let of_context = request.extensions.get::<RequestMetaObject>();
-    let of_context = of_context.and_then(RequestMetaObject::protocol_version);
+    let revision = meta.and_then(RequestMetaObject::protocol_version);
     let lacks_method = lacks_removed_methods(params)
-        || of_context.is_some_and(|revision| revision >= ProtocolVersion::V_2026_07_28);
+        || revision.is_some_and(|revision| revision >= ProtocolVersion::V_2026_07_28);
     if lacks_method && REMOVED.contains(&request.method.as_str()) {
         return None;
     }
@@ -104,12 +107,16 @@ mod tests {
             for (revision, is_unknown) in [("2025-11-25", false), ("2026-07-28", true)] {
                 let params = json!({ "_meta": { REVISION: revision }, "level": 7, "uri": 7 });
                 let request = CustomRequest::new(method, Some(params.clone()));
-                assert_eq!(invalid_params(&request).is_none(), is_unknown, "{method} {revision}");
+                assert_eq!(
+                    invalid_params(&request, None).is_none(),
+                    is_unknown,
+                    "{method} {revision}"
+                );
                 assert_eq!(invalid_initialize(Some(&params)).is_none(), is_unknown, "{revision}");
             }
         }
         let request =
             CustomRequest::new("tools/call", Some(json!({ "_meta": { REVISION: "2026-07-28" } })));
-        assert!(invalid_params(&request).is_some());
+        assert!(invalid_params(&request, None).is_some());
     }
 }

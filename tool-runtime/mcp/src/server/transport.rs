@@ -114,7 +114,7 @@ impl StreamTransport {
         match message {
             JsonRpcMessage::Request(request) => {
                 if let ClientRequest::CustomRequest(custom) = &request.request
-                    && let Some(error) = invalid_params(custom)
+                    && let Some(error) = invalid_params(custom, custom.extensions.get())
                 {
                     self.answer(&JsonRpcMessage::error(error, Some(request.id.clone())));
                     return false;

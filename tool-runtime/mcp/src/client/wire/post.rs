@@ -211,13 +211,18 @@ fn scope(challenge: &str) -> Option<String> {
 }
 
 /// A stream of one event.
-struct OneEvent(Option<Sse>);
+pub(super) struct OneEvent(pub(super) Option<Sse>);
 
 impl Stream for OneEvent {
     type Item = Result<Sse, SseError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(self.0.take().map(Ok))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = usize::from(self.0.is_some());
+        (len, Some(len))
     }
 }
 

@@ -1,7 +1,7 @@
 //! An HTTP client that signals when the stream of a session is open, and keeps it open.
 
 use std::collections::HashMap;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::StreamChange;
 use super::notification_stream::{Open, OpenError, keep_open};
 use super::paced_stream::PacedStream;
+use super::post::OneEvent;
 use super::readable_stream::ReadableStream;
 use super::sse::SseStream;
 use crate::client::failure_reason::failure_reason;
@@ -69,6 +70,29 @@ impl<C> WatchedClient<C> {
     fn readable(&self, stream: SseStream, request: Option<RequestId>) -> SseStream {
         let readable = ReadableStream::new(stream, Arc::clone(&self.traffic), request);
         Box::pin(PacedStream::new(Box::pin(readable)))
+    }
+
+    /// Returns a response that the SDK may decode.
+    ///
+    /// A body of one message is decoded here. The SDK can end the stream of a response before it
+    /// has noted the tools of a list in it, and then it sends no header for their arguments.
+    async fn readable_response(
+        &self,
+        stream: SseStream,
+        request: Option<RequestId>,
+        session: Option<String>,
+    ) -> StreamableHttpPostResponse {
+        if stream.size_hint() != (1, Some(1)) {
+            return StreamableHttpPostResponse::Sse(self.readable(stream, request), session);
+        }
+        let mut readable = ReadableStream::new(stream, Arc::clone(&self.traffic), request);
+        let event = poll_fn(|cx| Pin::new(&mut readable).poll_next(cx)).await;
+        let event = event.and_then(Result::ok);
+        let data = event.as_ref().and_then(|event| event.data.as_deref());
+        match data.and_then(|data| serde_json::from_str(data).ok()) {
+            Some(message) => StreamableHttpPostResponse::Json(message, session),
+            None => StreamableHttpPostResponse::Sse(Box::pin(OneEvent(event)), session),
+        }
     }
 }
 
@@ -123,7 +147,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for WatchedClient<C> {
             self.stream.has_session.store(true, Ordering::Relaxed);
         }
         if let StreamableHttpPostResponse::Sse(stream, session) = response {
-            response = StreamableHttpPostResponse::Sse(self.readable(stream, request), session);
+            response = self.readable_response(stream, request, session).await;
         }
         Ok(response)
     }

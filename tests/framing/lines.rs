@@ -1,7 +1,7 @@
 //! Lines: their endings, the limit, and independence of chunks.
 
 use proptest::prelude::*;
-use tool_runtime::framing::LineDecoder;
+use tool_runtime::http::LineDecoder;
 
 /// Decodes a stream that arrives in these chunks. A line that is too long is `None`.
 fn decode<'c>(limit: usize, chunks: impl IntoIterator<Item = &'c [u8]>) -> Vec<Option<Vec<u8>>> {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tool_runtime::framing::{SseDecoder, SseEvent};
+use tool_runtime::http::{SseDecoder, SseEvent};
 
 /// Name, data and id of an event; `None` if it was too long.
 type Found = Option<(String, String, String)>;

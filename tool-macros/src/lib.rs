@@ -11,8 +11,8 @@
 //! 5. On any error, `recovery.rs` generates the user's code and a tool that only type-checks, so
 //!    that no further errors are reported.
 //!
-//! `args.rs` implements `#[args]`. `path.rs` is the only place that spells the path of
-//! `tool_runtime`.
+//! `args.rs` implements `#[args]`. `path.rs` is the only place that spells the paths of
+//! `tool_runtime` and `tool_core`.
 
 mod args;
 mod attr;
@@ -41,6 +41,18 @@ pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
     debug_print(args::args(attr.into(), item.into())).into()
+}
+
+/// As [`macro@tool`], for `tool-core`, which re-exports it by that name.
+#[proc_macro_attribute]
+pub fn core_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
+    debug_print(tool_or_toolbox(path::in_core(attr.into()), item.into())).into()
+}
+
+/// As [`macro@args`], for `tool-core`, which re-exports it by that name.
+#[proc_macro_attribute]
+pub fn core_args(attr: TokenStream, item: TokenStream) -> TokenStream {
+    debug_print(args::args(path::in_core(attr.into()), item.into())).into()
 }
 
 fn tool_or_toolbox(attr: Tokens, item: Tokens) -> Tokens {

@@ -1,6 +1,6 @@
 //! The path of the crate `tool_runtime` in generated code.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::{Expr, Meta, MetaNameValue, Path};
 
@@ -17,6 +17,16 @@ pub(crate) fn parse_crate(attr: TokenStream) -> Option<Runtime> {
             Some(Runtime::at(value.path))
         }
         _ => None,
+    }
+}
+
+/// Makes `tool_core` the crate of an attribute that names no other.
+pub(crate) fn in_core(attr: TokenStream) -> TokenStream {
+    let is_crate = |token| matches!(token, TokenTree::Ident(word) if word == "crate");
+    match attr {
+        attr if attr.clone().into_iter().any(is_crate) => attr,
+        attr if attr.is_empty() => quote!(crate = ::tool_core),
+        attr => quote!(crate = ::tool_core, #attr),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_runtime::{Availability, Tool, ToolError, async_trait};
+use tool_core::{Availability, Tool, ToolError, async_trait};
 
 use crate::spec::{BodyLanguage, CheckedSpec, SpecError};
 

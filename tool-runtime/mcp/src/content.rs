@@ -1,8 +1,8 @@
 //! Content of results and prompts, from the runtime to MCP.
 
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
-use tool_runtime::message::{Audio, EmbeddedResource, FileData, ResourceData, ResourceLink};
-use tool_runtime::{ContentPart, Image, ToolExecution};
+use tool_core::message::{Audio, EmbeddedResource, FileData, ResourceData, ResourceLink};
+use tool_core::{ContentPart, Image, ToolExecution};
 
 /// Converts an execution into the result for the client. If `has_schema`, the tool declares a
 /// schema of its output, which is then sent as structured content, too.

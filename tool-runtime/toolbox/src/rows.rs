@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use tool_runtime::{ContentPart, IntoToolOutput, OutputFormat, Row, ToolError, ToolOutput};
+use tool_core::{ContentPart, IntoToolOutput, OutputFormat, Row, ToolError, ToolOutput};
 
 /// The most bytes of a list, less than what a policy passes on to the model by default.
 const MAX_BYTES: usize = 60_000;

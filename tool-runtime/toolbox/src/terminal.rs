@@ -5,9 +5,9 @@ use std::io::{self, BufRead as _, IsTerminal as _, PipeReader, Stdin, Write as _
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
-use tool_runtime::terminal::Terminal;
-use tool_runtime::{RunContext, async_trait};
+use tool_core::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_core::{RunContext, async_trait};
+use tool_report::terminal::Terminal;
 
 /// Held while a question is open: a process has one terminal.
 static TURN: Mutex<()> = Mutex::const_new(());
@@ -28,7 +28,7 @@ const HEAD_LINE_CHARS: usize = 300;
 ///
 /// The question shows the preview of the call, such as the diff of an edit or a command with its
 /// sandbox, or else the arguments without secrets. Add
-/// [previewers](tool_runtime::Policy::previewer) to the policy. If the text may have left the
+/// [previewers](tool_core::Policy::previewer) to the policy. If the text may have left the
 /// screen, its beginning is repeated directly before the answers, with its size. The answers are
 /// `y` for this call, `a` for all calls of the tool in this run, and `n`, which may be followed by
 /// a reason for the model. Everything else, and the end of the input, denies the call. On Unix,
@@ -207,7 +207,7 @@ impl fmt::Debug for TerminalApprover {
 
 #[cfg(test)]
 mod tests {
-    use tool_runtime::dispatch::Approval;
+    use tool_core::dispatch::Approval;
 
     use super::{HEAD_LINES, MAX_ROWS, deny, read_answer, repeated_head};
 

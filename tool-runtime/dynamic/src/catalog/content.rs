@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tool_runtime::ToolPreference;
+use tool_core::ToolPreference;
 
 use super::connection::Connection;
 use crate::spec::ToolSpec;

@@ -1,8 +1,8 @@
 //! Entries with their versions, and how they are stored.
 
 use serde::{Deserialize, Serialize};
+use tool_core::ToolDefinition;
 use tool_mcp::Pins;
-use tool_runtime::ToolDefinition;
 
 use super::content::{EntryContent, EntryKind};
 use super::error::CatalogError;

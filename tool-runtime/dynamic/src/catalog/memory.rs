@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::error::CatalogError;
 use super::store::{CatalogRecord, CatalogRecords, CatalogStore};

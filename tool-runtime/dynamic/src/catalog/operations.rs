@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tool_core::ToolDefinition;
 use tool_mcp::Pins;
-use tool_runtime::ToolDefinition;
 
 use super::content::EntryContent;
 use super::entry::CatalogEntry;

@@ -1,9 +1,9 @@
 //! Store for catalogs in a PostgreSQL database.
 
-use tool_runtime::async_trait;
-use tool_runtime::store::tokio_postgres::types::ToSql;
-use tool_runtime::store::tokio_postgres::{self, IsolationLevel, Row};
-use tool_runtime::store::{ConnectError, Postgres, PostgresChanges, PostgresError, PostgresTables};
+use tool_core::async_trait;
+use tool_store::tokio_postgres::types::ToSql;
+use tool_store::tokio_postgres::{self, IsolationLevel, Row};
+use tool_store::{ConnectError, Postgres, PostgresChanges, PostgresError, PostgresTables};
 
 use super::error::CatalogError;
 use super::store::{CatalogRecord, CatalogRecords, CatalogStore};

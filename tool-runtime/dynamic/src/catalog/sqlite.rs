@@ -1,8 +1,8 @@
 //! Catalog store in an SQLite file.
 
-use tool_runtime::async_trait;
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Row, Transaction};
-use tool_runtime::store::{OpenError, Sqlite, SqliteError, SqliteTables};
+use tool_core::async_trait;
+use tool_store::rusqlite::{self, OptionalExtension, Row, Transaction};
+use tool_store::{OpenError, Sqlite, SqliteError, SqliteTables};
 
 use super::error::CatalogError;
 use super::store::{CatalogRecord, CatalogRecords, CatalogStore};

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::error::CatalogError;
 

@@ -1,7 +1,7 @@
 //! Checks names and contents before they are stored.
 
 use serde_json::json;
-use tool_runtime::ToolDefinition;
+use tool_core::ToolDefinition;
 
 use super::DYNAMIC;
 use super::connection::{Connection, ConnectionTarget};

@@ -1,6 +1,6 @@
 //! Errors of scripts, as texts for the model that wrote the body.
 
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 
 use super::advice::line_advice;
 use super::limits::{MAX_LINE_CHARS, MAX_MEMORY_BYTES, MAX_OUTPUT_BYTES};

@@ -1,7 +1,7 @@
 //! Conversion of exceptions, whose members can be code of the body.
 
 use rquickjs::{CaughtError, Coerced, Ctx, Error, FromJs, Function, Object, Value};
-use tool_runtime::message::visible;
+use tool_core::message::visible;
 
 use super::advice::advice;
 use super::error::ScriptError;

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
-use tool_runtime::event::NetworkRequest;
-use tool_runtime::http::{HttpMethod, HttpRequest};
-use tool_runtime::{Effect, ToolContext, ToolErrorKind};
+use tool_core::event::NetworkRequest;
+use tool_core::{Effect, ToolContext, ToolErrorKind};
+use tool_http::{HttpMethod, HttpRequest};
 use tool_toolbox::{Web, WebResponse};
 
 use super::host_call::{FetchRequest, HostResult};

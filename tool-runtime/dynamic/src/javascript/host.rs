@@ -2,7 +2,7 @@
 //! run.
 
 use tokio::time::timeout_at;
-use tool_runtime::{ToolCall, ToolContext, ToolErrorKind, ToolExecution};
+use tool_core::{ToolCall, ToolContext, ToolErrorKind, ToolExecution};
 
 use super::error::ScriptError;
 #[cfg(feature = "fetch")]

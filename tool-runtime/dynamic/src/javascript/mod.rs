@@ -34,7 +34,7 @@ mod watch;
 
 use std::sync::Arc;
 
-use tool_runtime::{Tool, ToolError, async_trait};
+use tool_core::{Tool, ToolError, async_trait};
 
 use crate::backend::ToolBackend;
 use crate::spec::{BodyLanguage, CheckedSpec};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::time::timeout_at;
-use tool_runtime::{
+use tool_core::{
     Arguments, CancellationToken, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
     async_trait,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::oneshot;
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 
 /// The stack of a thread. The engine limits a script to a small part of it, but does not check the
 /// stack in each of its functions.
@@ -71,7 +71,7 @@ mod tests {
     use std::sync::mpsc;
     use std::thread::yield_now;
 
-    use tool_runtime::ToolErrorKind;
+    use tool_core::ToolErrorKind;
 
     use super::Threads;
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use tool_runtime::CancellationToken;
+use tool_core::CancellationToken;
 
 /// Why a script was stopped from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tool_runtime::Registry;
+use tool_core::Registry;
 
 use super::catalog_tool::CatalogTool;
 use super::connection_task::ConnectionTask;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tool_core::Registry;
 use tool_mcp::McpClient;
-use tool_runtime::Registry;
 
 use super::error::RegistrarError;
 use super::event::{EventHook, RegistrarEvent};

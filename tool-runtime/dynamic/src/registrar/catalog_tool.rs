@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tool_runtime::{
+use tool_core::{
     Arguments, Availability, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
     ToolOutput, async_trait,
 };

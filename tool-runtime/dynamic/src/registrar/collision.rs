@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use tool_runtime::Snapshot;
-use tool_runtime::registry::Entry;
+use tool_core::Snapshot;
+use tool_core::registry::Entry;
 
 use super::registration::{belongs_to, unregister};
 use super::shared::{Shared, Task};

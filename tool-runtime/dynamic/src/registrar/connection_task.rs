@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tool_core::{Registry, Tool, ToolDefinition};
 use tool_mcp::{McpClient, McpConnection, McpStatus};
-use tool_runtime::{Registry, Tool, ToolDefinition};
 
 use super::backoff::Backoff;
 use super::catalog_tool::CatalogTool;

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
+use tool_core::async_trait;
 use tool_mcp::{PinStore, PinnedDefinition, Pins};
-use tool_runtime::async_trait;
 
 use crate::catalog::{Catalog, EntryId};
 use crate::secrets::KnownSecrets;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tool_runtime::registry::Entry;
-use tool_runtime::{Registry, Tool, Tools};
+use tool_core::registry::Entry;
+use tool_core::{Registry, Tool, Tools};
 
 use super::catalog_tool::CatalogTool;
 use crate::catalog::{DYNAMIC, EntryId, EntryKind};

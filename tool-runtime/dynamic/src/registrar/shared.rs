@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tool_core::Registry;
+use tool_core::registry::{MemoryDescriptions, WeakRegistry};
 use tool_mcp::McpConnection;
-use tool_runtime::Registry;
-use tool_runtime::registry::{MemoryDescriptions, WeakRegistry};
 
 use super::event::RegistrarEvent;
 use super::options::Options;

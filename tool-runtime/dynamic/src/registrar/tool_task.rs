@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
-use tool_runtime::{Availability, Registry, Tool, ToolErrorKind};
+use tool_core::{Availability, Registry, Tool, ToolErrorKind};
 
 use super::backoff::Backoff;
 use super::catalog_tool::CatalogTool;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use tool_runtime::message::visible;
+use tool_core::message::visible;
 
 /// The most errors that the model receives.
 const MAX_ERRORS: usize = 6;

@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tool_runtime::{Availability, Tool, ToolError, ToolErrorKind, async_trait};
+use tool_core::{Availability, Tool, ToolError, ToolErrorKind, async_trait};
 use tool_toolbox::{Sandbox, SandboxLauncher, SandboxStatus};
 
 use crate::{BodyLanguage, CheckedSpec, SpecError, ToolBackend};

@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tool_mcp::{McpClient, ResultLimits, Trust};
-use tool_runtime::{
+use tool_core::{
     Arguments, Registry, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
     async_trait,
 };
+use tool_mcp::{McpClient, ResultLimits, Trust};
 use tool_toolbox::{Sandbox, SandboxError, SandboxLauncher, SandboxedProcess};
 
 use super::cargo::launcher;
@@ -166,7 +166,7 @@ impl Tool for Program {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tool_runtime::ToolDefinition;
+    use tool_core::ToolDefinition;
 
     use super::is_same;
 

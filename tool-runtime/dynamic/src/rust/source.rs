@@ -1,6 +1,6 @@
 //! The source of a dynamic tool, from its checked spec.
 
-use tool_runtime::Effect;
+use tool_core::Effect;
 
 use super::literal;
 use super::types::Types;
@@ -37,13 +37,13 @@ impl Source {
              #![forbid(unsafe_code)]\n#![allow(warnings)]\n\n\
              mod body;\n\
              {types}\n\
-             #[::tool_runtime::tool(name = {name}, description = {description}, \
+             #[::tool_core::tool(name = {name}, description = {description}, \
              effect = \"{effect}\")]\n\
              async fn made_tool(args: Args) -> \
-             ::std::result::Result<::tool_runtime::ToolOutput, ::tool_runtime::ToolError> {{\n    \
+             ::std::result::Result<::tool_core::ToolOutput, ::tool_core::ToolError> {{\n    \
              ::tool_support::output(body::run(args).await?)\n}}\n\n\
              fn main() -> ::std::process::ExitCode {{\n    \
-             ::tool_support::serve(::tool_runtime::tools![made_tool])\n}}\n"
+             ::tool_support::serve(::tool_core::tools![made_tool])\n}}\n"
         );
         Self { main, body: format!("{BODY_HEAD}\n{body}\n}}\n") }
     }
@@ -67,7 +67,7 @@ fn effect(effect: Effect) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use tool_runtime::Effect;
+    use tool_core::Effect;
 
     use super::Source;
     use crate::{ArgumentField, ArgumentType, BodyLanguage, ElementType, ToolSpec};
@@ -78,7 +78,7 @@ mod tests {
 
 mod body;
 
-#[::tool_runtime::args]
+#[::tool_core::args]
 #[derive(Clone, Debug, PartialEq, ::tool_support::serde::Serialize)]
 #[derive(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -107,7 +107,7 @@ fn default_value_1() -> i64 {
     ::tool_support::default_value("-2")
 }
 
-#[::tool_runtime::args]
+#[::tool_core::args]
 #[derive(Clone, Debug, PartialEq, ::tool_support::serde::Serialize)]
 pub struct Args {
     #[schemars(description = "A \"city\",\n\\ \u{e9}.")]
@@ -123,13 +123,13 @@ pub struct Args {
     pub ratios: ::std::vec::Vec<f64>,
 }
 
-#[::tool_runtime::tool(name = "weather", description = "It is \"warm\".", effect = "read")]
-async fn made_tool(args: Args) -> ::std::result::Result<::tool_runtime::ToolOutput, ::tool_runtime::ToolError> {
+#[::tool_core::tool(name = "weather", description = "It is \"warm\".", effect = "read")]
+async fn made_tool(args: Args) -> ::std::result::Result<::tool_core::ToolOutput, ::tool_core::ToolError> {
     ::tool_support::output(body::run(args).await?)
 }
 
 fn main() -> ::std::process::ExitCode {
-    ::tool_support::serve(::tool_runtime::tools![made_tool])
+    ::tool_support::serve(::tool_core::tools![made_tool])
 }
 "#;
 

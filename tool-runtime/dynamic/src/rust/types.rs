@@ -9,7 +9,8 @@ use super::literal;
 use crate::{CheckedField, CheckedType, Presence};
 
 /// Attributes of each generated type.
-const DERIVES: &str = "#[::tool_runtime::args]\n#[derive(Clone, Debug, PartialEq, ::tool_support::serde::Serialize)]\n";
+const DERIVES: &str =
+    "#[::tool_core::args]\n#[derive(Clone, Debug, PartialEq, ::tool_support::serde::Serialize)]\n";
 
 /// The types of the arguments, as items of a module.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::env::VarError;
 
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::store::{Secret, SecretError, SecretStore, check_name};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::store::{Secret, SecretError, SecretStore, check_name};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub use keyring_core;
 use keyring_core::{CredentialStore, Entry, Error};
 use tokio::task::spawn_blocking;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::store::{Secret, SecretError, SecretStore, check_name};
 

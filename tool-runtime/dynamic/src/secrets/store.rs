@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 /// The longest name of a secret, in bytes.
 const MAX_NAME_BYTES: usize = 64;

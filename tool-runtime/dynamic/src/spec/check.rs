@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use tool_runtime::Effect;
+use tool_core::Effect;
 
 use super::checked::CheckedSpec;
 use super::error::SpecErrors;

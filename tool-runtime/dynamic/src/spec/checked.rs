@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tool_runtime::{Effect, Fingerprint, Permission, ToolDefinition, ToolKind};
+use tool_core::{Effect, Fingerprint, Permission, ToolDefinition, ToolKind};
 
 use super::checked_type::{CheckedField, CheckedType, Presence};
 use super::error::SpecError;

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 use super::limits::MAX_ERRORS;
 

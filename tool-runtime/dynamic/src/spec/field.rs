@@ -1,6 +1,6 @@
 use serde::Serialize;
 use serde_json::{Number, Value};
-use tool_runtime::args;
+use tool_core::args;
 
 /// The type of an argument, of an item of a list, or of a value of a map.
 ///

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use serde_json::{Number, Value};
-use tool_runtime::message::visible;
-use tool_runtime::schema::Schema;
+use tool_core::message::visible;
+use tool_core::schema::Schema;
 
 use super::checked_type::{CheckedField, CheckedType, Presence};
 use super::error::SpecErrors;

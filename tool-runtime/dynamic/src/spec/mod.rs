@@ -25,7 +25,7 @@ mod valid_members;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tool_runtime::{Effect, args};
+use tool_core::{Effect, args};
 
 #[cfg(feature = "catalog")]
 pub(crate) use check::check_examples;

@@ -44,7 +44,7 @@ pub(crate) fn valid_members(spec: &ToolSpec, errors: &SpecErrors) -> Option<Chec
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tool_runtime::Effect;
+    use tool_core::Effect;
 
     use super::valid_members;
     use crate::{ArgumentField, ArgumentType, BodyLanguage, ExampleCall, ToolSpec};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 use super::{DynamicTools, model_error};
 use crate::backend::ToolBackend;

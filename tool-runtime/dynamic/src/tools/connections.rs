@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
+use tool_core::{ToolError, ToolErrorKind, Untrusted, async_trait};
 use tool_mcp::{AllowedServers, ConnectionHost, ListedConnection, RequestedServer};
-use tool_runtime::{ToolError, ToolErrorKind, Untrusted, async_trait};
 
 use crate::catalog::{CatalogEntry, CatalogError, Connection, EntryId, EntryKind};
 use crate::registrar::{EntryState, EntryStatus, Registrar, RegistrarError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 use tokio::time::{Instant, timeout_at};
-use tool_runtime::{Arguments, Tool, ToolCall, ToolContext, ToolError};
+use tool_core::{Arguments, Tool, ToolCall, ToolContext, ToolError};
 
 use crate::spec::{CheckedSpec, ExampleCall, check_examples};
 
@@ -147,7 +147,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use serde_json::json;
-    use tool_runtime::{ToolDefinition, ToolOutput, async_trait};
+    use tool_core::{ToolDefinition, ToolOutput, async_trait};
 
     use super::{Arguments, ExampleCall, Tool, ToolContext, ToolError, is_output, run_examples};
     use crate::spec::{BodyLanguage, ToolSpec};

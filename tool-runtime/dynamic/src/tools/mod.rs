@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
-use tool_runtime::{Availability, Fingerprint, ToolContext, ToolError, ToolErrorKind, tool};
+use tool_core::{Availability, Fingerprint, ToolContext, ToolError, ToolErrorKind, tool};
 
 use crate::backend::availability;
 use crate::catalog::{CatalogEntry, CatalogError, EntryContent, EntryId, EntryKind, EntryVersion};
@@ -44,8 +44,8 @@ const MAX_LISTED_CHARS: usize = 200;
 /// | `tool_test` | calls a tool with its examples, or with others |
 ///
 /// The first three ask for an approval, unless the policy
-/// [allows](tool_runtime::dispatch::Permissions::tool) them. An approval is bound to the spec.
-/// Add a clone to [`Policy::previewer`](tool_runtime::Policy::previewer): it shows the definition
+/// [allows](tool_core::dispatch::Permissions::tool) them. An approval is bound to the spec.
+/// Add a clone to [`Policy::previewer`](tool_core::Policy::previewer): it shows the definition
 /// and the source of each change to the approver. These tools can't change or remove a tool that is
 /// not dynamic.
 ///

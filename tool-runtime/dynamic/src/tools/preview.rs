@@ -1,9 +1,9 @@
 //! Shows the definition and the source of a tool before a change of it is approved.
 
 use serde_json::Value;
-use tool_runtime::dispatch::{ApprovalRequest, Previewer};
-use tool_runtime::message::visible;
-use tool_runtime::{ToolError, async_trait};
+use tool_core::dispatch::{ApprovalRequest, Previewer};
+use tool_core::message::visible;
+use tool_core::{ToolError, async_trait};
 
 use super::{DynamicTools, source};
 use crate::spec::ToolSpec;
@@ -16,7 +16,7 @@ impl DynamicTools {
     /// for another tool.
     ///
     /// Characters that could deceive a person are made
-    /// [visible](tool_runtime::message::visible). As a [`Previewer`] of a policy, the tools show
+    /// [visible](tool_core::message::visible). As a [`Previewer`] of a policy, the tools show
     /// the text to the approver. They also show the source that a call of `tool_rollback` returns
     /// to or a call of `unregister_tool` removes.
     ///

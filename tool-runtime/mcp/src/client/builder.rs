@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_runtime::Registry;
+use tool_core::Registry;
 
 use super::connection::McpConnection;
 use super::error::McpError;
@@ -106,7 +106,7 @@ impl McpClient {
             return Err(McpError::NameTaken { server: name });
         }
         // The registry checks the name when it registers the first, empty list.
-        let empty = registry.replace_valid_from(&name, tool_runtime::Tools::new());
+        let empty = registry.replace_valid_from(&name, tool_core::Tools::new());
         if let Err(error) = empty {
             return Err(McpError::Registry { server: name, error });
         }

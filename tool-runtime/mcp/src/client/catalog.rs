@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rmcp::model::Tool;
-use tool_runtime::Fingerprint;
+use tool_core::Fingerprint;
 
 use super::offered_features::OfferedFeatures;
 use super::pins::{DefinitionChange, PinnedDefinition};

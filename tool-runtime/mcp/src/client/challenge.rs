@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::events::{EventHook, McpEvent};
 

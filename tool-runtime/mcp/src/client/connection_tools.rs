@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use tool_runtime::{ToolError, ToolErrorKind, async_trait, tool};
+use tool_core::{ToolError, ToolErrorKind, async_trait, tool};
 
 use super::allowed_servers::AllowedServers;
 
@@ -141,7 +141,7 @@ pub struct ListedConnection {
     /// The state, such as `connected`.
     pub state: &'static str,
     /// The reason of the state. Text of a server must be
-    /// [marked as untrusted](tool_runtime::Untrusted).
+    /// [marked as untrusted](tool_core::Untrusted).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The full names of the registered tools.

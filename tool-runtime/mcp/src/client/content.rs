@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use rmcp::model::{ContentBlock, ResourceContents};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use tool_runtime::message::{Audio, EmbeddedResource, ResourceLink, strip_invisible};
-use tool_runtime::schema::Schema;
-use tool_runtime::{ContentPart, Image, ToolError, ToolOutput};
+use tool_core::message::{Audio, EmbeddedResource, ResourceLink, strip_invisible};
+use tool_core::schema::Schema;
+use tool_core::{ContentPart, Image, ToolError, ToolOutput};
 
 use super::limits::ResultLimits;
 use super::media::{MediaKind, UriUse, refusal, uri_use};

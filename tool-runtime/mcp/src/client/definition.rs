@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
-use tool_runtime::schema::Schema;
-use tool_runtime::{ToolDefinition, ToolKind};
+use tool_core::schema::Schema;
+use tool_core::{ToolDefinition, ToolKind};
 
 use super::pins::PinnedDefinition;
 use super::text::{clean, clean_line, clean_schema};

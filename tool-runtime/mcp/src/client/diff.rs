@@ -9,7 +9,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 
 use serde_json::Value;
-use tool_runtime::message::visible;
+use tool_core::message::visible;
 
 /// The number of lines that are compared with each other. If more differ, all of them are shown as
 /// replaced.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction as ActionOfResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::async_trait;
-use tool_runtime::message::visible;
-use tool_runtime::schema::Schema;
+use tool_core::async_trait;
+use tool_core::message::visible;
+use tool_core::schema::Schema;
 
 use super::page_url::check_page_url;
 use super::text::{clean, json_bytes};
@@ -112,7 +112,7 @@ pub enum ElicitationAction {
     /// The user made no choice.
     Cancel,
     /// The answer comes later: the call is suspended, and a run pauses until it is resumed with the
-    /// answer of [`Paused::answer`](tool_runtime::agent::Paused::answer), also in another process.
+    /// answer of [`Paused::answer`](tool_core::agent::Paused::answer), also in another process.
     /// The answer is the content of the form; `true` accepts a URL, and `false` declines. A server
     /// of a revision before 2026-07-28 can't wait: it receives `cancel`.
     Later,

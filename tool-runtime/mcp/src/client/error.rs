@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use tool_runtime::RegistryError;
+use tool_core::RegistryError;
 
 use super::text::{clean_line, marked};
 

@@ -5,7 +5,7 @@ use super::pins::DefinitionChange;
 /// An event of a connection, for logs and user interfaces.
 ///
 /// Texts of the server are stripped of invisible characters and truncated. They may still contain
-/// secrets and are untrusted. Calls emit the usual [events](tool_runtime::event) of a dispatcher.
+/// secrets and are untrusted. Calls emit the usual [events](tool_core::event) of a dispatcher.
 ///
 /// ```
 /// use tool_mcp::{McpClient, McpEvent};

@@ -1,7 +1,7 @@
 //! The errors of the tools for resources and prompts, of the same kinds as those of remote tools.
 
 use rmcp::model::ErrorCode;
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 
 use super::error::McpError;
 

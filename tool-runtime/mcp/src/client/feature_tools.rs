@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_runtime::{
+use tool_core::{
     Arguments, Availability, Effect, Message, Tool, ToolContext, ToolDefinition, ToolError,
     ToolKind, ToolOutput, Tools, async_trait,
 };

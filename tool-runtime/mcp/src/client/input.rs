@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rmcp::model::{ElicitRequestParams, ErrorData, InputRequest, InputRequiredResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_runtime::{ToolContext, ToolError};
+use tool_core::{ToolContext, ToolError};
 
 use super::elicitation::{Elicitation, ElicitationAction, answer_of};
 use super::link::Link;

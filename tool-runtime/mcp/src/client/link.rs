@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
-use tool_runtime::Registry;
-use tool_runtime::registry::WeakRegistry;
+use tool_core::Registry;
+use tool_core::registry::WeakRegistry;
 
 use super::catalog::Catalog;
 use super::challenge::Challenges;

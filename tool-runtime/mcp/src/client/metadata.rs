@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rmcp::model::{MetaObject, RequestMetaObject};
 use serde_json::{Map, Value};
-use tool_runtime::event::ToolExecution;
-use tool_runtime::{EffectRecord, ToolContext, ToolError};
+use tool_core::event::ToolExecution;
+use tool_core::{EffectRecord, ToolContext, ToolError};
 
 use super::text::{clean_value, json_bytes};
 

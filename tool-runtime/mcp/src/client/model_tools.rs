@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tool_runtime::registry::WeakRegistry;
-use tool_runtime::{Registry, ToolError, ToolErrorKind, Toolbox as _, Tools, async_trait};
+use tool_core::registry::WeakRegistry;
+use tool_core::{Registry, ToolError, ToolErrorKind, Toolbox as _, Tools, async_trait};
 
 use super::allowed_servers::AllowedServers;
 use super::builder::McpClient;

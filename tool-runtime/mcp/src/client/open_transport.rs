@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
-use tool_runtime::process::ChildProcess;
+use tool_core::process::ChildProcess;
 
 use super::error::McpError;
 use super::events::McpEvent;

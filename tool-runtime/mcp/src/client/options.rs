@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::Root;
-use tool_runtime::agent::Steering;
+use tool_core::agent::Steering;
 
 use super::elicitation::ElicitationHandler;
 use super::events::EventHook;

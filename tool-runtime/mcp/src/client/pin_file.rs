@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::pins::{PinStore, Pins};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde_json::Value;
-use tool_runtime::Fingerprint;
+use tool_core::Fingerprint;
 
 use super::diff::diff;
 use super::pins::{ChangeKind, DefinitionChange, PinnedDefinition, Pins};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_runtime::{Fingerprint, async_trait};
+use tool_core::{Fingerprint, async_trait};
 
 /// The pinned definitions of the tools of one server, by their names.
 pub type Pins = BTreeMap<String, PinnedDefinition>;
@@ -34,7 +34,7 @@ impl PinnedDefinition {
     /// Creates a pin of a definition as the server sent it.
     pub fn new(name: &str, definition: Value) -> Self {
         // The fingerprint of the core covers the parameters with all members.
-        let whole = tool_runtime::ToolDefinition::new(name, "", definition.clone());
+        let whole = tool_core::ToolDefinition::new(name, "", definition.clone());
         Self { fingerprint: whole.fingerprint(), definition }
     }
 }
@@ -60,7 +60,7 @@ pub struct DefinitionChange {
     /// The reason why the definition needs an approval.
     pub kind: ChangeKind,
     /// The difference from the pinned definition, line by line, for a person. Deceptive characters
-    /// are [visible](tool_runtime::message::visible).
+    /// are [visible](tool_core::message::visible).
     pub diff: String,
     /// The new definition of the tool.
     pub new: PinnedDefinition,

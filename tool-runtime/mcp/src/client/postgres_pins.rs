@@ -2,8 +2,8 @@
 
 use std::io;
 
-use tool_runtime::async_trait;
-use tool_runtime::store::{ConnectError, Postgres, PostgresError, PostgresTables};
+use tool_core::async_trait;
+use tool_store::{ConnectError, Postgres, PostgresError, PostgresTables};
 
 use super::pins::{PinStore, Pins};
 

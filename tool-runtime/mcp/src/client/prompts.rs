@@ -3,7 +3,7 @@
 use rmcp::model::{GetPromptRequest, GetPromptRequestParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tool_runtime::Message;
+use tool_core::Message;
 
 use super::connection::McpConnection;
 use super::content::ResultReader;

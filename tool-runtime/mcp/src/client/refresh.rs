@@ -9,7 +9,7 @@ use std::time::Duration;
 use rmcp::model::Tool;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-use tool_runtime::Tools;
+use tool_core::Tools;
 
 use super::catalog::{Catalog, Registered, SkippedServerTool, ToolsReport, reported_name};
 use super::content::ResultReader;

@@ -14,7 +14,7 @@ use rmcp::transport::DynamicTransportError;
 use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout_at};
-use tool_runtime::{
+use tool_core::{
     Arguments, Availability, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
     ToolOutput, async_trait,
 };

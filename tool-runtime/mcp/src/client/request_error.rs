@@ -6,8 +6,8 @@ use std::time::Duration;
 use rmcp::model::{ErrorCode, ErrorData};
 use rmcp::service::ServiceError;
 use serde_json::Value;
-use tool_runtime::event::ProtocolError;
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::event::ProtocolError;
+use tool_core::{ToolError, ToolErrorKind};
 
 use super::error::McpError;
 use super::failure_reason::failure_reason;

@@ -6,7 +6,7 @@ use rmcp::model::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_runtime::message::EmbeddedResource;
+use tool_core::message::EmbeddedResource;
 
 use super::connection::McpConnection;
 use super::content::resource_part;

@@ -7,9 +7,9 @@ use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, ErrorCode, ErrorData, Role, SamplingMessage,
     SamplingMessageContentBlock,
 };
-use tool_runtime::agent::Prices;
-use tool_runtime::message::{Audio, Usage, strip_invisible};
-use tool_runtime::{
+use tool_core::agent::Prices;
+use tool_core::message::{Audio, Usage, strip_invisible};
+use tool_core::{
     ChatModel, ChatOptions, ChatRequest, ContentPart, EffectRecord, FinishReason, Image, Message,
     ToolContext,
 };
@@ -24,7 +24,7 @@ use super::media::{MediaKind, refusal};
 /// abandons, the prompt counts. A request outside of a call is refused, and so is a request with
 /// tools.
 ///
-/// The cost counts towards the [cost limit](tool_runtime::agent::Limits::cost) of the run, at the
+/// The cost counts towards the [cost limit](tool_core::agent::Limits::cost) of the run, at the
 /// [prices](Self::prices) of the model or else at those of the run. The server receives the
 /// [name](ChatModel::name) of the model, or `unknown`.
 ///

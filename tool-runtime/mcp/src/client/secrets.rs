@@ -12,7 +12,7 @@ use reqwest::{
 };
 use rmcp::model::ErrorData;
 use serde_json::Value;
-use tool_runtime::message::strip_invisible;
+use tool_core::message::strip_invisible;
 
 /// The minimum length of a redacted value, and of a line of one.
 const MIN_SECRET_BYTES: usize = 4;

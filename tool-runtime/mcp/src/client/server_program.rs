@@ -4,7 +4,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tool_runtime::process::ChildProcess;
+use tool_core::process::ChildProcess;
 
 use super::secrets::Secrets;
 use super::wire::stdio::SharedChild;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tool_runtime::ToolContext;
-use tool_runtime::agent::Steering;
+use tool_core::ToolContext;
+use tool_core::agent::Steering;
 
 use super::builder::McpClient;
 use super::elicitation::ElicitationHandler;

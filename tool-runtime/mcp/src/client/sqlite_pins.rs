@@ -2,9 +2,9 @@
 
 use std::io;
 
-use tool_runtime::async_trait;
-use tool_runtime::store::rusqlite::OptionalExtension;
-use tool_runtime::store::{OpenError, Sqlite, SqliteTables};
+use tool_core::async_trait;
+use tool_store::rusqlite::OptionalExtension;
+use tool_store::{OpenError, Sqlite, SqliteTables};
 
 use super::pins::{PinStore, Pins};
 

@@ -15,8 +15,8 @@ use rmcp::model::{
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
-use tool_runtime::event::Progress;
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::event::Progress;
+use tool_core::{ToolError, ToolErrorKind};
 
 use super::deadline;
 use super::error::McpError;

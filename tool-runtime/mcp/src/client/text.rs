@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use tool_runtime::Untrusted;
-use tool_runtime::message::strip_invisible;
+use tool_core::Untrusted;
+use tool_core::message::strip_invisible;
 
 /// Stands for the rest of a truncated text.
 const ELLIPSIS: char = '…';

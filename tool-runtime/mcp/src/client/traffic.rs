@@ -11,7 +11,7 @@ use rmcp::model::{
     ProgressNotificationParam, ProgressToken, RequestId,
 };
 use tokio::sync::{Notify, oneshot};
-use tool_runtime::event::Progress;
+use tool_core::event::Progress;
 
 use super::page::{Page, PageLimits};
 use super::text::clean_line;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use rmcp::model::ToolAnnotations;
-use tool_runtime::{Effect, Permission, ToolDefinition};
+use tool_core::{Effect, Permission, ToolDefinition};
 
 /// Relaxes or tightens what the client assumes about the tools of a server.
 ///
@@ -82,7 +82,7 @@ impl Trust {
     }
 
     /// Passes the texts of results and descriptions to the model without the marks of
-    /// [untrusted](tool_runtime::Untrusted) text. Invisible characters are still removed.
+    /// [untrusted](tool_core::Untrusted) text. Invisible characters are still removed.
     pub fn unmarked_text(mut self) -> Self {
         self.unmarked = Some(true);
         self

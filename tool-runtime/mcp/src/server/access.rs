@@ -2,7 +2,7 @@ use std::fmt;
 
 use rmcp::model::Extensions;
 use serde_json::{Map, Value};
-use tool_runtime::{Dispatcher, Registry};
+use tool_core::{Dispatcher, Registry};
 
 /// The caller of a request and what it may use.
 ///

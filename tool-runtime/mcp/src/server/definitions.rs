@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::Value;
-use tool_runtime::schema::Schema;
-use tool_runtime::{Effect, ToolDefinition};
+use tool_core::schema::Schema;
+use tool_core::{Effect, ToolDefinition};
 
 /// The metadata of tools, by the names that clients list.
 #[derive(Debug, Default)]

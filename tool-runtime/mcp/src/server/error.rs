@@ -1,7 +1,7 @@
 use std::error::Error;
 
 use tokio::task::JoinError;
-use tool_runtime::RegistryError;
+use tool_core::RegistryError;
 
 /// An error that stops a server on a stream.
 ///

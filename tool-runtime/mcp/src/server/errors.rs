@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde_json::json;
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 
 /// The code of errors of a server that has reached one of its limits.
 const BUSY: ErrorCode = ErrorCode(-32000);

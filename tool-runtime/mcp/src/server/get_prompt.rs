@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResponse};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 use super::McpRequest;
 use super::call::{ask, input_required, seal};

@@ -1,6 +1,6 @@
-use tool_runtime::dispatch::AskLater;
-use tool_runtime::registry::IntoRegistry;
-use tool_runtime::{Dispatcher, Policy, Registry, RegistryError, Tools};
+use tool_core::dispatch::AskLater;
+use tool_core::registry::IntoRegistry;
+use tool_core::{Dispatcher, Policy, Registry, RegistryError, Tools};
 
 /// A set of tools that a server can serve: [`Tools`], a [`Registry`], a [`Dispatcher`], or a
 /// `Result` with tools.

@@ -61,7 +61,7 @@ use rmcp::model::Implementation;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
-use tool_runtime::{CancellationToken, Dispatcher, RegistryError};
+use tool_core::{CancellationToken, Dispatcher, RegistryError};
 
 pub use access::Access;
 pub use completion::{CompletionRequest, CompletionTarget};

@@ -9,8 +9,8 @@ use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{NotificationContext, Peer, RoleServer, ServiceError, SubscriptionContext};
 use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
-use tool_runtime::Registry;
-use tool_runtime::registry::RegistryChanges;
+use tool_core::Registry;
+use tool_core::registry::RegistryChanges;
 
 use super::Shared;
 use super::access::access;

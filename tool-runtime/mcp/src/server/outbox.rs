@@ -21,7 +21,7 @@ use rmcp::task_manager::TaskContext;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 use super::McpRequest;
 use super::input::Input;

@@ -9,7 +9,7 @@ use rmcp::ErrorData;
 use rmcp::model::{self, GetPromptResult, Role};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
-use tool_runtime::{ContentPart, ToolError};
+use tool_core::{ContentPart, ToolError};
 
 use super::McpRequest;
 use super::errors::unknown;

@@ -7,8 +7,8 @@ use rmcp::model::{ClientCapabilities, ProgressNotificationParam, ProtocolVersion
 use rmcp::service::{RequestContext, RoleServer};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tool_runtime::event::Progress;
-use tool_runtime::{CancellationToken, ToolError};
+use tool_core::event::Progress;
+use tool_core::{CancellationToken, ToolError};
 
 use super::access::{access, address};
 use super::input::{

@@ -1,20 +1,20 @@
 use rmcp::model::MetaObject;
 use serde_json::{Map, Value};
-use tool_runtime::EffectRecord;
+use tool_core::EffectRecord;
 
 /// The name of the effect that carries the metadata of a result.
 const EFFECT: &str = "mcp_result_meta";
 
 /// Metadata for the client (`_meta`) that a tool adds to the result of its call.
 ///
-/// Record it as an effect: with [`ToolContext::record`](tool_runtime::ToolContext::record), which
+/// Record it as an effect: with [`ToolContext::record`](tool_core::ToolContext::record), which
 /// also applies to a call that fails later, or with
-/// [`ToolOutput::with_effect`](tool_runtime::ToolOutput::with_effect). Like in any effect, secrets
+/// [`ToolOutput::with_effect`](tool_core::ToolOutput::with_effect). Like in any effect, secrets
 /// are redacted, and observers receive it. The client of this crate returns it by `result_meta` and
 /// does not pass it to a model; other clients may. A later value of a key replaces an earlier one.
 ///
 /// A tool with an output schema returns its value and uses `record`: a tool that returns a
-/// [`ToolOutput`](tool_runtime::ToolOutput) has no output schema.
+/// [`ToolOutput`](tool_core::ToolOutput) has no output schema.
 ///
 /// Do not use keys that the protocol reserves, such as `mcp.dev/page`: the client of this crate
 /// leaves them out.

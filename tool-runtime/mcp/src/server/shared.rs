@@ -5,7 +5,7 @@ use rmcp::model::{
     PromptsCapability, ResourcesCapability, ServerCapabilities, ServerConfig, ToolsCapability,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tool_runtime::{CancellationToken, Dispatcher, RegistryError};
+use tool_core::{CancellationToken, Dispatcher, RegistryError};
 
 use super::call::seal::Seals;
 use super::completion::Completer;

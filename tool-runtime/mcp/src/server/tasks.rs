@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use tokio::time::{sleep, timeout};
-use tool_runtime::CancellationToken;
+use tool_core::CancellationToken;
 
 use super::call::Invocation;
 use super::errors::busy;

@@ -16,7 +16,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::WaitForCancellationFutureOwned;
-use tool_runtime::CancellationToken;
+use tool_core::CancellationToken;
 
 use super::Limits;
 use super::decode::decode;

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tool_runtime::event::{FileChange, FileOp};
-use tool_runtime::{ToolContext, ToolError, ToolErrorKind};
+use tool_core::event::{FileChange, FileOp};
+use tool_core::{ToolContext, ToolError, ToolErrorKind};
 
 use super::atomic::{self, ChangeError, load};
 use super::content::as_text;

@@ -1,6 +1,6 @@
 //! Exact replacements in a text.
 
-use tool_runtime::args;
+use tool_core::args;
 
 use super::line_ends::UnixText;
 use super::nearest::nearest_lines;

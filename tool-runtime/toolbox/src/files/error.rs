@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 
 use super::path::RelativePath;
 use super::root::FileError;

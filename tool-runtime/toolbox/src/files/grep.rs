@@ -14,7 +14,7 @@ use grep_searcher::{
 use ignore::types::{Types, TypesBuilder};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
+use tool_core::{CancellationToken, OutputFormat, Row, ToolError};
 
 use super::error::path_error;
 use super::lines::MARGIN;

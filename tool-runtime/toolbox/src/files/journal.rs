@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tool_runtime::CallId;
-use tool_runtime::event::RunId;
+use tool_core::CallId;
+use tool_core::event::RunId;
 
 use super::path::RelativePath;
 use super::state::FileState;

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::{CancellationToken, OutputFormat, Row, ToolError};
+use tool_core::{CancellationToken, OutputFormat, Row, ToolError};
 
 use super::error::path_error;
 use super::first::First;

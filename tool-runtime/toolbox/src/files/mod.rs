@@ -46,7 +46,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, io};
 
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 pub use error::OpenFilesError;
 pub use recorder::{DiffRecorder, Patch};
@@ -73,7 +73,7 @@ use version::Versions;
 /// | `file_delete` | deletes a file |
 ///
 /// The first four only read. The others ask for an approval, unless the policy
-/// [allows](tool_runtime::dispatch::Permissions::tool) them. Clones share the workspace: pass one
+/// [allows](tool_core::dispatch::Permissions::tool) them. Clones share the workspace: pass one
 /// to `tools!`, and keep another to show or undo changes.
 ///
 /// ```

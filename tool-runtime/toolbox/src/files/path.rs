@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 
 /// The longest path that the kernel accepts, in bytes.
 const MAX_LEN: usize = 4096;

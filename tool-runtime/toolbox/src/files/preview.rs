@@ -3,9 +3,9 @@
 use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::Value;
-use tool_runtime::dispatch::{ApprovalRequest, Previewer};
-use tool_runtime::message::visible;
-use tool_runtime::{ToolError, async_trait};
+use tool_core::dispatch::{ApprovalRequest, Previewer};
+use tool_core::message::visible;
+use tool_core::{ToolError, async_trait};
 
 use super::Files;
 use super::atomic::load;
@@ -49,7 +49,7 @@ impl Files {
     /// the arguments can't be decoded.
     ///
     /// If the call would fail, the text is the error. Characters that could deceive a person are
-    /// made [visible](tool_runtime::message::visible). Blocks the thread while the file is read. As
+    /// made [visible](tool_core::message::visible). Blocks the thread while the file is read. As
     /// a [`Previewer`] of a policy, `Files` shows it to the approver.
     ///
     /// ```

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use encoding_rs::{Encoding, UTF_8};
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use rustix::io::Errno;
-use tool_runtime::{Image, ToolError, ToolErrorKind, ToolOutput};
+use tool_core::{Image, ToolError, ToolErrorKind, ToolOutput};
 
 use super::content::{Content, HEAD_LEN, is_utf16};
 use super::error::{io_error, path_error};

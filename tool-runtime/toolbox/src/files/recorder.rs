@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tool_runtime::Event;
-use tool_runtime::event::{EffectRecord, Observer, RunId};
+use tool_core::Event;
+use tool_core::event::{EffectRecord, Observer, RunId};
 
 use super::Files;
 use super::diff::file_diff;

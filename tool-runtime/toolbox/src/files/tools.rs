@@ -1,6 +1,6 @@
 //! The tools, as a model sees them.
 
-use tool_runtime::{OutputFormat, ToolContext, ToolError, ToolErrorKind, ToolOutput, tool};
+use tool_core::{OutputFormat, ToolContext, ToolError, ToolErrorKind, ToolOutput, tool};
 
 use super::Files;
 use super::content::as_text;

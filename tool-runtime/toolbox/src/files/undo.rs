@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::PoisonError;
 
 use rustix::fs::{AtFlags, FileType, unlinkat};
-use tool_runtime::event::RunId;
+use tool_core::event::RunId;
 
 use super::Files;
 use super::atomic::{self, ChangeError, load};

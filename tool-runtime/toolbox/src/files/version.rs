@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::Stat;
-use tool_runtime::event::RunId;
+use tool_core::event::RunId;
 
 use super::path::RelativePath;
 
@@ -136,7 +136,7 @@ impl Versions {
 
 #[cfg(test)]
 mod tests {
-    use tool_runtime::event::RunId;
+    use tool_core::event::RunId;
 
     use super::{Known, MAX_FILES, MAX_RUNS, RelativePath, Version, Versions};
 

@@ -12,7 +12,7 @@ use std::thread;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::FileType;
-use tool_runtime::{CancellationToken, ToolError};
+use tool_core::{CancellationToken, ToolError};
 
 use super::error::path_error;
 use super::path::RelativePath;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use tool_runtime::ModelError;
+use tool_core::ModelError;
 
 use super::store::DocumentStoreError;
 

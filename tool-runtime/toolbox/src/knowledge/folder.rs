@@ -269,7 +269,7 @@ mod tests {
 
     use ignore::{DirEntry, WalkBuilder};
     use tokio::runtime::Handle;
-    use tool_runtime::store::Sqlite;
+    use tool_store::Sqlite;
 
     use crate::knowledge::{Document, DocumentStore, FolderReport, Knowledge, SqliteDocuments};
 

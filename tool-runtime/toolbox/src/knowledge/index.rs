@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tool_runtime::models::Embedder;
+use tool_core::models::Embedder;
 
 use super::Knowledge;
 use super::chunk::{self, chunks};
@@ -95,7 +95,7 @@ impl Knowledge {
 
     /// Adds or replaces many documents. Those that were added before an error stay: a document is
     /// stored as soon as the embedder has made its vectors, one
-    /// [request](tool_runtime::models::EmbedLimits) after another.
+    /// [request](tool_core::models::EmbedLimits) after another.
     ///
     /// # Errors
     /// Returns an error if the store or the embedder fails. Add the documents again to continue: no

@@ -36,7 +36,7 @@ mod vectors;
 use std::fmt;
 use std::sync::Arc;
 
-use tool_runtime::models::{EmbedRequest, Embedder};
+use tool_core::models::{EmbedRequest, Embedder};
 
 pub use document::{Document, DocumentFormat};
 pub use error::KnowledgeError;

@@ -60,7 +60,7 @@ pub struct DocumentRecord {
     pub source: String,
     /// Digest of the content and of the rules by which it is divided.
     pub digest: Digest,
-    /// The [id](tool_runtime::models::Embedder::id) of the embedder of the vectors; empty without
+    /// The [id](tool_core::models::Embedder::id) of the embedder of the vectors; empty without
     /// vectors.
     pub embedder: String,
     /// Values by which searches can filter.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use tool_runtime::message::strip_invisible;
-use tool_runtime::{
+use tool_core::message::strip_invisible;
+use tool_core::{
     IntoToolOutput, OutputFormat, Row, ToolError, ToolErrorKind, ToolOutput, Untrusted, tool,
 };
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
-use tool_runtime::models::{EmbedRequest, Embedder};
+use tool_core::models::{EmbedRequest, Embedder};
 
 use super::error::KnowledgeError;
 use super::incoming::{MAX_COMPONENT, invalid_component};

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tool_runtime::agent::ModelHook;
-use tool_runtime::drivers::PreparedRequest;
-use tool_runtime::message::Message;
-use tool_runtime::{RunContext, Untrusted, async_trait};
+use tool_core::agent::ModelHook;
+use tool_core::drivers::PreparedRequest;
+use tool_core::message::Message;
+use tool_core::{RunContext, Untrusted, async_trait};
 
 use super::Memory;
 use super::scope::MemoryScope;
@@ -26,7 +26,7 @@ const MAX_NAMED: usize = 5;
 /// Each request of a run contains, after its system messages, the facts that were stored when the
 /// run began, so that model providers can cache the prefix of the prompt. The facts are sent as
 /// untrusted text, and are not part of the transcript. If facts can't be read, the run continues
-/// with the others, and a [warning](tool_runtime::event::ModelEvent::HookWarning) is emitted.
+/// with the others, and a [warning](tool_core::event::ModelEvent::HookWarning) is emitted.
 ///
 /// ```
 /// use tool_runtime::store::Sqlite;

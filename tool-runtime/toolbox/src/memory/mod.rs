@@ -17,7 +17,7 @@ mod tools;
 use std::time::SystemTime;
 
 use serde_json::Value;
-use tool_runtime::models::Embedder;
+use tool_core::models::Embedder;
 
 pub use error::MemoryError;
 pub use fact::{EarlierFact, Fact, Remembered, StoredFact};
@@ -41,7 +41,7 @@ const MAX_CONFLICTS: usize = 100;
 /// Each fact belongs to a user, a session or an agent. A fact that is known already is not stored
 /// twice. A fact about the same subject replaces the earlier one, which stays in its history.
 ///
-/// The user is the metadata `user` of the [prompt](tool_runtime::agent::Prompt::metadata), which
+/// The user is the metadata `user` of the [prompt](tool_core::agent::Prompt::metadata), which
 /// the program sets. A model can't reach the facts of another user, session or agent.
 ///
 /// ```

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tool_runtime::RunContext;
+use tool_core::RunContext;
 
 /// The scope of facts: a user, a session or an agent.
 ///

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_runtime::{
+use tool_core::{
     OutputFormat, Row, ToolContext, ToolError, ToolErrorKind, ToolOutput, Untrusted, tool,
 };
 

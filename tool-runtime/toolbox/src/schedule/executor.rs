@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tool_runtime::agent::session::{Session, SessionStore};
-use tool_runtime::agent::{Prompt, Steering};
-use tool_runtime::dispatch::{Batch, RunInfo};
-use tool_runtime::{Agent, Dispatcher, StopReason, ToolCall, ToolErrorKind};
+use tool_core::agent::session::{Session, SessionStore};
+use tool_core::agent::{Prompt, Steering};
+use tool_core::dispatch::{Batch, RunInfo};
+use tool_core::{Agent, Dispatcher, StopReason, ToolCall, ToolErrorKind};
 
 use super::definition::{Action, Schedule};
 use super::plan::AttemptResult;

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::record::ScheduleRecord;
 use super::store::{ScheduleError, ScheduleQuery, ScheduleStore};

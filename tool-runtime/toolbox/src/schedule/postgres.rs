@@ -1,9 +1,9 @@
 //! Store for schedules in a PostgreSQL database.
 
 use jiff::Timestamp;
-use tool_runtime::async_trait;
-use tool_runtime::store::tokio_postgres::{self, Row};
-use tool_runtime::store::{ConnectError, Postgres, PostgresError, PostgresTables};
+use tool_core::async_trait;
+use tool_store::tokio_postgres::{self, Row};
+use tool_store::{ConnectError, Postgres, PostgresError, PostgresTables};
 
 use super::record::ScheduleRecord;
 use super::store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};

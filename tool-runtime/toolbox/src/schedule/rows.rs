@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tool_runtime::Row;
+use tool_core::Row;
 
 use super::record::{ScheduleRecord, ScheduleState};
 use super::store::CorruptSchedule;

@@ -1,9 +1,9 @@
 //! Schedule store in an SQLite file.
 
 use jiff::Timestamp;
-use tool_runtime::async_trait;
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Row, Transaction};
-use tool_runtime::store::{OpenError, Sqlite, SqliteError, SqliteTables};
+use tool_core::async_trait;
+use tool_store::rusqlite::{self, OptionalExtension, Row, Transaction};
+use tool_store::{OpenError, Sqlite, SqliteError, SqliteTables};
 
 use super::record::ScheduleRecord;
 use super::store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};

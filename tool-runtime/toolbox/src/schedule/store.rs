@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::record::ScheduleRecord;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use tool_runtime::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind, tool};
+use tool_core::{OutputFormat, RunContext, ToolContext, ToolError, ToolErrorKind, tool};
 
 use super::arguments::{ActionArguments, Missed, Problems, Sessions, TimingArguments};
 use super::definition::Schedule;
@@ -36,7 +36,7 @@ type MayUse = dyn Fn(&str, &str) -> bool + Send + Sync;
 /// | `schedule_delete` | deletes a schedule |
 ///
 /// `schedule_list` only reads. The others ask for an approval, unless the policy
-/// [allows](tool_runtime::dispatch::Permissions::tool) them: the text of a scheduled prompt or
+/// [allows](tool_core::dispatch::Permissions::tool) them: the text of a scheduled prompt or
 /// message later has the authority of a user message.
 ///
 /// A schedule belongs to the principal of the run that creates it, fires with the rights of this

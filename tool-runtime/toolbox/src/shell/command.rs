@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 use super::error::failed;
 

@@ -6,7 +6,7 @@ use std::process::Command as Process;
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
-use tool_runtime::process::{ChildProcess, ProcessBuilder};
+use tool_core::process::{ChildProcess, ProcessBuilder};
 
 use super::command::{Command, Output, Repositories};
 use super::error::SandboxError;

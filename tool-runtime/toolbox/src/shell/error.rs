@@ -1,6 +1,6 @@
 //! The error of a sandbox that can't be enforced.
 
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 
 /// The reason why commands can't run: the machine can't enforce the sandbox, or a folder does not
 /// exist or is refused.

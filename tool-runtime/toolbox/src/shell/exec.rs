@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout};
-use tool_runtime::event::{ProcessEnd, ProcessStart};
-use tool_runtime::{EffectRecord, ToolContext, ToolError, ToolErrorKind};
+use tool_core::event::{ProcessEnd, ProcessStart};
+use tool_core::{EffectRecord, ToolContext, ToolError, ToolErrorKind};
 
 use super::capture::Capture;
 use super::command::{Command, Output, Repositories, sandbox_error};

@@ -20,7 +20,7 @@ use rustix::thread::{
 };
 use seccompiler::BpfProgram;
 use tokio::runtime::Handle;
-use tool_runtime::process::{ChildProcess, ProcessBuilder};
+use tool_core::process::{ChildProcess, ProcessBuilder};
 
 use super::command::{Command, Output, shell};
 use super::error::SandboxError;

@@ -64,7 +64,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use tool_runtime::Availability;
+use tool_core::Availability;
 
 pub use error::SandboxError;
 pub use launcher::{SandboxLauncher, SandboxedProcess};
@@ -87,7 +87,7 @@ use processes::Processes;
 /// Commands run in a [`Sandbox`], which the kernel enforces. If the machine can't enforce the
 /// sandbox, the tools are unavailable, and [`check`](Self::check) returns the reason: nothing falls
 /// back to a weaker sandbox. The tools that run commands or send input ask for an approval, unless
-/// the policy [allows](tool_runtime::dispatch::Permissions::tool) them. Clones share the background
+/// the policy [allows](tool_core::dispatch::Permissions::tool) them. Clones share the background
 /// processes.
 ///
 /// ```

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use tool_runtime::async_trait;
-use tool_runtime::dispatch::{ApprovalRequest, Previewer};
-use tool_runtime::message::visible;
+use tool_core::async_trait;
+use tool_core::dispatch::{ApprovalRequest, Previewer};
+use tool_core::message::visible;
 
 use super::Shell;
 use super::command::Command;
@@ -32,7 +32,7 @@ impl Shell {
     /// first 64 KiB are shown.
     ///
     /// Characters that could deceive a person, such as those that control a terminal, are made
-    /// [visible](tool_runtime::message::visible). As a [`Previewer`] of a policy, `Shell` shows the
+    /// [visible](tool_core::message::visible). As a [`Previewer`] of a policy, `Shell` shows the
     /// text to the approver.
     ///
     /// ```

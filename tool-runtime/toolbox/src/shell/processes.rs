@@ -10,9 +10,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::time::{Instant, timeout};
-use tool_runtime::event::{Event, EventKind, Observer, ProcessEnd, RunEvent, RunId};
-use tool_runtime::process::Shutdown;
-use tool_runtime::{BackgroundChange, ToolContext, ToolError};
+use tool_core::event::{Event, EventKind, Observer, ProcessEnd, RunEvent, RunId};
+use tool_core::process::Shutdown;
+use tool_core::{BackgroundChange, ToolContext, ToolError};
 
 use super::Shell;
 use super::command::sandbox_error;

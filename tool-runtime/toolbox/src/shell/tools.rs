@@ -7,8 +7,8 @@ use regex_lite::RegexBuilder;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::timeout;
-use tool_runtime::event::ProcessEnd;
-use tool_runtime::{
+use tool_core::event::ProcessEnd;
+use tool_core::{
     EffectRecord, IntoToolOutput, OutputFormat, Row, ToolContext, ToolError, ToolOutput, tool,
 };
 

@@ -6,10 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tool_runtime::http::{
-    Headers, HttpBody, HttpRequest, ReqwestTransport, Transport, TransportError,
-};
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
+use tool_http::{Headers, HttpBody, HttpRequest, ReqwestTransport, Transport, TransportError};
 use url::Url;
 
 use super::target::resolver::{CheckedResolver, RefusedAddress, Resolver, SystemResolver};

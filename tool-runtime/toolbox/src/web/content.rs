@@ -3,8 +3,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use tool_runtime::message::{FileData, strip_invisible};
-use tool_runtime::{ContentPart, Image, ToolError};
+use tool_core::message::{FileData, strip_invisible};
+use tool_core::{ContentPart, Image, ToolError};
 use url::Url;
 
 use super::client::Response;

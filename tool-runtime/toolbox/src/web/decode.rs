@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::bufread::GzDecoder;
 use flate2::read::{DeflateDecoder, ZlibDecoder};
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 /// The most members of a gzip body that are decompressed. A member takes 20 bytes at least, and
 /// much more time than its content.

@@ -1,7 +1,7 @@
 //! Requests that a program sends by itself, on the path of those of the tools.
 
-use tool_runtime::http::{Headers, HttpMethod, HttpRequest};
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
+use tool_http::{Headers, HttpMethod, HttpRequest};
 
 use super::Web;
 use super::decode::decode;
@@ -24,7 +24,7 @@ const REFUSED_HEADERS: [&str; 9] = [
 /// The response to a request of a program.
 ///
 /// [`Web::send`] returns it. What it contains comes from a server: mark it as
-/// [untrusted](tool_runtime::Untrusted) before a model reads it.
+/// [untrusted](tool_core::Untrusted) before a model reads it.
 ///
 /// ```
 /// use tool_runtime::http::HttpRequest;

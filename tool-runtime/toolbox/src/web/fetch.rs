@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use tool_runtime::{ToolError, ToolErrorKind, Untrusted};
+use tool_core::{ToolError, ToolErrorKind, Untrusted};
 use url::Url;
 
 use super::client::{Client, Response};

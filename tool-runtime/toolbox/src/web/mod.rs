@@ -63,7 +63,7 @@ use target::hosts::AllowedHost;
 /// [`only_hosts`](Self::only_hosts) allows no hosts but some. [`requests`](Self::requests)
 /// returns a tool for requests that change something, and [`WebSearch`] searches. Clones share the
 /// connections: pass one to `tools!`, and another to
-/// [`Policy::previewer`](tool_runtime::Policy::previewer).
+/// [`Policy::previewer`](tool_core::Policy::previewer).
 ///
 /// ```
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, tools};

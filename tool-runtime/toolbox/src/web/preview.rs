@@ -1,9 +1,9 @@
 //! Shows where a request would go, before it is approved.
 
 use serde_json::Value;
-use tool_runtime::async_trait;
-use tool_runtime::dispatch::{ApprovalRequest, Previewer};
-use tool_runtime::message::visible;
+use tool_core::async_trait;
+use tool_core::dispatch::{ApprovalRequest, Previewer};
+use tool_core::message::visible;
 
 use super::Web;
 use super::target;
@@ -18,7 +18,7 @@ impl Web {
     ///
     /// If the URL is refused, the text is the error. The name of the host is not looked up: a
     /// look-up already sends the name to its owner, before the request is approved. Characters that
-    /// could deceive a person are made [visible](tool_runtime::message::visible). As a
+    /// could deceive a person are made [visible](tool_core::message::visible). As a
     /// [`Previewer`] of a policy, `Web` shows the text to the approver.
     ///
     /// ```

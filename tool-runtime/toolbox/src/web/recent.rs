@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tool_runtime::event::RunId;
+use tool_core::event::RunId;
 
 use super::content::Document;
 

@@ -4,9 +4,9 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool_runtime::event::NetworkRequest;
-use tool_runtime::http::{HttpMethod, HttpRequest};
-use tool_runtime::{ToolContext, ToolError, ToolErrorKind, tool};
+use tool_core::event::NetworkRequest;
+use tool_core::{ToolContext, ToolError, ToolErrorKind, tool};
+use tool_http::{HttpMethod, HttpRequest};
 
 use super::Web;
 use super::fetch::received;
@@ -38,10 +38,10 @@ impl From<Method> for HttpMethod {
 /// The tool `http_request`, which sends requests that change something.
 ///
 /// [`Web::requests`] creates it. The tool asks for an approval, unless the policy
-/// [allows](tool_runtime::dispatch::Permissions::tool) it, and it never follows a redirect: the
+/// [allows](tool_core::dispatch::Permissions::tool) it, and it never follows a redirect: the
 /// approved URL is the one that receives the request. The same hosts may be contacted as with
 /// `http_fetch`. Each request that may have arrived is recorded as an
-/// [effect](tool_runtime::EffectRecord::RequestSent).
+/// [effect](tool_core::EffectRecord::RequestSent).
 ///
 /// ```
 /// use tool_runtime::Policy;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use tool_runtime::{ContentPart, IntoToolOutput, ToolError, ToolOutput, Untrusted};
+use tool_core::{ContentPart, IntoToolOutput, ToolError, ToolOutput, Untrusted};
 
 use super::content::Document;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_runtime::{ToolContext, ToolError, tool};
+use tool_core::{ToolContext, ToolError, tool};
 
 use super::Web;
 use super::fetch::fetch;

@@ -9,7 +9,7 @@ use reqwest::Url;
 use rmcp::transport::auth::{AuthClient, AuthorizationManager, WWWAuthenticateParams};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::super::challenge::Authorizer;
 use super::super::secrets::Secrets;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::transport::auth::{AuthError, CredentialStore, StoredCredentials};
 use serde_json::Value;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::sent_secrets::SentSecrets;
 use super::store::{Grant, StoredTokens, TokenStore};

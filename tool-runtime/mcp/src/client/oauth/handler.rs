@@ -1,6 +1,6 @@
 use std::io;
 
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 /// Lets the user authorize access in a browser.
 ///

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::handler::AuthorizationHandler;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::transport::auth::StoredCredentials;
 use serde::{Deserialize, Serialize};
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::authorization_server::AuthorizationServer;
 

@@ -9,7 +9,7 @@ use rmcp::model::ClientJsonRpcMessage;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use tool_runtime::process::{ChildProcess, Shutdown};
+use tool_core::process::{ChildProcess, Shutdown};
 
 use super::{BoxFuture, Delivery, Received, Wire, WireError};
 use crate::lines::{BoundedLines, Line, LineWriter, Sending, json_line};

@@ -19,10 +19,10 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use tool_runtime::dispatch::RunInfo;
-use tool_runtime::event::RunId;
-use tool_runtime::registry::Entry;
-use tool_runtime::{Dispatcher, Registry, ToolCall};
+use tool_core::dispatch::RunInfo;
+use tool_core::event::RunId;
+use tool_core::registry::Entry;
+use tool_core::{Dispatcher, Registry, ToolCall};
 
 use super::errors::unknown;
 use super::session::Session;

@@ -1,8 +1,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tool_runtime::event::{Interest, Observer, ToolEvent};
-use tool_runtime::message::visible;
-use tool_runtime::{CallId, Event};
+use tool_core::event::{Interest, Observer, ToolEvent};
+use tool_core::message::visible;
+use tool_core::{CallId, Event};
 
 use super::super::McpRequest;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::dispatch::{Approval, Decision, SuspendedCall};
-use tool_runtime::{CallId, Fingerprint, ToolDefinition, ToolExecution};
+use tool_core::dispatch::{Approval, Decision, SuspendedCall};
+use tool_core::{CallId, Fingerprint, ToolDefinition, ToolExecution};
 
 use super::super::input::{ElicitationReply, ElicitationRequest, InputRequests, Suspended};
 use super::resume::Resume;

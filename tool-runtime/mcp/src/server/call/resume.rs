@@ -1,4 +1,4 @@
-use tool_runtime::dispatch::{Decision, SuspendedCall};
+use tool_core::dispatch::{Decision, SuspendedCall};
 
 /// How a call starts or continues.
 #[derive(Default)]

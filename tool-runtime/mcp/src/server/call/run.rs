@@ -3,8 +3,8 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, ErrorCode, InputRequiredResult};
 use serde_json::Value;
-use tool_runtime::dispatch::{Batch, RunInfo};
-use tool_runtime::{Arguments, Dispatcher, Snapshot, ToolCall, ToolDefinition, ToolExecution};
+use tool_core::dispatch::{Batch, RunInfo};
+use tool_core::{Arguments, Dispatcher, Snapshot, ToolCall, ToolDefinition, ToolExecution};
 
 use super::super::input::InputRequests;
 use super::super::outbox::{Link, delivering};
@@ -151,8 +151,8 @@ impl Invocation {
         // The dispatcher returns one execution for each call.
         let execution = executions.pop().unwrap_or_else(|| {
             let text = "The call has no result.";
-            let code = tool_runtime::ToolErrorKind::Indeterminate.code();
-            let result = tool_runtime::ToolResult::failure(&self.call, code, text);
+            let code = tool_core::ToolErrorKind::Indeterminate.code();
+            let result = tool_core::ToolResult::failure(&self.call, code, text);
             ToolExecution::new(self.call.clone(), result)
         });
         (execution, observer.arguments_to_approve())
@@ -198,7 +198,7 @@ pub(crate) fn input_required(
     state: String,
 ) -> Result<InputRequiredResult, ErrorData> {
     let invalid =
-        |error: tool_runtime::ToolError| ErrorData::internal_error(error.text().to_owned(), None);
+        |error: tool_core::ToolError| ErrorData::internal_error(error.text().to_owned(), None);
     let requests = questions.0.iter();
     let requests = requests.map(|(key, input)| Ok((key.clone(), input.input_request()?)));
     let requests = requests.collect::<Result<_, _>>().map_err(invalid)?;
@@ -215,7 +215,7 @@ pub(crate) async fn ask(
 ) -> Result<Answers, String> {
     let limit = request.limits().answer;
     let answers = questions.0.iter().map(|(key, input)| async move {
-        Ok::<_, tool_runtime::ToolError>((key.clone(), link.ask(key, input, limit).await?))
+        Ok::<_, tool_core::ToolError>((key.clone(), link.ask(key, input, limit).await?))
     });
     let answers = futures_util::future::try_join_all(answers).await;
     answers.map(|it| it.into_iter().collect()).map_err(|error| error.text().to_owned())

@@ -8,8 +8,8 @@ use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_runtime::dispatch::SuspendedCall;
-use tool_runtime::{CallId, ToolDefinition};
+use tool_core::dispatch::SuspendedCall;
+use tool_core::{CallId, ToolDefinition};
 
 use super::pending::{ANSWERED_BY, Outcome, Reason};
 use super::resume::Resume;

@@ -4,7 +4,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
-use tool_runtime::async_trait;
+use tool_core::async_trait;
 
 use super::super::Access;
 

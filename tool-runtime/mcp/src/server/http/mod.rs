@@ -281,7 +281,7 @@ fn session_id(headers: &HeaderMap<HeaderValue>) -> Option<String> {
 mod tests {
     use futures_util::stream::{self, StreamExt as _};
     use serde_json::json;
-    use tool_runtime::tools;
+    use tool_core::tools;
 
     use super::super::Limits;
     use super::*;

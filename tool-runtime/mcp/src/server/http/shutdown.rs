@@ -8,7 +8,7 @@ use std::sync::Once;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tool_runtime::CancellationToken;
+use tool_core::CancellationToken;
 
 use super::super::limits::TIME_TO_END;
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::ToolError;
-use tool_runtime::schema::Schema;
+use tool_core::ToolError;
+use tool_core::schema::Schema;
 
 /// A question to the user of the client: a form, or a page to visit.
 ///

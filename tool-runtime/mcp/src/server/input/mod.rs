@@ -12,7 +12,7 @@ mod sampling;
 use rmcp::model::{ClientCapabilities, InputRequest, ServerRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 pub use elicitation::{ElicitationReply, ElicitationRequest};
 pub use requests::InputRequests;

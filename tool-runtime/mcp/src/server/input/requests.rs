@@ -5,7 +5,7 @@ use std::fmt;
 use rmcp::model::ClientCapabilities;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 use super::{ElicitationRequest, Input, SamplingRequest};
 

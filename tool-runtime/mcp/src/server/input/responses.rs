@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tool_runtime::{ToolContext, ToolError};
+use tool_core::{ToolContext, ToolError};
 
 use super::{ElicitationReply, SamplingReply, Suspended};
 

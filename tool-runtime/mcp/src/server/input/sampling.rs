@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_runtime::ToolError;
+use tool_core::ToolError;
 
 /// The number of tokens that a reply may have, unless the tool asks for more.
 const DEFAULT_MAX_TOKENS: u32 = 1024;

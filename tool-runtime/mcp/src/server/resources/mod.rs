@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate as RmcpTemplate};
 use tokio::sync::broadcast;
-use tool_runtime::ToolError;
-use tool_runtime::message::{EmbeddedResource, ResourceData, ResourceLink};
+use tool_core::ToolError;
+use tool_core::message::{EmbeddedResource, ResourceData, ResourceLink};
 
 use super::McpRequest;
 use super::errors::{failed, resource_not_found};

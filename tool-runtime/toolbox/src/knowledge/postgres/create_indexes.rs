@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tool_runtime::store::PostgresError;
-use tool_runtime::store::deadpool_postgres::{Client, ClientWrapper};
+use tool_store::PostgresError;
+use tool_store::deadpool_postgres::{Client, ClientWrapper};
 
 use super::pgvector::{IndexState, VectorIndex, spaces};
 

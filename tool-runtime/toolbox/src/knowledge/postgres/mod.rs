@@ -25,9 +25,9 @@ mod write;
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use tool_runtime::store::deadpool_postgres::{Client, Transaction};
-use tool_runtime::store::tokio_postgres::{self, IsolationLevel};
-use tool_runtime::store::{ConnectError, Postgres, PostgresError, PostgresTables};
+use tool_store::deadpool_postgres::{Client, Transaction};
+use tool_store::tokio_postgres::{self, IsolationLevel};
+use tool_store::{ConnectError, Postgres, PostgresError, PostgresTables};
 
 use rows::{DocumentRow, rows_of};
 use vector_search::by_vector;
@@ -89,7 +89,7 @@ impl PostgresDocuments {
 
     /// Creates indexes for the vectors of a tenant and an embedder with the extension `pgvector`,
     /// and returns whether all of these vectors have one. The embedder is named by its
-    /// [id](tool_runtime::models::Embedder::id).
+    /// [id](tool_core::models::Embedder::id).
     ///
     /// Searches use an index from the moment when it is finished, in every process, and writers
     /// keep it current. Call the method when a tenant has tens of thousands of chunks, and again

@@ -3,9 +3,9 @@
 //! The index is over the column that all programs write, with the type of the extension as an
 //! expression. So the server keeps it current, also if a program of an earlier version writes.
 
-use tool_runtime::store::PostgresError;
-use tool_runtime::store::deadpool_postgres::ClientWrapper;
-use tool_runtime::store::tokio_postgres::Row;
+use tool_store::PostgresError;
+use tool_store::deadpool_postgres::ClientWrapper;
+use tool_store::tokio_postgres::Row;
 
 use super::rows::dimensions_column;
 use crate::knowledge::incoming::invalid_component;

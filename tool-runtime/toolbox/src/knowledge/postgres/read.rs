@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use tool_runtime::store::PostgresError;
-use tool_runtime::store::deadpool_postgres::GenericClient;
-use tool_runtime::store::tokio_postgres::Row;
+use tool_store::PostgresError;
+use tool_store::deadpool_postgres::GenericClient;
+use tool_store::tokio_postgres::Row;
 
 use crate::knowledge::store::{Digest, DocumentRecord, DocumentStoreError, StoredChunk};
 

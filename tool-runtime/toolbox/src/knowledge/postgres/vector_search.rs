@@ -4,10 +4,10 @@
 //! if few vectors pass the filter, the server compares the codes of all vectors. The client
 //! compares the vectors of the candidates.
 
-use tool_runtime::store::PostgresError;
-use tool_runtime::store::deadpool_postgres::Client;
-use tool_runtime::store::tokio_postgres::Row;
-use tool_runtime::store::tokio_postgres::types::{ToSql, Type};
+use tool_store::PostgresError;
+use tool_store::deadpool_postgres::Client;
+use tool_store::tokio_postgres::Row;
+use tool_store::tokio_postgres::types::{ToSql, Type};
 
 use super::pgvector::{Space, VectorIndex, spaces};
 use super::rows::code_bits;

@@ -2,8 +2,8 @@
 //!
 //! All numbers are those of the tenant: what others have changes no ranking.
 
-use tool_runtime::store::PostgresError;
-use tool_runtime::store::deadpool_postgres::GenericClient;
+use tool_store::PostgresError;
+use tool_store::deadpool_postgres::GenericClient;
 
 use super::terms::{distinct_query_stems, member_digests};
 use crate::knowledge::store::SearchFilter;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tool_runtime::store::PostgresError;
-use tool_runtime::store::deadpool_postgres::Transaction;
-use tool_runtime::store::tokio_postgres::types::ToSql;
+use tool_store::PostgresError;
+use tool_store::deadpool_postgres::Transaction;
+use tool_store::tokio_postgres::types::ToSql;
 
 use super::insert::insert;
 use super::read::stored_record;

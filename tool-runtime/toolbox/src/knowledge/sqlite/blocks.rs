@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Transaction};
+use tool_store::rusqlite::{self, OptionalExtension, Transaction};
 
 use super::number;
 use crate::knowledge::codes;
@@ -219,7 +219,7 @@ pub(super) fn closest(
 mod tests {
     use std::collections::BTreeSet;
 
-    use tool_runtime::store::Sqlite;
+    use tool_store::Sqlite;
 
     use crate::knowledge::sqlite::SqliteDocuments;
     use crate::knowledge::store::{

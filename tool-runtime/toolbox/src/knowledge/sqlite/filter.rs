@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Statement, Transaction};
+use tool_store::rusqlite::{self, OptionalExtension, Statement, Transaction};
 
 use crate::knowledge::store::SearchFilter;
 

@@ -23,8 +23,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use tool_runtime::store::rusqlite::Transaction;
-use tool_runtime::store::{OpenError, Sqlite, SqliteError, SqliteTables};
+use tool_store::rusqlite::Transaction;
+use tool_store::{OpenError, Sqlite, SqliteError, SqliteTables};
 
 use vector_search::by_vector;
 use word_counts::WordCounts;

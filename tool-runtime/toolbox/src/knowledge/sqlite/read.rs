@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Row, Transaction};
+use tool_store::rusqlite::{self, OptionalExtension, Row, Transaction};
 
 use super::number;
 use crate::knowledge::nearest::from_bytes;

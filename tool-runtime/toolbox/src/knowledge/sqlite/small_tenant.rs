@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tool_runtime::store::rusqlite::{self, Transaction};
+use tool_store::rusqlite::{self, Transaction};
 
 use super::filter::ChunkFilter;
 use super::number;
@@ -70,7 +70,7 @@ pub(super) fn tenant_word(tenant: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tool_runtime::store::Sqlite;
+    use tool_store::Sqlite;
 
     use crate::knowledge::sqlite::SqliteDocuments;
     use crate::knowledge::store::{

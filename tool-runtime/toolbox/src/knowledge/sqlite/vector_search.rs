@@ -1,6 +1,6 @@
 //! Searches by vectors.
 
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Transaction};
+use tool_store::rusqlite::{self, OptionalExtension, Transaction};
 
 use super::blocks::{self, Space};
 use super::filter::passing_chunks;

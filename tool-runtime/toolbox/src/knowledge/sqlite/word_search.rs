@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Transaction};
+use tool_store::rusqlite::{self, OptionalExtension, Transaction};
 
 use super::filter::ChunkFilter;
 use super::number;
@@ -167,7 +167,7 @@ fn count(
 mod tests {
     use std::collections::BTreeSet;
 
-    use tool_runtime::store::Sqlite;
+    use tool_store::Sqlite;
 
     use super::{Bounds, by_words};
     use crate::knowledge::sqlite::SqliteDocuments;

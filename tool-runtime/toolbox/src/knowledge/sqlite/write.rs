@@ -1,6 +1,6 @@
 //! Changes of the tables.
 
-use tool_runtime::store::rusqlite::{self, OptionalExtension, Statement, Transaction};
+use tool_store::rusqlite::{self, OptionalExtension, Statement, Transaction};
 
 use super::blocks::{self, Space, Vector};
 use super::number;

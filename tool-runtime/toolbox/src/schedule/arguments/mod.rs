@@ -6,7 +6,7 @@
 mod action;
 mod timing;
 
-use tool_runtime::{ToolError, args};
+use tool_core::{ToolError, args};
 
 pub(super) use action::{ActionArguments, Sessions};
 pub(super) use timing::TimingArguments;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_runtime::{ToolError, async_trait};
+use tool_core::{ToolError, async_trait};
 
 /// Returns pages of the web for a query. Implement it to connect another engine or index.
 ///

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tool_runtime::http::{HttpRequest, ReqwestTransport, Transport, TransportError};
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
+use tool_http::{HttpRequest, ReqwestTransport, Transport, TransportError};
 use url::Url;
 
 /// The longest delay that an engine may ask for before a retry, in seconds.

@@ -18,7 +18,7 @@ mod tools;
 use std::fmt;
 use std::sync::Arc;
 
-use tool_runtime::models::Embedder;
+use tool_core::models::Embedder;
 
 pub use brave::Brave;
 pub use engine::{Recency, SearchEngine, SearchQuery, SearchResult};

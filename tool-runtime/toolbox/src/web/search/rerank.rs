@@ -1,7 +1,7 @@
 //! Orders results by the similarity of embeddings.
 
-use tool_runtime::Usage;
-use tool_runtime::models::{EmbedRequest, Embedder};
+use tool_core::Usage;
+use tool_core::models::{EmbedRequest, Embedder};
 
 use super::engine::SearchResult;
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use tool_runtime::message::strip_invisible;
-use tool_runtime::{IntoToolOutput, OutputFormat, Row, ToolError, ToolOutput, Untrusted};
+use tool_core::message::strip_invisible;
+use tool_core::{IntoToolOutput, OutputFormat, Row, ToolError, ToolOutput, Untrusted};
 
 use super::engine::SearchResult;
 use crate::web::section::Redact;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use tool_runtime::http::{HttpRequest, Transport};
-use tool_runtime::{ToolError, async_trait};
+use tool_core::{ToolError, async_trait};
+use tool_http::{HttpRequest, Transport};
 
 use super::engine::{SearchEngine, SearchQuery, SearchResult};
 use super::exchange::{Endpoint, or_default};

@@ -1,6 +1,6 @@
 //! The tool, as a model sees it.
 
-use tool_runtime::{EffectRecord, OutputFormat, ToolContext, ToolError, tool};
+use tool_core::{EffectRecord, OutputFormat, ToolContext, ToolError, tool};
 
 use super::WebSearch;
 use super::engine::{Recency, SearchQuery};

@@ -7,7 +7,7 @@ pub(super) mod resolver;
 
 use std::net::IpAddr;
 
-use tool_runtime::{ToolError, ToolErrorKind};
+use tool_core::{ToolError, ToolErrorKind};
 use url::{Host, Url};
 
 use address::AllowedAddresses;

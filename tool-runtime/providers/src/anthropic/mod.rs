@@ -1,0 +1,176 @@
+//! Anthropic's Messages API, and every server that implements it.
+
+mod assemble;
+mod decode;
+mod encode;
+
+use serde_json::Value;
+
+use super::client::Client;
+use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::model_table::check_options;
+use super::shared::Environment;
+use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use tool_core::schema::Dialect;
+
+const OFFICIAL: &str = "https://api.anthropic.com/v1";
+
+/// Version of the API that this codec implements.
+const VERSION: &str = "2023-06-01";
+
+/// Client for Anthropic's Messages API, at Anthropic or at a compatible server.
+///
+/// ```no_run
+/// use tool_runtime::{Agent, Tools, providers::Anthropic};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5").key("sk-…");
+/// println!("{}", Agent::new(model, Tools::new()).run("Hello!").await?);
+/// # Ok(())
+/// # }
+/// ```
+pub type Anthropic = Client<AnthropicMessages>;
+
+/// Codec of Anthropic's Messages API; [`Anthropic`] is the client that uses it.
+///
+/// ```
+/// use tool_runtime::providers::{Client, AnthropicMessages, Anthropic};
+///
+/// let model: Client<AnthropicMessages> =
+///     Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5");
+/// assert!(format!("{model:?}").contains("api.anthropic.com"));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AnthropicMessages;
+
+impl Codec for AnthropicMessages {
+    const NAME_RULES: NameRules = NameRules::ANTHROPIC;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::AnthropicStrict);
+    const FRAMING: Framing = Framing::Sse;
+    /// The number after which Anthropic's own clients give up.
+    const MAX_CONTINUATIONS: u32 = 5;
+    const NESTED_OPTIONS: &'static [&'static str] = &["output_config"];
+    const KEYED_HOSTS: &'static [&'static str] = &["api.anthropic.com"];
+
+    fn path(_: &str, _: bool) -> Vec<&str> {
+        vec!["messages"]
+    }
+
+    fn key_header(key: &str) -> (&'static str, String) {
+        ("x-api-key", key.to_owned())
+    }
+
+    fn encode(
+        &self,
+        model: &str,
+        request: ChatRequest<'_>,
+        names: &WireNames,
+        is_streamed: bool,
+    ) -> Result<Value, ModelError> {
+        let dialect = Dialect::AnthropicStrict;
+        let schemas = request.tools.iter().map(|tool| tool.wire_parameters());
+        let strict = schemas.chain(&request.options.output).filter(|it| it.dialect() == dialect);
+        dialect.check_request(strict).map_err(|error| ModelError::Setup(error.to_string()))?;
+        Ok(encode::request(model, request, names, is_streamed))
+    }
+
+    fn fit(&self, model: &str, body: &mut Value) -> Result<(), ModelError> {
+        check_options(model, body)
+    }
+
+    fn resume(&self, body: &mut Value, reply: &ChatReply, names: &WireNames) -> bool {
+        encode::resume(body, &reply.parts, names)
+    }
+
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
+        decode::reply(body, names)
+    }
+
+    fn assembler(&self, names: WireNames) -> impl Assemble + use<> {
+        assemble::Assembler::new(names)
+    }
+}
+
+impl Client<AnthropicMessages> {
+    /// Creates a client for a model at `base_url`, without a key.
+    ///
+    /// The base URL is used unchanged. Most servers need the `/v1`, as in
+    /// `https://api.anthropic.com/v1`.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, Tools, providers::Anthropic};
+    ///
+    /// let base_url = "https://api.anthropic.com/v1";
+    /// let model = Anthropic::new(base_url, "claude-sonnet-4-5").key("secret");
+    /// let agent = Agent::new(model, Tools::new());
+    /// ```
+    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
+        Self::with_codec(base_url.as_ref(), model, AnthropicMessages)
+            .header("anthropic-version", VERSION)
+    }
+
+    /// Creates a client from the environment.
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `ANTHROPIC_MODEL` | name of the model | required |
+    /// | `ANTHROPIC_BASE_URL` | base URL; `/v1` is added if it is missing | Anthropic's API |
+    /// | `ANTHROPIC_API_KEY` | key | required if no base URL is set |
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
+    ///
+    /// ```no_run
+    /// use tool_runtime::{Agent, Tools, providers::Anthropic};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Reads `ANTHROPIC_MODEL` and the other variables above.
+    /// let agent = Agent::new(Anthropic::from_env()?, Tools::new());
+    /// println!("{}", agent.run("Hello!").await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_env() -> Result<Self, ModelError> {
+        let found = Environment::read("ANTHROPIC")?;
+        let base = found.base_url.map_or_else(
+            || OFFICIAL.to_owned(),
+            |base| match base.trim_end_matches('/') {
+                base if base.ends_with("/v1") => base.to_owned(),
+                base => format!("{base}/v1"),
+            },
+        );
+        Self::new(base, found.model).optional_key(found.key).checked()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{AnthropicMessages, Codec, WireNames};
+    use tool_core::ToolDefinition;
+    use tool_core::models::{ChatRequest, ModelError, NameRules};
+    use tool_core::schema::Dialect;
+
+    #[test]
+    fn too_many_strict_tools_are_an_error() {
+        let tool = || {
+            let tool = ToolDefinition::new("now", "Returns the time.", json!({ "type": "object" }));
+            tool.in_dialect(Dialect::AnthropicStrict).unwrap()
+        };
+        let tools: Vec<_> = (0..21).map(|_| tool()).collect();
+        let tools: Vec<_> = tools.iter().collect();
+        let names = WireNames::new([], NameRules::ANTHROPIC);
+        let encoded = |tools: &[_]| {
+            AnthropicMessages.encode("m", ChatRequest::new(&[]).tools(tools), &names, false)
+        };
+        let body = encoded(&tools[..20]).unwrap();
+        assert_eq!(body["tools"][19]["strict"], true);
+        let error = encoded(&tools).unwrap_err();
+        assert!(
+            matches!(&error, ModelError::Setup(message) if message.contains("21 of 20")),
+            "{error}"
+        );
+    }
+}

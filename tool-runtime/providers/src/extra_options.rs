@@ -1,0 +1,150 @@
+//! Extra options of a request: members in the spelling of the provider.
+
+use serde_json::{Map, Value};
+
+use tool_core::models::ModelError;
+
+/// Members that hold what the request itself says: its conversation, tools, tool choice and output
+/// schema. To replace one of them would silently remove what the program has set.
+const REQUEST_MEMBERS: [&str; 17] = [
+    "contents",
+    "format",
+    "functionCallingConfig",
+    "input",
+    "messages",
+    "model",
+    "response_format",
+    "responseJsonSchema",
+    "responseMimeType",
+    "responseSchema",
+    "stream",
+    "system",
+    "systemInstruction",
+    "text",
+    "tool_choice",
+    "tools",
+    "toolConfig",
+];
+
+/// Adds extra options to a body. An option replaces the setting of its name; one that a codec names
+/// as nested is merged into it.
+///
+/// # Errors
+/// [`ModelError::Setup`] if an option would replace what the request says.
+pub(super) fn add_extra(
+    members: &mut Map<String, Value>,
+    extra: &Map<String, Value>,
+    nested: &[&str],
+) -> Result<(), ModelError> {
+    for (name, value) in extra {
+        match (members.get_mut(name), value) {
+            (Some(Value::Object(known)), Value::Object(more))
+                if nested.contains(&name.as_str()) =>
+            {
+                for (inner, value) in more {
+                    insert(known, inner, value, || format!("{name}.{inner}"))?;
+                }
+            }
+            _ => insert(members, name, value, || name.clone())?,
+        }
+    }
+    Ok(())
+}
+
+/// Sets a member, unless it replaces another value that the request needs. `path` is its name in
+/// the error.
+fn insert(
+    members: &mut Map<String, Value>,
+    name: &str,
+    value: &Value,
+    path: impl Fn() -> String,
+) -> Result<(), ModelError> {
+    let known = members.get(name).filter(|known| *known != value);
+    if let Some(known) = known
+        && REQUEST_MEMBERS.contains(&name)
+    {
+        let path = path();
+        let problem = match known {
+            Value::Array(items) if name == "tools" => format!(
+                "it would remove the {} of the request; hosted tools beside own tools need a typed \
+                 option in the list of tools, `Hosted`, which this version does not have; without \
+                 own tools, the extra option works",
+                match items.len() {
+                    1 => "own tool".to_owned(),
+                    count => format!("{count} own tools"),
+                }
+            ),
+            _ => "it would replace what the request sets; use the typed option".to_owned(),
+        };
+        return Err(ModelError::Setup(format!("conflicting extra option `{path}`: {problem}")));
+    }
+    members.insert(name.to_owned(), value.clone());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::add_extra;
+
+    fn added(body: &Value, extra: &Value) -> Result<Value, String> {
+        let mut members = body.as_object().unwrap().clone();
+        let added = add_extra(&mut members, extra.as_object().unwrap(), &["settings", "text"]);
+        added.map(|()| members.into()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn settings_are_replaced_or_merged() {
+        for (body, extra, expected) in [
+            (json!({ "a": 1 }), json!({ "seed": 7 }), json!({ "a": 1, "seed": 7 })),
+            (json!({ "temperature": 1 }), json!({ "temperature": 0 }), json!({ "temperature": 0 })),
+            (
+                json!({ "settings": { "a": 1, "b": 1 } }),
+                json!({ "settings": { "b": 2, "c": 3 } }),
+                json!({ "settings": { "a": 1, "b": 2, "c": 3 } }),
+            ),
+            (
+                json!({ "text": { "format": {} } }),
+                json!({ "text": { "verbosity": "low" } }),
+                json!({ "text": { "format": {}, "verbosity": "low" } }),
+            ),
+            (json!({}), json!({ "tools": [1] }), json!({ "tools": [1] })),
+            (json!({ "stream": true }), json!({ "stream": true }), json!({ "stream": true })),
+        ] {
+            assert_eq!(added(&body, &extra).unwrap(), expected, "{extra}");
+        }
+    }
+
+    #[test]
+    fn what_the_request_says_is_not_replaced() {
+        let body = json!({
+            "model": "m", "messages": [1], "input": [1], "contents": [1], "system": "s",
+            "systemInstruction": {}, "tools": [1, 2], "tool_choice": "required", "stream": true,
+            "response_format": {}, "text": { "format": 1 },
+            "settings": { "functionCallingConfig": {}, "responseJsonSchema": {} },
+        });
+        for extra in [
+            json!({ "model": "n" }),
+            json!({ "messages": [] }),
+            json!({ "input": "Hi" }),
+            json!({ "contents": null }),
+            json!({ "system": [] }),
+            json!({ "systemInstruction": null }),
+            json!({ "tools": [{ "type": "web_search" }] }),
+            json!({ "tools": null }),
+            json!({ "tool_choice": "none" }),
+            json!({ "stream": false }),
+            json!({ "response_format": { "type": "text" } }),
+            json!({ "text": { "format": 2 } }),
+            json!({ "text": null }),
+            json!({ "settings": { "functionCallingConfig": { "mode": "AUTO" } } }),
+            json!({ "settings": { "responseJsonSchema": null } }),
+        ] {
+            let error = added(&body, &extra).unwrap_err();
+            assert!(error.starts_with("conflicting extra option `"), "{extra}: {error}");
+        }
+        let error = added(&body, &json!({ "tools": [] })).unwrap_err();
+        assert!(error.contains("the 2 own tools") && error.contains("`Hosted`"), "{error}");
+    }
+}

@@ -1,0 +1,145 @@
+//! Content of Mistral's replies: text, or a list of chunks in which thoughts stand beside text.
+//!
+//! The shapes follow the API reference, "Chat completion", and the Python SDK (`ContentChunk`).
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::chat::{ContentBuilder, WireCall, reported_error};
+use crate::codec::DecodeError;
+use tool_core::message::{AssistantPart, Reasoning};
+use tool_core::models::{Delta, DeltaSink};
+
+/// Provider name of the reasoning that this codec seals.
+pub(super) const REASONING_OF: &str = "mistral";
+
+/// Content of a message, or of one chunk of a stream.
+#[derive(Default, Deserialize)]
+pub(super) struct WireMessage {
+    content: Option<Content>,
+    tool_calls: Option<Vec<WireCall>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Chunks(Vec<Map<String, Value>>),
+}
+
+/// Content of the reply that is being built.
+#[derive(Default)]
+pub(super) struct MistralContent(Vec<ReplyPart>);
+
+enum ReplyPart {
+    Text(String),
+    /// Chunk of the type `thinking`.
+    Thought(Map<String, Value>),
+}
+
+impl MistralContent {
+    fn push_text(&mut self, more: &str, deltas: &mut DeltaSink<'_>) {
+        if more.is_empty() {
+            return;
+        }
+        deltas(Delta::Text(more));
+        match self.0.last_mut() {
+            Some(ReplyPart::Text(text)) => text.push_str(more),
+            _ => self.0.push(ReplyPart::Text(more.to_owned())),
+        }
+    }
+
+    /// Adds a thought. It continues the thought right before it, unless that one is closed.
+    fn push_thought(&mut self, more: Map<String, Value>, deltas: &mut DeltaSink<'_>) {
+        let text = text_of(&more);
+        if !text.is_empty() {
+            deltas(Delta::Reasoning(&text));
+        }
+        match self.0.last_mut() {
+            Some(ReplyPart::Thought(thought))
+                if thought.get("closed") != Some(&Value::Bool(true)) =>
+            {
+                extend_thought(thought, more);
+            }
+            _ => self.0.push(ReplyPart::Thought(more)),
+        }
+    }
+}
+
+/// Returns the readable text of a thought.
+fn text_of(thought: &Map<String, Value>) -> String {
+    match thought.get("thinking") {
+        Some(Value::Array(chunks)) => {
+            chunks.iter().filter_map(|chunk| chunk.get("text")?.as_str()).collect()
+        }
+        Some(Value::String(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+/// Extends a thought: its texts grow, and its signature comes at the end.
+fn extend_thought(thought: &mut Map<String, Value>, more: Map<String, Value>) {
+    for (name, more) in more {
+        match (thought.get_mut(&name), more) {
+            (Some(Value::Array(chunks)), Value::Array(more)) => {
+                for more in more {
+                    let known = chunks.last_mut().and_then(|last| last.get_mut("text"));
+                    match (known, more.get("text")) {
+                        (Some(Value::String(text)), Some(Value::String(more))) => {
+                            text.push_str(more);
+                        }
+                        _ => chunks.push(more),
+                    }
+                }
+            }
+            (Some(Value::String(text)), Value::String(more)) if name == "thinking" => {
+                text.push_str(&more);
+            }
+            (_, more) => _ = thought.insert(name, more),
+        }
+    }
+}
+
+impl ContentBuilder for MistralContent {
+    type Message = WireMessage;
+
+    /// Adds content. References to sources and unknown kinds of chunks are ignored.
+    fn push(&mut self, message: WireMessage, deltas: &mut DeltaSink<'_>) -> Vec<WireCall> {
+        match message.content {
+            None => {}
+            Some(Content::Text(text)) => self.push_text(&text, deltas),
+            Some(Content::Chunks(chunks)) => {
+                for chunk in chunks {
+                    let text = |name: &str| chunk.get(name).and_then(Value::as_str);
+                    match text("type") {
+                        Some("thinking") => self.push_thought(chunk, deltas),
+                        Some("text") => self.push_text(text("text").unwrap_or_default(), deltas),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        message.tool_calls.unwrap_or_default()
+    }
+
+    fn into_parts(self) -> Vec<AssistantPart> {
+        let part = |piece| match piece {
+            ReplyPart::Text(text) => AssistantPart::Text { text },
+            ReplyPart::Thought(thought) => {
+                let text = text_of(&thought);
+                AssistantPart::Reasoning(Reasoning::new(REASONING_OF, text, thought.into()))
+            }
+        };
+        self.0.into_iter().map(part).collect()
+    }
+
+    /// Decodes `{"object": "error", "message": …}`; members beside the message contain the kind
+    /// of the error.
+    fn reported_error(body: &str) -> Option<DecodeError> {
+        let body_json: Value = serde_json::from_str(body).ok()?;
+        match body_json.get("object").and_then(Value::as_str) {
+            Some("error") => Some(DecodeError::Reported(body_json)),
+            _ => reported_error(body),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Changes of the screen for an event; the display renders them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::line::{Line, Sign, error_excerpt, excerpt, indent, join_columns, time};
+use tool_core::__workspace::format_amount;
+use tool_core::event::{
+    Event, EventKind, MessageSource, ModelEvent, Origin, Progress, RunEvent, RunId, ToolEvent,
+    ToolExecution,
+};
+use tool_core::message::{CallId, ToolCall, Usage};
+
+/// Code of a run that waits for a decision.
+const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";
+
+/// Change of the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Shows an activity, or replaces its text.
+    Show(u64, String),
+    /// Removes an activity.
+    Remove(u64),
+    /// Prints a permanent line.
+    Print(Line),
+}
+
+/// Running activities.
+#[derive(Debug, Default)]
+pub(super) struct Screen {
+    running: HashMap<ActivityKey, Activity>,
+    /// Names of the agents of runs.
+    names: HashMap<ActivityKey, String>,
+    started: u64,
+}
+
+/// Identifies an activity by its run, its parent call, and its call, which is `None` for the model.
+type ActivityKey = (RunId, u32, Option<CallId>, Option<CallId>);
+
+#[derive(Debug)]
+struct Activity {
+    number: u64,
+    name: String,
+    arguments: String,
+}
+
+fn key(origin: &Origin, call: Option<&CallId>) -> ActivityKey {
+    (origin.run, origin.depth, origin.parent.clone(), call.cloned())
+}
+
+impl Screen {
+    /// Returns the changes for an event. `shows_text` is true if the program's output contains the
+    /// model's text.
+    pub(super) fn observe(&mut self, event: &Event, shows_text: bool) -> Vec<Change> {
+        let origin = &event.origin;
+        let line = |sign, text| Change::Print(Line { depth: origin.depth, sign, text });
+        match &event.kind {
+            EventKind::Run(RunEvent::Started { agent, .. }) => {
+                let name = agent.as_deref().map(excerpt);
+                self.names.extend(name.map(|name| (key(origin, None), name)));
+                Vec::new()
+            }
+            // System messages come from the program itself and are long.
+            EventKind::Run(RunEvent::MessageAdded { source: MessageSource::System, .. }) => {
+                Vec::new()
+            }
+            EventKind::Run(RunEvent::MessageAdded { source, source_name, text, .. }) => {
+                let sender = match (source, source_name) {
+                    (MessageSource::Loop, _) => "value requested".into(),
+                    (MessageSource::Steering, _) => "steering".into(),
+                    (_, Some(name)) => format!("from {}", excerpt(name)),
+                    (_, None) => "prompt".into(),
+                };
+                vec![line(Sign::Message, join_columns([sender, excerpt(text)]))]
+            }
+            EventKind::Run(RunEvent::RuleUnmatched(rule)) => {
+                vec![line(Sign::Failed, join_columns(["rule".into(), excerpt(&rule.to_string())]))]
+            }
+            EventKind::Run(event @ RunEvent::Finished { .. }) => {
+                let removed = self.running.remove(&key(origin, None));
+                let removed = removed.map(|running| Change::Remove(running.number));
+                let unnamed = if origin.parent.is_some() { "agent" } else { "run" };
+                let name = self.names.remove(&key(origin, None));
+                let (sign, text) = run_end(name.unwrap_or_else(|| unnamed.into()), event);
+                removed.into_iter().chain([line(sign, text)]).collect()
+            }
+            EventKind::Model(ModelEvent::Requested) => vec![self.begin(origin, None, "model", "")],
+            EventKind::Model(ModelEvent::Replied { text, calls, usage, duration, .. }) => {
+                let text = if shows_text { "" } else { text };
+                let reply_line = (!shows_text || !calls.is_empty())
+                    .then(|| line(Sign::Reply, reply_text(text, calls, *usage, *duration)));
+                self.end(origin, None, reply_line)
+            }
+            EventKind::Tool(ToolEvent::Started { call }) => {
+                let arguments = excerpt(&call.arguments.to_text());
+                vec![self.begin(origin, Some(&call.id), &excerpt(&call.name), &arguments)]
+            }
+            EventKind::Tool(ToolEvent::Progress { call, progress }) => {
+                self.show(origin, Some(call), &progress_text(progress)).into_iter().collect()
+            }
+            EventKind::Model(
+                ModelEvent::ExtractionFailed { reason, attempt, .. }
+                | ModelEvent::ValidationFailed { reason, attempt, .. },
+            ) => {
+                let attempt = format!("attempt {attempt}");
+                vec![line(Sign::Retry, join_columns(["model".into(), excerpt(reason), attempt]))]
+            }
+            EventKind::Model(ModelEvent::SummaryFailed { reason }) => {
+                vec![line(Sign::Failed, join_columns(["summary".into(), excerpt(reason)]))]
+            }
+            EventKind::Model(ModelEvent::HookWarning { reason }) => {
+                vec![line(Sign::Failed, join_columns(["hook".into(), excerpt(reason)]))]
+            }
+            EventKind::Tool(ToolEvent::Retried { call, attempt, error, text, delay }) => {
+                let name = self.running.get(&key(origin, Some(call)));
+                let name = name.map_or_else(|| excerpt(call.as_str()), |call| call.name.clone());
+                let (error, delay) = (excerpt(error), time(*delay));
+                let failed = format!("attempt {attempt} failed with {error}, next in {delay}");
+                vec![line(Sign::Retry, join_columns([name, failed, excerpt(text)]))]
+            }
+            EventKind::Tool(ToolEvent::Finished(execution)) => {
+                let (sign, text) = execution_result(execution);
+                self.end(origin, Some(&execution.call.id), Some(line(sign, text)))
+            }
+            // Includes unknown events: they update the activity that they belong to, or else become
+            // a line.
+            _ => match self.show(origin, event.call_id(), event.action()) {
+                Some(change) => vec![change],
+                None => {
+                    let text = format!("{} {}", event.layer(), event.action());
+                    vec![line(Sign::Other, text)]
+                }
+            },
+        }
+    }
+
+    fn begin(
+        &mut self,
+        origin: &Origin,
+        call: Option<&CallId>,
+        name: &str,
+        arguments: &str,
+    ) -> Change {
+        // A repeated start replaces the activity.
+        let running = self.running.entry(key(origin, call)).or_insert_with(|| {
+            self.started += 1;
+            Activity { number: self.started, name: String::new(), arguments: String::new() }
+        });
+        running.name = name.into();
+        running.arguments = arguments.into();
+        Change::Show(running.number, join_columns([indent(origin.depth) + name, arguments.into()]))
+    }
+
+    fn show(&self, origin: &Origin, call: Option<&CallId>, now: &str) -> Option<Change> {
+        let Activity { number, name, arguments } = self.running.get(&key(origin, call))?;
+        let texts = [indent(origin.depth) + name, now.into(), arguments.clone()];
+        Some(Change::Show(*number, join_columns(texts)))
+    }
+
+    fn end(&mut self, origin: &Origin, call: Option<&CallId>, line: Option<Change>) -> Vec<Change> {
+        let removed = self.running.remove(&key(origin, call));
+        removed.map(|running| Change::Remove(running.number)).into_iter().chain(line).collect()
+    }
+}
+
+fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
+    let RunEvent::Finished { code, error, usage, cost, duration } = event else {
+        return (Sign::Other, name);
+    };
+    let sign = match (code.as_deref(), error) {
+        (Some(AWAITING_APPROVAL), _) => Sign::Pending,
+        (None, None) => Sign::Done,
+        _ => Sign::Failed,
+    };
+    let tokens = if usage.is_zero() { String::new() } else { tokens(*usage) };
+    // Without a token count, the cost is unknown, not zero.
+    let cost = cost.filter(|_| !usage.is_zero());
+    let cost = cost.map(|cost| format!("cost {}", format_amount(cost))).unwrap_or_default();
+    let error = error.as_deref().map(error_excerpt).unwrap_or_default();
+    (sign, join_columns([name, time(*duration), tokens, cost, error]))
+}
+
+fn tokens(usage: Usage) -> String {
+    format!("{} → {} tokens", usage.input, usage.output)
+}
+
+fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, duration: Duration) -> String {
+    let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
+    let calls = if names.is_empty() {
+        String::new()
+    } else {
+        format!("→ {}", excerpt(&names.join(", ")))
+    };
+    let tokens = usage.map(tokens).unwrap_or_default();
+    join_columns(["model".into(), time(duration), tokens, excerpt(text), calls])
+}
+
+fn execution_result(execution: &ToolExecution) -> (Sign, String) {
+    let sign = match execution {
+        _ if execution.is_success() => Sign::Done,
+        _ if execution.is_pending() => Sign::Pending,
+        _ if execution.is_blocked() => Sign::Blocked,
+        _ => Sign::Failed,
+    };
+    let code = execution.result.error.as_deref().map(excerpt).unwrap_or_default();
+    let name = excerpt(&execution.call.name);
+    let arguments = excerpt(&execution.call.arguments.to_text());
+    (sign, join_columns([name, time(execution.duration), code, arguments]))
+}
+
+fn progress_text(progress: &Progress) -> String {
+    let Progress { done, total, message } = progress;
+    let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = message.as_deref().map(|text| format!(": {}", excerpt(text)));
+    format!("{done}{total}{}", message.unwrap_or_default())
+}

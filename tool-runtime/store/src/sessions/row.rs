@@ -1,0 +1,50 @@
+//! The row of a session.
+
+use std::time::{Duration, SystemTime};
+
+use super::{checksum, corrupt_record};
+use tool_core::agent::session::{SessionError, SessionInfo};
+
+/// Row of a session without its name and its state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SessionRow {
+    pub(crate) id: i64,
+    pub(crate) revision: i64,
+    pub(crate) messages: i64,
+    pub(crate) saved_at: i64,
+    /// The checksum of the state.
+    pub(crate) state_checksum: i64,
+    /// The checksum of all messages.
+    pub(crate) chain: i64,
+    pub(crate) checksum: i64,
+}
+
+impl SessionRow {
+    /// Returns the revision and the number of messages.
+    pub(crate) fn position(&self) -> (u64, usize) {
+        (self.revision.cast_unsigned(), usize::try_from(self.messages).unwrap_or_default())
+    }
+
+    /// Returns the checksum of the row under a name.
+    pub(crate) fn checksum_as(&self, name: &str) -> i64 {
+        let Self { id, revision, messages, saved_at, state_checksum, chain, checksum: _ } = *self;
+        checksum::of_session(name, &[id, revision, messages, saved_at, state_checksum, chain])
+    }
+
+    /// Returns the row, or an error if it is not that of the session.
+    pub(crate) fn verified(self, session: &str) -> Result<Self, SessionError> {
+        if self.checksum == self.checksum_as(session) {
+            Ok(self)
+        } else {
+            Err(corrupt_record(session, None, "the checksum of the session is wrong"))
+        }
+    }
+
+    /// Returns the entry of a list, or an error if the row is not that of the session.
+    pub(crate) fn into_info(self, session: String) -> Result<SessionInfo, SessionError> {
+        let row = self.verified(&session)?;
+        let (revision, messages) = row.position();
+        let since = Duration::from_micros(u64::try_from(row.saved_at).unwrap_or_default());
+        Ok(SessionInfo::new(session, messages, revision, SystemTime::UNIX_EPOCH + since))
+    }
+}

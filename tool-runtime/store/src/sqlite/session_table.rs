@@ -1,0 +1,275 @@
+//! Operations on the tables of sessions.
+
+use std::ops::Range;
+use std::time::SystemTime;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+
+use super::names::{self, CompleteNames};
+use super::row::{self, COLUMNS, check_names, failed, find};
+use crate::sessions::{
+    EncodedWrite, MessageBounds, MessageRow, SessionRow, as_integer, checksum, corrupt_record,
+    decode_messages, decode_state,
+};
+use tool_core::agent::session::{
+    SessionError, SessionInfo, SessionPart, SessionQuery, SessionRecord, SessionWrite,
+};
+
+/// Saves a write in one transaction.
+pub(super) fn save(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    write: &EncodedWrite,
+) -> Result<u64, SessionError> {
+    let session = &write.session;
+    // Immediate: a transaction that reads first and writes later fails if another writer came
+    // between.
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| failed(session, error))?;
+    let found = find(&transaction, names, session)?;
+    let revision = write.check(session, found.as_ref())?;
+    let chain = chain_before(&transaction, session, found.as_ref(), write.from)?;
+    write_rows(&transaction, write, found.as_ref(), chain, revision)
+        .and_then(|_| transaction.commit())
+        .map_err(|error| failed(session, error))?;
+    Ok(revision)
+}
+
+/// Writes the rows, and returns the id of the session. `chain` is the checksum of the messages
+/// before those of the write.
+fn write_rows(
+    transaction: &Transaction<'_>,
+    write: &EncodedWrite,
+    found: Option<&SessionRow>,
+    chain: i64,
+    revision: u64,
+) -> rusqlite::Result<i64> {
+    let id = match found {
+        Some(&SessionRow { id, .. }) => id,
+        None => {
+            let insert = "INSERT INTO sessions (name, revision, messages, state, saved_at) \
+                         VALUES (?1, ?2, 0, '', 0)";
+            transaction.execute(insert, (&write.session, revision.cast_signed()))?;
+            let id = transaction.last_insert_rowid();
+            names::toggle(transaction, &write.session, 1)?;
+            id
+        }
+    };
+    let saved_count = found.map_or(0, |found| found.position().1);
+    if saved_count > write.from {
+        let truncate = "DELETE FROM messages WHERE session = ?1 AND place >= ?2";
+        transaction.execute(truncate, (id, as_integer(write.from)))?;
+    }
+    let mut insert = transaction
+        .prepare("INSERT INTO messages (session, place, message, chain) VALUES (?1, ?2, ?3, ?4)")?;
+    let chains = write.chains(chain);
+    for ((index, message), chain) in (write.from..).zip(&write.messages).zip(&chains) {
+        let chain = checksum::in_session(*chain, id);
+        insert.execute((id, as_integer(index), message, chain))?;
+    }
+    let chain = chains.last().copied().unwrap_or(chain);
+    let row = write.row(id, revision, SystemTime::now(), chain);
+    let update = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, saved_at = ?5, \
+                  state_checksum = ?6, chain = ?7, checksum = ?8 WHERE id = ?1";
+    let SessionRow { revision, messages, saved_at, state_checksum, checksum, .. } = row;
+    let values = (id, revision, messages, &write.state, saved_at, state_checksum, chain, checksum);
+    transaction.execute(update, values)?;
+    Ok(id)
+}
+
+/// Returns the checksum of the messages of a session before this index.
+fn chain_before(
+    transaction: &Transaction<'_>,
+    session: &str,
+    found: Option<&SessionRow>,
+    index: usize,
+) -> Result<i64, SessionError> {
+    let Some((row, last)) = found.zip(index.checked_sub(1)) else { return Ok(checksum::EMPTY) };
+    if index == row.position().1 {
+        return Ok(row.chain);
+    }
+    let chain = "SELECT chain FROM messages WHERE session = ?1 AND place = ?2";
+    let chain =
+        transaction.query_row(chain, (row.id, as_integer(last)), |row| row.get(0)).optional();
+    chain
+        .map_err(|error| failed(session, error))?
+        .map(|chain| checksum::in_session(chain, row.id))
+        .ok_or_else(|| corrupt_record(session, Some(last), "message is missing"))
+}
+
+pub(super) fn load(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    session: &str,
+) -> Result<Option<SessionRecord>, SessionError> {
+    let part = load_range(connection, names, session, 0..usize::MAX)?;
+    Ok(part.map(|part| SessionRecord::new(part.messages, part.state, part.revision)))
+}
+
+pub(super) fn load_range(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    session: &str,
+    range: Range<usize>,
+) -> Result<Option<SessionPart>, SessionError> {
+    // One transaction, so that both tables are from the same moment.
+    let transaction = connection.transaction().map_err(|error| failed(session, error))?;
+    let Some(row) = find(&transaction, names, session)? else { return Ok(None) };
+    let (revision, count) = row.position();
+    let bounds = MessageBounds::new(&range, count);
+    let state = "SELECT CAST(state AS BLOB) FROM sessions WHERE id = ?1";
+    let state: Vec<u8> = transaction
+        .query_row(state, (row.id,), |row| row.get(0))
+        .map_err(|error| failed(session, error))?;
+    let state = decode_state(session, &row, state)?;
+    let messages = if bounds.is_empty() {
+        Vec::new()
+    } else {
+        let chain = chain_before(&transaction, session, Some(&row), bounds.from)?;
+        let rows = read_messages(&transaction, &row, bounds);
+        decode_messages(
+            session,
+            &row,
+            bounds,
+            chain,
+            rows.map_err(|error| failed(session, error))?,
+        )?
+    };
+    Ok(Some(SessionPart::new(bounds.from, messages, count, state, revision)))
+}
+
+fn read_messages(
+    transaction: &Transaction<'_>,
+    row: &SessionRow,
+    bounds: MessageBounds,
+) -> rusqlite::Result<Vec<MessageRow<String>>> {
+    let texts = "SELECT place, message, chain FROM messages \
+                 WHERE session = ?1 AND place >= ?2 AND place <= ?3 ORDER BY place";
+    let mut texts = transaction.prepare(texts)?;
+    let (first, last) = bounds.places();
+    let rows = texts
+        .query_map((row.id, first, last), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
+}
+
+/// Copies the messages before `write.from` and adds those of the write.
+pub(super) fn fork(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    session: &str,
+    to: String,
+    write: EncodedWrite,
+) -> Result<u64, SessionError> {
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| failed(session, error))?;
+    let source = find(&transaction, names, session)?;
+    write.check(session, source.as_ref())?;
+    if find(&transaction, names, &to)?.is_some() {
+        return Err(SessionError::AlreadyExists { session: to });
+    }
+    let chain = chain_before(&transaction, session, source.as_ref(), write.from)?;
+    let revision = SessionWrite::create().check(&to, 0, 0)?;
+    let copy = EncodedWrite { session: to, ..write };
+    let copied = || -> rusqlite::Result<()> {
+        let id = write_rows(&transaction, &copy, None, chain, revision)?;
+        if let Some(source) = source {
+            // The difference of both is the exclusive or, for which SQLite has no operator.
+            let messages = "INSERT INTO messages (session, place, message, chain) \
+                            SELECT ?1, place, message, (chain | ?4) - (chain & ?4) FROM messages \
+                            WHERE session = ?2 AND place < ?3";
+            let rebind = checksum::in_session(source.id, id);
+            transaction.execute(messages, (id, source.id, as_integer(copy.from), rebind))?;
+        }
+        Ok(())
+    };
+    copied().and_then(|()| transaction.commit()).map_err(|error| failed(session, error))?;
+    Ok(revision)
+}
+
+pub(super) fn list(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    prefix: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<SessionInfo>, SessionError> {
+    let mut query = SessionQuery::all().prefix(prefix);
+    query.after = after;
+    let transaction = connection.transaction().map_err(|error| failed(prefix, error))?;
+    // A session that the index has lost would be missing from the list.
+    check_names(&transaction, names, prefix)?;
+    let read = || -> rusqlite::Result<Vec<(String, SessionRow)>> {
+        let names = format!("SELECT {COLUMNS}, name FROM sessions WHERE name >= ?1 ORDER BY name");
+        let mut found = transaction.prepare(&names)?;
+        let start = after.map_or(prefix, |after| after.max(prefix));
+        let mut found = found.query((start,))?;
+        let mut listed = Vec::new();
+        // Rows are read one by one: those behind the page are not.
+        while listed.len() < limit
+            && let Some(row) = found.next()?
+        {
+            let name: String = row.get(7)?;
+            if !name.starts_with(prefix) {
+                break;
+            }
+            if query.matches(&name) {
+                listed.push((name, row::read(row)?));
+            }
+        }
+        Ok(listed)
+    };
+    let listed = read().map_err(|error| failed(prefix, error))?.into_iter();
+    listed.map(|(name, row)| row.into_info(name)).collect()
+}
+
+pub(super) fn rename(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    session: &str,
+    to: &str,
+) -> Result<(), SessionError> {
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| failed(session, error))?;
+    let Some(row) = find(&transaction, names, session)? else {
+        return Err(SessionError::NotFound { session: session.to_owned() });
+    };
+    if session == to {
+        return Ok(());
+    }
+    if find(&transaction, names, to)?.is_some() {
+        return Err(SessionError::AlreadyExists { session: to.to_owned() });
+    }
+    let update = "UPDATE sessions SET name = ?2, checksum = ?3 WHERE id = ?1";
+    transaction
+        .execute(update, (row.id, to, row.checksum_as(to)))
+        .and_then(|_| names::toggle(&transaction, session, -1))
+        .and_then(|()| names::toggle(&transaction, to, 1))
+        .and_then(|()| transaction.commit())
+        .map_err(|error| failed(session, error))
+}
+
+pub(super) fn delete(
+    connection: &mut Connection,
+    names: &CompleteNames,
+    session: &str,
+) -> Result<(), SessionError> {
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| failed(session, error))?;
+    let delete = || -> rusqlite::Result<usize> {
+        let messages = "DELETE FROM messages \
+                     WHERE session = (SELECT id FROM sessions WHERE name = ?1)";
+        transaction.execute(messages, (session,))?;
+        transaction.execute("DELETE FROM sessions WHERE name = ?1", (session,))
+    };
+    if delete().map_err(|error| failed(session, error))? > 0 {
+        names::toggle(&transaction, session, -1).map_err(|error| failed(session, error))?;
+    } else {
+        // A session that the index has lost would stay in the file.
+        check_names(&transaction, names, session)?;
+    }
+    transaction.commit().map_err(|error| failed(session, error))
+}

@@ -1,0 +1,81 @@
+use std::fs;
+
+use rusqlite::Connection;
+
+use super::folder::Folder;
+use crate::sqlite::error::OpenFailure;
+use crate::sqlite::{Sqlite, read_only};
+use tool_core::agent::session::{SessionError, SessionQuery, SessionStore, SessionWrite};
+use tool_core::message::Message;
+
+/// Files of earlier versions.
+const EARLIER: [&[u8]; 2] = [
+    include_bytes!("../../../../../tests/golden/sessions/sessions.db"),
+    include_bytes!("../../../../../tests/golden/sessions/sessions_2.db"),
+];
+
+#[tokio::test]
+async fn file_that_cannot_be_written_is_read() {
+    let folder = Folder::new();
+    let file = folder.file().with_file_name("100% odd? #name.db");
+    let store = Sqlite::open(&file).await.unwrap();
+    let messages = [Message::user("Hello")];
+    store.save("ada", SessionWrite::create().messages(0, &messages)).await.unwrap();
+    // With the log of another connection, and without one.
+    let before = fs::read(&file).unwrap();
+    let with_log = Sqlite::new(read_only::open(&file).unwrap(), None);
+    assert_eq!(with_log.load("ada").await.unwrap().unwrap().messages, messages);
+    // The last connection writes the log to the file.
+    drop(with_log);
+    drop(store);
+    assert!(fs::read(&file).unwrap() != before);
+    let before = fs::read(&file).unwrap();
+    let store = Sqlite::new(read_only::open(&file).unwrap(), None);
+    assert_eq!(store.load("ada").await.unwrap().unwrap().messages, messages);
+    assert_eq!(store.load("bob").await.unwrap(), None);
+    assert_eq!(store.list(SessionQuery::all()).await.unwrap().len(), 1);
+    let error = store.save("bob", SessionWrite::create()).await.unwrap_err();
+    assert!(matches!(error, SessionError::InvalidWrite { .. }), "{error}");
+    assert!(error.to_string().contains("read-only"), "{error}");
+    drop(store);
+    assert!(fs::read(&file).unwrap() == before);
+    // No file of a log is left behind.
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn earlier_version_that_cannot_be_written_is_read() {
+    for earlier in EARLIER {
+        let folder = Folder::new();
+        fs::write(folder.file(), earlier).unwrap();
+        let store = Sqlite::new(read_only::open(&folder.file()).unwrap(), None);
+        let migrated = folder.file().with_file_name("migrated.db");
+        fs::write(&migrated, earlier).unwrap();
+        let expected = Sqlite::open(&migrated).await.unwrap();
+        let names: Vec<_> = expected.list(SessionQuery::all()).await.unwrap();
+        assert_eq!(names.len(), 6);
+        for info in names {
+            let [record, expected] = [&store, &expected].map(|store| store.load(&info.session));
+            assert_eq!(record.await.unwrap(), expected.await.unwrap());
+        }
+        assert_eq!(store.load("none").await.unwrap(), None);
+        let error = store.save("new", SessionWrite::create()).await.unwrap_err();
+        assert!(matches!(error, SessionError::InvalidWrite { .. }), "{error}");
+        assert!(fs::read(folder.file()).unwrap() == earlier);
+    }
+}
+
+#[test]
+fn other_files_that_cannot_be_written_are_refused() {
+    let folder = Folder::new();
+    assert!(matches!(read_only::open(&folder.file()), Err(OpenFailure::Sqlite(_))));
+    let other = Connection::open(folder.file()).unwrap();
+    other.execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1").unwrap();
+    drop(other);
+    assert!(matches!(read_only::open(&folder.file()), Err(OpenFailure::NotAStoreFile)));
+    let newer = Connection::open(folder.file()).unwrap();
+    newer.execute_batch("PRAGMA user_version = 7").unwrap();
+    drop(newer);
+    let error = read_only::open(&folder.file()).unwrap_err();
+    assert!(matches!(error, OpenFailure::UnsupportedVersion { version: 7, .. }), "{error:?}");
+}

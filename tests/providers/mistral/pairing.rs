@@ -84,7 +84,7 @@ fn broken_rule(body: &Value) -> Option<String> {
                 })
             }
             _ => {
-                let is_empty = ["", "[]"].map(|empty| json!(empty)).contains(content);
+                let is_empty = [json!(""), json!([])].contains(content);
                 let is_prefix = message.get("prefix") == Some(&json!(true));
                 chunks_of(content, &["text", "thinking"])
                     && (!is_empty || !calls.is_empty())

@@ -52,7 +52,7 @@
 //! in use is bounded by the limit and one chunk.
 //!
 //! To read a stream of server-sent events, pass the chunks of the body to an
-//! [`SseDecoder`](crate::framing::SseDecoder):
+//! [`SseDecoder`]:
 //!
 //! ```
 //! use tool_runtime::http::SseDecoder;

@@ -29,7 +29,7 @@ pub struct Answer {
     pub text: String,
     /// The transcript of the conversation, including the answer. If the run of a session loaded
     /// only a [part of the
-    /// messages](crate::guide::sessions#limit-what-a-model-sees-of-a-long-conversation), this is
+    /// messages](https://docs.rs/tool-runtime/latest/tool_runtime/guide/sessions/index.html#limit-what-a-model-sees-of-a-long-conversation), this is
     /// that part.
     pub transcript: Vec<Message>,
     /// The tools that were offered or discovered in this conversation.

@@ -37,7 +37,7 @@ pub(crate) fn with_all_results(messages: &[Message]) -> Cow<'_, [Message]> {
     }
 }
 
-/// Repairs a transcript as [`with_all_results`] does and merges adjacent user messages.
+/// Repairs a transcript as `with_all_results` does and merges adjacent user messages.
 ///
 /// They occur where a window adds a summary or a hook adds a message.
 pub fn for_provider(messages: &[Message]) -> Cow<'_, [Message]> {

@@ -155,14 +155,9 @@ impl ToolContext {
         let name = self.tool_name();
         let text = format!("`{name}` can't run now. Go on without it.");
         let type_name = required.type_name();
-        let method = match type_name {
-            // The type belongs to a higher layer.
-            "tool_runtime::agent::steering::Steering" => "`Agent::steering`",
-            _ => "`Agent::extension` or `Dispatcher::extension`",
-        };
         let cause = format!(
             "tool `{name}` requires the extension `{type_name}`, which is not set: add it with \
-             {method}"
+             `Agent::extension` or `Dispatcher::extension`, or a `Steering` with `Agent::steering`"
         );
         ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
     }

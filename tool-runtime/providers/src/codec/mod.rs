@@ -220,7 +220,7 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     }
 
     /// Changes the body of a request into one that continues a reply, and returns whether that is
-    /// possible. `reply` ended with [`FinishReason::Paused`](crate::FinishReason::Paused). Default:
+    /// possible. `reply` ended with [`FinishReason::Paused`](tool_core::FinishReason::Paused). Default:
     /// false.
     ///
     /// If the provider pauses several times, the body that continued the first reply is changed

@@ -154,7 +154,7 @@ const MAX_NAME: usize = 64;
 /// Some servers render a chat template and then tokenize the whole prompt. To them, such a token in
 /// the content of a message begins a new message, so a web page could contain a message of the
 /// system or the user. A backslash behind the first bracket makes the token plain text and leaves
-/// it readable. The page [results](crate::guide::results#escape-the-tokens-of-chat-templates) of
+/// it readable. The page [results](https://docs.rs/tool-runtime/latest/tool_runtime/guide/results/index.html#escape-the-tokens-of-chat-templates) of
 /// the guide lists the tokens.
 ///
 /// ```

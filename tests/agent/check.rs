@@ -223,14 +223,14 @@ fn permission_of_an_unknown_tool_is_reported() {
         lines(&Agent::new(Picky::default(), registry.clone()).policy(policy).extension(Database))
     };
     let line = |name: &str, hint: &str| {
-        vec![format!("permission of `{name}`: it applies to no tool of the registry{hint}")]
+        vec![format!("permission of `{name}` applies to no tool of the registry{hint}")]
     };
     for permission in [Permission::Allow, Permission::Ask, Permission::Deny] {
         for name in ["now", "shop__count_orders"] {
             assert_eq!(check(&registry, name, permission), [""; 0], "{name}");
         }
-        let nearest = "; the nearest is `shop__count_orders`";
-        assert_eq!(check(&registry, "nwo", permission), line("nwo", "; the nearest is `now`"));
+        let nearest = "; the nearest name is `shop__count_orders`";
+        assert_eq!(check(&registry, "nwo", permission), line("nwo", "; the nearest name is `now`"));
         for misspelled in ["shop__count_order", "shpo__count_orders"] {
             assert_eq!(check(&registry, misspelled, permission), line(misspelled, nearest));
         }
@@ -264,8 +264,8 @@ fn every_rule_that_applies_to_no_tool_is_reported() {
     assert_eq!(check(&registry, matched), [""; 0]);
 
     let permissions = Permissions::default().provider("shpo", Permission::Deny);
-    let near_shop = "; the nearest is `shop`";
-    let near_now = "; the nearest is `now`";
+    let near_shop = "; the nearest name is `shop`";
+    let near_now = "; the nearest name is `now`";
     for (policy, rule, nearest) in [
         (Policy::new().permissions(permissions), "permission of provider `shpo`", near_shop),
         (
@@ -294,7 +294,7 @@ fn every_rule_that_applies_to_no_tool_is_reported() {
             near_shop,
         ),
     ] {
-        let expected = format!("{rule}: it applies to no tool of the registry{nearest}");
+        let expected = format!("{rule} applies to no tool of the registry{nearest}");
         assert_eq!(check(&registry, policy), [expected]);
     }
 
@@ -312,12 +312,12 @@ fn every_rule_that_applies_to_no_tool_is_reported() {
     let view = registry.only(["now", "shop__count_orders", "delete"]).without(["nwo"]);
     let expected = ["delete", "nwo"].map(|name| {
         let nearest = if name == "nwo" { near_now } else { "" };
-        format!("view of `{name}`: it applies to no tool of the registry{nearest}")
+        format!("view of `{name}` applies to no tool of the registry{nearest}")
     });
     assert_eq!(check(&view, Policy::new()), expected);
     let preferences = [("nwo".to_owned(), ToolPreference::default().disabled())];
     registry.set_preferences(preferences.into()).unwrap();
-    let expected = format!("preference of `nwo`: it applies to no tool of the registry{near_now}");
+    let expected = format!("preference of `nwo` applies to no tool of the registry{near_now}");
     assert_eq!(check(&registry, Policy::new()), [expected]);
 }
 

@@ -28,7 +28,7 @@ fn reported(recorder: &Recorder) -> Vec<String> {
 }
 
 fn line(rule: &str) -> String {
-    format!("{rule}: it applies to no tool of the registry")
+    format!("{rule} applies to no tool of the registry")
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn rule_is_reported_once_a_provider_has_registered_without_it() {
     let recorder = Recorder::new(1_000);
     let dispatcher = Dispatcher::new(registry.clone()).policy(policy()).observer(recorder.clone());
     run(&dispatcher, &["allowed"]).await;
-    let near_allowed = "; the nearest is `allowed`";
+    let near_allowed = "; the nearest name is `allowed`";
     let of_tool = line("concurrency limit of `alowed`") + near_allowed;
     assert_eq!(reported(&recorder), [of_tool.as_str()], "no provider has registered yet");
 
@@ -48,8 +48,8 @@ async fn rule_is_reported_once_a_provider_has_registered_without_it() {
     }
     let expected = [
         of_tool,
-        line("permission of `gti__commit`") + "; the nearest is `git__commit`",
-        line("permission of provider `gti`") + "; the nearest is `git`",
+        line("permission of `gti__commit`") + "; the nearest name is `git__commit`",
+        line("permission of provider `gti`") + "; the nearest name is `git`",
     ];
     assert_eq!(reported(&recorder), expected);
 
@@ -57,7 +57,7 @@ async fn rule_is_reported_once_a_provider_has_registered_without_it() {
     registry.set_preferences([("comit".into(), ToolPreference::default())].into()).unwrap();
     run(&dispatcher, &["allowed"]).await;
     let last = reported(&recorder).pop().unwrap();
-    assert_eq!(last, line("preference of `comit`") + "; the nearest is `commit`");
+    assert_eq!(last, line("preference of `comit`") + "; the nearest name is `commit`");
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn agent_reports_unmatched_rules_with_its_first_request() {
     agent.run("Go").await.unwrap();
     let rules = reported(&recorder);
     assert_eq!(rules.len(), 4, "{rules:?}");
-    assert!(rules.contains(&(line("view of `comit`") + "; the nearest is `commit`")));
+    assert!(rules.contains(&(line("view of `comit`") + "; the nearest name is `commit`")));
     let request = recorder.events().into_iter().position(|it| it.layer() == "model").unwrap();
     let first_rule = recorder.events().iter().position(|it| it.action() == "rule_unmatched");
     assert!(first_rule.unwrap() < request);

@@ -31,7 +31,7 @@ pub struct UnmatchedRule {
     pub setting: RuleSetting,
     /// Whether the name is that of a tool or of a provider.
     pub target: RuleTarget,
-    /// The name that the rule has.
+    /// The name in the rule, of a tool or a provider.
     pub name: String,
     /// The most similar name that is registered, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub enum RuleSetting {
     View,
 }
 
-/// The target of a rule, which has the name.
+/// The kind of thing that a rule names.
 ///
 /// ```
 /// use tool_runtime::event::RuleTarget;
@@ -100,9 +100,9 @@ impl fmt::Display for UnmatchedRule {
             RuleTarget::Tool => "",
             RuleTarget::Provider => "provider ",
         };
-        write!(f, "{setting} of {of}`{name}`: it applies to no tool of the registry")?;
+        write!(f, "{setting} of {of}`{name}` applies to no tool of the registry")?;
         match nearest {
-            Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+            Some(nearest) => write!(f, "; the nearest name is `{nearest}`"),
             None => Ok(()),
         }
     }

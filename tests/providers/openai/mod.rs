@@ -271,7 +271,11 @@ fn check_reports_options_that_the_model_refuses() {
         ("gpt-5.6", options().extra("reasoning_effort", "high"), "`OpenAiResponses`"),
         ("gpt-5-mini", options().temperature(0.5), "unsupported by model `gpt-5-mini`"),
         ("gpt-5-mini", options().extra("top_p", 0.5), "`top_p`"),
-        ("m", options().extra("tools", json!([{ "type": "web_search" }])), "the own tool of"),
+        (
+            "m",
+            options().extra("tools", json!([{ "type": "web_search" }])),
+            "the tool of the request",
+        ),
         ("m", options().extra("messages", json!([])), "extra option `messages`"),
     ] {
         let model = OpenAi::new("http://127.0.0.1:1/v1", model);

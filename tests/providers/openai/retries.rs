@@ -61,14 +61,14 @@ async fn retries_are_limited_to_transient_errors() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn wish_of_the_provider_and_unpaid_bills_decide_about_retries() {
-    let reply = |status: u16, code: &str, wish: &str| {
+async fn retry_header_and_exhausted_quota_decide_about_retries() {
+    let reply = |status: u16, code: &str, should_retry: &str| {
         let body = serde_json::json!({ "error": { "code": code, "message": "No." } });
         let mut reply = Reply::text(status, &body.to_string());
-        reply.headers = Headers::from_iter([("x-should-retry", wish)]);
+        reply.headers = Headers::from_iter([("x-should-retry", should_retry)]);
         reply
     };
-    for (status, code, wish, requests) in [
+    for (status, code, should_retry, requests) in [
         (429, "rate_limit_exceeded", "", 3),
         (429, "rate_limit_exceeded", "false", 1),
         (503, "server_error", "FALSE", 1),
@@ -77,10 +77,10 @@ async fn wish_of_the_provider_and_unpaid_bills_decide_about_retries() {
         (429, "credit_balance_exhausted", "", 1),
         (429, "organization_spend_limit_exceeded", "true", 1),
     ] {
-        let canned = Canned::new((0..3).map(|_| reply(status, code, wish)));
+        let canned = Canned::new((0..3).map(|_| reply(status, code, should_retry)));
         let error = ask(&model(&canned)).await.unwrap_err();
         assert!(matches!(error, ModelError::Api(_)), "{error:?}");
-        assert_eq!(canned.requests().len(), requests, "{status} {code} {wish}");
+        assert_eq!(canned.requests().len(), requests, "{status} {code} {should_retry}");
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn error_response(
     refusal
 }
 
-/// Returns the wish of the provider, which overrides what the status says.
+/// Returns the hint of the provider about retries, which takes precedence over the status.
 fn should_retry(headers: &Headers) -> Option<bool> {
     headers.get("x-should-retry")?.trim().to_ascii_lowercase().parse().ok()
 }
@@ -164,7 +164,7 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     }
 }
 
-/// The parts of codes that say that money, or a quota that money buys, is used up. Providers add
+/// The parts of codes for a credit, or a quota that money buys, that is used up. Providers add
 /// codes of this kind, such as one for each level at which a limit of spending can be set.
 const UNPAID: [&str; 8] = [
     "billing",
@@ -177,7 +177,8 @@ const UNPAID: [&str; 8] = [
     "usage_limit",
 ];
 
-/// Returns whether a code says that waiting does not help, because something has to be paid.
+/// Returns whether waiting does not help after an error with this code, because something has to be
+/// paid.
 fn is_unpaid(code: &str) -> bool {
     let code = code.to_ascii_lowercase();
     UNPAID.iter().any(|part| code.contains(part))
@@ -361,12 +362,12 @@ mod tests {
             let refusal = error_response("u".into(), 429, &headers, "", String::new(), now);
             assert_eq!(refusal.retry_after, Some(Duration::MAX));
         }
-        for (wish, expected) in
+        for (value, expected) in
             [("true", Some(true)), (" False ", Some(false)), ("maybe", None), ("", None)]
         {
-            let headers = Headers::from_iter([("x-should-retry", wish)]);
+            let headers = Headers::from_iter([("x-should-retry", value)]);
             let refusal = error_response("u".into(), 429, &headers, "", String::new(), now);
-            assert_eq!(refusal.should_retry, expected, "{wish:?}");
+            assert_eq!(refusal.should_retry, expected, "{value:?}");
         }
         let headers = Headers::from_iter([("Request-Id", "req_1")]);
         let refusal = error_response("u".into(), 429, &headers, "", "No.".into(), now);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use tool_core::models::ModelError;
 
-/// Members that hold what the request itself says: its conversation, tools, tool choice and output
+/// Members that the client sets from the request: its conversation, tools, tool choice and output
 /// schema. To replace one of them would silently remove what the program has set.
 const REQUEST_MEMBERS: [&str; 17] = [
     "contents",
@@ -30,7 +30,7 @@ const REQUEST_MEMBERS: [&str; 17] = [
 /// as nested is merged into it.
 ///
 /// # Errors
-/// [`ModelError::Setup`] if an option would replace what the request says.
+/// [`ModelError::Setup`] if an option would replace a member of the request.
 pub(super) fn add_extra(
     members: &mut Map<String, Value>,
     extra: &Map<String, Value>,
@@ -66,12 +66,11 @@ fn insert(
         let path = path();
         let problem = match known {
             Value::Array(items) if name == "tools" => format!(
-                "it would remove the {} of the request; hosted tools beside own tools need a typed \
-                 option in the list of tools, `Hosted`, which this version does not have; without \
-                 own tools, the extra option works",
+                "it would remove the {} of the request; this version has no `Hosted` tools, so a \
+                 request has either hosted tools or tools of its own",
                 match items.len() {
-                    1 => "own tool".to_owned(),
-                    count => format!("{count} own tools"),
+                    1 => "tool".to_owned(),
+                    count => format!("{count} tools"),
                 }
             ),
             _ => "it would replace what the request sets; use the typed option".to_owned(),
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_request_says_is_not_replaced() {
+    fn members_of_the_request_are_not_replaced() {
         let body = json!({
             "model": "m", "messages": [1], "input": [1], "contents": [1], "system": "s",
             "systemInstruction": {}, "tools": [1, 2], "tool_choice": "required", "stream": true,
@@ -145,6 +144,6 @@ mod tests {
             assert!(error.starts_with("conflicting extra option `"), "{extra}: {error}");
         }
         let error = added(&body, &json!({ "tools": [] })).unwrap_err();
-        assert!(error.contains("the 2 own tools") && error.contains("`Hosted`"), "{error}");
+        assert!(error.contains("the 2 tools") && error.contains("`Hosted`"), "{error}");
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn rejected_parts(
     Ok(parts.into_iter().map(named).collect())
 }
 
-/// Reads an output in any format. The server says that it is a call, so the marks of one can be
+/// Reads an output in any format. Because the server took it for a call, the marks of a call can be
 /// missing.
 fn parts(output: &str, tools: &ToolLookup<'_>) -> Vec<AssistantPart> {
     let output = without_fence(output.trim());

@@ -173,7 +173,7 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     const NESTED_OPTIONS: &'static [&'static str] = &[];
 
     /// The highest number of requests that continue a reply which the provider has paused. Default:
-    /// 0, the API pauses no reply.
+    /// 0, for an API that pauses no reply.
     const MAX_CONTINUATIONS: u32 = 0;
 
     /// Schema dialect of the strict mode of the API. Default: `None`, the API has no strict mode.

@@ -143,7 +143,7 @@ fn is_badly_formed(message: &str) -> bool {
 }
 
 #[test]
-fn prose_wraps_at_the_agreed_column() {
+fn prose_wraps_at_the_agreed_column_and_tables_do_not() {
     let mut violations = Vec::new();
     for (path, text) in files_with_prose() {
         let extension = path.extension().and_then(|extension| extension.to_str());
@@ -154,7 +154,7 @@ fn prose_wraps_at_the_agreed_column() {
             _ => line.trim_start().starts_with('#'),
         };
         for (at, line) in text.lines().enumerate() {
-            if is_prose(line) && is_too_long(line) {
+            if is_prose(line) && (is_too_long(line) || is_wrapped_table(line)) {
                 violations.push(format!("{}:{}", relative(&path), at + 1));
             }
         }
@@ -170,6 +170,11 @@ fn is_too_long(line: &str) -> bool {
     line.chars().count() > MOST_COLUMNS && can_wrap && !text.contains("](http")
 }
 
+/// Returns whether a line holds several rows of a table, as after the wrapping of a paragraph.
+fn is_wrapped_table(line: &str) -> bool {
+    line.contains("| |---")
+}
+
 #[test]
 fn language_rules_find_violations() {
     let banned = banned();
@@ -182,4 +187,5 @@ fn language_rules_find_violations() {
     assert!(!is_badly_formed("`name` is empty") && !is_badly_formed("HTTP status 404"));
     assert!(is_too_long(&format!("// {}", "word ".repeat(30))));
     assert!(!is_too_long(&format!("| {} |", "word ".repeat(30))));
+    assert!(is_wrapped_table("   | a | b | |---|---| | c |") && !is_wrapped_table("|---|---|"));
 }

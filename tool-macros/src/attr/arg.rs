@@ -58,8 +58,8 @@ impl ArgAttr {
         if let Some((word, _)) = &arg.lone {
             errors.at(
                 word,
-                "`flatten` and `named` describe a parameter: for a field, write \
-                 `#[serde(flatten)]`, or nothing",
+                "`flatten` and `named` describe a parameter: on a field, write \
+                 `#[serde(flatten)]` or remove the word",
             );
         }
         arg

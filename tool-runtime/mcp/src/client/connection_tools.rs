@@ -65,10 +65,10 @@ pub trait ConnectionHost: Send + Sync {
     /// Returns the servers to which the model may connect.
     fn allowed_servers(&self) -> &AllowedServers;
 
-    /// Connects to a server, which is allowed.
+    /// Connects to a server that the allow-list contains.
     ///
     /// # Errors
-    /// The error is for the model.
+    /// The connection can't be made. The model receives the error.
     async fn connect(
         &self,
         name: &str,
@@ -78,7 +78,8 @@ pub trait ConnectionHost: Send + Sync {
     /// Ends a connection of the model, and removes its tools.
     ///
     /// # Errors
-    /// The model has no such connection, or it can't be removed. The error is for the model.
+    /// The model has no such connection, or the connection can't be removed. The model receives the
+    /// error.
     async fn disconnect(&self, name: &str) -> Result<(), ToolError>;
 
     /// Returns the connections of the model.

@@ -225,7 +225,7 @@ impl<'r> Parts<'r> {
         }
     }
 
-    /// Says that data were left out.
+    /// Adds a note that data were left out.
     fn push_refused(&mut self, kind: &str, media_type: &str, reason: &str) {
         self.push_text(&format!("[{kind} `{media_type}` was left out: {reason}]"));
     }
@@ -287,7 +287,8 @@ impl<'r> Parts<'r> {
     }
 }
 
-/// Converts a resource. `mark` changes its text. A text stands for data that can't be passed on.
+/// Converts a resource. `mark` changes its text. Data that can't be passed on are replaced by a
+/// text.
 pub(super) fn resource_part(
     resource: ResourceContents,
     mark: impl FnOnce(&str) -> String,

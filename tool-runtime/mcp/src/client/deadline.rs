@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Stands for a time that no clock reaches: longer than any program runs.
+/// The length of a limit beyond the range of the clock: longer than any program runs.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// Returns the end of a limit that begins now. `Duration::MAX` is no limit.

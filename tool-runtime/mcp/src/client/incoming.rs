@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 use super::page::Page;
 use super::traffic::Traffic;
 
-/// The length of messages that are decoded without a look at their memory.
+/// The length up to which messages are decoded without an estimate of their memory.
 const SHORT_BYTES: usize = 64 << 10;
 
 /// The maximum memory of a decoded message, by estimate.
@@ -30,7 +30,7 @@ pub(super) const UNMATCHED: &str =
 /// The message of the error that stands for a response that can't be decoded.
 pub(super) const MALFORMED: &str = "the response is not a valid message";
 
-/// The members of a message that tell its kind.
+/// The members of a message that determine its kind.
 #[derive(Deserialize)]
 struct Head {
     id: Option<RequestId>,
@@ -81,7 +81,7 @@ impl Incoming {
         answered.map_or(Self::Dropped, |id| Self::error(id, TOO_LONG))
     }
 
-    /// Stands for an answer that can't be read.
+    /// Returns the error that replaces an answer which can't be read.
     fn error(id: &RequestId, message: &'static str) -> Self {
         let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None);
         Self::Instead(Box::new(JsonRpcMessage::error(error, Some(id.clone()))))

@@ -145,7 +145,7 @@ impl Link {
         }
     }
 
-    /// Says why there are no tools yet, until the first list is registered.
+    /// Announces the state of the server to the registry, until the first list is registered.
     pub(super) fn announce(&self, registry: &Registry) {
         let status = self.status.borrow();
         if !status.is_connected() && !self.has_registered.load(Ordering::Relaxed) {

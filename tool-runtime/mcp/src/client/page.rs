@@ -29,7 +29,7 @@ pub(super) struct PageLimits {
     pub(super) max_bytes: usize,
 }
 
-/// The items of a page, and what else it says.
+/// The items of a page, and how they were limited.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     /// `None` if the result has no list of this kind.
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_has_no_items() {
+    fn member_that_is_no_list_has_no_items() {
         for result in [r#"{"tools":{"a":1}}"#, r#"{"tools":7}"#, r#"{"tools":null}"#, "{}"] {
             assert!(decode(result, LIMITS).items.is_none(), "{result}");
         }

@@ -91,9 +91,9 @@ pub enum ChangeKind {
 
 /// Stores the pinned definitions of servers.
 ///
-/// A server is named by what it is: the words of its command line as JSON, with its folder if one
-/// is set, or its address without the query. Secrets are left out. Only a server that is reached by
-/// streams has the name of its connection.
+/// The name of a server is its command line as a JSON array, with its folder if one is set, or its
+/// URL without the query. Secrets are left out. Only a server that is reached by streams has the
+/// name of its connection.
 ///
 /// The first definitions of a server are pinned without an approval. If the store fails, a new
 /// connection fails, and an established one keeps its previous tools. A load or a save that takes

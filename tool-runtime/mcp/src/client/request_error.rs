@@ -26,7 +26,7 @@ const MAX_DATA_BYTES: usize = 16 << 10;
 pub(super) const UNREACHABLE: &str = "the server can't be reached";
 
 /// The reason of a connection whose server has ended its session.
-pub(super) const SESSION_EXPIRED: &str = "the server does not know the session any more";
+pub(super) const SESSION_EXPIRED: &str = "the session has expired on the server";
 
 /// The reason why a request has no result.
 #[derive(Debug)]

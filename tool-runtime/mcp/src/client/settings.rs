@@ -86,7 +86,7 @@ impl McpClient {
     /// The first definitions of a server are pinned. A definition that differs later, or appears
     /// under another name, is not offered until
     /// [`McpConnection::approve`](crate::McpConnection::approve) accepts it. Pins belong to the
-    /// command line or the address of the server, whatever the name of the connection.
+    /// command line or the URL of the server, whatever the name of the connection.
     pub fn pin_store(mut self, store: impl PinStore + 'static) -> Self {
         self.options.pins = Some(Arc::new(store));
         self

@@ -73,9 +73,9 @@ impl Limits {
     /// Sets the maximum number of HTTP requests of one [principal](crate::server::Access) that run
     /// at the same time. Default: half of all [requests](Self::requests).
     ///
-    /// Without an [authenticator](crate::McpServer::authenticate), it is the number of requests of
-    /// one address, and one connection can have half of them. The service must know the addresses,
-    /// as [`serve_http`](crate::McpServer::serve_http) does.
+    /// Without an [authenticator](crate::McpServer::authenticate), the limit applies to each
+    /// address, and one connection can take half of it. The service must know the addresses, as
+    /// [`serve_http`](crate::McpServer::serve_http) does.
     ///
     /// Further requests are answered with the status 503, except those that end or answer others:
     /// notifications such as a cancellation, answers to questions, `tasks/cancel`, and the end of a

@@ -29,8 +29,8 @@ pub(crate) fn page<T>(
     Ok((page, next))
 }
 
-/// Returns the cursor of the page after a key. The checksum is no secret: it tells a cursor of this
-/// list from another text.
+/// Returns the cursor of the page after a key. The checksum is no secret: it distinguishes a cursor
+/// of this list from any other text.
 fn cursor(kind: &str, key: &str) -> String {
     format!("{:016x}{key}", checksum(kind, key))
 }

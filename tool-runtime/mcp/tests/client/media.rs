@@ -1,4 +1,4 @@
-//! Media and links of results: what can't be passed on becomes a text that says so.
+//! Media and links of results: what can't be passed on is replaced by a text that states this.
 
 use serde_json::{Value, json};
 use tool_mcp::{ResultLimits, Trust};
@@ -51,7 +51,7 @@ async fn media_that_no_model_can_read_become_text() {
 }
 
 #[tokio::test]
-async fn good_media_are_passed_on() {
+async fn valid_media_are_passed_on() {
     for block in [
         json!({ "type": "image", "data": "aGVsbG8=", "mimeType": "image/png" }),
         json!({ "type": "audio", "data": "aGVs", "mimeType": "audio/wav" }),

@@ -228,7 +228,7 @@ async fn lost_connection_names_how_the_program_ended_and_its_standard_error() {
         ("", exit, exited),
         // Another process holds the output.
         ("setsid sleep 5 &", exit, exited),
-        // A server that closes its output and goes on.
+        // A server that closes its output and continues to run.
         ("", "exec >&-; sleep 2", "down: the connection ended"),
     ];
     join_all(attempts.map(async |(start, on_call, expected)| {

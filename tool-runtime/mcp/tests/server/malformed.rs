@@ -106,7 +106,7 @@ fn malformed_starts() -> Vec<(Value, &'static str)> {
 }
 
 #[tokio::test]
-async fn malformed_start_gets_the_reason_and_can_be_repeated() {
+async fn malformed_initialize_is_refused_with_its_reason_and_can_be_repeated() {
     let router = server().router();
     for (params, reason) in malformed_starts() {
         let mut client = Client::raw(server(), 1 << 16);

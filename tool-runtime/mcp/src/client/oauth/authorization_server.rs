@@ -13,7 +13,7 @@ const MAX_METADATA_BYTES: usize = 1 << 20;
 /// The method by which the client proves that an authorization code is its own.
 const CODE_CHALLENGE_METHOD: &str = "S256";
 
-/// Stands for the endpoints of an authorization server that is never asked.
+/// A placeholder for the endpoints of an authorization server that receives no request.
 const NOWHERE: &str = "https://localhost/";
 
 /// The server that issued tokens and registered a client.
@@ -95,7 +95,7 @@ async fn read_metadata(
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_METADATA_BYTES {
-            return Err(format!("metadata exceed {MAX_METADATA_BYTES} bytes"));
+            return Err(format!("the metadata exceeds {MAX_METADATA_BYTES} bytes"));
         }
     }
     serde_json::from_slice(&body).map_err(|error| error.to_string())
@@ -143,8 +143,8 @@ pub(super) fn is_confidential(url: &Url, allows_private: bool) -> bool {
     }
 }
 
-/// Refuses another resource than the expected one, such as all of its host. A server could use the
-/// token for that with its neighbors.
+/// Refuses another resource than the expected one, such as its whole host. A server could use the
+/// token for other services of that host.
 pub(super) async fn check_resource(
     manager: &mut AuthorizationManager,
     expected: &Url,
@@ -171,7 +171,7 @@ async fn requested_resource(manager: &mut AuthorizationManager) -> Result<Url, F
     let resource = url.query_pairs().find(|(name, _)| name == "resource");
     let resource = resource.map(|(_, resource)| resource.into_owned()).unwrap_or_default();
     Url::parse(&resource)
-        .map_err(|error| FlowError::failed(&format!("the resource `{resource}`: {error}")))
+        .map_err(|error| FlowError::failed(&format!("invalid resource `{resource}`: {error}")))
 }
 
 fn without_query(url: &Url) -> Url {

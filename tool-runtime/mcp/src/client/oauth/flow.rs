@@ -28,8 +28,8 @@ const MAX_SCOPES_BYTES: usize = 8 << 10;
 /// Creates a manager of tokens that knows the authorization server.
 ///
 /// # Errors
-/// The authorization server is not that of the options, its endpoints or methods are not safe, or
-/// the token would be for another resource than the server.
+/// The authorization server is not the one of the options, its endpoints or methods are not safe,
+/// or the token would be for another resource than the server.
 async fn discover(
     oauth: &OAuth,
     credentials: &Credentials,
@@ -64,7 +64,7 @@ async fn discover(
 fn resource(oauth: &OAuth, credentials: &Credentials) -> Result<Url, FlowError> {
     let resource = oauth.resource.as_deref().unwrap_or(&credentials.server);
     Url::parse(resource)
-        .map_err(|error| FlowError::failed(&format!("the resource `{resource}`: {error}")))
+        .map_err(|error| FlowError::failed(&format!("invalid resource `{resource}`: {error}")))
 }
 
 /// Creates a manager of the stored tokens, which can refresh them.

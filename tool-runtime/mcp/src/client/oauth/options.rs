@@ -66,8 +66,8 @@ impl OAuth {
 
     /// Authorizes the program itself, with the identifier and the secret of a registered client.
     ///
-    /// The client belongs to the authorization server with an [`issuer`](Self::issuer), which you
-    /// have to set.
+    /// You have to set the [`issuer`](Self::issuer) of the authorization server that registered the
+    /// client.
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::new(Flow::ClientCredentials(Proof::Secret)).client(id).client_secret(secret)
     }
@@ -75,8 +75,8 @@ impl OAuth {
     /// Authorizes the program itself, with the identifier of a registered client and assertions
     /// that it signs with its private key.
     ///
-    /// The client belongs to the authorization server with an [`issuer`](Self::issuer), which you
-    /// have to set.
+    /// You have to set the [`issuer`](Self::issuer) of the authorization server that registered the
+    /// client.
     #[cfg(feature = "oauth-jwt")]
     #[cfg_attr(docsrs, doc(cfg(feature = "oauth-jwt")))]
     pub fn client_credentials_jwt(id: impl Into<String>, key: SigningKey) -> Self {
@@ -113,8 +113,8 @@ impl OAuth {
     /// Sets the resource that tokens are for. Default: the URL of the server.
     ///
     /// An authorization fails if the metadata of the server name another one. Set it if you know
-    /// that the server is part of a larger resource, such as all of its host, and trust the server
-    /// with a token for that.
+    /// that the server is part of a larger resource, such as its whole host, and trust the server
+    /// with a token for that resource.
     pub fn resource(mut self, resource: impl Into<String>) -> Self {
         self.resource = Some(resource.into());
         self
@@ -179,7 +179,7 @@ impl OAuth {
         let issuer = self.issuer_url()?;
         if let (Some(id), None) = (&self.client_id, issuer) {
             return Err(format!(
-                "OAuth: client `{id}` belongs to one authorization server: set its `issuer`"
+                "OAuth: client `{id}` has no `issuer`: set that of its authorization server"
             ));
         }
         match self.resource.as_deref().map(Url::parse) {

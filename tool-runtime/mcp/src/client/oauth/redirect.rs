@@ -18,7 +18,8 @@ pub(super) fn read_redirect(
     redirect_uri: &str,
 ) -> Result<AuthorizationCallback, FlowError> {
     let parse = |text: &str| {
-        Url::parse(text).map_err(|error| FlowError::failed(&format!("redirect URI: {error}")))
+        Url::parse(text)
+            .map_err(|error| FlowError::failed(&format!("invalid redirect URI: {error}")))
     };
     let (redirected, expected) = (parse(redirect)?, parse(redirect_uri)?);
     let pairs: Vec<_> = redirected.query_pairs().into_owned().collect();

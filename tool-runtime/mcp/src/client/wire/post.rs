@@ -1,7 +1,7 @@
 //! Sends a request over HTTP and returns its response as events, also if it is one JSON text.
 //!
 //! The SDK would decode such a text at once and without a limit on memory. As the data of an event,
-//! it is looked at first, as all other messages are.
+//! it is checked first, as all other messages are.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -183,7 +183,7 @@ fn message_text(body: Vec<u8>) -> Result<String, Failed> {
         serde_json::from_slice(&body).map_err(|error| invalid(error.to_string().into()))?;
     let is_answer = head.method.is_none() && head.result.is_some() != head.error.is_some();
     if head.jsonrpc != "2.0" || !is_answer && head.method.is_none() {
-        return Err(invalid("it is no response".into()));
+        return Err(invalid("expected a response".into()));
     }
     // A line break would end the data of an event, but here nothing splits it.
     String::from_utf8(body).map_err(|error| invalid(error.to_string().into()))

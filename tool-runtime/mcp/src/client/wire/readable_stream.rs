@@ -26,7 +26,7 @@ pub(super) struct ReadableStream {
     request: Option<RequestId>,
 }
 
-/// The members of a message that tell what it answers.
+/// The members of a message that identify the request which it answers.
 #[derive(Deserialize)]
 struct Answer {
     id: Option<RequestId>,
@@ -38,7 +38,7 @@ impl ReadableStream {
         Self { inner, traffic, request }
     }
 
-    /// Returns the data that stand for those of an event, or `None` if it is left out.
+    /// Returns the data that replace those of an event, or `None` if the event is left out.
     fn read(&self, data: String) -> Option<String> {
         if let Ok(Answer { id: Some(id), method: None }) = serde_json::from_str(&data)
             && self.request.as_ref() != Some(&id)

@@ -120,8 +120,8 @@ impl StreamableHttpClient for RedactingClient {
     }
 }
 
-/// Returns true for messages whose answer the SDK reads: the refusals of a discovery tell it about
-/// the server, and messages that are no requests have no answer.
+/// Returns true for messages whose answer the SDK reads: the refusals of a discovery describe the
+/// server to it, and messages that are no requests have no answer.
 fn is_for_sdk(message: &ClientJsonRpcMessage) -> bool {
     match message {
         JsonRpcMessage::Request(request) => {

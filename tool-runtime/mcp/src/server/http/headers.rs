@@ -24,7 +24,7 @@ pub(super) fn check(request: &Parts) -> Result<(), (StatusCode, String)> {
     if let (Some(authority), Some(host)) = (authority, host)
         && !authority.eq_ignore_ascii_case(host)
     {
-        return refused("the header `host` is not the host of the URI".to_owned());
+        return refused("the header `host` differs from the host of the URI".to_owned());
     }
     Ok(())
 }

@@ -12,10 +12,10 @@ impl McpServer {
     /// Serves Streamable HTTP at the path `/mcp` of a listener, until the server is
     /// [cancelled](Self::cancellation).
     ///
-    /// It is [`router`](Self::router) with what a server needs of its connections: packets are sent
-    /// at once (`TCP_NODELAY`), without which each call on a kept-alive connection takes 40 ms
-    /// longer, and the [limits](crate::server::Limits) count per connection and address if there is
-    /// no [authenticator](Self::authenticate).
+    /// This method serves the [`router`](Self::router) and configures the connections. Packets are
+    /// sent at once (`TCP_NODELAY`): otherwise, each call on a kept-alive connection would take 40
+    /// ms longer. Without an [authenticator](Self::authenticate), the
+    /// [limits](crate::server::Limits) count per address and connection.
     ///
     /// # Errors
     /// The tools are invalid, or the listener fails.
@@ -24,7 +24,7 @@ impl McpServer {
     /// Panics outside a tokio runtime with I/O.
     ///
     /// # Cancellation
-    /// If the future is dropped, no connection is accepted any more. Those that are open continue.
+    /// If the future is dropped, no further connection is accepted. Open connections continue.
     ///
     /// ```
     /// use tokio_util::sync::CancellationToken;

@@ -101,7 +101,7 @@ impl Files {
     /// Opens a folder as a workspace. Links in the path of the folder itself are followed.
     ///
     /// The folder stays the same if it is renamed or another one takes its path. Temporary files
-    /// `.tool-*.tmp` in it, which writes of killed processes have left, are removed.
+    /// (`.tool-*.tmp`) that killed processes have left in it are removed.
     ///
     /// # Errors
     /// Returns an error if the folder can't be opened, or if the kernel can't confine paths. This
@@ -135,8 +135,8 @@ impl Files {
     ///
     /// Use it instead of [`std::fs::write`] in a folder that a model or a sandboxed command has
     /// changed: it follows no link that leads to a file elsewhere. The folders above the file are
-    /// created, and a file that exists is replaced as a whole. The change belongs to no run: it is
-    /// not recorded, and can't be undone.
+    /// created, and an existing file is replaced as a whole. The change belongs to no run, so it is
+    /// not recorded and can't be undone.
     ///
     /// # Errors
     /// Returns an error if the path is absolute or contains `..`, if it is a link, leads through

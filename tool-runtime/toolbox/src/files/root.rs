@@ -107,7 +107,7 @@ impl Root {
                 Ok(name) => name,
             };
             let file_type = match entry.file_type() {
-                // Some file systems do not tell the type along with the name.
+                // Some file systems do not return the type with the name.
                 FileType::Unknown => match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => FileType::from_raw_mode(stat.st_mode),
                     Err(_) => continue,

@@ -1,8 +1,8 @@
 //! Decides whether a page hides an element from its readers, by its attributes and by the styles
 //! within the page.
 //!
-//! Text that only a model reads is a way to give it instructions. Styles in other files and
-//! changes by scripts are not known.
+//! Text that only a model reads could give it instructions. Styles in other files and changes by
+//! scripts are not read.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Reads what of CSS hides an element.
+//! Finds the declarations of CSS that hide an element.
 
 /// A length from which an element is off the screen, in pixels.
 const OFF_SCREEN: f64 = 500.0;
@@ -28,7 +28,7 @@ const UNITS: [(&str, f64); 14] = [
     ("in", 96.0),
 ];
 
-/// The pixels that a length of 100 % is taken for.
+/// The length that is assumed for 100 %, in pixels.
 const PERCENT_BASE: f64 = 500.0;
 
 /// The pixels of a usual font.

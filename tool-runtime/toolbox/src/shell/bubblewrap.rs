@@ -167,7 +167,7 @@ impl Bubblewrap {
         output: Output,
         parts: &[Part],
     ) -> io::Result<Launch> {
-        // Of it, a separate handle stays.
+        // The namespace reads what bubblewrap writes through another handle.
         let info = File::from(memfd_create("info", MemfdFlags::empty())?);
         let namespace = Namespace::new(info.try_clone()?);
         let filter = inheritable_file(&self.filter)?;

@@ -188,7 +188,7 @@ impl SandboxedProcess {
 async fn finish(running: &mut Running) -> io::Result<()> {
     match running.finish().await {
         lines if lines.is_empty() => Ok(()),
-        lines => Err(io::Error::other(format!("left behind: {}", lines.join("; ")))),
+        lines => Err(io::Error::other(format!("links left behind: {}", lines.join("; ")))),
     }
 }
 

@@ -60,7 +60,7 @@ use target::hosts::AllowedHost;
 ///
 /// Only public addresses are contacted: a name or a redirect that leads to another address is
 /// refused. [`allow_net`](Self::allow_net) allows further networks, and
-/// [`only_hosts`](Self::only_hosts) allows no hosts but some. [`requests`](Self::requests)
+/// [`only_hosts`](Self::only_hosts) limits the hosts to a list. [`requests`](Self::requests)
 /// returns a tool for requests that change something, and [`WebSearch`] searches. Clones share the
 /// connections: pass one to `tools!`, and another to
 /// [`Policy::previewer`](tool_core::Policy::previewer).
@@ -117,15 +117,14 @@ impl Web {
         Ok(self.with_settings(|settings| settings.allowed.addresses.add(network)))
     }
 
-    /// Limits requests to some hosts, such as `example.com` or `example.com:8443`, also those of
-    /// redirects.
+    /// Limits requests and redirects to these hosts, such as `example.com` or `example.com:8443`.
     ///
-    /// A host without a port can be contacted on the default port of `http` and `https`. The
-    /// addresses of the hosts are checked as well: see [`allow_net`](Self::allow_net). A further
-    /// call limits the hosts further. An empty list allows none.
+    /// A host without a port is contacted on the default port of `http` or `https` only. The
+    /// addresses of the hosts are checked as well: see [`allow_net`](Self::allow_net). If this
+    /// method is called again, a host must be in each of the lists. An empty list allows no host.
     ///
     /// # Errors
-    /// Returns an error if a text is not a host, with a port or without. Patterns are not hosts.
+    /// Returns an error if a text is not a host with or without a port. Patterns are not hosts.
     ///
     /// ```
     /// use tool_runtime::http::HttpRequest;

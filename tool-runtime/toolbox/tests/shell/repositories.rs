@@ -152,7 +152,7 @@ async fn links_of_repositories_that_a_command_creates_are_removed() {
 }
 
 #[tokio::test]
-async fn links_that_existed_before_stay_and_are_named() {
+async fn links_that_existed_before_stay_and_are_reported() {
     let fixture = Fixture::with(Sandbox::workspace_write(), |folder| {
         create_repository(folder);
         fs::create_dir(folder.join("shared")).unwrap();
@@ -197,7 +197,7 @@ async fn command_that_is_stopped_leaves_no_links() {
         exists = tokio::task::spawn_blocking(exists) => assert!(exists.unwrap()),
     }
     assert!(eventually(|| !link.is_symlink()));
-    // The next result tells it.
+    // The next result reports it.
     let lines = eventually_left_behind(&fixture).await;
     assert!(lines.len() == 1 && lines[0].contains("FETCH_HEAD"), "{lines:?}");
 }
@@ -254,6 +254,6 @@ async fn program_that_leaves_links_in_a_new_repository_is_an_error() {
     let script = format!("cd '{}' && git init -q && ln -s / .git/x", folder.display());
     let mut process = launcher.spawn(["sh", "-c", &script]).await.unwrap();
     let error = process.wait().await.unwrap_err().to_string();
-    assert!(error.starts_with("left behind: removed the link \".git/x\""), "{error}");
+    assert!(error.starts_with("links left behind: removed the link \".git/x\""), "{error}");
     assert!(links(&folder.join(".git")).is_empty());
 }

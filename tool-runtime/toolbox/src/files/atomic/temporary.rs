@@ -1,8 +1,8 @@
-//! Files that are there for a moment, under a name that no other program uses.
+//! Temporary files, under names that no other program uses.
 //!
-//! A process that is killed leaves such a file behind. The next one that opens the workspace
-//! removes it: so the names are in one folder, that of the workspace, which is locked while there
-//! is one.
+//! A process that is killed leaves such a file behind, and the next process that opens the
+//! workspace removes it. For that, all temporary names are in the folder of the workspace, which is
+//! locked while one exists.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,10 +18,10 @@ use super::super::path::RelativePath;
 use super::super::root::{FileError, Root};
 use super::ChangeError;
 
-/// How often the folder is tried to be locked, while another process removes files.
+/// How often locking the folder is attempted while another process removes files.
 const MAX_ATTEMPTS: u32 = 64;
 
-/// Returns the name of a file that is there for a moment.
+/// Returns a name for a temporary file.
 pub(super) fn temporary_name() -> String {
     format!(".tool-{:016x}.tmp", fastrand::u64(..))
 }

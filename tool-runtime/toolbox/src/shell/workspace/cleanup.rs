@@ -43,7 +43,7 @@ impl Cleanup {
     pub(in crate::shell) async fn finish(&mut self) -> Vec<String> {
         let Some(due) = self.0.take() else { return Vec::new() };
         let written = Arc::clone(&due.written);
-        // It goes on if this future is dropped.
+        // The thread continues if this future is dropped.
         if spawn_blocking(|| due.work()).await.is_err() {
             written.seal(NOT_CHECKED);
         }

@@ -40,7 +40,7 @@ impl AllowedHosts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::web) struct AllowedHost {
     host: String,
-    /// `None` stands for the default port of the scheme.
+    /// `None` means the default port of the scheme.
     port: Option<u16>,
 }
 
@@ -90,16 +90,16 @@ impl fmt::Display for AllowedHost {
 /// ```
 /// use tool_toolbox::Web;
 ///
-/// let error = Web::new().only_hosts(["https://example.com"]).unwrap_err();
-/// let start = "invalid host `https://example.com`: expected a host, with a port or without";
+/// let error = Web::new().only_hosts(["https://example.com"]).unwrap_err(); let start = "invalid
+/// host `https://example.com`: expected a host with or without a port";
 /// assert!(error.to_string().starts_with(start), "{error}");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid host `{text}`: expected a host, with a port or without, such as `example.com:8443`"
+    "invalid host `{text}`: expected a host with or without a port, such as `example.com:8443`"
 )]
 #[non_exhaustive]
 pub struct InvalidHost {
-    /// The text that was to be parsed.
+    /// The text that is not a host.
     pub text: String,
 }

@@ -177,7 +177,7 @@ async fn stores_compose_in_any_order() {
 }
 
 #[tokio::test]
-async fn removed_override_uncovers_the_next_store() {
+async fn next_store_applies_after_an_override_is_removed() {
     let texts = [Some("program"), Some("catalog"), Some("administrator")];
     let (registry, administrator) = with_stores([2, 0, 1], texts).await;
     administrator.set_description("now", None).await.unwrap();
@@ -188,7 +188,7 @@ async fn removed_override_uncovers_the_next_store() {
 }
 
 #[tokio::test]
-async fn invalid_description_uncovers_the_next_store() {
+async fn next_store_applies_if_a_description_is_invalid() {
     for invalid in ["", "\u{200b}hidden", &"a".repeat(1 << 20)] {
         let (registry, administrator) = with_stores([0, 1, 2], [Some("program"), None, None]).await;
         administrator.set_description("now", Some(invalid)).await.unwrap();

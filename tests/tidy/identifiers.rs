@@ -1,4 +1,4 @@
-//! Identifiers: a name says what it names.
+//! Identifiers: a name describes what it names.
 //!
 //! Pronouns, adverbs, and verb forms of speaking and keeping name nothing that a reader can search.
 //! The rule reads what `declarations` finds: items, members, parameters, bindings of patterns.
@@ -161,12 +161,12 @@ fn is_banned(name: &str) -> bool {
 
 /// Tests of a part of the files, which run at the same time.
 #[test]
-fn declared_names_of_odd_files_say_what_they_name() {
+fn declared_names_of_odd_numbered_files_are_descriptive() {
     assert_names_are_good(0);
 }
 
 #[test]
-fn declared_names_of_even_files_say_what_they_name() {
+fn declared_names_of_even_numbered_files_are_descriptive() {
     assert_names_are_good(1);
 }
 

@@ -204,7 +204,7 @@ async fn interceptor_can_stop_the_run_whatever_it_decides_on_the_call() {
     }
 }
 
-/// Metadata often say who the user is.
+/// Metadata often contain the signed-in user.
 #[tokio::test]
 async fn tool_changes_neither_the_metadata_nor_the_interceptors_part_of_a_stop() {
     /// Records all that changes a run, however it is written.

@@ -139,7 +139,7 @@ async fn required_call_is_requested_until_it_is_made() {
 }
 
 #[tokio::test]
-async fn other_calls_do_not_meet_the_demand_for_a_named_tool() {
+async fn other_calls_do_not_replace_a_required_tool() {
     let calls = || ChatReply::default().call("other", "{}");
     let model = Reluctant::new([calls(), calls(), echo_call("one"), calls()]);
     let options = ChatOptions::default().tool_choice(ToolChoice::Tool("echo".into()));
@@ -179,7 +179,7 @@ async fn model_that_never_makes_the_required_call_reaches_the_iteration_limit() 
 
 /// The demand is a part of the saved run.
 #[tokio::test]
-async fn demand_for_a_call_survives_saving() {
+async fn required_call_is_still_required_after_saving() {
     for (replies, remaining) in [(1, ToolChoice::Required), (2, ToolChoice::Auto)] {
         let model = Reluctant::new([ChatReply::text("Done."), echo_call("one")]);
         let options = ChatOptions::default().tool_choice(ToolChoice::Required);

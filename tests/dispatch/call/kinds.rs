@@ -1,4 +1,4 @@
-//! Executions and events say what kind of tool ran.
+//! Executions and events record the kind of tool that ran.
 
 use tool_runtime::dispatch::Permissions;
 use tool_runtime::event::{Recorder, ToolEvent};

@@ -153,12 +153,12 @@ fn indented(call: &str, blanks: &str) -> String {
 
 /// Tests of a part of the formats, which run at the same time.
 #[test]
-fn quoted_calls_are_text_in_odd_formats() {
+fn quoted_calls_are_text_in_odd_numbered_formats() {
     assert_quoted_calls_are_text(0);
 }
 
 #[test]
-fn quoted_calls_are_text_in_even_formats() {
+fn quoted_calls_are_text_in_even_numbered_formats() {
     assert_quoted_calls_are_text(1);
 }
 
@@ -330,12 +330,12 @@ const WITHIN_A_LINE: [&str; 89] = [
 
 /// A call in the middle of a line is doubtful, or is text.
 #[test]
-fn call_within_a_line_is_doubtful_in_odd_formats() {
+fn call_within_a_line_is_doubtful_in_odd_numbered_formats() {
     assert_call_within_a_line_is_doubtful(0);
 }
 
 #[test]
-fn call_within_a_line_is_doubtful_in_even_formats() {
+fn call_within_a_line_is_doubtful_in_even_numbered_formats() {
     assert_call_within_a_line_is_doubtful(1);
 }
 

@@ -96,7 +96,7 @@ async fn connection_closed_within_a_reply_is_transient() {
     }
 }
 
-/// A program that alerts on codes tells these apart.
+/// A program that alerts on codes has to distinguish these failures.
 #[tokio::test]
 async fn failures_of_different_causes_have_different_codes() {
     for (provider, is_streamed) in exchange_kinds() {

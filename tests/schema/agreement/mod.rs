@@ -58,12 +58,12 @@ async fn refusal(shape: &Shape, value: &Value) -> Option<String> {
 }
 
 #[tokio::test]
-async fn values_of_the_schema_decode_to_odd_shapes() {
+async fn values_of_the_schema_decode_to_odd_numbered_shapes() {
     assert_values_decode(0).await;
 }
 
 #[tokio::test]
-async fn values_of_the_schema_decode_to_even_shapes() {
+async fn values_of_the_schema_decode_to_even_numbered_shapes() {
     assert_values_decode(1).await;
 }
 
@@ -116,12 +116,12 @@ fn any(value: &Value, predicate: &impl Fn(&Value) -> bool) -> bool {
 
 /// Tests of a part of the shapes, which run at the same time.
 #[tokio::test]
-async fn decoded_values_match_the_schema_of_odd_shapes() {
+async fn decoded_values_match_the_schema_of_odd_numbered_shapes() {
     assert_decoded_values_match(0).await;
 }
 
 #[tokio::test]
-async fn decoded_values_match_the_schema_of_even_shapes() {
+async fn decoded_values_match_the_schema_of_even_numbered_shapes() {
     assert_decoded_values_match(1).await;
 }
 

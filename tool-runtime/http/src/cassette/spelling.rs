@@ -125,7 +125,7 @@ mod tests {
     use super::layers;
 
     #[test]
-    fn layers_know_where_their_text_comes_from() {
+    fn layers_map_their_text_to_the_original() {
         let text = r#"a\u0073k\\u002d\ud83d\ude00% %2d"#;
         for (secret, origin) in [
             ("sk", r"\u0073k"),

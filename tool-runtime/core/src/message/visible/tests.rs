@@ -59,7 +59,7 @@ fn tables_have_the_categories_of_their_source() {
 }
 
 #[test]
-fn flood_of_marks_is_counted() {
+fn long_sequence_of_marks_is_replaced_by_its_number() {
     let flood = |mark: char, count: usize| mark.to_string().repeat(count);
     for (text, expected) in [
         (

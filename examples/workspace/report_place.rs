@@ -1,8 +1,9 @@
 //! The place of the report and the patch.
 //!
 //! Commands may put links into the folder of the agent. A report that is written through such a
-//! link would overwrite a file elsewhere. So the place is outside of the folder, unless it is
-//! chosen. Inside of it, `Files` writes, which follows no links.
+//! link would overwrite a file elsewhere. By default, the place is therefore outside of the folder.
+//! If the user chooses a place in the folder, `Files` writes the report, because it follows no
+//! links.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -15,7 +16,7 @@ use tool_toolbox::Files;
 
 /// A place, which is chosen before the first command runs.
 pub(crate) struct ReportPlace {
-    /// The path of the report; in the folder, it is relative to it.
+    /// The path of the report, which is relative to the folder if it is in the folder.
     path: PathBuf,
     is_in_folder: bool,
 }

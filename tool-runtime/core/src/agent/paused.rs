@@ -231,12 +231,12 @@ impl Paused {
     /// Records decisions on several pending calls, such as those of a form, with the name of the
     /// approver. Calls without a decision stay pending.
     ///
-    /// When the run resumes, they are asked about again without another
+    /// When the run resumes, the approver receives them again, without another
     /// [`ApprovalRequested`](crate::event::ToolEvent::ApprovalRequested) event.
     ///
     /// # Errors
-    /// The errors of [`decide`](Self::decide), for the first call that can't be decided on. Then
-    /// nothing is recorded.
+    /// Returns the error of [`decide`](Self::decide) for the first call that can't be decided on,
+    /// and records no decision.
     ///
     /// ```
     /// use tool_runtime::dispatch::{Approval, AskLater};
@@ -257,7 +257,7 @@ impl Paused {
     /// let reason = agent.run("Pay Ada and Grace.").await.unwrap_err().reason;
     /// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
     ///
-    /// // What a person has ticked.
+    /// // The decisions of a person, from a form.
     /// let form = [("call_1", Approval::Once), ("call_2", Approval::Deny("not today".into()))];
     /// paused.decide_calls(form, "Linus")?;
     /// assert_eq!(agent.resume(*paused).finish().await?.text, "Only Ada is paid.");

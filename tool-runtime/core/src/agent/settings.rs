@@ -48,10 +48,11 @@ impl Agent {
 
     /// Sets the options of model requests, such as the temperature.
     ///
-    /// If the options require a tool call, they do so until the model has made it: a reply without
-    /// it is no answer, and the model is asked again within the limits of the run. After the call,
-    /// none is required. [`ToolChoice::None`](crate::ToolChoice::None) applies to all requests.
-    /// A call that the choice does not allow does not run; its result is `TOOL_DENIED`.
+    /// If the options require a tool call, every request requires it until the model has made the
+    /// call: a reply without it is not taken as the answer, and the model is asked again within the
+    /// limits of the run. Later requests require no call.
+    /// [`ToolChoice::None`](crate::ToolChoice::None) applies to all requests. A call that the
+    /// choice does not allow does not run; its result is `TOOL_DENIED`.
     #[must_use]
     pub fn options(mut self, options: ChatOptions) -> Self {
         self.config_mut().options = options;

@@ -20,8 +20,9 @@ use crate::tool::{RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput}
 /// Of several interceptors the first is the outermost: [`before_call`](Self::before_call) runs in
 /// the order in which they were [added](crate::Policy::interceptor),
 /// [`after_call`](Self::after_call) in the reverse order. An interceptor that panics before a call
-/// blocks it, since its check is incomplete. For the same reason, the model does not receive the
-/// result if an interceptor panics after the call, or does not end.
+/// blocks it, because its check is incomplete. If an interceptor panics after a call, or does not
+/// end in time, the model does not receive the result, because the interceptor may have been about
+/// to remove a part of it.
 ///
 /// If the run pauses for a decision on a call, the interceptors run again when the run resumes.
 ///
@@ -106,8 +107,8 @@ pub trait Interceptor: Send + Sync {
     ///
     /// # Cancellation
     /// The future is dropped a second after the run is cancelled or a deadline of the run or its
-    /// batch passes. The model then reads that the result is withheld, and
-    /// [`cause`](ToolExecution::cause) has the reason.
+    /// batch passes. The model then receives a notice that the result is withheld, and
+    /// [`cause`](ToolExecution::cause) contains the reason.
     async fn after_call(&self, execution: &mut ToolExecution, ctx: &RunContext<'_>) {
         let _ = (execution, ctx);
     }

@@ -353,13 +353,13 @@ impl Dispatcher {
         })
     }
 
-    /// Removes all that is kept of a run: approvals [for the run](Approval::ForRun), the secrets
-    /// that its calls contained, and the outputs of its pure tools.
+    /// Removes the state of a run: approvals [for the run](Approval::ForRun), the secrets that its
+    /// calls contained, and the outputs of its pure tools.
     ///
     /// Call it when a run whose [batches](Batch::origin) this dispatcher received has ended.
-    /// Without it, the 1,024 runs that were used last are kept. An [`Agent`](crate::Agent) ends its
-    /// own runs. Batches outside of a run count as one run, [`RunId::default`], in which the
-    /// secrets of the last 1,024 batches at least are redacted.
+    /// Without it, the state of the 1,024 runs that were used last is kept. An
+    /// [`Agent`](crate::Agent) ends its own runs. Batches outside of a run count as one run,
+    /// [`RunId::default`], in which the secrets of the last 1,024 batches at least are redacted.
     ///
     /// ```
     /// use tool_runtime::dispatch::{Batch, Dispatch};

@@ -105,7 +105,8 @@ pub struct ToolExecution {
 
 /// The changes that interceptors made to a run before one of its calls.
 ///
-/// They are not effects: a tool can't change the metadata that say, for example, who the user is.
+/// They are not effects of the tool, because a tool can't change metadata such as the name of the
+/// signed-in user.
 ///
 /// ```
 /// use tool_runtime::dispatch::{InterceptAction, InterceptContext, Interceptor};
@@ -136,7 +137,7 @@ pub struct ToolExecution {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunChanges {
-    /// The members of the metadata that were set. A member that is null was removed.
+    /// The members of the metadata that were set. A member with the value null was removed.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// The reason for which an interceptor requested the end of the run.

@@ -76,8 +76,8 @@ pub struct ToolCall {
     #[serde(rename = "doubtful", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_doubtful: bool,
     /// The part of the call that is neither markup nor a value, such as an argument that stands
-    /// outside of the arguments; empty if there is none. The call is refused if its leftover names
-    /// a parameter of the tool, and unless the tool's
+    /// outside of the arguments; empty if there is none. If the leftover names a parameter of the
+    /// tool, the call is refused. With any other leftover, it is refused unless the tool's
     /// [`repair`](crate::ToolDefinition::repair) accepts a loss.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub leftover: String,

@@ -2,8 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a tool is implemented. Events, executions, reports and spans contain it; it does not change
-/// how the tool runs.
+/// The way in which a tool is implemented. Events, executions, reports and spans record it. It does
+/// not change how the tool runs.
 ///
 /// ```
 /// use tool_runtime::{Registry, ToolKind, tool, tools};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolKind {
-    /// Code of the program.
+    /// Rust code of the program itself.
     #[default]
     Function,
     /// An executable of this name, which must be on `PATH`.

@@ -16,7 +16,8 @@ pub enum ModelError {
     /// The client is not configured correctly, or the request can't be expressed in its protocol.
     #[error("{0}")]
     Setup(String),
-    /// The connection could not be established, or it broke. The [code](Self::code) tells which.
+    /// The connection could not be established, or it broke. The [code](Self::code) distinguishes
+    /// the two.
     #[error("connection to the model failed: {url}: {}", root_cause(source.as_ref()))]
     Unreachable {
         /// The URL of the request.
@@ -114,8 +115,8 @@ impl ModelError {
     }
 
     /// Returns `true` if the same request may succeed later: the model is overloaded, rate limited,
-    /// unreachable or too slow. If the provider says whether to
-    /// [retry](ApiError::should_retry), its answer counts, except for a used up quota.
+    /// unreachable or too slow. If the provider states whether to [retry](ApiError::should_retry),
+    /// that decides, except for an exhausted quota.
     ///
     /// A run that stopped with a transient error can be [resumed](crate::Agent::resume).
     ///
@@ -169,7 +170,7 @@ pub struct ApiError {
     pub request_id: Option<String>,
     /// The time to wait before the next request, if the provider asks for one.
     pub retry_after: Option<Duration>,
-    /// Whether the provider asks to retry the request (`x-should-retry`), if it says so.
+    /// The value of the header `x-should-retry`: whether the provider asks to retry the request.
     pub should_retry: Option<bool>,
     /// The output of the model, if the provider rejected it and sent it with the error.
     pub rejected_output: Option<String>,
@@ -206,8 +207,8 @@ pub enum ApiErrorKind {
 }
 
 impl ApiError {
-    /// Returns whether the same request may succeed later. The provider knows best, but no retry
-    /// pays a bill.
+    /// Returns whether the same request may succeed later. The provider decides, except that no
+    /// retry helps if a quota is exhausted.
     fn is_transient(&self) -> bool {
         let is_transient =
             matches!(self.kind, ApiErrorKind::RateLimited | ApiErrorKind::Overloaded);

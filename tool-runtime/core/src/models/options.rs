@@ -34,10 +34,10 @@ pub struct ChatOptions {
     pub stop: Vec<String>,
     /// Further members of the request, in the spelling of the provider.
     ///
-    /// A member replaces the setting of the same name that the client sets. The exception are
-    /// objects in which the provider keeps settings, such as `generationConfig` of Gemini: their
-    /// members are merged. A member that would replace the conversation, the tools, the tool choice
-    /// or the output schema of the request is an error.
+    /// A member replaces the setting of the same name that the client sets. Objects in which the
+    /// provider keeps settings, such as `generationConfig` of Gemini, are merged instead. A member
+    /// that would replace the conversation, the tools, the tool choice or the output schema of the
+    /// request is an error.
     pub extra: Map<String, Value>,
 }
 

@@ -142,7 +142,7 @@ pub enum FinishReason {
     /// The content filter of the provider removed the reply or the rest of it.
     #[serde(rename = "filtered")]
     ContentFilter,
-    /// The provider paused the reply, and the client has continued it as often as it may.
+    /// The provider paused the reply again after the highest number of continuations.
     Paused,
     /// The provider reports another reason.
     Other,

@@ -67,9 +67,9 @@ pub trait DescriptionStore: Send + Sync {
     /// 0, for stores of the program.
     ///
     /// For each tool, the description and the preference are those of the store with the highest
-    /// precedence that has one, in whatever order the stores were added. Of two stores with the
-    /// same precedence, the one that was added last takes precedence. The store of a catalog of
-    /// dynamic tools has 10, and that of an administrator
+    /// precedence that has one, whatever the order in which the stores were added. Of two stores
+    /// with the same precedence, the one that was added last takes precedence. The store of a
+    /// catalog of dynamic tools has 10, and that of an administrator
     /// ([`SharedOverrides`](crate::registry::overrides::SharedOverrides)) has 20.
     fn precedence(&self) -> u8 {
         0

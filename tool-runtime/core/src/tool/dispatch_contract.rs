@@ -87,7 +87,7 @@ pub struct Batch {
     /// The decisions on calls that were made before.
     pub decisions: Vec<Decision>,
     /// The [deferred](super::Approval::Defer) decisions on calls about which an approver was asked
-    /// before. It is asked again without another
+    /// before. The approver is asked again without another
     /// [`ApprovalRequested`](crate::event::ToolEvent::ApprovalRequested), unless the tool or the
     /// arguments have changed.
     pub deferred: Vec<Decision>,

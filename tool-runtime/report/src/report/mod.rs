@@ -187,7 +187,7 @@ impl RunReport {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
-    /// A file that exists is replaced as a whole. Links to folders on the way are followed: in a
+    /// An existing file is replaced as a whole. Links to folders on the way are followed: in a
     /// folder that untrusted programs can change, such as the workspace of an agent, write
     /// [`to_html`](Self::to_html) by `Files::write` of `tool-toolbox` instead.
     ///

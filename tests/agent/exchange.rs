@@ -1,15 +1,19 @@
 //! The agent loop with a scripted model: requests, calls, results and events.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use serde_json::{Value, json};
 use support::conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use tokio::sync::{Barrier, Notify};
+use tool_runtime::agent::ModelHook;
+use tool_runtime::drivers::PreparedRequest;
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
     Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Event,
-    FinishReason, Message, ModelError, Reasoning, Registry, ScriptedModel, ScriptedTurn, ToolCall,
-    ToolChoice, ToolContext, Tools, Usage, async_trait, tool, tools,
+    FinishReason, Message, ModelError, Reasoning, Registry, RunContext, ScriptedModel,
+    ScriptedTurn, ToolCall, ToolChoice, ToolContext, ToolResult, Tools, Usage, async_trait, tool,
+    tools,
 };
 
 #[tokio::test]
@@ -337,4 +341,44 @@ async fn run_future_can_be_spawned_and_boxed() {
     ]);
     let outer_agent = Agent::new(model, tools![ask]).extension(agent);
     assert_eq!(outer_agent.run("Go").await.unwrap().text, "Done.");
+}
+
+/// A model that records the messages of its requests, and implements no repair of its own.
+struct Recording(Arc<Mutex<Vec<Message>>>);
+
+#[async_trait]
+impl ChatModel for Recording {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        *self.0.lock().unwrap() = request.messages.to_vec();
+        Ok(ChatReply::text("Hi!"))
+    }
+}
+
+/// Adds a user message behind the prompt, and a result without a call.
+struct AddsMessages;
+
+#[async_trait]
+impl ModelHook for AddsMessages {
+    async fn before_request(
+        &self,
+        request: &mut PreparedRequest<'_>,
+        _: &RunContext<'_>,
+    ) -> ControlFlow<String> {
+        let stray = ToolResult::success(&ToolCall::new("1", "echo", "{}"), "stray");
+        let added = [Message::Tool { results: vec![stray] }, Message::user("It is noon.")];
+        request.messages.to_mut().extend(added);
+        ControlFlow::Continue(())
+    }
+}
+
+#[tokio::test]
+async fn every_model_receives_messages_that_providers_accept() {
+    let requested = Arc::<Mutex<Vec<Message>>>::default();
+    let agent =
+        Agent::new(Recording(Arc::clone(&requested)), Tools::new()).model_hook(AddsMessages);
+    agent.run("Hello").await.unwrap();
+    let requested = requested.lock().unwrap();
+    let [Message::User { parts }] = requested.as_slice() else { panic!("{requested:?}") };
+    let texts: Vec<_> = parts.iter().filter_map(|part| part.as_text()).collect();
+    assert_eq!(texts.concat().lines().collect::<Vec<_>>(), ["Hello", "", "It is noon."]);
 }

@@ -16,9 +16,8 @@ use super::extra_options::add_extra;
 use super::paused_reply::{is_paused, joined};
 use super::rejected_output::{called_reply, emitted_reply, rejected_parts};
 use tool_core::__workspace::BoxFuture;
-use tool_core::__workspace::for_provider;
 use tool_core::models::{
-    ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError, WireNames,
+    ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError, WireNames, repaired_messages,
 };
 
 impl<C: Codec> Client<C> {
@@ -76,7 +75,7 @@ impl<C: Codec> Client<C> {
         check_request::<C>(&request)?;
         let names = request.tools.iter().map(|tool| tool.name.as_str());
         let names = WireNames::new(names, C::NAME_RULES);
-        let messages = for_provider(request.messages);
+        let messages = repaired_messages(request.messages);
         let request = request.with_messages(&messages);
         let (path, query) = (C::path(&self.model, is_streamed), C::query(is_streamed));
         let mut body = self.codec.encode(&self.model, request, &names, is_streamed)?;

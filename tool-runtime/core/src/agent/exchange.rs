@@ -22,7 +22,9 @@ use crate::drivers::{
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
 use crate::message::AssistantPart;
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink, ToolChoice};
+use crate::models::{
+    ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink, ToolChoice, repaired_messages,
+};
 use crate::tool::RunContext;
 
 /// Receives the deltas of a reply as they arrive.
@@ -202,8 +204,10 @@ fn request_reply<'a>(
 ) -> BoxFuture<'a, Result<ChatReply, StopReason>> {
     Box::pin(CatchPanic::new(
         move || {
-            let reply = model.reply(request);
-            Box::pin(async { Ok(reply.await?) })
+            Box::pin(async move {
+                let messages = repaired_messages(request.messages);
+                Ok(model.reply(request.with_messages(&messages)).await?)
+            })
         },
         model_panicked,
     ))
@@ -217,8 +221,10 @@ fn stream_reply<'a>(
 ) -> BoxFuture<'a, Result<ChatReply, StopReason>> {
     Box::pin(CatchPanic::new(
         move || {
-            let reply = model.stream(request, deltas);
-            Box::pin(async { Ok(reply.await?) })
+            Box::pin(async move {
+                let messages = repaired_messages(request.messages);
+                Ok(model.stream(request.with_messages(&messages), deltas).await?)
+            })
         },
         model_panicked,
     ))

@@ -37,10 +37,24 @@ pub(crate) fn with_all_results(messages: &[Message]) -> Cow<'_, [Message]> {
     }
 }
 
-/// Repairs a transcript as `with_all_results` does and merges adjacent user messages.
+/// Returns the messages of a transcript in a form that every provider accepts.
 ///
-/// They occur where a window adds a summary or a hook adds a message.
-pub fn for_provider(messages: &[Message]) -> Cow<'_, [Message]> {
+/// A valid transcript is returned as it is. Otherwise, each call gets exactly one result, directly
+/// after it, and an id of its own; a call whose result is unknown gets one with the code
+/// `TOOL_INDETERMINATE`. Results without a call and empty replies are dropped, and adjacent user
+/// messages, which windows and hooks can cause, are merged.
+///
+/// [`Agent`](crate::Agent) does this before each request. Call it if a program requests replies
+/// from a [`ChatModel`](super::ChatModel) itself, with a transcript from outside.
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::models::repaired_messages;
+///
+/// let messages = [Message::user("Hello"), Message::user("Is anyone there?")];
+/// assert_eq!(repaired_messages(&messages).len(), 1);
+/// ```
+pub fn repaired_messages(messages: &[Message]) -> Cow<'_, [Message]> {
     let messages = with_all_results(messages);
     let is_user = |message: &Message| matches!(message, Message::User { .. });
     if !messages.windows(2).any(|pair| pair.iter().all(is_user)) {

@@ -33,6 +33,7 @@ use async_trait::async_trait;
 pub use delta::{Delta, DeltaSink};
 pub use embedding::{EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, TestEmbedder};
 pub use error::{ApiError, ApiErrorKind, ModelError};
+pub use history::repaired_messages;
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};
 pub use request::{ChatReply, ChatRequest, FinishReason};

@@ -124,7 +124,7 @@ impl ChildProcess {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args([
             "--exact",
-            "store::sqlite::tests::kills::child_saves_until_it_is_killed",
+            "sqlite::tests::kills::child_saves_until_it_is_killed",
             "--nocapture",
         ]);
         command.env(FILE, file).env(STEPS, steps.to_string());

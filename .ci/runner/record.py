@@ -1,8 +1,8 @@
 """Remembers which steps have passed with which inputs.
 
 A step names its inputs in a comment, as git's pathspecs: `# inputs: tool-runtime Cargo.lock`. What
-was recorded holds while these files, whether committed or not, the step itself, the runner and the
-versions of the tools are the same. `# tools: bwrap --version` names a tool that not all steps use.
+was recorded holds while these files, whether committed or not, the step itself, the runner, the
+settings of cargo and the versions of the tools are the same. `# tools: bwrap --version` names a tool that not all steps use.
 A step without inputs is never skipped.
 """
 
@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import time
 
-RUNNER = [".ci/runner", ".ci/shared.sh"]
+RUNNER = [".ci/runner", ".ci/shared.sh", ".cargo", ".clippy.toml"]
 TOOLS = ["rustc -vV", "cargo -V", "python3 -V", "uname -srm"]
 
 

@@ -100,7 +100,7 @@ impl Tasks {
     }
 
     /// Sets the time limit of a call, and the time for which its result is kept. Default: 5
-    /// minutes.
+    /// minutes. With `Duration::MAX`, there is no limit, and results are never removed.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
@@ -185,7 +185,8 @@ impl TaskStore {
         if owners.len() >= limit || count >= principal_limit {
             return Err(busy("too many tasks"));
         }
-        let milliseconds = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
+        // A lifetime that has no number of milliseconds has no end.
+        let milliseconds = u64::try_from(lifetime.as_millis()).ok();
         let options = TaskOptions::new().with_ttl_ms(milliseconds);
         let server = self.server.clone();
         let task = self.manager.spawn(options, |context| Box::pin(run(call, context, server)));

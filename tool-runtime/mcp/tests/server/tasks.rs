@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tool_mcp::McpServer;
-use tool_mcp::server::{ElicitationRequest, InputRequests, InputResponses, McpRequest, Tasks};
+use tool_mcp::server::{
+    ElicitationRequest, InputRequests, InputResponses, Limits, McpRequest, Tasks,
+};
 use tool_runtime::event::ProtocolError;
 use tool_runtime::{Dispatcher, Registry, ToolContext, ToolError, tool, tools};
 
@@ -131,6 +133,20 @@ async fn tasks_are_limited_and_forgotten() {
     start(&mut client, "broken").await;
     let forgotten = client.request("tasks/get", json!({ "taskId": first })).await;
     assert_eq!(forgotten["error"]["code"], -32602, "{forgotten}");
+}
+
+#[tokio::test]
+async fn longest_duration_of_each_setting_is_no_limit() {
+    let longest = Duration::MAX;
+    let limits = Limits::default();
+    let limits = limits.idle_timeout(longest).send_timeout(longest).answer_timeout(longest);
+    let server = server(&Arc::default(), all().lifetime(longest)).limits(limits);
+    let mut client = Client::connect(server, NEW).await;
+    let params = json!({ "name": "broken", "arguments": {} });
+    let task = client.request("tools/call", params).await["result"].clone();
+    assert_eq!(task["ttlMs"], json!(null), "{task}");
+    let polled = client.request("tasks/get", json!({ "taskId": task["taskId"] })).await;
+    assert_eq!(polled["result"]["taskId"], task["taskId"], "{polled}");
 }
 
 #[tokio::test]

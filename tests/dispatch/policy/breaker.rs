@@ -1,8 +1,8 @@
 //! Circuit breakers of providers.
 
-use tool_runtime::Policy;
-use tool_runtime::dispatch::{Breaker, Breakers};
+use tool_runtime::dispatch::{Breaker, Breakers, RateLimits};
 use tool_runtime::event::BlockReason;
+use tool_runtime::{Arguments, RateLimit, Tool, ToolDefinition, async_trait};
 
 use super::*;
 
@@ -146,4 +146,37 @@ async fn breaker_that_opens_during_a_retry_delay_prevents_the_retry() {
     let executions = run(&dispatcher, &["down", "single"]).await;
     assert_eq!(executions.iter().map(|execution| execution.attempts).collect::<Vec<_>>(), [1, 1]);
     assert_eq!([code(&executions[0]), code(&executions[1])], ["TOOL_TRANSIENT_FAILURE"; 2]);
+}
+
+/// Behaves as the script says, for as long as its definition allows.
+struct Defined(ToolDefinition);
+
+#[async_trait]
+impl Tool for Defined {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    async fn call(&self, _: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        act(ctx).await.map(|()| ToolOutput::text("done"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn longest_duration_of_each_setting_is_no_limit() {
+    let longest = Duration::MAX;
+    let breakers = Breakers::default().each(Breaker::after(1).cool_down(longest));
+    let limit = RateLimit { times: 3, per: longest };
+    let limits = RateLimits::default().tool("unlimited", limit).wait_timeout(longest);
+    let policy = Policy::new().batch_deadline(longest).rate_limits(limits).breakers(breakers);
+    let schema = json!({ "type": "object" });
+    let definition = ToolDefinition::new("unlimited", "Acts.", schema).timeout(longest);
+    let registry = Registry::new();
+    registry.register_from("far", Arc::new(Defined(definition))).unwrap();
+    let script = Script(Arc::new(Mutex::new(vec!["works", "is down"])));
+    let dispatcher = Dispatcher::new(registry).policy(policy).extension(script);
+    let name = "far__unlimited";
+    assert!(call(&dispatcher, name).await.is_success());
+    assert_eq!(code(&call(&dispatcher, name).await), "TOOL_TRANSIENT_FAILURE");
+    assert_eq!(call(&dispatcher, name).await.blocked_by, Some(BlockReason::Breaker));
 }

@@ -110,6 +110,24 @@ async fn first_byte_has_its_own_limit() {
     }
 }
 
+#[tokio::test]
+async fn longest_duration_of_each_setting_is_no_limit() {
+    let longest = Duration::MAX;
+    for (provider, is_streamed) in exchange_kinds() {
+        let (header, body) = provider.good(is_streamed);
+        let server = Server::start([Reply::with_header(200, header, body)]).await;
+        let base = server.base_url();
+        let setup = Setup {
+            timeout: longest,
+            connect: Some(longest),
+            first_byte: Some(longest),
+            ..Setup::new(&base)
+        };
+        let answer = provider.send(is_streamed, setup).await;
+        assert!(answer.is_ok(), "{}: {answer:?}", provider.name);
+    }
+}
+
 /// Transport whose connections time out.
 struct Unconnected;
 

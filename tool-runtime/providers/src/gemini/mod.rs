@@ -11,6 +11,7 @@ use serde_json::Value;
 pub use self::embeddings::{BatchEmbedContents, GeminiEmbedder};
 use super::client::Client;
 use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::model_table::check_options;
 use super::shared::{Environment, set};
 use tool_core::message::AssistantPart;
 use tool_core::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
@@ -84,6 +85,10 @@ impl Codec for GenerateContent {
         _: bool,
     ) -> Result<Value, ModelError> {
         encode::request(model, request, names)
+    }
+
+    fn fit(&self, model: &str, body: &mut Value) -> Result<(), ModelError> {
+        check_options(model, body)
     }
 
     fn resume(&self, body: &mut Value, reply: &ChatReply, _: &WireNames) -> bool {

@@ -22,6 +22,10 @@ pub(super) struct ModelTraits {
     pub(super) reasoning: Reasoning,
     /// Whether temperature and the like may be set.
     pub(super) sampling: Support,
+    /// Whether Gemini accepts penalties of repeated words.
+    pub(super) penalties: Support,
+    /// Whether chat completions accept stop sequences.
+    pub(super) stop: Support,
     /// Whether a tool choice may force a call.
     pub(super) forced_call: Support,
     /// The condition under which chat completions accept tools.

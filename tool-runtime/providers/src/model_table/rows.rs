@@ -13,6 +13,8 @@ pub(super) struct Row {
 pub(super) const ANY: ModelTraits = ModelTraits {
     reasoning: Reasoning::OnRequest,
     sampling: Support::Accepted,
+    penalties: Support::Accepted,
+    stop: Support::Accepted,
     forced_call: Support::Accepted,
     chat_tools: ChatTools::Unconditional,
     encrypts_reasoning: true,
@@ -24,11 +26,16 @@ pub(super) const ANY: ModelTraits = ModelTraits {
 const PLAIN_GPT: ModelTraits = ModelTraits { encrypts_reasoning: false, ..ANY };
 
 /// GPT that always reasons.
-const REASONING_GPT: ModelTraits =
-    ModelTraits { reasoning: Reasoning::Always, sampling: Support::Refused, ..ANY };
+const REASONING_GPT: ModelTraits = ModelTraits {
+    reasoning: Reasoning::Always,
+    sampling: Support::Refused,
+    stop: Support::Refused,
+    ..ANY
+};
 
 /// GPT whose reasoning can be disabled, and is disabled by default.
-const OPTIONAL_GPT: ModelTraits = ModelTraits { sampling: Support::WithoutReasoning, ..ANY };
+const OPTIONAL_GPT: ModelTraits =
+    ModelTraits { sampling: Support::WithoutReasoning, stop: Support::Refused, ..ANY };
 
 /// GPT whose reasoning can be disabled.
 const NEWEST_GPT: ModelTraits = ModelTraits { reasoning: Reasoning::ByDefault, ..OPTIONAL_GPT };
@@ -58,7 +65,11 @@ pub(super) const ROWS: &[Row] = &[
         ],
         traits: PLAIN_GPT,
     },
-    Row { families: &[Family("o1"), Family("o3"), Family("o4")], traits: REASONING_GPT },
+    Row { families: &[Family("o3"), Family("o4")], traits: REASONING_GPT },
+    Row {
+        families: &[Family("o1"), Family("o3-mini")],
+        traits: ModelTraits { stop: Support::Accepted, ..REASONING_GPT },
+    },
     Row { families: &[Family("gpt-5")], traits: REASONING_GPT },
     Row {
         families: &[Family("gpt-5.1-chat"), Family("gpt-5.2-chat"), Family("gpt-5.3-chat")],
@@ -147,6 +158,10 @@ pub(super) const ROWS: &[Row] = &[
             Family("gemini-2.#"),
         ],
         traits: ANY,
+    },
+    Row {
+        families: &[Family("gemini-2.5")],
+        traits: ModelTraits { penalties: Support::Refused, ..ANY },
     },
     Row { families: &[Family("gemini-")], traits: ModelTraits { signs_calls: true, ..ANY } },
 ];

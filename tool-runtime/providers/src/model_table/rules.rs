@@ -5,14 +5,19 @@ use serde_json::{Map, Value};
 use super::{ChatTools, ModelTraits, Reasoning, Support, traits};
 use tool_core::models::ModelError;
 
-/// Options of sampling, each with the value that equals its absence.
-const SAMPLING: [(&str, Option<f64>); 6] = [
-    ("temperature", Some(1.0)),
-    ("top_p", Some(1.0)),
-    ("top_k", None),
-    ("presence_penalty", Some(0.0)),
-    ("frequency_penalty", Some(0.0)),
-    ("logit_bias", None),
+/// Options, each with the value that equals its absence and the trait that decides about it.
+const OPTIONS: [(&str, Option<f64>, fn(&ModelTraits) -> Support); 11] = [
+    ("temperature", Some(1.0), |traits| traits.sampling),
+    ("top_p", Some(1.0), |traits| traits.sampling),
+    ("top_k", None, |traits| traits.sampling),
+    ("presence_penalty", Some(0.0), |traits| traits.sampling),
+    ("frequency_penalty", Some(0.0), |traits| traits.sampling),
+    ("logit_bias", None, |traits| traits.sampling),
+    ("logprobs", None, |traits| traits.sampling),
+    ("top_logprobs", Some(0.0), |traits| traits.sampling),
+    ("stop", None, |traits| traits.stop),
+    ("presencePenalty", Some(0.0), |traits| traits.penalties),
+    ("frequencyPenalty", Some(0.0), |traits| traits.penalties),
 ];
 
 /// Checks the options of a body: those of the request, and extra ones. An option that the model
@@ -21,13 +26,13 @@ const SAMPLING: [(&str, Option<f64>); 6] = [
 /// # Errors
 /// [`ModelError::Setup`] names the model and the option.
 pub(crate) fn check_options(model: &str, body: &mut Value) -> Result<(), ModelError> {
-    let Some(members) = body.as_object_mut() else { return Ok(()) };
+    let Some(members) = settings(body) else { return Ok(()) };
     let traits = traits(model);
     let has_reasoning = reasons(&traits, members);
-    for (name, default) in SAMPLING {
+    for (name, default, support) in OPTIONS {
         let Some(value) = members.get(name).filter(|value| !value.is_null()) else { continue };
-        let is_default = default.is_some() && value.as_f64() == default;
-        match check(model, traits.sampling, has_reasoning, &format!("`{name}`")) {
+        let is_default = value == false || (default.is_some() && value.as_f64() == default);
+        match check(model, support(&traits), has_reasoning, &format!("`{name}`")) {
             Ok(()) => {}
             Err(_) if is_default => _ = members.remove(name),
             Err(error) => return Err(error),
@@ -38,6 +43,15 @@ pub(crate) fn check_options(model: &str, body: &mut Value) -> Result<(), ModelEr
         check(model, traits.forced_call, has_reasoning, option)?;
     }
     Ok(())
+}
+
+/// Returns the members that have the options: Gemini's are nested.
+fn settings(body: &mut Value) -> Option<&mut Map<String, Value>> {
+    let body = body.as_object_mut()?;
+    if body.get("generationConfig").is_some_and(Value::is_object) {
+        return body.get_mut("generationConfig")?.as_object_mut();
+    }
+    Some(body)
 }
 
 fn check(
@@ -133,6 +147,22 @@ mod tests {
             ("gpt-6-luna", json!({ "frequency_penalty": 1 }), "disable its reasoning"),
             ("gpt-5.1", json!({ "top_p": 0.5, "reasoning_effort": "low" }), "`top_p`"),
             ("gpt-5.6", json!({ "temperature": 0.5 }), "disable its reasoning"),
+            ("gpt-5", json!({ "logprobs": true }), "`logprobs`"),
+            ("gpt-5.6", json!({ "top_logprobs": 2 }), "`top_logprobs`"),
+            ("gpt-5-mini", json!({ "stop": ["END"] }), "`stop`"),
+            ("gpt-5.1", json!({ "stop": ["END"] }), "`stop`"),
+            ("gpt-5.6", json!({ "stop": ["END"], "reasoning_effort": "none" }), "`stop`"),
+            ("o4-mini", json!({ "stop": ["END"] }), "`stop`"),
+            (
+                "gemini-2.5-flash",
+                json!({ "generationConfig": { "presencePenalty": 0.5 } }),
+                "`presencePenalty`",
+            ),
+            (
+                "models/gemini-2.5-pro",
+                json!({ "generationConfig": { "frequencyPenalty": -1 } }),
+                "`frequencyPenalty`",
+            ),
             ("gpt-5.6", json!({ "temperature": 0.5, "reasoning": { "effort": "high" } }), "`temp"),
             ("claude-opus-5-5", json!({ "tool_choice": { "type": "any" } }), "requires a call"),
             ("claude-sonnet-5-5", json!({ "tool_choice": { "type": "tool" } }), "requires a call"),
@@ -169,6 +199,12 @@ mod tests {
             ("gpt-5.6", json!({ "tools": [1], "reasoning_effort": "none" })),
             ("gpt-5.5", json!({ "tools": [1] })),
             ("gpt-6-luna", json!({ "tools": [1], "reasoning_effort": "high" })),
+            ("gpt-4o", json!({ "stop": ["END"], "logprobs": true })),
+            ("o3-mini", json!({ "stop": ["END"] })),
+            ("gpt-5.1", json!({ "logprobs": true, "top_logprobs": 2 })),
+            ("claude-opus-5-5", json!({ "stop_sequences": ["END"] })),
+            ("gemini-3.5-flash", json!({ "generationConfig": { "presencePenalty": 0.5 } })),
+            ("gemini-2.5-pro", json!({ "generationConfig": { "temperature": 0.5 } })),
             ("gpt-5", json!({ "temperature": null, "tools": [], "tool_choice": "required" })),
         ] {
             assert_eq!(checked(model, body.clone()).unwrap(), body, "{model}");
@@ -179,6 +215,11 @@ mod tests {
     fn refused_options_with_default_values_are_left_out() {
         let body = json!({ "temperature": 1.0, "top_p": 1, "presence_penalty": 0, "seed": 1 });
         assert_eq!(checked("gpt-5", body).unwrap(), json!({ "seed": 1 }));
+        let body = json!({ "logprobs": false, "top_logprobs": 0, "n": 1 });
+        assert_eq!(checked("gpt-5", body).unwrap(), json!({ "n": 1 }));
+        let body = json!({ "generationConfig": { "presencePenalty": 0.0, "topK": 1 } });
+        let expected = json!({ "generationConfig": { "topK": 1 } });
+        assert_eq!(checked("gemini-2.5-pro", body).unwrap(), expected);
     }
 
     #[test]

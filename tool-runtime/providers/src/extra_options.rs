@@ -37,18 +37,28 @@ pub(super) fn add_extra(
     nested: &[&str],
 ) -> Result<(), ModelError> {
     for (name, value) in extra {
-        match (members.get_mut(name), value) {
-            (Some(Value::Object(known)), Value::Object(more))
-                if nested.contains(&name.as_str()) =>
+        let known = known_name(members, name);
+        match (members.get_mut(&known), value) {
+            (Some(Value::Object(settings)), Value::Object(more))
+                if nested.contains(&known.as_str()) =>
             {
                 for (inner, value) in more {
-                    insert(known, inner, value, || format!("{name}.{inner}"))?;
+                    let known = known_name(settings, inner);
+                    insert(settings, &known, value, || format!("{name}.{inner}"))?;
                 }
             }
-            _ => insert(members, name, value, || name.clone())?,
+            _ => insert(members, &known, value, || name.clone())?,
         }
     }
     Ok(())
+}
+
+/// Returns the name of the member that an option means. Google reads `system_instruction` and
+/// `systemInstruction` as one name, so the body must not have both.
+fn known_name(members: &Map<String, Value>, name: &str) -> String {
+    let letters = |name: &str| name.replace('_', "").to_ascii_lowercase();
+    let is_same = |known: &&String| letters(known) == letters(name);
+    members.keys().find(is_same).map_or(name, String::as_str).to_owned()
 }
 
 /// Sets a member, unless it replaces another value that the request needs. `path` is its name in
@@ -108,6 +118,11 @@ mod tests {
                 json!({ "text": { "verbosity": "low" } }),
                 json!({ "text": { "format": {}, "verbosity": "low" } }),
             ),
+            (
+                json!({ "maxTokens": 1, "settings": { "topP": 1 } }),
+                json!({ "Settings": { "top_p": 2 }, "max_tokens": 2 }),
+                json!({ "maxTokens": 2, "settings": { "topP": 2 } }),
+            ),
             (json!({}), json!({ "tools": [1] }), json!({ "tools": [1] })),
             (json!({ "stream": true }), json!({ "stream": true }), json!({ "stream": true })),
         ] {
@@ -130,6 +145,9 @@ mod tests {
             json!({ "contents": null }),
             json!({ "system": [] }),
             json!({ "systemInstruction": null }),
+            json!({ "system_instruction": { "parts": [] } }),
+            json!({ "toolChoice": "none" }),
+            json!({ "settings": { "function_calling_config": { "mode": "AUTO" } } }),
             json!({ "tools": [{ "type": "web_search" }] }),
             json!({ "tools": null }),
             json!({ "tool_choice": "none" }),

@@ -97,10 +97,10 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
         return ApiErrorKind::Overloaded;
     }
     match status {
+        400 | 403 | 429 if mentions(&UNPAID_TEXTS) => ApiErrorKind::OutOfQuota,
         401 | 403 => ApiErrorKind::Auth,
         400 if has_code(&["API_KEY_INVALID", "invalid_api_key"]) => ApiErrorKind::Auth,
         402 => ApiErrorKind::OutOfQuota,
-        400 | 429 if mentions(&["credit balance is too low"]) => ApiErrorKind::OutOfQuota,
         413 if has_code(&["rate_limit_exceeded"]) => ApiErrorKind::RateLimited,
         413 => ApiErrorKind::ContextTooLong,
         400 | 422
@@ -166,21 +166,31 @@ pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
 
 /// The parts of codes for a credit, or a quota that money buys, that is used up. Providers add
 /// codes of this kind, such as one for each level at which a limit of spending can be set.
-const UNPAID: [&str; 8] = [
+const UNPAID: [&str; 9] = [
     "billing",
-    "credit_balance",
-    "insufficient_balance",
-    "insufficient_credit",
-    "insufficient_quota",
-    "payment_required",
-    "spend_limit",
-    "usage_limit",
+    "budgetexceeded",
+    "credit",
+    "insufficientbalance",
+    "insufficientfunds",
+    "insufficientquota",
+    "paymentrequired",
+    "spendlimit",
+    "usagelimit",
+];
+
+/// Texts that say so where there is no code.
+const UNPAID_TEXTS: [&str; 4] = [
+    "all available credits",
+    "credit balance is too low",
+    "monthly spending limit",
+    "run out of credits",
 ];
 
 /// Returns whether waiting does not help after an error with this code, because something has to be
 /// paid.
 fn is_unpaid(code: &str) -> bool {
-    let code = code.to_ascii_lowercase();
+    let letters = code.chars().filter(char::is_ascii_alphanumeric);
+    let code = letters.collect::<String>().to_ascii_lowercase().replace("spending", "spend");
     UNPAID.iter().any(|part| code.contains(part))
 }
 
@@ -286,6 +296,20 @@ mod tests {
             (429, code("workspace_spend_limit_exceeded"), ApiErrorKind::OutOfQuota),
             (200, code("credit_balance_exhausted"), ApiErrorKind::OutOfQuota),
             (403, typed("billing_error"), ApiErrorKind::OutOfQuota),
+            (429, code("credits_exhausted"), ApiErrorKind::OutOfQuota),
+            (429, code("InsufficientCredits"), ApiErrorKind::OutOfQuota),
+            (429, code("team-spending-limit-reached"), ApiErrorKind::OutOfQuota),
+            (429, typed("budget_exceeded"), ApiErrorKind::OutOfQuota),
+            (429, code("insufficientFunds"), ApiErrorKind::OutOfQuota),
+            (
+                429,
+                json!({ "code": "Some resource has been exhausted",
+                    "error": "Your team 1 has either used all available credits or reached …" }),
+                ApiErrorKind::OutOfQuota,
+            ),
+            (403, text("You have run out of credits."), ApiErrorKind::OutOfQuota),
+            (403, code("account_suspended"), ApiErrorKind::Auth),
+            (429, code("invalid_credentials"), ApiErrorKind::RateLimited),
             (429, text("Your credit balance is too low to access it"), ApiErrorKind::OutOfQuota),
             (
                 429,

@@ -134,8 +134,13 @@ async fn error_in_a_successful_response_is_retried_until_a_piece_is_emitted() {
     let stream = "data: {\"choices\": [{\"delta\": {\"content\": \"Hi\"}, \"finish_reason\": \"stop\"}]}\n\n\
                   data: [DONE]\n\n";
     let invalid = r#"{"error": {"type": "invalid_request_error", "code": 400}}"#;
+    let ended = r#"{"choices": [{"message": {"content": "H"}, "finish_reason": "error"}]}"#;
+    let end = r#"data: {"choices": [{"delta": {}, "finish_reason": "error"}]}"#;
     for (is_streamed, first, is_retried) in [
         (false, overloaded, true),
+        (false, ended, true),
+        (true, &*format!("{end}\n\ndata: [DONE]\n\n"), true),
+        (true, &*format!("{piece}\n\n{end}\n\ndata: [DONE]\n\n"), false),
         (false, invalid, false),
         (false, "not JSON", false),
         (true, &*event, true),

@@ -4,7 +4,7 @@
 //! instead of its text, and an error with a success status. Unknown members are ignored.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ContentBuilder;
 use crate::codec::{DecodeError, RawJson};
@@ -110,6 +110,10 @@ pub(crate) fn reported_error(body: &str) -> Option<DecodeError> {
 }
 
 /// Assembles the content and the calls of a reply.
+///
+/// # Errors
+/// [`DecodeError::Reported`] if the model failed in the middle of the reply: some servers report
+/// that by the finish reason alone.
 pub(super) fn assemble_reply<S: ContentBuilder>(
     content: S,
     mut calls: Vec<WireCall>,
@@ -119,6 +123,10 @@ pub(super) fn assemble_reply<S: ContentBuilder>(
 ) -> Result<ChatReply, DecodeError> {
     if calls.iter().all(|call| call.index.is_some()) {
         calls.sort_by_key(|call| call.index);
+    }
+    if let Some(reason @ ("error" | "insufficient_system_resource")) = finish {
+        let message = format!("finish reason {reason}");
+        return Err(DecodeError::Reported(json!({ "code": "server_error", "message": message })));
     }
     let is_refused = content.is_refused();
     let mut parts = content.into_parts();

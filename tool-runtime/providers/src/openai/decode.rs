@@ -236,6 +236,11 @@ mod tests {
                 "{body}"
             );
         }
+        for reason in ["error", "insufficient_system_resource"] {
+            let choice = json!({ "message": { "content": "Hi" }, "finish_reason": reason });
+            let body = json!({ "choices": [choice] }).to_string();
+            assert!(matches!(reply(&body), Err(DecodeError::Reported(_))), "{body}");
+        }
     }
 
     #[test]

@@ -81,9 +81,9 @@ pub(super) fn assemble_reply(
     let is_refused = output.iter().any(is_refusal);
     let parts = parts(output, names, provider)?;
     let finish = match incomplete.as_deref() {
-        Some("max_output_tokens") => FinishReason::Length,
         Some("content_filter") => FinishReason::ContentFilter,
-        Some(_) => FinishReason::Other,
+        // What is incomplete is truncated, whatever the reason is called.
+        Some(_) => FinishReason::Length,
         None if parts.iter().any(|part| matches!(part, AssistantPart::Call(_))) => {
             FinishReason::ToolCalls
         }

@@ -6,13 +6,13 @@ use tool_core::Registry;
 
 use super::connection::McpConnection;
 use super::error::McpError;
-use super::link::Link;
-use super::open_connections;
 use super::options::Options;
 use super::pins::MemoryPins;
-use super::supervisor::{establish, supervise};
-use super::target::Target;
 use super::wire::BoxFuture;
+use crate::client::connect::link::Link;
+use crate::client::connect::open_connections;
+use crate::client::connect::supervisor::{establish, supervise};
+use crate::client::connect::target::Target;
 
 /// Connects to an MCP server and registers its tools.
 ///

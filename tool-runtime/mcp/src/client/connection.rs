@@ -10,17 +10,17 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::catalog::ToolsReport;
-use super::deadline;
 use super::error::McpError;
-use super::link::Link;
-use super::list::{ListKind, list};
-use super::metadata::received;
 use super::pins::DefinitionChange;
-use super::roots::named_root;
-use super::session::Session;
 use super::status::McpStatus;
 use super::trust::resolve_name;
+use crate::client::calls::deadline;
+use crate::client::calls::metadata::received;
+use crate::client::connect::link::Link;
+use crate::client::connect::session::Session;
+use crate::client::questions::roots::named_root;
+use crate::client::tools::catalog::ToolsReport;
+use crate::client::tools::list::{ListKind, list};
 
 /// A connection to an MCP server, whose tools are in a registry.
 ///

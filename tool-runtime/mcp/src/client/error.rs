@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tool_core::RegistryError;
 
-use super::text::{clean_line, marked};
+use crate::client::tools::text::{clean_line, marked};
 
 /// The number of characters of an error that a model reads.
 const MAX_MODEL_CHARS: usize = 500;

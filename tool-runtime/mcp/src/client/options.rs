@@ -7,14 +7,14 @@ use std::time::Duration;
 use rmcp::model::Root;
 use tool_core::agent::Steering;
 
-use super::elicitation::ElicitationHandler;
 use super::events::EventHook;
 use super::limits::{ListLimits, ResultLimits};
-use super::metadata::CallMetaHook;
 use super::pins::PinStore;
-use super::sampling::Sampling;
 use super::trust::{Trust, TrustPolicy};
 use crate::LogLevel;
+use crate::client::calls::metadata::CallMetaHook;
+use crate::client::questions::elicitation::ElicitationHandler;
+use crate::client::questions::sampling::Sampling;
 
 /// The settings of a client that do not depend on its transport.
 #[derive(Clone)]

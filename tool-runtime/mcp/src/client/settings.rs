@@ -7,15 +7,15 @@ use tool_core::ToolContext;
 use tool_core::agent::Steering;
 
 use super::builder::McpClient;
-use super::elicitation::ElicitationHandler;
 use super::events::{EventHook, McpEvent};
 use super::limits::{ListLimits, ResultLimits};
-use super::metadata::{CallMeta, CallMetaHook};
 use super::pins::PinStore;
-use super::roots::named_root;
-use super::sampling::Sampling;
 use super::trust::Trust;
 use crate::LogLevel;
+use crate::client::calls::metadata::{CallMeta, CallMetaHook};
+use crate::client::questions::elicitation::ElicitationHandler;
+use crate::client::questions::roots::named_root;
+use crate::client::questions::sampling::Sampling;
 
 impl McpClient {
     /// Sets the time limit of the handshake, and of each list of tools. Default: 60 seconds.

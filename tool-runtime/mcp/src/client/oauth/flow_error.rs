@@ -2,7 +2,7 @@
 
 use rmcp::transport::auth::AuthError;
 
-use super::super::text::clean_line;
+use crate::client::tools::text::clean_line;
 
 /// The number of characters of a reason that are kept.
 const MAX_REASON_CHARS: usize = 500;

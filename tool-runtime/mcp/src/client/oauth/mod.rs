@@ -17,6 +17,7 @@
 //! - Authorizations are limited, however many challenges a server sends.
 
 mod authorization_server;
+pub(crate) mod challenge;
 mod connector;
 mod credentials;
 mod file;

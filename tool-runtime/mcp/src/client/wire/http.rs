@@ -16,11 +16,11 @@ use rmcp::transport::streamable_http_client::{
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
-use super::super::challenge::Authorizer;
-use super::super::traffic::Traffic;
 use super::redacting_client::RedactingClient;
 use super::watched_client::{StreamState, WatchedClient};
 use super::{BoxFuture, Delivery, Received, StreamChange, Wire, WireError};
+use crate::client::oauth::challenge::Authorizer;
+use crate::client::wire::traffic::Traffic;
 use crate::lines::{Sending, WriteError};
 
 /// The number of requests that may be in flight at once on one connection.

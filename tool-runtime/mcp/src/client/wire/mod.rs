@@ -8,7 +8,12 @@
 //! errors of requests, which `post.rs` sends.
 
 #[cfg(feature = "client")]
+pub(crate) mod decode;
+pub(crate) mod flood;
+pub(crate) mod guard;
 pub(super) mod http;
+pub(crate) mod incoming;
+pub(crate) mod notices;
 #[cfg(feature = "client")]
 mod notification_stream;
 #[cfg(feature = "client")]
@@ -22,6 +27,7 @@ pub(super) mod redacting_client;
 #[cfg(feature = "client")]
 mod sse;
 pub(super) mod stdio;
+pub(crate) mod traffic;
 #[cfg(feature = "client")]
 mod watched_client;
 

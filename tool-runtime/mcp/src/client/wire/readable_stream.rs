@@ -12,8 +12,8 @@ use sse_stream::{Error as SseError, Sse};
 
 use super::post::is_too_long;
 use super::sse::SseStream;
-use crate::client::incoming::{Incoming, TOO_LONG};
-use crate::client::traffic::Traffic;
+use crate::client::wire::incoming::{Incoming, TOO_LONG};
+use crate::client::wire::traffic::Traffic;
 
 /// Passes events on whose messages can be decoded within the limits.
 ///

@@ -13,7 +13,7 @@ use rmcp::transport::streamable_http_client::{
 
 use super::post::Post;
 use super::sse::SseStream;
-use crate::client::secrets::Secrets;
+use crate::client::connect::secrets::Secrets;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Failed = StreamableHttpError<reqwest::Error>;

@@ -24,8 +24,8 @@ use super::paced_stream::PacedStream;
 use super::post::OneEvent;
 use super::readable_stream::ReadableStream;
 use super::sse::SseStream;
-use crate::client::failure_reason::failure_reason;
-use crate::client::traffic::Traffic;
+use crate::client::connect::failure_reason::failure_reason;
+use crate::client::wire::traffic::Traffic;
 
 /// The number of events, and of changes, that wait for the connection.
 const CAPACITY: usize = 16;

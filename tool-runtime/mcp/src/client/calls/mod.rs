@@ -1,0 +1,11 @@
+//! Calls of a server's tools: arguments, request, result and error.
+
+pub(crate) mod content;
+pub(crate) mod deadline;
+pub(crate) mod media;
+pub(crate) mod metadata;
+pub(crate) mod remote_tool;
+pub(crate) mod request_error;
+pub(crate) mod rounded_number;
+pub(crate) mod task;
+pub(crate) mod trace_context;

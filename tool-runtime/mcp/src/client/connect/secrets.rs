@@ -1,0 +1,303 @@
+//! The secrets that a server receives, which are redacted in the reasons of failures and in its
+//! errors.
+
+#[cfg(feature = "client")]
+use std::collections::HashMap;
+use std::ffi::OsString;
+
+#[cfg(feature = "client")]
+use reqwest::{
+    Url,
+    header::{HeaderName, HeaderValue},
+};
+use rmcp::model::ErrorData;
+use serde_json::Value;
+use tool_core::message::strip_invisible;
+
+/// The minimum length of a redacted value, and of a line of one.
+const MIN_SECRET_BYTES: usize = 4;
+
+/// Stands for a redacted value.
+const REDACTED: &str = "[redacted]";
+
+/// Texts in the names of variables and arguments whose values are redacted.
+const SECRET_PARTS: [&str; 9] = [
+    "AUTH",
+    "CREDENTIAL",
+    "DATABASE_URL",
+    "KEY",
+    "PASSPHRASE",
+    "PASSWD",
+    "PASSWORD",
+    "SECRET",
+    "TOKEN",
+];
+
+/// Whole words in such names. Within other words, they mean something else, as in `PATH`.
+const SECRET_WORDS: [&str; 6] = ["COOKIE", "DSN", "JWT", "PASS", "PAT", "PWD"];
+
+/// The variable of the working directory.
+const WORKING_DIRECTORY: &str = "PWD";
+
+/// Values that are redacted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets {
+    /// The longest first, because one may be part of another.
+    values: Vec<String>,
+}
+
+impl Secrets {
+    pub(crate) fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let mut secrets: Vec<String> = Vec::new();
+        for value in values {
+            // A line of a key may be printed alone.
+            secrets.extend(value.lines().map(|line| line.trim().to_owned()));
+            secrets.push(value);
+        }
+        secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
+        secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self { values: secrets }
+    }
+
+    /// Returns the secrets of a program: the values of the variables that it was given, and of the
+    /// arguments and the inherited variables whose names look like those of secrets.
+    pub(crate) fn of_program(
+        arguments: &[OsString],
+        variables: &[(OsString, OsString)],
+        inherited: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Self {
+        let inherited =
+            inherited.into_iter().filter(|(name, _)| is_secret_name(&name.to_string_lossy()));
+        let variables = variables.iter().cloned().chain(inherited);
+        let values = variables.map(|(_, value)| value.to_string_lossy().into_owned());
+        let arguments: Vec<_> =
+            arguments.iter().map(|it| it.to_string_lossy().into_owned()).collect();
+        Self::new(values.chain(of_arguments(&arguments)))
+    }
+
+    /// Adds further secrets.
+    #[cfg(feature = "client")]
+    pub(crate) fn and(self, values: impl IntoIterator<Item = String>) -> Self {
+        Self::new(self.values.into_iter().chain(values))
+    }
+
+    /// Returns the secrets of an HTTP request: the token, the values of sensitive headers, and
+    /// those of the query.
+    #[cfg(feature = "client")]
+    pub(crate) fn of_request(
+        url: &str,
+        bearer: Option<&str>,
+        headers: &HashMap<HeaderName, HeaderValue>,
+    ) -> Self {
+        let headers = headers.values().filter(|value| value.is_sensitive());
+        let headers = headers.filter_map(|value| value.to_str().ok()).flat_map(with_last_word);
+        let mut values: Vec<String> = headers.chain(bearer.map(str::to_owned)).collect();
+        values.extend(of_url(url));
+        if let Ok(url) = Url::parse(url) {
+            values.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        }
+        Self::new(values)
+    }
+
+    /// Returns the text without invisible characters, which could divide a secret, and secrets.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let mut text = strip_invisible(text).into_owned();
+        for secret in &self.values {
+            text = text.replace(secret, REDACTED);
+        }
+        text
+    }
+
+    /// Redacts the secrets in an error of the server.
+    pub(crate) fn redact_error(&self, error: &mut ErrorData) {
+        if self.values.is_empty() {
+            return;
+        }
+        error.message = self.redact(&error.message).into();
+        if let Some(data) = &mut error.data {
+            self.redact_value(data);
+        }
+    }
+
+    /// Redacts the secrets in the texts and names of a value. Other texts stay as they are.
+    fn redact_value(&self, value: &mut Value) {
+        let redacted = |text: &str| Some(self.redact(text)).filter(|it| it.contains(REDACTED));
+        match value {
+            Value::String(text) => {
+                if let Some(redacted) = redacted(text) {
+                    *text = redacted;
+                }
+            }
+            Value::Number(number) => {
+                if let Some(redacted) = redacted(&number.to_string()) {
+                    *value = Value::String(redacted);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|member| self.redact_value(member));
+                let names: Vec<_> = members.keys().cloned().collect();
+                for name in names {
+                    if let Some(redacted) = redacted(&name)
+                        && let Some(member) = members.remove(&name)
+                    {
+                        members.insert(redacted, member);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.trim_start_matches('-').replace('-', "_").to_uppercase();
+    SECRET_PARTS.iter().any(|part| name.contains(part))
+        || (name != WORKING_DIRECTORY && name.split('_').any(|word| SECRET_WORDS.contains(&word)))
+}
+
+/// Returns the values of arguments such as `--token X`, `--token=X`, `TOKEN=X` and
+/// `Authorization: Bearer X`, and what is secret in URLs.
+fn of_arguments(arguments: &[String]) -> Vec<String> {
+    let mut values = Vec::new();
+    let mut previous = "";
+    for argument in arguments {
+        if previous.starts_with('-') && is_secret_name(previous) && !argument.starts_with('-') {
+            values.extend(with_last_word(argument));
+        }
+        if let Some((name, value)) = argument.split_once(['=', ':'])
+            && is_name(name)
+            && is_secret_name(name)
+        {
+            values.extend(with_last_word(value.trim()));
+        }
+        values.extend(of_url(argument));
+        previous = if is_name(argument) { argument } else { "" };
+    }
+    values
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_'))
+}
+
+/// Returns a value, and the part after its scheme, as of `Bearer X`.
+fn with_last_word(value: &str) -> impl Iterator<Item = String> + use<> {
+    let last = value.rsplit_once(' ').map(|(_, last)| last.to_owned());
+    [Some(value.to_owned()), last].into_iter().flatten()
+}
+
+/// Returns the password and the values of the query of a URL.
+fn of_url(text: &str) -> Vec<String> {
+    let Some((_, rest)) = text.split_once("://") else { return Vec::new() };
+    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = address.split('/').next().unwrap_or_default();
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    let password = user.and_then(|user| Some(user.split_once(':')?.1.to_owned()));
+    let query = query.split('#').next().unwrap_or_default();
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    password.into_iter().chain(pairs.map(|(_, value)| value.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of_program(arguments: &[&str], inherited: &[(&str, &str)]) -> Secrets {
+        let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
+        let inherited = inherited.iter().map(|(name, value)| (name.into(), value.into()));
+        Secrets::of_program(&arguments, &[], inherited)
+    }
+
+    #[test]
+    fn secrets_of_arguments_are_redacted() {
+        for arguments in [
+            &["--token", "hunter22"] as &[&str],
+            &["--api-key=hunter22"],
+            &["-e", "DB_PASS=hunter22"],
+            &["--header", "Authorization: Bearer hunter22"],
+            &["postgres://ada:hunter22@db/orders"],
+            &["https://mcp.example/?k=hunter22&x=1#top"],
+        ] {
+            let redacted = of_program(arguments, &[]).redact("bad hunter22");
+            assert_eq!(redacted, "bad [redacted]", "{arguments:?}");
+        }
+        for arguments in [
+            &["--name", "hunter22"] as &[&str],
+            &["--token", "--name", "hunter22"],
+            &["--path=hunter22"],
+            &["token", "hunter22"],
+        ] {
+            let text = of_program(arguments, &[]).redact("bad hunter22");
+            assert_eq!(text, "bad hunter22", "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn inherited_variables_are_secret_by_their_names() {
+        for name in [
+            "MYSQL_PWD",
+            "DB_PASS",
+            "SENTRY_DSN",
+            "DATABASE_URL",
+            "COOKIE",
+            "my_jwt",
+            "GITHUB_PAT",
+            "API_KEY",
+            "Session-Token",
+        ] {
+            let redacted = of_program(&[], &[(name, "hunter22")]).redact("bad hunter22");
+            assert_eq!(redacted, "bad [redacted]", "{name}");
+        }
+        for name in ["PATH", "PWD", "OLDPWD", "COMPASS", "PATTERN", "HOME"] {
+            let text = of_program(&[], &[(name, "hunter22")]).redact("bad hunter22");
+            assert_eq!(text, "bad hunter22", "{name}");
+        }
+    }
+
+    #[test]
+    fn secrets_in_an_error_are_redacted_at_each_place() {
+        let secrets = Secrets::new(["hunter22".to_owned(), "987654321".to_owned()]);
+        let redacted = |message: &str, data: Value| {
+            let mut error = ErrorData::internal_error(message.to_owned(), Some(data));
+            secrets.redact_error(&mut error);
+            (error.message.into_owned(), error.data.unwrap_or_default())
+        };
+        for (message, expected) in [
+            ("bad hunter22", "bad [redacted]"),
+            ("hun\u{200b}ter22hunter22", "[redacted][redacted]"),
+            ("Hunter2", "Hunter2"),
+        ] {
+            assert_eq!(redacted(message, Value::Null).0, expected);
+        }
+        for (data, expected) in [
+            (json!("Bearer hunter22"), json!("Bearer [redacted]")),
+            (json!({ "a": [{ "b": "hunter22" }] }), json!({ "a": [{ "b": "[redacted]" }] })),
+            (json!({ "hunter22": 1 }), json!({ "[redacted]": 1 })),
+            (json!([987_654_321]), json!(["[redacted]"])),
+            (json!("hunter\u{202e}22"), json!("[redacted]")),
+            (json!({ "a\u{200b}b": [true, 1.5] }), json!({ "a\u{200b}b": [true, 1.5] })),
+        ] {
+            assert_eq!(redacted("", data).1, expected);
+        }
+    }
+
+    #[cfg(feature = "client")]
+    #[test]
+    fn token_sensitive_headers_and_query_of_a_request_are_redacted() {
+        let mut sensitive = HeaderValue::from_static("Basic header-secret");
+        sensitive.set_sensitive(true);
+        let headers = HashMap::from([
+            (HeaderName::from_static("x-key"), sensitive),
+            (HeaderName::from_static("mcp-method"), HeaderValue::from_static("tools/list")),
+        ]);
+        let url = "https://ada:password@mcp.example/?key=query%20secret";
+        let secrets = Secrets::of_request(url, Some("bearer-secret"), &headers);
+        let text = "tools/list: bearer-\u{200b}secret, header-secret, query%20secret, query secret, \
+                    password";
+        let expected = "tools/list: [redacted], [redacted], [redacted], [redacted], [redacted]";
+        assert_eq!(secrets.redact(text), expected);
+    }
+}

@@ -1,0 +1,8 @@
+//! What servers offer beside tools: resources, prompts and completion.
+
+pub(crate) mod completion;
+pub(crate) mod feature_error;
+pub(crate) mod feature_tools;
+pub(crate) mod offered_features;
+pub(crate) mod prompts;
+pub(crate) mod resources;

@@ -1,0 +1,115 @@
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tool_core::async_trait;
+
+use crate::client::pins::{PinStore, Pins};
+
+/// Keeps pinned definitions in a JSON file. Clones share it.
+///
+/// A change is written to a second file, which then replaces the first. When a save returns, the
+/// change is on disk. Do not let several processes write to one file: the last write replaces the
+/// others.
+///
+/// ```
+/// use tool_mcp::{McpClient, PinFile};
+///
+/// let client = McpClient::stdio("my-server").pin_store(PinFile::new("mcp-pins.json"));
+/// # let _ = client;
+/// ```
+#[derive(Clone, Debug)]
+pub struct PinFile {
+    path: Arc<Path>,
+    /// Held from reading to writing.
+    writing: Arc<Mutex<()>>,
+}
+
+type Servers = BTreeMap<String, Pins>;
+
+impl PinFile {
+    /// Uses the file with this path, which is created when the first definitions are pinned.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into().into(), writing: Arc::default() }
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let path = Arc::clone(&self.path);
+        let work = move || {
+            work(&path).map_err(|error| {
+                io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+            })
+        };
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    }
+}
+
+fn read(path: &Path) -> io::Result<Servers> {
+    match fs::read(path) {
+        Ok(json) => serde_json::from_slice(&json).map_err(|error| {
+            let text = format!(
+                "this is no file of pinned definitions: {error}. Restore it; if you delete it, the \
+                 definitions that the servers have now are pinned"
+            );
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Servers::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn write(path: &Path, json: &[u8]) -> io::Result<()> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    // It was left by a process that was killed. If it is a link, it is not followed.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&new)?;
+    file.write_all(json)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    sync_folder(path)
+}
+
+/// Makes the new name durable.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[async_trait]
+impl PinStore for PinFile {
+    async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
+        let server = server.to_owned();
+        self.blocking(move |path| Ok(read(path)?.remove(&server))).await
+    }
+
+    async fn save(&self, server: &str, pins: &Pins) -> io::Result<()> {
+        let (server, pins) = (server.to_owned(), pins.clone());
+        let writing = Arc::clone(&self.writing).lock_owned().await;
+        self.blocking(move |path| {
+            // The work continues if the future is dropped.
+            let _writing = writing;
+            let mut servers = read(path)?;
+            servers.insert(server, pins);
+            write(path, &serde_json::to_vec_pretty(&servers)?)
+        })
+        .await
+    }
+}

@@ -1,0 +1,8 @@
+//! What a server asks of the program: questions to the user, replies of a model, folders.
+
+pub(crate) mod elicitation;
+pub(crate) mod handler;
+pub(crate) mod input;
+pub(crate) mod page_url;
+pub(crate) mod roots;
+pub(crate) mod sampling;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
 
-use super::chat_exchange::ChatExchange;
-use super::check::check_request;
-use super::client::Client;
-use super::codec::Codec;
-use super::exchange::timeout_error;
-use super::extra_options::add_extra;
-use super::paused_reply::{is_paused, joined};
-use super::rejected_output::{called_reply, emitted_reply, rejected_parts};
+use crate::client::Client;
+use crate::client::chat_exchange::ChatExchange;
+use crate::client::check::check_request;
+use crate::client::extra_options::add_extra;
+use crate::client::paused_reply::{is_paused, joined};
+use crate::client::rejected_output::{called_reply, emitted_reply, rejected_parts};
+use crate::codec::Codec;
+use crate::connection::exchange::timeout_error;
 use tool_core::__workspace::BoxFuture;
 use tool_core::models::{
     ChatModel, ChatReply, ChatRequest, Delta, DeltaSink, ModelError, WireNames, repaired_messages,
@@ -23,7 +23,7 @@ use tool_core::models::{
 impl<C: Codec> Client<C> {
     /// Creates a client for a model at `base_url` with a codec of your own.
     ///
-    /// The [`codec`](super::codec) module has a complete example.
+    /// The [`codec`](crate::codec) module has a complete example.
     pub fn with_codec(base_url: &str, model: impl Into<String>, codec: C) -> Self {
         Self::at(base_url, model.into(), codec, |model| C::path(model, false))
     }
@@ -49,7 +49,7 @@ impl<C: Codec> Client<C> {
         feature = "ollama",
         feature = "openai"
     ))]
-    pub(super) fn checked(self) -> Result<Self, ModelError> {
+    pub(crate) fn checked(self) -> Result<Self, ModelError> {
         self.check()?;
         Ok(self)
     }

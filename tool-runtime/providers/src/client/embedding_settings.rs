@@ -4,16 +4,16 @@ use tool_core::models::{EmbedLimits, ModelError};
 
 /// Settings of an embedder. `None` is the default of the codec.
 #[derive(Clone, Default)]
-pub(super) struct EmbeddingSettings {
-    pub(super) dimensions: Option<usize>,
-    pub(super) limits: Option<EmbedLimits>,
+pub(crate) struct EmbeddingSettings {
+    pub(crate) dimensions: Option<usize>,
+    pub(crate) limits: Option<EmbedLimits>,
     /// The prefixes of documents and of queries.
-    pub(super) prefixes: Option<[String; 2]>,
+    pub(crate) prefixes: Option<[String; 2]>,
 }
 
 impl EmbeddingSettings {
     /// Checks the chosen dimensions.
-    pub(super) fn check_dimensions(&self) -> Result<(), ModelError> {
+    pub(crate) fn check_dimensions(&self) -> Result<(), ModelError> {
         match self.dimensions {
             Some(0) => Err(ModelError::Setup("invalid dimensions: 0, expected at least 1".into())),
             _ => Ok(()),

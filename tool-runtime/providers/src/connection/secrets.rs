@@ -3,13 +3,13 @@
 use tool_http::secrets_in_url;
 
 /// Texts of a request that are, or contain, a key.
-pub(super) struct Secrets(Vec<String>);
+pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
     /// Collects the key, the values of headers and the words in them, and the user, password and
     /// query of the URL. A text of fewer than four bytes is not a secret, unless it is the key:
     /// headers such as `x-debug: 1` contain none, and short texts occur anywhere.
-    pub(super) fn new<'s>(
+    pub(crate) fn new<'s>(
         key: Option<&'s str>,
         headers: impl Iterator<Item = &'s str>,
         url: &str,
@@ -29,7 +29,7 @@ impl Secrets {
     }
 
     /// Replaces all secrets in a text by `…`.
-    pub(super) fn redact(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
     }
 }

@@ -6,13 +6,13 @@ use tool_core::message::{AssistantPart, Message};
 use tool_core::models::{ChatRequest, ModelError, ToolChoice};
 use tool_core::schema::Schema;
 
-use super::codec::Codec;
+use crate::codec::Codec;
 
 /// Checks whether a request makes sense for any provider.
 ///
 /// # Errors
 /// [`ModelError::Setup`] names the contradiction.
-pub(super) fn check_request<C: Codec>(request: &ChatRequest<'_>) -> Result<(), ModelError> {
+pub(crate) fn check_request<C: Codec>(request: &ChatRequest<'_>) -> Result<(), ModelError> {
     if let Some(temperature) = request.options.temperature.filter(|value| !value.is_finite()) {
         let text = format!("invalid temperature: {temperature}, expected a finite number");
         return Err(ModelError::Setup(text));
@@ -51,7 +51,7 @@ fn check_part(part: &AssistantPart) -> Result<(), ModelError> {
     }
 }
 
-pub(super) fn unsupported(what: &str, value: &dyn Debug) -> ModelError {
+pub(crate) fn unsupported(what: &str, value: &dyn Debug) -> ModelError {
     ModelError::Setup(format!("unsupported {what}: {value:?}"))
 }
 

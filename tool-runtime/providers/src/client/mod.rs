@@ -1,11 +1,21 @@
 //! Client of a model API, generic over the codec: its settings.
 
+pub(crate) mod chat_client;
+pub(crate) mod chat_exchange;
+pub(crate) mod check;
+pub(crate) mod credentials;
+pub(crate) mod embedding_client;
+pub(crate) mod embedding_settings;
+pub(crate) mod extra_options;
+pub(crate) mod paused_reply;
+pub(crate) mod rejected_output;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::connection::Connection;
-use super::embedding_settings::EmbeddingSettings;
+use crate::client::embedding_settings::EmbeddingSettings;
 use tool_http::Transport;
 
 /// Client for a model behind an HTTP API; the type parameter is the codec of the API.

@@ -2,18 +2,30 @@
 //!
 //! All clients share it, whatever they request.
 
+pub(crate) mod endpoint;
+pub(crate) mod error_response;
+pub(crate) mod exchange;
+pub(crate) mod first_chunk;
+pub(crate) mod frames;
+pub(crate) mod off_thread;
+pub(crate) mod retry;
+pub(crate) mod secrets;
+pub(crate) mod work_budget;
+
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::credentials::{check_header, check_key, check_model_name};
-use super::endpoint::Endpoint;
-use super::exchange::{CompleteBody, HttpExchange, body_error, timeout_error, transport_error};
-use super::first_chunk::with_first_chunk;
-use super::retry::pause_before_next;
-use super::secrets::Secrets;
+use crate::client::credentials::{check_header, check_key, check_model_name};
+use crate::connection::endpoint::Endpoint;
+use crate::connection::exchange::{
+    CompleteBody, HttpExchange, body_error, timeout_error, transport_error,
+};
+use crate::connection::first_chunk::with_first_chunk;
+use crate::connection::retry::pause_before_next;
+use crate::connection::secrets::Secrets;
 use tool_core::__workspace::BoxFuture;
 use tool_core::__workspace::OrderedJson;
 use tool_core::models::ModelError;

@@ -31,7 +31,7 @@ const REQUEST_MEMBERS: [&str; 17] = [
 ///
 /// # Errors
 /// [`ModelError::Setup`] if an option would replace a member of the request.
-pub(super) fn add_extra(
+pub(crate) fn add_extra(
     members: &mut Map<String, Value>,
     extra: &Map<String, Value>,
     nested: &[&str],

@@ -6,20 +6,20 @@ use std::time::{Duration, SystemTime};
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
-use super::codec::DecodeError;
-use super::error_response::{
+use crate::codec::DecodeError;
+use crate::connection::error_response::{
     error_message, error_response, kind, rejected_output, request_id, retry_after,
 };
-use super::frames::Frame;
-use super::off_thread;
-use super::secrets::Secrets;
-use super::work_budget::WorkBudget;
+use crate::connection::frames::Frame;
+use crate::connection::off_thread;
+use crate::connection::secrets::Secrets;
+use crate::connection::work_budget::WorkBudget;
 use tool_core::__workspace::Interrupted;
 use tool_core::models::{ApiError, ApiErrorKind, ModelError};
 use tool_http::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
 
 /// The highest number of characters of a body in an error.
-pub(super) const MAX_EXCERPT: usize = 2_000;
+pub(crate) const MAX_EXCERPT: usize = 2_000;
 
 /// The time to wait for the body of an error response; its status is enough.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,30 +29,30 @@ const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_ERROR_BYTES: usize = 1 << 20;
 
 /// The highest number of bytes of a reply; far more than any model writes.
-pub(super) const MAX_BYTES: usize = 32 << 20;
+pub(crate) const MAX_BYTES: usize = 32 << 20;
 
 /// Reason for a stream that ended early.
 const ENDED_EARLY: &str = "the stream ended before the reply was complete";
 
-pub(super) struct HttpExchange {
-    pub(super) request: HttpRequest,
+pub(crate) struct HttpExchange {
+    pub(crate) request: HttpRequest,
     /// URL for display.
-    pub(super) url: String,
+    pub(crate) url: String,
     /// Secrets of the request; some servers quote a key that they do not know.
-    pub(super) secrets: Secrets,
+    pub(crate) secrets: Secrets,
     /// The time limit of the whole exchange.
-    pub(super) limit: Duration,
+    pub(crate) limit: Duration,
 }
 
 /// Body that was received completely.
-pub(super) struct CompleteBody {
-    pub(super) text: String,
-    pub(super) headers: Headers,
+pub(crate) struct CompleteBody {
+    pub(crate) text: String,
+    pub(crate) headers: Headers,
 }
 
 impl HttpExchange {
     /// Decodes a body, on the blocking pool if it is large, and returns both.
-    pub(super) async fn decode_body<T: Send + 'static>(
+    pub(crate) async fn decode_body<T: Send + 'static>(
         &self,
         body: CompleteBody,
         decode: impl FnOnce(&str) -> T + Send + 'static,
@@ -66,7 +66,7 @@ impl HttpExchange {
     }
 
     /// Converts the error of a body that could not be decoded.
-    pub(super) fn decoded<T>(
+    pub(crate) fn decoded<T>(
         &self,
         body: &CompleteBody,
         decoded: Result<T, DecodeError>,
@@ -80,7 +80,7 @@ impl HttpExchange {
     }
 
     /// Reads the whole body.
-    pub(super) async fn read_body(
+    pub(crate) async fn read_body(
         &self,
         response: HttpResponse,
     ) -> Result<CompleteBody, ModelError> {
@@ -99,7 +99,7 @@ impl HttpExchange {
 
     /// Converts an error response. The status is enough; the body is read as far as it arrives in
     /// time.
-    pub(super) async fn read_error(&self, mut response: HttpResponse) -> ApiError {
+    pub(crate) async fn read_error(&self, mut response: HttpResponse) -> ApiError {
         let mut bytes = Vec::new();
         if let Some(target) = response.headers.get("location") {
             bytes.extend_from_slice(format!("it redirects to {target} ").as_bytes());
@@ -128,7 +128,7 @@ impl HttpExchange {
         refusal
     }
 
-    pub(super) async fn next_chunk(
+    pub(crate) async fn next_chunk(
         &self,
         body: &mut HttpBody,
     ) -> Result<Option<Vec<u8>>, ModelError> {
@@ -136,11 +136,11 @@ impl HttpExchange {
     }
 
     /// Returns the error of a connection that was closed within a reply.
-    pub(super) fn closed(&self) -> ModelError {
+    pub(crate) fn closed(&self) -> ModelError {
         body_error(&self.url, TransportError::Connection(ENDED_EARLY.into()))
     }
 
-    pub(super) fn decode_error(
+    pub(crate) fn decode_error(
         &self,
         error: DecodeError,
         body: &str,
@@ -170,7 +170,7 @@ impl HttpExchange {
         }
     }
 
-    pub(super) fn malformed(
+    pub(crate) fn malformed(
         &self,
         reason: impl Into<String>,
         body: &str,
@@ -200,7 +200,7 @@ impl HttpExchange {
         })
     }
 
-    pub(super) fn valid_utf8(&self, frame: Frame, headers: &Headers) -> Result<String, ModelError> {
+    pub(crate) fn valid_utf8(&self, frame: Frame, headers: &Headers) -> Result<String, ModelError> {
         if frame.has_invalid_utf8 {
             Err(self.malformed("not UTF-8", &frame.text, headers))
         } else {
@@ -208,7 +208,7 @@ impl HttpExchange {
         }
     }
 
-    pub(super) fn too_long(&self, limit: usize, bytes: &[u8], headers: &Headers) -> ModelError {
+    pub(crate) fn too_long(&self, limit: usize, bytes: &[u8], headers: &Headers) -> ModelError {
         let reason = format!("longer than {limit} bytes");
         let start = bytes.get(..4 * MAX_EXCERPT).unwrap_or(bytes);
         self.malformed(reason, &String::from_utf8_lossy(start), headers)
@@ -239,19 +239,19 @@ fn has_length(headers: &Headers) -> bool {
 }
 
 /// Returns whether bytes without a message begin with a field of a server-sent event.
-pub(super) fn is_cut_event(start: &[u8]) -> bool {
+pub(crate) fn is_cut_event(start: &[u8]) -> bool {
     let line = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     let fields = [&b"data:"[..], b"event:", b"id:", b"retry:"];
     !line.is_empty() && fields.iter().any(|it| it.starts_with(line) || line.starts_with(it))
 }
 
 /// Returns whether a text is the beginning of a JSON object or array.
-pub(super) fn is_cut_json(text: &str) -> bool {
+pub(crate) fn is_cut_json(text: &str) -> bool {
     let parsed = serde_json::from_str::<IgnoredAny>(text);
     text.trim_start().starts_with(['{', '[']) && parsed.is_err_and(|error| error.is_eof())
 }
 
-pub(super) fn transport_error(url: &str, error: TransportError) -> ModelError {
+pub(crate) fn transport_error(url: &str, error: TransportError) -> ModelError {
     match error {
         TransportError::Setup(text) => ModelError::Setup(text),
         TransportError::Connection(source) => {
@@ -269,7 +269,7 @@ pub(super) fn transport_error(url: &str, error: TransportError) -> ModelError {
 }
 
 /// Converts the error of a response that had begun.
-pub(super) fn body_error(url: &str, error: TransportError) -> ModelError {
+pub(crate) fn body_error(url: &str, error: TransportError) -> ModelError {
     match error {
         TransportError::Connection(source) => {
             let source = TransportError::Connection(Box::new(Interrupted(source)));
@@ -279,6 +279,6 @@ pub(super) fn body_error(url: &str, error: TransportError) -> ModelError {
     }
 }
 
-pub(super) fn timeout_error(url: &str, limit: Duration) -> ModelError {
+pub(crate) fn timeout_error(url: &str, limit: Duration) -> ModelError {
     ModelError::Timeout { url: url.to_owned(), limit }
 }

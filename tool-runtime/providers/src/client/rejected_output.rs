@@ -13,7 +13,7 @@ use tool_core::models::{
 ///
 /// # Errors
 /// Returns the error of the server if there is no call to be read.
-pub(super) fn rejected_parts(
+pub(crate) fn rejected_parts(
     error: Box<ApiError>,
     request: ChatRequest<'_>,
     names: &WireNames,
@@ -78,12 +78,12 @@ fn without_fence(output: &str) -> &str {
 }
 
 /// Returns a reply of these parts.
-pub(super) fn called_reply(parts: Vec<AssistantPart>) -> ChatReply {
+pub(crate) fn called_reply(parts: Vec<AssistantPart>) -> ChatReply {
     ChatReply::new(parts).finish_reason(FinishReason::ToolCalls)
 }
 
 /// Emits the parts and returns the reply, which begins with the text that was emitted before.
-pub(super) fn emitted_reply(
+pub(crate) fn emitted_reply(
     text: String,
     parts: Vec<AssistantPart>,
     deltas: &mut DeltaSink<'_>,

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::codec::{Assemble, Codec, DecodeError, Framing};
-use super::exchange::{
+use crate::codec::{Assemble, Codec, DecodeError, Framing};
+use crate::connection::exchange::{
     CompleteBody, HttpExchange, MAX_BYTES, MAX_EXCERPT, is_cut_event, is_cut_json,
 };
-use super::frames::Frames;
-use super::off_thread::{self, DeltaBuffer};
-use super::work_budget::WorkBudget;
+use crate::connection::frames::Frames;
+use crate::connection::off_thread::{self, DeltaBuffer};
+use crate::connection::work_budget::WorkBudget;
 use tool_core::__workspace::emit_reply;
 use tool_core::message::AssistantPart;
 use tool_core::models::{ChatReply, Delta, DeltaSink, ModelError, WireNames};
@@ -23,17 +23,17 @@ const LINGER: Duration = Duration::from_millis(200);
 /// The highest number of bytes of a streamed reply, which repeats names and ids in each message.
 const MAX_STREAM_BYTES: usize = 8 * MAX_BYTES;
 
-pub(super) struct ChatExchange<'c, C> {
-    pub(super) codec: &'c C,
-    pub(super) names: Arc<WireNames>,
-    pub(super) http: HttpExchange,
+pub(crate) struct ChatExchange<'c, C> {
+    pub(crate) codec: &'c C,
+    pub(crate) names: Arc<WireNames>,
+    pub(crate) http: HttpExchange,
     /// The highest number of calls in the reply.
-    pub(super) max_calls: usize,
+    pub(crate) max_calls: usize,
 }
 
 impl<C: Codec> ChatExchange<'_, C> {
     /// Decodes a reply that was not streamed.
-    pub(super) async fn decode(&self, body: CompleteBody) -> Result<ChatReply, ModelError> {
+    pub(crate) async fn decode(&self, body: CompleteBody) -> Result<ChatReply, ModelError> {
         let (codec, names) = (self.codec.clone(), Arc::clone(&self.names));
         let decode = move |text: &str| codec.decode(text, &names);
         let (body, decoded) = self.http.decode_body(body, decode).await?;
@@ -42,7 +42,7 @@ impl<C: Codec> ChatExchange<'_, C> {
     }
 
     /// Reads a streamed reply and emits it. A server without streams sends a whole reply instead.
-    pub(super) async fn read_stream(
+    pub(crate) async fn read_stream(
         &self,
         response: HttpResponse,
         deltas: &mut DeltaSink<'_>,

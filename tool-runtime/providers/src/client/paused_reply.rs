@@ -3,14 +3,14 @@
 use tool_core::models::{ChatReply, FinishReason};
 
 /// Returns whether a reply can be continued. Calls come first: their results continue the turn.
-pub(super) fn is_paused(reply: &ChatReply) -> bool {
+pub(crate) fn is_paused(reply: &ChatReply) -> bool {
     let has_calls = reply.calls().next().is_some();
     reply.finish_reason == FinishReason::Paused && !has_calls && !reply.parts.is_empty()
 }
 
 /// Joins the replies of one turn. The finish reason is the last one, and each request has its own
 /// usage.
-pub(super) fn joined(replies: Vec<ChatReply>) -> ChatReply {
+pub(crate) fn joined(replies: Vec<ChatReply>) -> ChatReply {
     let join = |mut whole: ChatReply, next: ChatReply| {
         whole.parts.extend(next.parts);
         whole.finish_reason = next.finish_reason;

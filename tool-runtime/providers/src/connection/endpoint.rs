@@ -6,11 +6,11 @@ use tool_core::models::ModelError;
 
 /// URL of an API, or the text of the program if it is not a URL.
 #[derive(Clone)]
-pub(super) struct Endpoint(Result<Url, String>);
+pub(crate) struct Endpoint(Result<Url, String>);
 
 impl Endpoint {
     /// Parses a base URL.
-    pub(super) fn new(base: &str) -> Self {
+    pub(crate) fn new(base: &str) -> Self {
         let base = base.trim();
         Self(http_url(base).ok_or_else(|| base.to_owned()))
     }
@@ -20,7 +20,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`ModelError::Setup`] if the base URL is malformed.
-    pub(super) fn below(
+    pub(crate) fn below(
         &self,
         path: &[&str],
         query: &[(&str, &str)],
@@ -36,7 +36,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`ModelError::Setup`] if the base URL is malformed.
-    pub(super) fn check(&self) -> Result<&Url, ModelError> {
+    pub(crate) fn check(&self) -> Result<&Url, ModelError> {
         self.0.as_ref().map_err(|written| {
             let written = without_secrets(written);
             ModelError::Setup(format!(
@@ -47,7 +47,7 @@ impl Endpoint {
 
     /// Returns the URL of a request for display: without user, password and query, which may be
     /// secret.
-    pub(super) fn display_url(&self, path: &[&str]) -> String {
+    pub(crate) fn display_url(&self, path: &[&str]) -> String {
         match &self.0 {
             Ok(url) => {
                 let url = below(url.clone(), path);
@@ -58,7 +58,7 @@ impl Endpoint {
     }
 
     /// Returns the host if it is one of `hosts` or a subdomain of one.
-    pub(super) fn host_among(&self, hosts: &[&str]) -> Option<&str> {
+    pub(crate) fn host_among(&self, hosts: &[&str]) -> Option<&str> {
         let host = self.0.as_ref().ok()?.host_str()?;
         let is_below = |known: &&str| {
             host.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -67,19 +67,19 @@ impl Endpoint {
     }
 
     /// Returns whether the URL itself may carry credentials: a user, a password or a query.
-    pub(super) fn may_have_credentials(&self) -> bool {
+    pub(crate) fn may_have_credentials(&self) -> bool {
         self.0.as_ref().is_ok_and(|url| {
             !url.username().is_empty() || url.password().is_some() || url.query().is_some()
         })
     }
 
     /// Returns whether the URL has no TLS.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.0.as_ref().is_ok_and(|url| url.scheme() == "http")
     }
 
     /// Returns whether the server is on this machine, where no proxy is used.
-    pub(super) fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         let host = self.0.as_ref().ok().and_then(Url::host_str).unwrap_or_default();
         let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())

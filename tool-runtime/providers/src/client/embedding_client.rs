@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::check::unsupported;
-use super::client::Client;
-use super::codec::EmbeddingCodec;
-use super::embeddings::unit_vectors;
-use super::exchange::CompleteBody;
+use crate::client::Client;
+use crate::client::check::unsupported;
+use crate::codec::EmbeddingCodec;
+use crate::connection::exchange::CompleteBody;
+use crate::embeddings::unit_vectors;
 use tool_core::__workspace::BoxFuture;
 use tool_core::models::{
     ApiErrorKind, EmbedLimits, EmbedPurpose, EmbedRequest, Embedder, Embeddings, ModelError,
@@ -68,7 +68,7 @@ impl<C: EmbeddingCodec> Client<C> {
 
     /// Returns the client if [`check`](Embedder::check) succeeds.
     #[cfg(any(feature = "gemini", feature = "mistral", feature = "ollama", feature = "openai"))]
-    pub(super) fn checked_embedder(self) -> Result<Self, ModelError> {
+    pub(crate) fn checked_embedder(self) -> Result<Self, ModelError> {
         self.check()?;
         Ok(self)
     }

@@ -12,17 +12,17 @@ const BYTES_PER_POLL: usize = 64 << 10;
 const BYTES_PER_ITEM: usize = 256;
 
 /// Counts processed bytes and yields to the runtime at regular intervals.
-pub(super) struct WorkBudget {
+pub(crate) struct WorkBudget {
     left: usize,
 }
 
 impl WorkBudget {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { left: BYTES_PER_POLL }
     }
 
     /// Counts an item of so many bytes, and yields if the budget of this poll is used up.
-    pub(super) async fn spend(&mut self, bytes: usize) {
+    pub(crate) async fn spend(&mut self, bytes: usize) {
         match self.left.checked_sub(bytes.saturating_add(BYTES_PER_ITEM)) {
             Some(left) => self.left = left,
             None => {

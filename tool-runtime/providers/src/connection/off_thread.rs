@@ -13,12 +13,12 @@ use tool_core::models::{Delta, DeltaSink};
 const LARGE: usize = 256 << 10;
 
 /// Returns whether so many bytes are decoded on the blocking pool.
-pub(super) fn is_large(bytes: usize) -> bool {
+pub(crate) fn is_large(bytes: usize) -> bool {
     bytes >= LARGE
 }
 
 /// Runs work on the blocking pool. Returns `None` if the runtime shuts down.
-pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     match spawn_blocking(work).await {
         Ok(decoded) => Some(decoded),
         Err(error) => error.try_into_panic().ok().map(|panic| resume_unwind(panic)),
@@ -27,7 +27,7 @@ pub(super) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
 
 /// The deltas of a message, which are emitted once it is decoded.
 #[derive(Debug, Default)]
-pub(super) struct DeltaBuffer(Vec<OwnedDelta>);
+pub(crate) struct DeltaBuffer(Vec<OwnedDelta>);
 
 #[derive(Debug)]
 enum OwnedDelta {
@@ -38,7 +38,7 @@ enum OwnedDelta {
 }
 
 impl DeltaBuffer {
-    pub(super) fn push(&mut self, delta: Delta<'_>) {
+    pub(crate) fn push(&mut self, delta: Delta<'_>) {
         self.0.push(match delta {
             Delta::Text(text) => OwnedDelta::Text(text.to_owned()),
             Delta::Reasoning(text) => OwnedDelta::Reasoning(text.to_owned()),
@@ -51,7 +51,7 @@ impl DeltaBuffer {
         });
     }
 
-    pub(super) fn emit(&self, deltas: &mut DeltaSink<'_>) {
+    pub(crate) fn emit(&self, deltas: &mut DeltaSink<'_>) {
         for delta in &self.0 {
             deltas(match delta {
                 OwnedDelta::Text(text) => Delta::Text(text),

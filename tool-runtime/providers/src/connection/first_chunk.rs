@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tool_http::{BodyStream, HttpBody, TransportError};
 
 /// Waits for the first chunk and returns the same body.
-pub(super) async fn with_first_chunk(mut body: HttpBody) -> Result<HttpBody, TransportError> {
+pub(crate) async fn with_first_chunk(mut body: HttpBody) -> Result<HttpBody, TransportError> {
     let first = body.next().await?;
     Ok(HttpBody::new(WithFirstChunk { first, rest: body }))
 }

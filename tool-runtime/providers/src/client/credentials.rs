@@ -8,7 +8,7 @@ use tool_core::models::ModelError;
 /// # Errors
 /// [`ModelError::Setup`] if the name is empty, or if white space surrounds it or control characters
 /// are in it.
-pub(super) fn check_model_name(name: &str) -> Result<(), ModelError> {
+pub(crate) fn check_model_name(name: &str) -> Result<(), ModelError> {
     let problem = match control_character(name) {
         _ if name.trim().is_empty() => "it is empty".to_owned(),
         Some(character) => format!("it contains {character}"),
@@ -22,7 +22,7 @@ pub(super) fn check_model_name(name: &str) -> Result<(), ModelError> {
 ///
 /// # Errors
 /// [`ModelError::Setup`] if the key is empty, or if control characters are in it.
-pub(super) fn check_key(key: &str) -> Result<(), ModelError> {
+pub(crate) fn check_key(key: &str) -> Result<(), ModelError> {
     let problem = match control_character(key) {
         _ if key.is_empty() => "it is empty".to_owned(),
         Some(character) => format!("it contains {character}"),
@@ -35,7 +35,7 @@ pub(super) fn check_key(key: &str) -> Result<(), ModelError> {
 ///
 /// # Errors
 /// [`ModelError::Setup`] if control characters are in the value.
-pub(super) fn check_header(name: &str, value: &str) -> Result<(), ModelError> {
+pub(crate) fn check_header(name: &str, value: &str) -> Result<(), ModelError> {
     let problem = control_character(value);
     problem.map_or(Ok(()), |character| {
         let text = format!("malformed value of the header `{name}`: it contains {character}");

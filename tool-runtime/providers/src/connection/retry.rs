@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// with each attempt; `jitter`, from 0 to 1, shortens it by up to a half. If the provider asked for
 /// a delay, the pause is at least that long; if that exceeds the longest pause, there is no other
 /// attempt.
-pub(super) fn pause_before_next(
+pub(crate) fn pause_before_next(
     error: &ModelError,
     attempts: u32,
     max_attempts: u32,

@@ -13,7 +13,7 @@ const REQUEST_IDS: [&str; 4] =
 
 /// Converts an error response. `excerpt` is the body as the error displays it, and `now` replaces a
 /// missing `Date` header.
-pub(super) fn error_response(
+pub(crate) fn error_response(
     url: String,
     status: u16,
     headers: &Headers,
@@ -38,7 +38,7 @@ fn should_retry(headers: &Headers) -> Option<bool> {
 
 /// Returns what the model wrote if the server could not read it as a call. Groq sends it with the
 /// error.
-pub(super) fn rejected_output(error: &Value) -> Option<String> {
+pub(crate) fn rejected_output(error: &Value) -> Option<String> {
     let error = error.get("error")?;
     let is_rejected = error.get("code").is_some_and(|code| code == "tool_use_failed");
     let output = error.get("failed_generation").filter(|_| is_rejected)?.as_str()?;
@@ -46,12 +46,12 @@ pub(super) fn rejected_output(error: &Value) -> Option<String> {
 }
 
 /// Returns the id under which the provider logged the request.
-pub(super) fn request_id(headers: &Headers) -> Option<String> {
+pub(crate) fn request_id(headers: &Headers) -> Option<String> {
     REQUEST_IDS.iter().find_map(|name| headers.get(name).map(ToOwned::to_owned))
 }
 
 /// Returns the message of an error that a provider reported.
-pub(super) fn error_message(error: &Value) -> String {
+pub(crate) fn error_message(error: &Value) -> String {
     match error.get("message").unwrap_or(error) {
         Value::String(message) => message.clone(),
         _ => error.to_string(),
@@ -60,7 +60,7 @@ pub(super) fn error_message(error: &Value) -> String {
 
 /// Classifies an error. The codes are those of the error lists of OpenAI, Anthropic, Google and
 /// Mistral; the texts are those of servers that have no code.
-pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
+pub(crate) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     let codes = codes(error);
     // In the middle of a stream the status is in the error.
     let status_in_error =
@@ -226,7 +226,7 @@ fn codes(error: &Value) -> Vec<String> {
 
 /// Returns the delay of the header `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date
 /// relative to that of the response. OpenAI sends milliseconds in a separate header.
-pub(super) fn retry_after(headers: &Headers, now: &str) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &Headers, now: &str) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let millis = headers.get("retry-after-ms").and_then(number).map(|millis| millis / 1_000.0);
     let value = headers.get("retry-after");

@@ -1,27 +1,27 @@
 //! Bytes of a stream → its messages: server-sent events or lines of JSON.
 
-use super::codec::Framing;
+use crate::codec::Framing;
 use tool_http::{LineDecoder, MessageTooLong, SseDecoder, decode_utf8};
 
 /// Decoder of the messages of one stream. Empty messages are dropped: providers send them to keep
 /// the connection open.
 #[derive(Debug)]
-pub(super) enum Frames {
+pub(crate) enum Frames {
     Sse(SseDecoder),
     Lines { decoder: LineDecoder, is_first: bool },
 }
 
 /// One message of a stream.
 #[derive(Debug, PartialEq)]
-pub(super) struct Frame {
-    pub(super) text: String,
+pub(crate) struct Frame {
+    pub(crate) text: String,
     /// Whether the text is a copy in which invalid UTF-8 was replaced.
-    pub(super) has_invalid_utf8: bool,
+    pub(crate) has_invalid_utf8: bool,
 }
 
 impl Frames {
     /// Creates a decoder of messages of at most `max_bytes` bytes.
-    pub(super) fn new(framing: Framing, max_bytes: usize) -> Self {
+    pub(crate) fn new(framing: Framing, max_bytes: usize) -> Self {
         match framing {
             Framing::Sse => Self::Sse(SseDecoder::new(max_bytes)),
             Framing::Lines => Self::Lines { decoder: LineDecoder::new(max_bytes), is_first: true },
@@ -29,7 +29,7 @@ impl Frames {
     }
 
     /// Adds bytes and returns the messages that they complete.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, MessageTooLong> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, MessageTooLong> {
         let mut complete = Vec::new();
         match self {
             Self::Sse(decoder) => {
@@ -51,7 +51,7 @@ impl Frames {
     }
 
     /// Returns the last message, which may lack its ending: some servers omit it.
-    pub(super) fn finish(self) -> Option<Frame> {
+    pub(crate) fn finish(self) -> Option<Frame> {
         let last = match self {
             Self::Sse(decoder) => {
                 let event = decoder.finish()?;

@@ -15,8 +15,8 @@ pub use serde;
 pub use crate::tool::{args as decoding, function, param};
 
 pub use crate::schema::{length_mark, range_mark};
+pub use crate::tool::function::layout::LoneParameter;
 pub use crate::tool::function::{Function, ToolFunction};
-pub use crate::tool::layout::LoneParameter;
 pub use crate::tool::param::{
     Argument, BorrowedArgument, BorrowedParam, DefaultValue, FromStaticStr, NotSerializable,
     OwnedArgument, OwnedParam, Param, RangeBound, SelectBorrowed, SelectOwned, range_bound,

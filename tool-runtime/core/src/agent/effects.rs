@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::selection::discovered_tools;
 use super::{StopRequest, Turn};
+use crate::agent::request::selection::discovered_tools;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::registry::Snapshot;
 use crate::tool::{Effect, MeteredUsage, ToolDefinition, ToolErrorKind};

@@ -3,15 +3,16 @@
 //!
 //! 1. `mod.rs`, `settings.rs` and `config.rs`: an [`Agent`] holds the configuration, which its runs
 //!    share.
-//! 2. `prompt.rs` turns a prompt into the first [`Turn`]. The [`turn`](Turn) decides what comes
-//!    next; it is plain data and neither awaits nor reads a clock.
-//! 3. `run`: a [`Run`] drives the turn. It requests replies (`selection.rs`, [`window`],
-//!    `exchange.rs`), has the calls run by a dispatcher, and applies their effects (`effects.rs`).
-//! 4. `answer.rs` and `stop_reason.rs`: the run ends with an [`Answer`], or is [`Stopped`] for a
-//!    [`StopReason`].
-//! 5. `state.rs` and `paused.rs` hold a run as plain data between two steps; [`session`] and
-//!    `persist.rs` save it.
-//! 6. `stream.rs` drives a run as a stream, `extract.rs` until the answer is a typed value.
+//! 2. `request/prompt.rs` turns a prompt into the first [`Turn`]. The [`turn`](Turn) decides what
+//!    comes next; it is plain data and neither awaits nor reads a clock.
+//! 3. `run`: a [`Run`] drives the turn. It requests replies (`request/selection.rs`, [`window`],
+//!    `request/exchange.rs`), has the calls run by a dispatcher, and applies their effects
+//!    (`effects.rs`).
+//! 4. `outcome/answer.rs` and `outcome/stop_reason.rs`: the run ends with an [`Answer`], or is
+//!    [`Stopped`] for a [`StopReason`].
+//! 5. `state.rs` and `outcome/paused.rs` hold a run as plain data between two steps; [`session`]
+//!    and `persist.rs` save it.
+//! 6. `stream.rs` drives a run as a stream, `extract/` until the answer is a typed value.
 //!    `subagent.rs` turns an agent into a tool.
 //!
 //! # Invariants
@@ -19,30 +20,22 @@
 //! - No file here depends on how a call is run or how a model provider is reached.
 //! - Dropping a run cancels all that it has in flight.
 
-mod answer;
-mod answer_validator;
-mod budget;
 mod check;
 mod config;
 mod deadline;
 mod effects;
-mod exchange;
 mod extract;
 mod hook;
 mod limits;
 mod offered_tools;
-mod output_spec;
-mod paused;
-mod pending_call;
+mod outcome;
 mod persist;
-mod prompt;
+mod request;
 mod run;
-mod selection;
 pub mod session;
 mod settings;
 mod state;
 mod steering;
-mod stop_reason;
 mod stream;
 mod subagent;
 mod turn;
@@ -51,20 +44,20 @@ pub mod window;
 use std::fmt;
 use std::sync::Arc;
 
-pub use answer::{Answer, Stopped};
-pub use answer_validator::AnswerValidator;
 pub use check::{CheckError, CheckProblem};
+pub use extract::answer_validator::AnswerValidator;
 pub use extract::{Extract, Extracted};
 pub use hook::ModelHook;
 pub use limits::{Limits, Prices};
 pub use offered_tools::OfferedTools;
-pub use paused::Paused;
-pub use pending_call::{PendingCall, PendingCallError};
-pub use prompt::Prompt;
+pub use outcome::answer::{Answer, Stopped};
+pub use outcome::paused::Paused;
+pub use outcome::pending_call::{PendingCall, PendingCallError};
+pub use outcome::stop_reason::StopReason;
+pub use request::prompt::Prompt;
 pub use run::{CompletedStep, Run};
 pub use state::RunState;
 pub use steering::{Steering, SteeringFull};
-pub use stop_reason::StopReason;
 pub use stream::{RunStream, StreamItem};
 pub use subagent::SubAgent;
 pub use turn::{InvalidTransition, Outcome, Step, StopRequest, Turn};

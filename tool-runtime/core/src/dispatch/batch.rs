@@ -10,11 +10,11 @@ use super::abort::AbortState;
 #[cfg(not(feature = "tracing"))]
 use super::call::run_call;
 use super::context::{BatchContext, BatchHistory, OuterCalls};
-use super::finish_guard::{lost_execution, run_observed};
 use super::plan::waves;
 use super::state::DispatchState;
+use crate::dispatch::call::finish_guard::{lost_execution, run_observed};
 #[cfg(feature = "tracing")]
-use super::traced::run_call;
+use crate::dispatch::call::traced::run_call;
 use crate::event::ToolExecution;
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;

@@ -3,10 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use super::abort::AbortState;
-use super::approval_request::ApprovalRequest;
 use super::memo::{WriteGuard, is_mutating};
 use super::state::DispatchState;
-use super::unknown_tool::ToolSuggestions;
+use crate::dispatch::approval::approval_request::ApprovalRequest;
+use crate::dispatch::call::unknown_tool::ToolSuggestions;
 use crate::event::{BlockReason, RunId, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{CallableTools, Entry, Snapshot};

@@ -6,12 +6,12 @@
 //! # The path of a batch
 //! 1. `mod.rs`: [`Dispatcher`] takes a batch and a snapshot of its registry.
 //! 2. `batch.rs`, `plan.rs`: the calls are split into waves that run one after the other.
-//! 3. `call.rs`: each call passes the stages that are listed there, from the interceptors to the
+//! 3. `call/`: each call passes the stages that are listed there, from the interceptors to the
 //!    record of its execution.
 //!
 //! `policy/` holds the configuration and the rules that decide without a clock. `state.rs` holds
 //! the counters, which clones and runs share; `context.rs` holds what the calls of one batch share,
-//! and `call_context.rs` what the stages of one call share. `host.rs` serves the context of a
+//! and `call/call_context.rs` what the stages of one call share. `host.rs` serves the context of a
 //! running tool: nested calls and extensions.
 //!
 //! # Invariants
@@ -22,62 +22,37 @@
 //! - When the future is dropped, the calls stop, and observers receive the end of each.
 
 mod abort;
-mod admission;
 mod agent_interface;
-mod approval_request;
-mod approve;
+mod approval;
 mod attempt;
-mod attempt_hook;
-mod authorize;
 mod batch;
 mod call;
-mod call_context;
-mod call_record;
-mod circuits;
-mod concurrency;
 mod context;
-mod declared_limiters;
-mod finish_guard;
-mod hooked_attempt;
 mod host;
-mod intercept;
-mod invoke;
-mod limiter;
-mod lost_calls;
+mod limits;
 mod memo;
 mod plan;
 mod policy;
-mod preview;
-mod rate;
-mod record;
 mod redaction;
-mod resolve;
-mod resumed;
-mod retries;
-mod rule_reports;
 mod rules;
 mod runs;
 mod state;
-mod stop;
-#[cfg(feature = "tracing")]
-mod traced;
-mod unknown_tool;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
 pub use abort::{BatchAborted, OnBlock, OnFailure};
-pub use approval_request::ApprovalRequest;
-pub use approve::{Approver, AskLater};
-pub use attempt_hook::{Attempt, AttemptAction, AttemptHook};
-pub use circuits::Breakers;
-pub use concurrency::Concurrency;
-pub use intercept::{InterceptAction, InterceptContext, Interceptor};
-pub use invoke::invoke;
+pub use approval::approval_request::ApprovalRequest;
+pub use approval::approve::{Approver, AskLater};
+pub use approval::preview::Previewer;
+pub use attempt::attempt_hook::{Attempt, AttemptAction, AttemptHook};
+pub use attempt::invoke::invoke;
+pub use call::intercept::{InterceptAction, InterceptContext, Interceptor};
+pub use limits::circuits::Breakers;
+pub use limits::concurrency::Concurrency;
+pub use limits::rate::RateLimits;
 pub use policy::{Breaker, CallPermission, IntoStrings, Permissions, Policy};
-pub use preview::Previewer;
-pub use rate::RateLimits;
 
 pub use crate::tool::{
     Approval, Batch, CallAnswer, Decision, Dispatch, Resumption, RunContext, RunInfo, SuspendedCall,

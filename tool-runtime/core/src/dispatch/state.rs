@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::approve::Approvals;
-use super::circuits::CircuitBreakers;
-use super::concurrency::ConcurrencyLimits;
-use super::lost_calls::LostCalls;
 use super::memo::Memo;
 use super::policy::{Policy, check_capabilities};
-use super::rate::RateLimiters;
-use super::rule_reports::RuleReports;
 use super::runs::Runs;
+use crate::dispatch::approval::approve::Approvals;
+use crate::dispatch::call::lost_calls::LostCalls;
+use crate::dispatch::limits::circuits::CircuitBreakers;
+use crate::dispatch::limits::concurrency::ConcurrencyLimits;
+use crate::dispatch::limits::rate::RateLimiters;
+use crate::dispatch::rules::rule_reports::RuleReports;
 use crate::event::clock::Clock;
 use crate::event::{Observers, RunId};
 use crate::registry::{Entry, Snapshot};

@@ -1,8 +1,8 @@
 use std::fmt;
 use std::io;
 
-use super::queue::{Queue, Sink};
 use super::{Event, Observer};
+use crate::event::sink::queue::{Queue, Sink};
 
 /// The default capacity of a queue, in events.
 pub(super) const DEFAULT_CAPACITY: usize = 10_000;

@@ -5,7 +5,7 @@
 //! 2. `redact.rs`: secrets are replaced by `[redacted]`. These are the values of
 //!    [`Policy::secrets`](crate::Policy::secrets) and the arguments that tools mark as secret,
 //!    there and wherever they occur again.
-//! 3. `observers.rs`: each [`Observer`] receives the event, one after the other.
+//! 3. `sink/observers.rs`: each [`Observer`] receives the event, one after the other.
 //! 4. An observer keeps events in memory ([`Recorder`]), sends them to other tasks ([`Channel`]),
 //!    writes them to a file ([`JsonLines`]), or passes them to another thread ([`Background`]).
 //!
@@ -16,22 +16,18 @@
 //! - The JSON form of an event is stable and flat; reports and logs are built from it.
 
 mod background;
-mod channel;
 pub(crate) mod clock;
 mod effect;
 mod execution;
-mod json_lines;
 mod log;
 pub(crate) mod micros;
 mod model;
 pub(crate) mod money;
-mod observers;
 mod origin;
 mod protocol_error;
-mod queue;
-mod recorder;
 mod redact;
 mod run;
+mod sink;
 mod tool;
 mod unmatched_rule;
 
@@ -42,17 +38,17 @@ use serde::{Deserialize, Serialize};
 use crate::message::CallId;
 
 pub use background::Background;
-pub use channel::{Channel, ChannelReader};
 pub use effect::{EffectRecord, FileChange, FileOp, NetworkRequest, ProcessEnd, ProcessStart};
 pub use execution::{BlockReason, RunChanges, ToolExecution};
-pub use json_lines::JsonLines;
 pub use log::LogEvent;
 pub use model::ModelEvent;
-pub use observers::{Interest, Observer, Observers};
 pub use origin::{Origin, RunId};
 pub use protocol_error::ProtocolError;
-pub use recorder::Recorder;
 pub use run::{MessageSource, RunEvent};
+pub use sink::channel::{Channel, ChannelReader};
+pub use sink::json_lines::JsonLines;
+pub use sink::observers::{Interest, Observer, Observers};
+pub use sink::recorder::Recorder;
 pub use tool::{Progress, ToolEvent};
 pub use unmatched_rule::{RuleSetting, RuleTarget, UnmatchedRule};
 

@@ -5,8 +5,8 @@ use tokio::sync::watch;
 
 use super::contents::Contents;
 use super::filter::Filter;
-use super::shared::SharedContents;
 use super::{Entry, Registry, Snapshot};
+use crate::registry::contents::shared::SharedContents;
 
 /// Waits for changes of the tools that a registry or a view contains.
 ///

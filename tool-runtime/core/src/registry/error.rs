@@ -1,6 +1,6 @@
 use super::Entry;
 use crate::tool::DefinitionError;
-use crate::tool::bounds::{MAX_LABEL_BYTES, MAX_LABELS};
+use crate::tool::definition::bounds::{MAX_LABEL_BYTES, MAX_LABELS};
 
 /// The maximum number of characters of a panic message in an error.
 const MAX_MESSAGE_CHARS: usize = 200;

@@ -1,9 +1,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::replace::Group;
 use super::{Registry, RegistryError, RemovedTools, Tools};
-use crate::tool::bounds::{MAX_LABEL_BYTES, MAX_LABELS, is_plain};
+use crate::registry::contents::replace::Group;
+use crate::tool::definition::bounds::{MAX_LABEL_BYTES, MAX_LABELS, is_plain};
 
 /// The number of characters of a label that errors quote.
 const MAX_QUOTED_CHARS: usize = 80;

@@ -31,71 +31,63 @@
 
 // The files of this module:
 //
-// - `contents.rs`, `table.rs`: the contents at one moment, replaced as a whole by `shared.rs`.
-// - `entry.rs`: one registered tool. `namesakes.rs`: tools with the same own name.
-// - `naming.rs`: under which name models call a tool.
-// - `descriptions.rs`, `description_source.rs`: descriptions that replace those of the tools.
+// - `contents/`, `contents/table.rs`: the contents at one moment, replaced as a whole by
+//   `contents/shared.rs`.
+// - `contents/entry.rs`: one registered tool. `naming/namesakes.rs`: tools with the same own name.
+// - `naming/`: under which name models call a tool.
+// - `descriptions/`, `descriptions/description_source.rs`: descriptions that replace those of the
+//   tools.
 // - `filter.rs`: views. `changes.rs`: the signal that the tools of a view changed.
 // - `candidates.rs`: tools that are checked before they are registered.
 // - `provider.rs`, `labels.rs`: groups of tools.
-// - `replace.rs`: a group that is replaced in one change.
-// - `valid_tools.rs`: lists from outside, of which the invalid tools are skipped.
-// - `weak.rs`: references that do not keep a registry alive.
-// - `preferences.rs`: preferences that are set, saved and loaded.
-// - `nearest.rs`: suggestions for a model that calls an unknown tool.
+// - `contents/replace.rs`: a group that is replaced in one change.
+// - `contents/valid_tools.rs`: lists from outside, of which the invalid tools are skipped.
+// - `contents/weak.rs`: references that do not keep a registry alive.
+// - `descriptions/preferences.rs`: preferences that are set, saved and loaded.
+// - `naming/nearest.rs`: suggestions for a model that calls an unknown tool.
 // - `select/`: which tools are offered on a turn.
 
 mod candidates;
 mod changes;
 mod contents;
-mod description_source;
 mod descriptions;
-mod entry;
 mod error;
 mod filter;
 mod into_registry;
 mod labels;
-mod namesakes;
 mod naming;
-mod nearest;
 pub mod overrides;
-mod preferences;
 mod provider;
-mod replace;
 mod select;
-mod shared;
 mod snapshot;
-mod table;
 mod tools;
-mod valid_tools;
-mod weak;
 
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
 pub use changes::RegistryChanges;
+pub use contents::entry::Entry;
+pub use contents::valid_tools::{RegistrationReport, SkippedTool};
+pub use contents::weak::WeakRegistry;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
-pub use entry::Entry;
 pub use error::RegistryError;
 pub use into_registry::IntoRegistry;
-pub(crate) use nearest::{name_to_suggest, nearest, nearest_text};
+pub(crate) use naming::nearest::{name_to_suggest, nearest, nearest_text};
 pub use provider::RemovedTools;
 pub use select::{AllTools, ByWeight, CallableTools, Selector, SelectorInput, definition_bytes};
 #[cfg(feature = "search")]
 pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
-pub use valid_tools::{RegistrationReport, SkippedTool};
-pub use weak::WeakRegistry;
 
 use crate::schema::Dialect;
 use crate::tool::Tool;
 use candidates::candidates;
 use contents::Contents;
-use description_source::{DescriptionSource, VersionedStore};
+use contents::shared::SharedContents;
+use descriptions::description_source::{DescriptionSource, VersionedStore};
 use filter::{Filter, NameSet};
-use shared::SharedContents;
 
 /// The tools of a program. Clones share one set of tools.
 ///

@@ -29,7 +29,7 @@ pub struct Tools(Vec<(Arc<dyn Tool>, RegistrationOptions)>);
 
 /// Labels and naming rule that a list adds to the registration of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct RegistrationOptions {
+pub(crate) struct RegistrationOptions {
     pub(super) labels: BTreeSet<Arc<str>>,
     pub(super) is_always_prefixed: bool,
 }

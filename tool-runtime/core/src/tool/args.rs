@@ -46,12 +46,12 @@ use self::raw::SplitError;
 use self::repair::repair;
 use self::type_search::DecodedPart;
 pub use self::validated::ValidatedArguments;
-use super::layout::Layout;
 use super::param::Parameter;
 use super::{ToolContext, ToolDefinition, ToolError, ToolFuture};
 use crate::json;
 use crate::message::Arguments;
 use crate::schema::{Mismatch, MismatchKind, Schema};
+use crate::tool::function::layout::Layout;
 
 /// Decodes the arguments and calls the function.
 pub type DecodeAndCall = dyn for<'a> Fn(&RawArguments<'_>, &'a ToolContext) -> Result<ToolFuture<'a>, ArgumentDecodeError>

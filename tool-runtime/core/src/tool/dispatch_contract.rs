@@ -10,13 +10,13 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::blocking::DetachedThreads;
 use super::{Decision, Extensions, RunContext, RunInfo, SuspendedCall, UsageMeter};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::BoxFuture;
 use crate::message::{Message, ToolCall};
 use crate::secret::Redactor;
+use crate::tool::work::blocking::DetachedThreads;
 
 /// Executes the calls of a batch.
 ///

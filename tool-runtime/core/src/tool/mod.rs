@@ -2,46 +2,32 @@
 //!
 //! The path of a call of a `#[tool]` function:
 //!
-//! 1. `function.rs`: [`function::Function`] implements [`Tool`] for the generated code.
+//! 1. `function/`: [`function::Function`] implements [`Tool`] for the generated code.
 //! 2. `args.rs` and `args/`: the text of the arguments is repaired, validated and split into the
 //!    texts of the parameters.
 //! 3. `param/`: each text is decoded into the type of its parameter.
-//! 4. The function runs with its [`ToolContext`] (`context.rs`). `work.rs` tracks the tasks that it
-//!    spawns, `blocking.rs` the threads, `command.rs` the processes.
+//! 4. The function runs with its [`ToolContext`] (`context/`). `work/` tracks the tasks that it
+//!    spawns, `work/blocking.rs` the threads, `work/command.rs` the processes.
 //! 5. `output/`: the return value becomes a [`ToolOutput`], an error a [`ToolError`].
 //!
-//! `definition.rs` and `bounds.rs` validate definitions, `layout.rs` builds the schema of the
-//! arguments, `dispatch.rs` declares what executes calls.
+//! `definition/` and `definition/bounds.rs` validate definitions, `function/layout.rs` builds the
+//! schema of the arguments, `dispatch.rs` declares what executes calls.
 //!
 //! Nothing in this module depends on the code that calls tools, or on how many calls run at once.
 
 mod approval;
 pub mod args;
-mod blocking;
-pub(crate) mod bounds;
-#[cfg(feature = "process")]
-mod capture;
 mod cli;
-#[cfg(feature = "process")]
-mod command;
 mod context;
-mod definition;
+pub(crate) mod definition;
 pub(crate) mod dispatch_contract;
 mod error;
 mod error_kind;
-mod extensions;
-pub(crate) mod full_name;
 pub mod function;
-pub(crate) mod layout;
-mod metered_usage;
 mod output;
 pub mod param;
-mod preference;
-pub(crate) mod run_context;
 mod safety;
 mod suspended;
-mod toolbox;
-mod usage_meter;
 mod work;
 
 use std::fmt;
@@ -51,20 +37,20 @@ use async_trait::async_trait;
 
 pub use approval::{Approval, Decision};
 pub(crate) use approval::{RunApproval, definition_changed};
-#[cfg(feature = "process")]
-pub use command::{Command, CommandOutput};
+pub use context::extensions::{Extensions, RequiredExtension};
+pub use context::run_context::{RunContext, RunInfo};
 pub use context::{BackgroundChange, TokenReservation, ToolContext};
+pub use definition::preference::ToolPreference;
 pub use definition::{DefinitionError, Fingerprint, InvalidFingerprint, ToolDefinition};
 pub use dispatch_contract::{Batch, Dispatch};
 pub(crate) use error::indeterminate_text;
 pub use error::{IntoToolError, ToolError};
 pub use error_kind::ToolErrorKind;
-pub use extensions::{Extensions, RequiredExtension};
 pub(crate) use output::Attachments;
 pub use output::{IntoToolOutput, OutputFormat, Row, ToolOutput};
-pub use preference::ToolPreference;
-pub use run_context::{RunContext, RunInfo};
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair};
+#[cfg(feature = "process")]
+pub use work::command::{Command, CommandOutput};
 
 pub use crate::message::ToolKind;
 pub use suspended::{CallAnswer, Resumption, SuspendedCall};
@@ -72,14 +58,14 @@ pub(crate) use suspended::{MAX_PENDING_LEVELS, can_be_pending};
 
 pub use args::ValidatedArguments;
 pub(crate) use args::problems_of;
-pub(crate) use blocking::DetachedThreads;
-pub use blocking::on_blocking_thread;
-pub(crate) use metered_usage::MeteredUsage;
+pub(crate) use context::metered_usage::MeteredUsage;
+pub(crate) use context::usage_meter::{Allowance, CostAllowance, UsageMeter};
+pub use function::toolbox::Toolbox;
 pub use output::{NoSchema, NotResult, ReturnType, ReturnValue};
 pub use param::{Argument, BorrowedArgument};
-pub use toolbox::Toolbox;
-pub(crate) use usage_meter::{Allowance, CostAllowance, UsageMeter};
 pub(crate) use work::CallWork;
+pub(crate) use work::blocking::DetachedThreads;
+pub use work::blocking::on_blocking_thread;
 
 use crate::message::Arguments;
 

@@ -11,7 +11,7 @@ use crate::dispatch::{Approval, Batch};
 use crate::event::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Snapshot};
-use crate::tool::full_name::callable_names;
+use crate::tool::definition::full_name::callable_names;
 
 impl Run {
     /// Runs the calls. Stops the run if the policy requires it, and pauses it if calls are pending.

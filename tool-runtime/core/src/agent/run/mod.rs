@@ -38,12 +38,12 @@ use tokio::time::Instant;
 pub(super) use abandoned::AbandonedRun;
 pub(super) use session::RunSession;
 
-use super::answer::stopped_at;
 use super::config::AgentConfig;
-use super::exchange::BoxedDeltaSink;
 use super::state::RunState;
 use super::steering::RunInProgress;
 use super::{Answer, StopReason, Stopped, Turn};
+use crate::agent::outcome::answer::stopped_at;
+use crate::agent::request::exchange::BoxedDeltaSink;
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunId, ToolExecution};
 use crate::message::{CallId, Message};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::exchange::BoxedDeltaSink;
+use crate::agent::request::exchange::BoxedDeltaSink;
 use crate::message::ToolCall;
 use crate::models::{Delta, DeltaSink};
 use crate::secret::{PieceRedactor, Redactor};

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CompletedStep, Run};
 use crate::agent::config::AgentConfig;
 use crate::agent::deadline::RunDeadline;
-use crate::agent::stop_reason::stop_reason;
+use crate::agent::outcome::stop_reason::stop_reason;
 use crate::agent::{Outcome, Step, StopReason, steering};
 use crate::event::RunEvent;
 use crate::guard::BoxFuture;

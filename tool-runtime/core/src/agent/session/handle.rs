@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{ConcurrentRuns, SessionError, SessionStore};
-use crate::agent::answer::stopped_at;
+use crate::agent::outcome::answer::stopped_at;
 use crate::agent::persist::{SessionWriter, decode_state, load, load_record};
 use crate::agent::run::{AbandonedRun, Run, RunSession};
 use crate::agent::state::RunState;

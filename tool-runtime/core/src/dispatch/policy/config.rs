@@ -3,10 +3,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{DEFAULT_MEDIA_LIMIT, DEFAULT_OUTPUT_LIMIT, Granted, IntoStrings, Permissions};
-use crate::dispatch::approve::approve_function;
-use crate::dispatch::attempt_hook::AttemptHooks;
-use crate::dispatch::intercept::{Interceptors, before_function};
-use crate::dispatch::preview::Previewers;
+use crate::dispatch::approval::approve::approve_function;
+use crate::dispatch::approval::preview::Previewers;
+use crate::dispatch::attempt::attempt_hook::AttemptHooks;
+use crate::dispatch::call::intercept::{Interceptors, before_function};
 use crate::dispatch::{
     Approval, ApprovalRequest, Approver, AttemptHook, Breakers, Concurrency, InterceptAction,
     InterceptContext, Interceptor, OnBlock, OnFailure, Previewer, RateLimits,

@@ -1,9 +1,11 @@
 //! The text driver: native calls, and calls that the model writes into its text.
 
 use super::scanner::MAX_CALLS;
-use super::unreadable::{UnreadableCall, is_call_markup, unreadable_call};
 use super::{Formats, TextStream, ToolLookup};
 use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
+use crate::drivers::text::quotation::unreadable::{
+    UnreadableCall, is_call_markup, unreadable_call,
+};
 use crate::drivers::{Driver, ReplyParseError, StreamDecoder};
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink, FinishReason};

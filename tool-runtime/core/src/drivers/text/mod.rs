@@ -12,15 +12,17 @@
 //!
 //! # The flow
 //!
-//! 1. `scanner.rs` passes over the text once. It finds start markers (`marker_index.rs`) and skips
-//!    quoted text and code (`quote_tracker.rs`, `fence.rs`).
+//! 1. `scanner.rs` passes over the text once. It finds start markers (`search/marker_index.rs`) and
+//!    skips quoted text and code (`quotation/quote_tracker.rs`, `quotation/fence.rs`).
 //! 2. At each marker the formats (`formats/`) parse the call, also inside tags of another format
 //!    (`wrapper.rs`). What they have in common is in `grammar/`.
-//! 3. The sentence before a call is examined (`lead_in.rs`), the text after it in its line
-//!    (`call_line.rs`), and the text after the last of several calls (`remark.rs`).
-//! 4. Formats that ordinary text may look like count only at the end of the text (`trailing.rs`).
+//! 3. The sentence before a call is examined (`quotation/lead_in.rs`), the text after it in its
+//!    line (`quotation/call_line.rs`), and the text after the last of several calls
+//!    (`quotation/remark.rs`).
+//! 4. Formats that ordinary text may look like count only at the end of the text
+//!    (`quotation/trailing.rs`).
 //! 5. `visible_text.rs` collects the text without markup. If it ends with markup that no format
-//!    could parse (`unreadable.rs`), the driver asks the model again.
+//!    could parse (`quotation/unreadable.rs`), the driver asks the model again.
 //!
 //! # What counts as a call
 //!
@@ -131,35 +133,20 @@
 //! 10,000.
 
 mod arguments;
-mod byte_search;
-mod call_expression;
-mod call_line;
 mod callee;
 mod channel;
 pub(super) mod driver;
-mod fence;
 mod format;
 mod formats;
 pub(super) mod grammar;
-mod lead_in;
-mod lead_in_words;
 mod leftover;
-mod line_prefix;
 mod lookup;
-mod marker_index;
 mod markup;
-mod open_block;
-mod open_elements;
-mod prefix_filter;
-mod quotation_marks;
-mod quote_tracker;
-mod remark;
+mod quotation;
 mod scanner;
+mod search;
 mod stream;
-mod trailing;
 mod truncation;
-mod unknown_markup;
-mod unreadable;
 mod visible_text;
 mod wrapper;
 
@@ -170,8 +157,8 @@ pub(super) use self::{
     arguments::is_schema,
     driver::reasoning_part,
     leftover::{CallMarkup, add_leftover, leftover_members, truncate_with_leftover},
-    unreadable::is_call_markup,
-    unreadable::unreadable_call,
+    quotation::unreadable::is_call_markup,
+    quotation::unreadable::unreadable_call,
 };
 pub use self::{
     format::{Format, Input, Match, NoMatch, StartMarker},
@@ -180,8 +167,8 @@ pub use self::{
     stream::{TextChunk, TextStream},
 };
 use self::{
-    marker_index::{MarkerCandidate, MarkerIndex},
     scanner::Scanner,
+    search::marker_index::{MarkerCandidate, MarkerIndex},
 };
 use crate::message::ToolCall;
 

@@ -6,21 +6,21 @@ use std::iter;
 
 use memchr::memchr;
 
-use super::call_line;
 use super::channel::ReplyChannel;
-use super::fence::{self, Fence};
 use super::format::checked_parse;
 use super::formats::invented_message;
 use super::grammar::{MESSAGE_ENDS, first_line};
-use super::lead_in::{LeadIn, describes_call_before};
 use super::leftover::{CallMarkup, truncate_with_leftover};
-use super::marker_index::MarkerCandidate;
-use super::quote_tracker::{Quotation, QuoteTracker};
-use super::remark::doubts_call_before;
-use super::trailing::{self, Trailing, TrailingCalls};
 use super::visible_text::VisibleText;
 use super::wrapper;
 use super::{Formats, Input, Match, NoMatch, ParsedText, ToolLookup};
+use crate::drivers::text::quotation::call_line;
+use crate::drivers::text::quotation::fence::{self, Fence};
+use crate::drivers::text::quotation::lead_in::{LeadIn, describes_call_before};
+use crate::drivers::text::quotation::quote_tracker::{Quotation, QuoteTracker};
+use crate::drivers::text::quotation::remark::doubts_call_before;
+use crate::drivers::text::quotation::trailing::{self, Trailing, TrailingCalls};
+use crate::drivers::text::search::marker_index::MarkerCandidate;
 use crate::message::ToolCall;
 
 /// The maximum number of calls of a reply. After one more call, the rest is text, and the driver

@@ -3,8 +3,8 @@
 
 use super::format::checked_parse;
 use super::grammar::{Cursor, WRAPPERS, parse_json_calls};
-use super::marker_index::MarkerCandidate;
 use super::{Formats, Input, Match, NoMatch, ToolLookup};
+use crate::drivers::text::search::marker_index::MarkerCandidate;
 
 /// The nesting limit of tags around a call.
 const MAX_WRAPPERS: usize = 3;

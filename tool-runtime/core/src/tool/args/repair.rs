@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{holds_secrets, invalid_arguments, mismatch_error};
 use crate::json::{self, FixKind, ParseErrorKind, Parsed, Risk};
 use crate::tool::context::ArgumentRecord;
-use crate::tool::full_name::split_full_name;
+use crate::tool::definition::full_name::split_full_name;
 use crate::tool::{ToolContext, ToolDefinition, ToolError};
 
 /// The maximum number of rejected repairs that an error lists.

@@ -15,8 +15,8 @@ use crate::json::Fix;
 use crate::message::ToolCall;
 use crate::secret::Redactor;
 use crate::tool::SuspendedCall;
-use crate::tool::blocking::BlockingThread;
 use crate::tool::work::EndWorkOnDrop;
+use crate::tool::work::blocking::BlockingThread;
 
 /// How the arguments that a tool received differ from the text of the call.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,8 @@
 use crate::schema::DialectError;
 use crate::schema::expected_type;
-use crate::tool::bounds::{MAX_CAPABILITIES, MAX_DEPTH, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES};
+use crate::tool::definition::bounds::{
+    MAX_CAPABILITIES, MAX_DEPTH, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES,
+};
 
 /// Reports why a definition can't be sent to a model provider.
 ///

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::ToolOutput;
-use crate::tool::bounds::is_plain;
+use crate::tool::definition::bounds::is_plain;
 
 /// Separates the values of a row.
 const SEPARATOR: &str = " | ";

@@ -1,11 +1,11 @@
 //! Leftovers around a call: an argument before it or after it, and text before its end marker.
 
-use super::super::marker_index::MarkerCandidate;
 use super::super::markup::{
     END_TOKENS, WRAPPERS, beginning, find_first, is_markup_word, markup_words,
 };
 use super::super::{Formats, NoMatch, ToolLookup};
 use super::{SEPARATORS, add_leftover, without_first_separators, without_separators};
+use crate::drivers::text::search::marker_index::MarkerCandidate;
 use crate::json::__private::is_one_of;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;

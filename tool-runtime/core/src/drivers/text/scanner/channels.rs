@@ -1,11 +1,11 @@
 //! The part of the scanner that passes over channels, such as reasoning or a visible response.
 
 use super::super::channel::ReplyChannel;
-use super::super::fence::Fence;
-use super::super::marker_index::MarkerCandidate;
-use super::super::quote_tracker::Quotation;
 use super::super::{Formats, NoMatch, ToolLookup};
 use super::{Mode, Scanner};
+use crate::drivers::text::quotation::fence::Fence;
+use crate::drivers::text::quotation::quote_tracker::Quotation;
+use crate::drivers::text::search::marker_index::MarkerCandidate;
 
 impl Scanner {
     /// Scans the content of a channel up to its end. Returns false if more text is needed.

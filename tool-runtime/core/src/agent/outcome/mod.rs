@@ -1,0 +1,6 @@
+//! The ends of a run: an answer, a stop, or a pause.
+
+pub(crate) mod answer;
+pub(crate) mod paused;
+pub(crate) mod pending_call;
+pub(crate) mod stop_reason;

@@ -1,0 +1,257 @@
+//! One exchange with the model: sends a request under a driver until a reply can be parsed.
+//!
+//! 1. The [hooks](ModelHook) see, and may change, the prepared request.
+//! 2. The driver encodes the tools; the model replies or streams.
+//! 3. The driver parses the reply. If it can't, the model is asked again with the parse error, up
+//!    to the driver's number of attempts.
+//! 4. A driver may ask once more for the answer in the model's own words.
+//! 5. The hooks see the reply, in reverse order.
+//!
+//! Every reply counts towards the budget and the iteration limit, even if it can't be parsed.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use crate::agent::StopReason;
+use crate::agent::config::AgentConfig;
+use crate::agent::hook::ModelHook;
+use crate::agent::request::budget::RequestBudget;
+use crate::drivers::{
+    AnswerRequest, DeltaTracker, PreparedRequest, ReplyParseErrorKind, StreamDecoder,
+};
+use crate::event::ModelEvent;
+use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
+use crate::message::AssistantPart;
+use crate::models::{
+    ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink, ToolChoice, repaired_messages,
+};
+use crate::tool::RunContext;
+
+/// Receives the deltas of a reply as they arrive.
+pub(crate) type BoxedDeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
+
+/// A request to the model, with all that is needed to get a reply to it.
+pub(crate) struct ModelExchange<'q, 'p> {
+    pub(crate) agent: &'q AgentConfig,
+    /// The context that the hooks receive.
+    pub(crate) context: RunContext<'q>,
+    pub(crate) request: PreparedRequest<'q>,
+    pub(crate) deltas: Option<&'q mut BoxedDeltaSink<'p>>,
+    /// Emits an event for each reply that can't be parsed.
+    pub(crate) emit: &'q (dyn Fn(ModelEvent) + Send + Sync),
+    /// Counts the usage of every reply, even if no reply can be parsed.
+    pub(crate) budget: &'q mut RequestBudget,
+    /// Whether the run has no call yet, although the tool choice may require one: no answer is
+    /// requested before it.
+    pub(crate) is_call_due: bool,
+}
+
+impl ModelExchange<'_, '_> {
+    /// Returns the reply, with the usage of this and of all earlier replies of the exchange; and
+    /// the tool choice with which it was requested, which a hook may have changed.
+    pub(crate) async fn reply(self) -> Result<(ChatReply, ToolChoice), StopReason> {
+        let Self { agent, context, mut request, mut deltas, emit, budget, is_call_due } = self;
+        for hook in &agent.hooks {
+            let flow = run_before_hook(hook.as_ref(), &mut request, &context).await;
+            stop_if_requested(flow)?;
+        }
+        let request = request.request();
+        request.check_tool_choice()?;
+        let driver = agent.driver.as_ref();
+        let mut prepared = guard_driver(|| driver.prepare(request))?;
+        let attempts = guard_driver(|| driver.parse_attempts())?;
+        let mut attempt = 1;
+        let (mut reply, mut tracker) = loop {
+            let mut tracker = DeltaTracker::default();
+            let raw = match &mut deltas {
+                None => request_reply(agent.model.as_ref(), prepared.request()).await?,
+                Some(deltas) => {
+                    let decoder = guard_driver(|| driver.stream_decoder(request))?;
+                    let mut sink = decoding_sink(decoder, &mut tracker, &mut **deltas);
+                    stream_reply(agent.model.as_ref(), prepared.request(), &mut *sink).await?
+                }
+            };
+            budget.record(prepared.request(), &raw);
+            let mut error = match guard_driver(|| driver.parse(raw, request))? {
+                Ok(reply) => break (reply, tracker),
+                Err(error) => error,
+            };
+            emit(parse_failure_event(
+                error.kind,
+                error.reply.to_text(),
+                error.feedback.clone(),
+                attempt,
+            ));
+            let limit = budget.check_iterations();
+            if attempt >= attempts || limit.is_err() {
+                match error.fallback.take() {
+                    Some(reply) => break (*reply, tracker),
+                    None if attempt < attempts => limit?,
+                    None => return Err(StopReason::UnparsableReply(Box::new(error))),
+                }
+            }
+            budget.check()?;
+            prepared.push_feedback(&error);
+            attempt += 1;
+        };
+        let choice = request.options.tool_choice.clone();
+        if !(is_call_due && choice.requires_call())
+            && let Some(last) = guard_driver(|| driver.answer_request(&reply, request))?
+            && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
+            // If the budget is spent, the answer that the model has decided on is good enough.
+            && budget.check().is_ok()
+        {
+            let answer = request_answer(agent, &last, &mut tracker, &mut deltas).await?;
+            budget.record(last.request.request(), &answer);
+            reply = with_answer_text(reply, answer);
+        }
+        if let Some(deltas) = &mut deltas {
+            tracker.emit_rest(&reply, &mut **deltas);
+        }
+        reply.usage = budget.reported_usage();
+        for hook in agent.hooks.iter().rev() {
+            let flow = run_after_hook(hook.as_ref(), &mut reply, &context).await;
+            stop_if_requested(flow)?;
+        }
+        // A hook may have replaced the reply. The usage of the replaced one still counts.
+        reply.usage = reply.usage.or_else(|| budget.reported_usage());
+        Ok((reply, choice))
+    }
+}
+
+/// Returns a sink that passes deltas through the driver's decoder, if it has one, and tracks what
+/// is forwarded.
+fn decoding_sink<'h>(
+    mut decoder: Option<Box<dyn StreamDecoder + 'h>>,
+    tracker: &'h mut DeltaTracker,
+    deltas: &'h mut DeltaSink<'_>,
+) -> BoxedDeltaSink<'h> {
+    Box::new(move |delta| {
+        if let Some(decoder) = &mut decoder {
+            decoder.decode(delta, &mut |delta| tracker.forward(delta, deltas));
+        }
+    })
+}
+
+/// Asks for the answer in the model's own words, of the driver's model or the agent's.
+async fn request_answer(
+    agent: &AgentConfig,
+    last: &AnswerRequest<'_>,
+    tracker: &mut DeltaTracker,
+    deltas: &mut Option<&mut BoxedDeltaSink<'_>>,
+) -> Result<ChatReply, StopReason> {
+    let AnswerRequest { request, model } = last;
+    let model = model.as_ref().unwrap_or(&agent.model);
+    match deltas {
+        None => request_reply(model.as_ref(), request.request()).await,
+        Some(deltas) => {
+            let mut forward: BoxedDeltaSink<'_> =
+                Box::new(|delta| tracker.forward(delta, &mut ***deltas));
+            stream_reply(model.as_ref(), request.request(), &mut *forward).await
+        }
+    }
+}
+
+/// Combines the reasoning of the first reply with the text of the answer, unless the answer is
+/// empty. Calls in the answer are dropped: no tools were offered with that request.
+fn with_answer_text(decided: ChatReply, answer: ChatReply) -> ChatReply {
+    if answer.to_text().trim().is_empty() {
+        return decided;
+    }
+    let reasoning = decided.parts.into_iter();
+    let reasoning = reasoning.filter(|part| matches!(part, AssistantPart::Reasoning(_)));
+    let text = answer.parts.into_iter();
+    let text = text.filter(|part| !matches!(part, AssistantPart::Call(_)));
+    ChatReply { parts: reasoning.chain(text).collect(), ..answer }
+}
+
+/// Returns the event of a reply that is not what was requested.
+pub(crate) fn parse_failure_event(
+    kind: ReplyParseErrorKind,
+    text: String,
+    reason: String,
+    attempt: u32,
+) -> ModelEvent {
+    match kind {
+        ReplyParseErrorKind::Extraction => ModelEvent::ExtractionFailed { text, reason, attempt },
+        ReplyParseErrorKind::Validation => ModelEvent::ValidationFailed { text, reason, attempt },
+    }
+}
+
+fn stop_if_requested(flow: ControlFlow<String>) -> Result<(), StopReason> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(reason) => {
+            Err(StopReason::StopRequested(crate::agent::StopRequest::new(None, reason)))
+        }
+    }
+}
+
+/// Runs driver code, which is foreign, under the panic guard.
+fn guard_driver<T>(run: impl FnOnce() -> T) -> Result<T, StopReason> {
+    catch_panic(run).map_err(|Panic(message)| StopReason::ModelPanicked(message))
+}
+
+fn model_panicked<T>(Panic(message): Panic) -> Result<T, StopReason> {
+    Err(StopReason::ModelPanicked(message))
+}
+
+/// Requests a whole reply. Boxed because the compiler fails to prove that the run is `Send` if it
+/// sees the concrete future.
+fn request_reply<'a>(
+    model: &'a dyn ChatModel,
+    request: ChatRequest<'a>,
+) -> BoxFuture<'a, Result<ChatReply, StopReason>> {
+    Box::pin(CatchPanic::new(
+        move || {
+            Box::pin(async move {
+                let messages = repaired_messages(request.messages);
+                Ok(model.reply(request.with_messages(&messages)).await?)
+            })
+        },
+        model_panicked,
+    ))
+}
+
+/// Requests a reply and passes its deltas to the sink. Boxed as [`request_reply`] is.
+fn stream_reply<'a>(
+    model: &'a dyn ChatModel,
+    request: ChatRequest<'a>,
+    deltas: &'a mut DeltaSink<'_>,
+) -> BoxFuture<'a, Result<ChatReply, StopReason>> {
+    Box::pin(CatchPanic::new(
+        move || {
+            Box::pin(async move {
+                let messages = repaired_messages(request.messages);
+                Ok(model.stream(request.with_messages(&messages), deltas).await?)
+            })
+        },
+        model_panicked,
+    ))
+}
+
+async fn run_before_hook(
+    hook: &dyn ModelHook,
+    request: &mut PreparedRequest<'_>,
+    ctx: &RunContext<'_>,
+) -> ControlFlow<String> {
+    let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
+    CatchPanic::new(|| hook.before_request(request, ctx), panicked).await
+}
+
+async fn run_after_hook(
+    hook: &dyn ModelHook,
+    reply: &mut ChatReply,
+    ctx: &RunContext<'_>,
+) -> ControlFlow<String> {
+    let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
+    CatchPanic::new(|| hook.after_reply(reply, ctx), panicked).await
+}
+
+/// Prepares the request of this turn with these options.
+pub(crate) fn prepare_request<'q>(
+    request: ChatRequest<'q>,
+    options: Cow<'q, ChatOptions>,
+) -> PreparedRequest<'q> {
+    PreparedRequest { options, ..PreparedRequest::from(request) }
+}

@@ -1,0 +1,6 @@
+//! The input of a run, and its requests to the model.
+
+pub(crate) mod budget;
+pub(crate) mod exchange;
+pub(crate) mod prompt;
+pub(crate) mod selection;

@@ -1,0 +1,40 @@
+//! The notes of one call, which become its execution.
+
+use std::sync::Arc;
+
+use crate::dispatch::attempt::attempt_hook::OpenAttempt;
+use crate::dispatch::memo::WriteGuard;
+use crate::event::{BlockReason, RunChanges};
+use crate::message::{ToolCall, ToolKind};
+use crate::tool::{ToolError, ToolOutput};
+
+/// The output or the error of a call.
+pub(crate) type CallResult = Result<ToolOutput, ToolError>;
+
+/// The notes that the stages of a call make for its execution.
+#[derive(Default)]
+pub(crate) struct CallRecord {
+    /// The call before the interceptors saw it, if there are any.
+    pub(crate) original_call: Option<Box<ToolCall>>,
+    pub(crate) run_changes: Option<Box<RunChanges>>,
+    /// How the tool is implemented, once the call is resolved to one.
+    pub(crate) tool_kind: Option<ToolKind>,
+    pub(crate) is_cached: bool,
+    pub(crate) decided_by: Option<String>,
+    pub(crate) blocked_by: Option<BlockReason>,
+    /// Why an earlier decision on the call does not apply to it.
+    pub(crate) void_decision: Option<String>,
+    pub(crate) has_detached_thread: bool,
+    /// Lives while the tool runs, if it may change what other tools read.
+    pub(crate) write: Option<WriteGuard>,
+    /// The attempt whose result the attempt hooks have yet to receive.
+    pub(crate) open_attempt: Option<Arc<OpenAttempt>>,
+}
+
+impl CallRecord {
+    /// Records why the call is blocked, and returns its error.
+    pub(crate) fn block(&mut self, (reason, error): (BlockReason, ToolError)) -> ToolError {
+        self.blocked_by = Some(reason);
+        error
+    }
+}

@@ -1,0 +1,128 @@
+//! Builds executions from the results of calls: text for the model, cause for the operator.
+
+use crate::dispatch::call::call_record::{CallRecord, CallResult};
+use crate::dispatch::context::BatchContext;
+use crate::dispatch::policy::{limit_media, truncate_result};
+use crate::event::{BlockReason, ToolEvent, ToolExecution};
+use crate::guard::error_chain;
+use crate::message::{ToolCall, ToolResult};
+use crate::tool::dispatch_contract::BatchScope;
+use crate::tool::{Attachments, MeteredUsage, ToolContext, ToolError, ToolErrorKind};
+
+/// Builds the execution of a call from its result and the notes of its stages.
+#[inline]
+pub(crate) fn into_execution(
+    batch: &BatchContext,
+    ctx: ToolContext,
+    result: CallResult,
+    record: CallRecord,
+) -> ToolExecution {
+    let finished = ctx.into_finished();
+    let (call, modified_call) = match record.original_call {
+        Some(original) if *original != finished.call => (*original, Some(Box::new(finished.call))),
+        _ => (finished.call, None),
+    };
+    let (text, attachments, error) = match result {
+        Ok(output) => {
+            let (text, attachments) = output.split();
+            (text, attachments, None)
+        }
+        Err(error) => (String::new(), None, Some(error)),
+    };
+    if let Some(write) = record.write {
+        write.end(record.has_detached_thread);
+    }
+    let result = ToolResult::success(&call, text);
+    let mut execution = ToolExecution::new(call, result);
+    if let Some(attachments) = attachments {
+        let Attachments { parts, structured, effects } = *attachments;
+        execution.result.parts = parts;
+        execution.result.structured = structured;
+        execution.effects = effects;
+    }
+    execution.modified_call = modified_call;
+    execution.run_changes = record.run_changes;
+    execution.tool_kind = record.tool_kind;
+    execution.attempts = finished.attempts;
+    execution.is_cached = record.is_cached;
+    execution.decided_by = record.decided_by;
+    execution.blocked_by = record.blocked_by;
+    execution.void_decision = record.void_decision;
+    execution.answered_by = batch.answered_by(&execution);
+    execution.has_detached_thread = record.has_detached_thread;
+    if let Some(error) = error {
+        record_error(&mut execution, error);
+    }
+    if let Some(meter) = &batch.scope.usage_meter
+        && !execution.effects.is_empty()
+    {
+        // Effects that the tool recorded during the call are counted already.
+        meter.add(MeteredUsage::of_effects(&execution.effects));
+    }
+    if !finished.effects.is_empty() {
+        execution.effects.splice(..0, finished.effects);
+    }
+    // Redact before truncating: half a secret is a secret too.
+    batch.redact_result(&mut execution);
+    let policy = &batch.state.policy;
+    limit_media(&mut execution.result, policy.media_limit);
+    execution.full_text = truncate_result(&mut execution.result, policy.output_limit);
+    if let Some(decoded) = finished.arguments {
+        execution.fixes = decoded.fixes;
+        execution.decoded_arguments = decoded.json;
+    }
+    execution
+}
+
+/// Builds the execution of a call that failed.
+pub(crate) fn failure(call: ToolCall, error: ToolError) -> ToolExecution {
+    let result = ToolResult::success(&call, "");
+    let mut execution = ToolExecution::new(call, result);
+    record_error(&mut execution, error);
+    execution
+}
+
+/// Records an error: its result, its causes and the state of its tool.
+#[cold]
+fn record_error(execution: &mut ToolExecution, mut error: ToolError) {
+    execution.result.text = error.text().into();
+    execution.result.error = Some(error.kind().code().into());
+    // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
+    execution.cause = error.source().map(|source| error_chain(source));
+    (execution.result.parts, execution.protocol_error) = error.take_details();
+    execution.question = error.question().map(ToOwned::to_owned);
+    execution.suspended_state = error.take_state();
+    if execution.suspended_state.is_some() && execution.blocked_by.is_none() {
+        execution.blocked_by = Some(BlockReason::Pending);
+    }
+}
+
+/// Returns the events at the end of a call: that it was blocked or cancelled, and its execution.
+pub(crate) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = ToolEvent> {
+    let call = execution.call.id.clone();
+    let reason = match execution.blocked_by {
+        Some(blocked_by) => {
+            Some(ToolEvent::Blocked { call, blocked_by, reason: execution.result.text.clone() })
+        }
+        None if execution.failed_with(ToolErrorKind::Cancelled.code()) => {
+            Some(ToolEvent::Cancelled { call })
+        }
+        None => None,
+    };
+    // The saved state of a tool is for the tool alone.
+    let execution = ToolExecution { suspended_state: None, ..execution.clone() };
+    reason.into_iter().chain([ToolEvent::Finished(execution)])
+}
+
+/// Emits the end of a call.
+#[inline]
+pub(crate) fn emit_end(scope: &BatchScope, execution: &ToolExecution) {
+    if scope.observers.need_all() {
+        emit_end_events(scope, execution);
+    }
+}
+
+#[cold]
+fn emit_end_events(scope: &BatchScope, execution: &ToolExecution) {
+    end_events(execution).for_each(|event| scope.emit(|| event));
+}

@@ -1,0 +1,7 @@
+//! Where events go: observers, and what they write to.
+
+pub(crate) mod channel;
+pub(crate) mod json_lines;
+pub(crate) mod observers;
+pub(crate) mod queue;
+pub(crate) mod recorder;

@@ -29,17 +29,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 #[cfg(target_os = "linux")]
-use tool_dynamic::RustTools;
-use tool_dynamic::catalog::SqliteCatalog;
-use tool_dynamic::{
+use tool_runtime::dynamic::RustTools;
+use tool_runtime::dynamic::catalog::SqliteCatalog;
+use tool_runtime::dynamic::{
     Catalog, CatalogConnections, DynamicTools, JavaScript, Registrar, RegistrarBuilder,
 };
-use tool_mcp::{AllowedServers, ConnectionTools};
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::mcp::{AllowedServers, ConnectionTools};
 use tool_runtime::store::Sqlite;
+use tool_runtime::web::Web;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
-use tool_toolbox::Web;
 
 const USAGE: &str = "usage: dynamic --catalog FILE --call NAME JSON [OPTION...]
 

@@ -29,14 +29,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tool_runtime::knowledge::{
+    Document, DocumentStore, Fusion, Knowledge, SearchFilter, SqliteDocuments,
+};
 use tool_runtime::models::{Embedder, TestEmbedder};
 use tool_runtime::providers::OpenAiEmbedder;
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, async_trait, tools,
-};
-use tool_toolbox::knowledge::{
-    Document, DocumentStore, Fusion, Knowledge, SearchFilter, SqliteDocuments,
 };
 
 const USAGE: &str = "\

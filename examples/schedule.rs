@@ -21,14 +21,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tool_runtime::agent::Steering;
 use tool_runtime::dispatch::Permissions;
+use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
+use tool_runtime::schedule::{Executor, ScheduleStore, SqliteSchedules};
+use tool_runtime::schedule::{ScheduleTools, Scheduler};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Dispatcher, ModelError, Permission, Policy, Registry,
     ToolCall, ToolContext, Tools, async_trait, tool, tools,
 };
-use tool_toolbox::schedule::jiff::{SignedDuration, Timestamp};
-use tool_toolbox::schedule::{Executor, ScheduleStore, SqliteSchedules};
-use tool_toolbox::{ScheduleTools, Scheduler};
 
 const USAGE: &str = "\
 usage: schedule --store FILE create NAME [--OPTION VALUE]

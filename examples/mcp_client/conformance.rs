@@ -8,7 +8,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tool_mcp::{
+use tool_runtime::mcp::{
     AuthorizationHandler, Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind,
     McpClient, OAuth, SigningAlgorithm, SigningKey,
 };

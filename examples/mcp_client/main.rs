@@ -15,7 +15,7 @@ mod conformance;
 
 use std::error::Error;
 
-use tool_mcp::McpClient;
+use tool_runtime::mcp::McpClient;
 use tool_runtime::{Dispatcher, Registry, ToolCall};
 
 const USAGE: &str =

@@ -13,8 +13,8 @@ mod conformance;
 
 use std::error::Error;
 
-use tool_mcp::McpServer;
-use tool_mcp::server::{Prompt, PromptMessage, PromptRequest, Prompts, Resources};
+use tool_runtime::mcp::McpServer;
+use tool_runtime::mcp::server::{Prompt, PromptMessage, PromptRequest, Prompts, Resources};
 use tool_runtime::message::{ResourceData, ResourceLink};
 use tool_runtime::{CancellationToken, args, tool, tools};
 

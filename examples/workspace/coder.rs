@@ -8,11 +8,12 @@ use tokio::task::spawn_blocking;
 use tool_runtime::agent::StreamItem;
 use tool_runtime::drivers::Driver;
 use tool_runtime::event::{Recorder, RunId};
+use tool_runtime::files::{DiffRecorder, Files};
 use tool_runtime::providers::OpenAi;
 use tool_runtime::report::RunReport;
+use tool_runtime::shell::Shell;
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{Agent, Message, Policy, Tools};
-use tool_toolbox::{DiffRecorder, Files, Shell};
 
 use crate::report_place::ReportPlace;
 

@@ -31,9 +31,12 @@ use std::process::ExitCode;
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::drivers::{Driver, Native, ReAct, Text};
+use tool_runtime::files::Files;
+use tool_runtime::shell::{Sandbox, Shell};
 use tool_runtime::terminal::Terminal;
+use tool_runtime::terminal::TerminalApprover;
+use tool_runtime::web::Web;
 use tool_runtime::{Dispatcher, Policy, Registry, RunContext, ToolCall, async_trait, tools};
-use tool_toolbox::{Files, Sandbox, Shell, TerminalApprover, Web};
 
 use crate::coder::Coder;
 use crate::report_place::ReportPlace;

@@ -11,8 +11,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf, absolute};
 
 use tool_runtime::event::RunId;
+use tool_runtime::files::Files;
 use tool_runtime::report::RunReport;
-use tool_toolbox::Files;
 
 /// A place, which is chosen before the first command runs.
 pub(crate) struct ReportPlace {

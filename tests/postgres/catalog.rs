@@ -9,10 +9,10 @@ mod fixture;
 use std::path::Path;
 use std::time::Instant;
 
-use tool_dynamic::catalog::{
+use tool_runtime::dynamic::catalog::{
     CatalogError, CatalogRecord, CatalogStore, PostgresCatalog, conformance,
 };
-use tool_dynamic::{Catalog, Connection};
+use tool_runtime::dynamic::{Catalog, Connection};
 use tool_runtime::store::Postgres;
 use tool_runtime::store::deadpool_postgres::{Manager, Pool};
 use tool_runtime::store::tokio_postgres::NoTls;

@@ -1,20 +1,20 @@
 //! The store for documents: its contract, its numbers, altered rows, and processes that are killed.
 
-#[path = "../../tool-runtime/toolbox/tests/knowledge/kills.rs"]
+#[path = "../../tool-runtime/knowledge/tests/knowledge/kills.rs"]
 mod kills;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use tool_runtime::agent::session::{SessionStore, SessionWrite};
-use tool_runtime::store::Postgres;
-use tool_runtime::store::deadpool_postgres::{Manager, Pool};
-use tool_runtime::store::tokio_postgres::{Client, NoTls};
-use tool_toolbox::knowledge::{
+use tool_runtime::knowledge::memory::{Fact, Memory, MemoryScope, Remembered};
+use tool_runtime::knowledge::{
     DocumentRecord, DocumentStore, DocumentStoreError, IndexedChunk, IndexedDocument,
     PostgresDocuments, SearchFilter, conformance,
 };
-use tool_toolbox::memory::{Fact, Memory, MemoryScope, Remembered};
+use tool_runtime::store::Postgres;
+use tool_runtime::store::deadpool_postgres::{Manager, Pool};
+use tool_runtime::store::tokio_postgres::{Client, NoTls};
 
 use super::{client, schema, schema_of_process, wait_for_server};
 

@@ -4,21 +4,21 @@
 
 #[path = "../../tool-runtime/dynamic/tests/catalog/contents.rs"]
 mod contents;
-#[path = "../../tool-runtime/toolbox/tests/knowledge/fixture_documents.rs"]
+#[path = "../../tool-runtime/knowledge/tests/knowledge/fixture_documents.rs"]
 mod fixture_documents;
 #[path = "../registry/override_records.rs"]
 pub(crate) mod override_records;
-#[path = "../../tool-runtime/toolbox/tests/schedule/records.rs"]
+#[path = "../../tool-runtime/schedule/tests/schedule/records.rs"]
 mod records;
 
 use serde_json::Value;
-use tool_dynamic::catalog::PostgresCatalog;
-use tool_mcp::{PinStore, PinnedDefinition, Pins, PostgresPins};
 use tool_runtime::Message;
 use tool_runtime::agent::session::{SessionQuery, SessionStore, SessionWrite};
+use tool_runtime::dynamic::catalog::PostgresCatalog;
+use tool_runtime::knowledge::PostgresDocuments;
+use tool_runtime::mcp::{PinStore, PinnedDefinition, Pins, PostgresPins};
+use tool_runtime::schedule::PostgresSchedules;
 use tool_runtime::store::Postgres;
-use tool_toolbox::knowledge::PostgresDocuments;
-use tool_toolbox::schedule::PostgresSchedules;
 
 use super::{client, exchanged_records, named_schema, schema};
 

@@ -4,11 +4,11 @@
 use std::env;
 use std::process::{Command, Stdio};
 
-use tool_runtime::store::Postgres;
-use tool_runtime::store::tokio_postgres::Client;
-use tool_toolbox::knowledge::{
+use tool_runtime::knowledge::{
     DocumentRecord, DocumentStore, IndexedChunk, IndexedDocument, PostgresDocuments, SearchFilter,
 };
+use tool_runtime::store::Postgres;
+use tool_runtime::store::tokio_postgres::Client;
 
 use super::{client, named_schema, server, wait_for_server};
 

@@ -1,6 +1,6 @@
 //! The store for pinned definitions.
 
-use tool_mcp::{PinStore, PostgresPins, pin_conformance};
+use tool_runtime::mcp::{PinStore, PostgresPins, pin_conformance};
 use tool_runtime::store::Postgres;
 
 use super::{client, schema};

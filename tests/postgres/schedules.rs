@@ -1,17 +1,17 @@
 //! The store for schedules: its contract, altered records, and schedulers that are killed.
 
-#[path = "../../tool-runtime/toolbox/tests/schedule/crashes.rs"]
+#[path = "../../tool-runtime/schedule/tests/schedule/crashes.rs"]
 mod crashes;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
 use tool_runtime::agent::session::{SessionStore, SessionWrite};
-use tool_runtime::store::Postgres;
-use tool_toolbox::schedule::{
+use tool_runtime::schedule::{
     Action, PostgresSchedules, Schedule, ScheduleError, ScheduleQuery, ScheduleRecord,
     ScheduleStore, Timing, conformance, jiff,
 };
+use tool_runtime::store::Postgres;
 
 use super::{client, named_schema, schema};
 

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use tool_mcp::{PinStore, PinnedDefinition, Pins, PostgresPins, SqlitePins};
+use tool_runtime::mcp::{PinStore, PinnedDefinition, Pins, PostgresPins, SqlitePins};
 use tool_runtime::registry::overrides::OverrideStore;
 use tool_runtime::store::{Postgres, Sqlite};
 

@@ -3,12 +3,12 @@
 use std::env;
 use std::time::Instant;
 
-use tool_runtime::store::Postgres;
-use tool_runtime::store::tokio_postgres::Client;
-use tool_toolbox::knowledge::{
+use tool_runtime::knowledge::{
     DocumentRecord, DocumentStore, IndexedChunk, IndexedDocument, PostgresDocuments, SearchFilter,
     conformance,
 };
+use tool_runtime::store::Postgres;
+use tool_runtime::store::tokio_postgres::Client;
 
 use super::{client, schema, server};
 

@@ -48,11 +48,19 @@
 //! | run calls without an agent | [`Dispatcher`] | [results](guide::results#inspect-what-happened) |
 //! | let agents call agents | [`Agent::into_tool`], [`agent::SubAgent`] | [sub-agents](guide::subagents) |
 //! | stop a run | [`Agent::cancellation`], [`CancellationToken`] | [cancellation](guide::cancellation) |
+//! | work on files | `files` | [workspace tools](guide/workspace_tools/index.html) |
+//! | run commands | `shell` | [sandbox](guide/sandbox/index.html) |
+//! | fetch and search the web | `web` | [the web](guide/fetching_and_searching/index.html) |
+//! | search documents, remember | `knowledge` | [knowledge](guide/knowledge/index.html), [memory](guide/memory/index.html) |
+//! | schedule prompts and calls | `schedule` | [schedules](guide/schedules/index.html) |
+//! | use or serve MCP | `mcp` | [MCP](mcp/guide/index.html) |
+//! | make tools at run time | `dynamic` | [dynamic tools](dynamic/guide/index.html) |
 //! | go live | [`Agent::check`] | [production checklist](guide::production) |
 //!
 //! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;
-//! `providers` is the generic client. Others: `http`, `cassette`, `search`, `process`, `sqlite`,
-//! `postgres`, `report`, `terminal`, `tracing`, `chrono`, `uuid`.
+//! `providers` is the generic client. Tools: `files`, `shell`, `web`, `knowledge`, `schedule`,
+//! `mcp-client`, `mcp-server`, `dynamic`. Stores: `sqlite`, `postgres`. Others: `http`, `cassette`,
+//! `search`, `process`, `report`, `terminal`, `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(any(doc, doctest))]
@@ -69,8 +77,20 @@ struct Readme;
 
 #[doc(inline)]
 pub use tool_core::*;
+#[cfg(feature = "dynamic")]
+#[doc(inline)]
+pub use tool_dynamic as dynamic;
+#[cfg(feature = "files")]
+#[doc(inline)]
+pub use tool_files as files;
 #[doc(inline)]
 pub use tool_http as http;
+#[cfg(feature = "knowledge")]
+#[doc(inline)]
+pub use tool_knowledge as knowledge;
+#[cfg(any(feature = "mcp-client-stdio", feature = "mcp-server-stdio"))]
+#[doc(inline)]
+pub use tool_mcp as mcp;
 #[cfg(feature = "providers")]
 #[doc(inline)]
 pub use tool_providers as providers;
@@ -84,6 +104,15 @@ pub use tool_report::terminal;
 pub use tool_runtime_macros::args;
 #[doc = include_str!("docs/tool.md")]
 pub use tool_runtime_macros::tool;
+#[cfg(feature = "schedule")]
+#[doc(inline)]
+pub use tool_schedule as schedule;
+#[cfg(feature = "shell")]
+#[doc(inline)]
+pub use tool_shell as shell;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 #[doc(inline)]
 pub use tool_store as store;
+#[cfg(feature = "web")]
+#[doc(inline)]
+pub use tool_web as web;

@@ -1,7 +1,7 @@
 //! Tools that suspend their calls until the client has answered.
 
 use serde_json::{Value, json};
-use tool_mcp::server::{
+use tool_runtime::mcp::server::{
     ElicitationRequest, InputRequests, InputResponses, McpRequest, SamplingRequest,
 };
 use tool_runtime::{ToolContext, ToolError, Tools, tool, tools};

@@ -7,8 +7,8 @@ mod peer;
 mod schemas;
 mod tasks;
 
-use tool_mcp::McpServer;
-use tool_mcp::server::Tasks;
+use tool_runtime::mcp::McpServer;
+use tool_runtime::mcp::server::Tasks;
 use tool_runtime::{Dispatcher, Registry};
 
 pub fn server() -> McpServer {

@@ -1,6 +1,6 @@
 //! Resources, prompts and completion.
 
-use tool_mcp::server::{
+use tool_runtime::mcp::server::{
     CompletionRequest, CompletionTarget, InputRequests, Prompt, PromptMessage, PromptRequest,
     Prompts, ResourceRequest, ResourceTemplate, Resources,
 };

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use tool_mcp::LogLevel;
-use tool_mcp::server::{
+use tool_runtime::event::{Progress, ProtocolError};
+use tool_runtime::mcp::LogLevel;
+use tool_runtime::mcp::server::{
     ElicitationReply, ElicitationRequest, McpRequest, Prompt, PromptMessage, Prompts,
     SamplingRequest,
 };
-use tool_runtime::event::{Progress, ProtocolError};
 use tool_runtime::{Registry, ToolContext, ToolError, Tools, tool, tools};
 
 const LOGGER: &str = "conformance";

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::sleep;
-use tool_mcp::server::{InputRequests, InputResponses};
 use tool_runtime::event::ProtocolError;
+use tool_runtime::mcp::server::{InputRequests, InputResponses};
 use tool_runtime::{ToolContext, ToolError, Tools, tool, tools};
 
 use super::input::{field, form};

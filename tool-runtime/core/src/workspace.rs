@@ -3,6 +3,8 @@
 
 pub use crate::event::money::format_amount;
 pub use crate::guard::BoxFuture;
+pub use crate::message::first_bytes::first_bytes;
+pub use crate::message::image_type::image_type;
 pub use crate::message::visible::invisible::is_invisible;
 pub use crate::message::visible::visible_value;
 pub use crate::models::delta::emit_reply;
@@ -10,3 +12,4 @@ pub use crate::models::error::Interrupted;
 pub use crate::registry::overrides::contents::StoredEntries;
 pub use crate::schema::ordered_json::OrderedJson;
 pub use crate::tool::args::value_end::end_of_value;
+pub use crate::tool::output::rows::Rows;

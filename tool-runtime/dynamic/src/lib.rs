@@ -11,7 +11,7 @@
 //! | `catalog` | `DynamicTools` | provides the tools with which a model makes tools |
 //! | `catalog` | `CatalogConnections` | keeps the MCP connections that a model makes |
 //! | `javascript` | `JavaScript` | makes tools whose bodies are scripts, without a toolchain |
-//! | `fetch` | `JavaScript::web` | lets scripts send requests through the client of `tool_toolbox::Web` |
+//! | `fetch` | `JavaScript::web` | lets scripts send requests through the client of `tool_runtime::web::Web` |
 //! | `rust` | `RustTools` | compiles bodies in Rust and runs them in sandboxes (Linux) |
 //! | `catalog` and `postgres` | `PostgresCatalog` | stores a catalog in a PostgreSQL database |
 //! | `keyring` | `KeyringSecrets` | keeps secrets of connections in the keyring of the system |

@@ -1,8 +1,9 @@
 #![doc = include_str!("guide/index.md")]
 
 macro_rules! pages {
-    ($($name:ident)*) => {
+    ($($(#[$when:meta])* $name:ident)*) => {
         $(
+            $(#[$when])*
             #[doc = include_str!(concat!("guide/", stringify!($name), ".md"))]
             pub mod $name {}
         )*
@@ -13,4 +14,11 @@ pages! {
     tools results context providers streaming structured_output approvals policy sessions steps steering many_tools
     observability testing small_models json_repair subagents cancellation production
     embeddings
+    #[cfg(feature = "files")] workspace_tools
+    #[cfg(feature = "files")] diffs_and_undo
+    #[cfg(feature = "shell")] sandbox
+    #[cfg(feature = "web")] fetching_and_searching
+    #[cfg(all(feature = "knowledge", feature = "sqlite"))] knowledge
+    #[cfg(all(feature = "knowledge", feature = "sqlite"))] memory
+    #[cfg(all(feature = "schedule", feature = "sqlite"))] schedules
 }

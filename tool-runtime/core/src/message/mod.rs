@@ -6,6 +6,8 @@
 mod arguments;
 mod call;
 mod content;
+pub(crate) mod first_bytes;
+pub(crate) mod image_type;
 mod media;
 mod reasoning;
 mod resource;

@@ -24,7 +24,7 @@ pub(crate) mod dispatch_contract;
 mod error;
 mod error_kind;
 pub mod function;
-mod output;
+pub(crate) mod output;
 pub mod param;
 mod safety;
 mod suspended;

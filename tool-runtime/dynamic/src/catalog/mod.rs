@@ -21,6 +21,7 @@ mod memory;
 mod operations;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 pub(crate) mod validation;
@@ -35,6 +36,7 @@ pub use memory::MemoryCatalog;
 pub use operations::{Catalog, CatalogContents, MAX_ENTRIES, SkippedRecord};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresCatalog;
+#[cfg(feature = "sqlite")]
 pub use sqlite::SqliteCatalog;
 pub use store::{CatalogRecord, CatalogRecords, CatalogStore};
 

@@ -5,7 +5,7 @@ use tokio::task::JoinSet;
 use tool_core::event::NetworkRequest;
 use tool_core::{Effect, ToolContext, ToolErrorKind};
 use tool_http::{HttpMethod, HttpRequest};
-use tool_toolbox::{Web, WebResponse};
+use tool_web::{Web, WebResponse};
 
 use super::host_call::{FetchRequest, HostResult};
 use super::limits::MAX_RESPONSE_BYTES;

@@ -80,7 +80,7 @@ const MAX_RUNNING: usize = 64;
 pub struct JavaScript {
     threads: Arc<Threads>,
     #[cfg(feature = "fetch")]
-    web: Option<tool_toolbox::Web>,
+    web: Option<tool_web::Web>,
 }
 
 impl JavaScript {
@@ -116,14 +116,14 @@ impl JavaScript {
     ///
     /// ```
     /// use tool_dynamic::{JavaScript, ToolBackend};
-    /// use tool_toolbox::Web;
+    /// use tool_runtime::web::Web;
     ///
     /// let scripts = JavaScript::new().web(Web::new());
     /// assert_eq!(scripts.capabilities(), ["network"]);
     /// ```
     #[cfg(feature = "fetch")]
     #[must_use]
-    pub fn web(mut self, web: tool_toolbox::Web) -> Self {
+    pub fn web(mut self, web: tool_web::Web) -> Self {
         self.web = Some(web);
         self
     }

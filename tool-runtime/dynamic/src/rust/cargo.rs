@@ -10,7 +10,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdout;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-use tool_toolbox::{Sandbox, SandboxError, SandboxLauncher};
+use tool_shell::{Sandbox, SandboxError, SandboxLauncher};
 
 use super::support::Sources;
 use super::toolchain::Toolchain;

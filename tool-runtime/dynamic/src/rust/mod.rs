@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tool_core::{Availability, Tool, ToolError, ToolErrorKind, async_trait};
-use tool_toolbox::{Sandbox, SandboxLauncher, SandboxStatus};
+use tool_shell::{Sandbox, SandboxLauncher, SandboxStatus};
 
 use crate::{BodyLanguage, CheckedSpec, SpecError, ToolBackend};
 use build::{Builder, Setup};

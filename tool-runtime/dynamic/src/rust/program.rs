@@ -13,7 +13,7 @@ use tool_core::{
     async_trait,
 };
 use tool_mcp::{McpClient, ResultLimits, Trust};
-use tool_toolbox::{Sandbox, SandboxError, SandboxLauncher, SandboxedProcess};
+use tool_shell::{Sandbox, SandboxError, SandboxLauncher, SandboxedProcess};
 
 use super::cargo::launcher;
 use super::programs::StoredProgram;

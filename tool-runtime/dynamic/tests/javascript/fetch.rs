@@ -14,8 +14,8 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tool_dynamic::{JavaScript, ToolBackend, ToolSpec};
 use tool_runtime::event::EffectRecord;
+use tool_runtime::web::Web;
 use tool_runtime::{Dispatcher, Effect, Policy, Registry, ToolCall, ToolExecution};
-use tool_toolbox::Web;
 
 use super::fixture::script;
 

@@ -189,7 +189,7 @@ impl RunReport {
     ///
     /// An existing file is replaced as a whole. Links to folders on the way are followed: in a
     /// folder that untrusted programs can change, such as the workspace of an agent, write
-    /// [`to_html`](Self::to_html) by `Files::write` of `tool-toolbox` instead.
+    /// [`to_html`](Self::to_html) by `Files::write` of `tool-files` instead.
     ///
     /// # Errors
     /// Returns an error if the path is a link, or if the file cannot be written.

@@ -12,6 +12,7 @@
 //! whole lines are permanent, and an unfinished line is redrawn with the rest. On plain output, the
 //! two alternate line by line.
 
+mod approver;
 mod bars;
 mod display;
 mod line;
@@ -28,6 +29,7 @@ use bars::Bars;
 use display::{Display, Output};
 use tool_core::event::{Event, Observer};
 
+pub use approver::TerminalApprover;
 pub use indicatif::ProgressDrawTarget;
 pub use writer::Writer;
 
@@ -181,9 +183,7 @@ impl Terminal {
     /// use tokio::task::spawn_blocking;
     /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
     /// use tool_runtime::terminal::Terminal;
-    /// use tool_runtime::{
-    ///     Agent, ChatReply, Policy, RunContext, ScriptedModel, async_trait, tool, tools,
-    /// };
+    /// use tool_runtime::{Agent, ChatReply, Policy, RunContext, ScriptedModel, async_trait, tool, tools};
     ///
     /// /// Asks the person at the terminal.
     /// struct Person(Terminal);

@@ -8,6 +8,7 @@ use crate::message::{ContentPart, Image};
 
 mod format;
 mod return_value;
+pub(crate) mod rows;
 mod text;
 
 pub use format::{OutputFormat, Row};

@@ -1,0 +1,163 @@
+//! Tools on the files of one folder, confined to it by the kernel.
+//!
+//! # The path of a call
+//! 1. `path.rs`: the argument becomes a relative path without `..`.
+//! 2. `root.rs`: the kernel resolves the path below the open folder of the workspace, and refuses
+//!    links, other mounts and everything but regular files and folders.
+//! 3. A tool reads: `read.rs` (with `content.rs` and `lines.rs`), `list.rs`, `grep.rs`; the latter
+//!    two by `walk.rs`.
+//! 4. Or it changes a file: `change.rs` compares the file with what the run has read
+//!    (`version.rs`), `edit.rs` computes the new content (with `line_ends.rs`), `atomic.rs`
+//!    replaces the file, and `journal.rs` keeps both contents.
+//! 5. `recorder.rs` makes patches of the journal by `diff.rs`, and `undo.rs` reverts a turn.
+//!
+//! # Invariants
+//! - Nothing outside of the folder is read, listed or changed, whatever the arguments are and
+//!   whatever is exchanged for a link meanwhile.
+//! - A file is replaced as a whole or not at all. If the run has read or written it, it is replaced
+//!   only in the version that the run knows.
+//! - Each change is recorded as an effect of its call.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod change;
+mod error;
+mod history;
+mod path;
+mod preview;
+mod read;
+mod root;
+mod search;
+mod state;
+mod tools;
+mod version;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, io};
+
+use tool_core::ToolError;
+
+pub use error::OpenFilesError;
+pub use history::recorder::{DiffRecorder, Patch};
+pub use history::undo::UndoError;
+
+use change::atomic::{create, load, remove_abandoned, replace};
+use change::{Workspace, change_error};
+use history::journal::Journal;
+use path::RelativePath;
+use root::Root;
+use version::Versions;
+
+/// Tools on the files of one folder: the workspace.
+///
+/// | tool | what it does |
+/// |---|---|
+/// | `file_read` | reads lines of a text file, or an image |
+/// | `file_list` | lists the entries of a folder |
+/// | `glob` | lists the files whose path matches a pattern |
+/// | `grep` | lists the lines that match a regular expression |
+/// | `file_write` | creates a file, or replaces its content |
+/// | `file_edit` | replaces exact texts in a file |
+/// | `file_move` | moves or renames a file |
+/// | `file_delete` | deletes a file |
+///
+/// The first four only read. The others ask for an approval, unless the policy
+/// [allows](tool_core::dispatch::Permissions::tool) them. Clones share the workspace: pass one
+/// to `tools!`, and keep another to show or undo changes.
+///
+/// ```
+/// use tool_runtime::files::Files;
+/// use tool_runtime::{Dispatcher, Registry, ToolCall, tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("workspace-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// std::fs::write(folder.join("notes.txt"), "buy milk\n")?;
+/// let files = Files::open(&folder)?;
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![..files.clone()])?);
+/// let call = ToolCall::new("1", "file_read", r#"{"path": "notes.txt"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// assert_eq!(executions[0].result.text, "1\tbuy milk");
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Files(Arc<Workspace>);
+
+impl Files {
+    /// Opens a folder as a workspace. Links in the path of the folder itself are followed.
+    ///
+    /// The folder stays the same if it is renamed or another one takes its path. Temporary files
+    /// (`.tool-*.tmp`) that killed processes have left in it are removed.
+    ///
+    /// # Errors
+    /// Returns an error if the folder can't be opened, or if the kernel can't confine paths. This
+    /// requires Linux 5.6 or later and the system call `openat2`, which old container runtimes
+    /// forbid.
+    ///
+    /// ```
+    /// use tool_runtime::files::Files;
+    ///
+    /// let files = Files::open(std::env::temp_dir())?;
+    /// # drop(files);
+    /// # Ok::<(), tool_runtime::files::OpenFilesError>(())
+    /// ```
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, OpenFilesError> {
+        let folder = folder.as_ref();
+        let root = Root::open(folder).map_err(|error: io::Error| OpenFilesError {
+            folder: folder.to_owned(),
+            source: error,
+        })?;
+        // What can't be removed now does no harm.
+        let _ = remove_abandoned(&root);
+        Ok(Self(Arc::new(Workspace {
+            root,
+            versions: Versions::default(),
+            journal: Journal::default(),
+            change_lock: Mutex::default(),
+        })))
+    }
+
+    /// Writes a file of the program, such as a report, to a path in the folder.
+    ///
+    /// Use it instead of [`std::fs::write`] in a folder that a model or a sandboxed command has
+    /// changed: it follows no link that leads to a file elsewhere. The folders above the file are
+    /// created, and an existing file is replaced as a whole. The change belongs to no run, so it is
+    /// not recorded and can't be undone.
+    ///
+    /// # Errors
+    /// Returns an error if the path is absolute or contains `..`, if it is a link, leads through
+    /// one or belongs to the metadata of git, or if the file can't be written.
+    ///
+    /// ```
+    /// use tool_runtime::files::Files;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("files-write-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let files = Files::open(&folder)?;
+    /// std::os::unix::fs::symlink("/etc", folder.join("target"))?;
+    /// assert!(files.write("target/report.html", "<p>Done.</p>").is_err());
+    /// files.write("out/report.html", "<p>Done.</p>")?;
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> io::Result<()> {
+        let refused = |error: ToolError| io::Error::other(error.text().to_owned());
+        let path = RelativePath::parse_for_change("path", path).map_err(refused)?;
+        let failed = |error| refused(change_error(&path, error));
+        let _guard = self.0.change_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match load(&self.0.root, &path).map_err(failed)? {
+            Some(current) => replace(&self.0.root, &path, content.as_ref(), &current),
+            None => create(&self.0.root, &path, content.as_ref(), None),
+        };
+        written.map(drop).map_err(failed)
+    }
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Files").finish_non_exhaustive()
+    }
+}

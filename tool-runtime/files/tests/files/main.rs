@@ -1,0 +1,25 @@
+//! Tests of the tools on files.
+//!
+//! Long versions of tests are ignored: `cargo test -p tool-files --all-features -- --ignored`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test stops at the first failure"
+)]
+
+mod approvals;
+mod changes;
+mod confinement;
+mod fixture;
+mod kills;
+mod parallel;
+mod patches;
+mod races;
+mod reading;
+mod searching;
+mod undo;

@@ -1,0 +1,54 @@
+//! The error of remembering and recalling facts.
+
+use crate::KnowledgeError;
+
+/// The reason why a fact can't be remembered or recalled.
+///
+/// ```
+/// use tool_runtime::knowledge::SqliteDocuments;
+/// use tool_runtime::knowledge::memory::{Fact, Memory, MemoryError, MemoryScope};
+/// use tool_runtime::store::Sqlite;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let memory = Memory::new(SqliteDocuments::open(&Sqlite::in_memory()?).await?);
+/// let error = memory.remember(&MemoryScope::user("ada"), Fact::new(" ")).await.unwrap_err();
+/// assert!(matches!(error, MemoryError::Length { len: 1, .. }));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The fact is empty or too long.
+    #[error("fact has {len} bytes: expected at least one word and at most {limit} bytes")]
+    Length {
+        /// The number of bytes of the fact.
+        len: usize,
+        /// The maximum number of bytes of a fact.
+        limit: usize,
+    },
+    /// The subject of the fact is too long.
+    #[error("subject of the fact has {len} bytes: expected at most {limit} bytes")]
+    SubjectLength {
+        /// The number of bytes of the subject.
+        len: usize,
+        /// The maximum number of bytes of a subject.
+        limit: usize,
+    },
+    /// The scope has no room for another fact.
+    #[error("scope of the fact is full: it has {limit} facts; forget one first")]
+    Full {
+        /// The maximum number of facts of a scope.
+        limit: usize,
+    },
+    /// The metadata of a fact can't be decoded.
+    #[error("metadata of fact `{id}` can't be decoded: forget the fact, and remember it again")]
+    CorruptRecord {
+        /// The id of the fact.
+        id: String,
+    },
+    /// The store or the embedder failed.
+    #[error(transparent)]
+    Knowledge(#[from] KnowledgeError),
+}

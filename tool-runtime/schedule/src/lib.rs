@@ -1,0 +1,47 @@
+//! Schedules: prompts, tool calls and messages that run at set times.
+//!
+//! # The path of an occurrence
+//! 1. A [`Schedule`] (`definition.rs`) has a [`Timing`] (`timing.rs`, `zone.rs`). It is stored as a
+//!    [`ScheduleRecord`] (`record.rs`, `outcome.rs`) by a [`ScheduleStore`] (`store.rs`,
+//!    `memory.rs`, `sqlite.rs`, `postgres.rs`, `stored_row.rs`).
+//! 2. `occurrences.rs` computes the occurrences, and `plan.rs` decides which of them is due, which
+//!    were missed, and whether a failed one is repeated.
+//! 3. `worker.rs`: a [`Scheduler`] (`scheduler.rs`, `settings.rs`) claims the occurrence in the
+//!    store, and `executor.rs` performs the action with the rights of its principal.
+//!
+//! `tools.rs` lets a model create schedules (`arguments/`, `rows.rs`). `conformance/` tests
+//! stores.
+//!
+//! # Invariants
+//! - The claim of an occurrence is saved before the occurrence is fired, and of many schedulers one
+//!   saves it. An occurrence fires at most once, unless repeating it is safe.
+//! - Each occurrence of an active schedule is fired, or reported as missed.
+//! - Times are arguments: only the clock of the scheduler is read.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod conformance;
+mod definition;
+mod outcome;
+mod record;
+mod scheduler;
+mod store;
+mod timing;
+mod tools;
+
+pub use definition::{Action, MAX_MISSED, MissedPolicy, Schedule};
+/// The version of the crate `jiff` that this crate uses, for times.
+pub use jiff;
+pub use outcome::{HistoryEntry, MAX_HISTORY, OccurrenceCounts, Outcome};
+pub use record::{Claim, Retry, ScheduleRecord, ScheduleState};
+pub use scheduler::Scheduler;
+pub use scheduler::executor::{Executor, PRINCIPAL};
+pub use store::memory::MemorySchedules;
+#[cfg(feature = "postgres")]
+pub use store::postgres::PostgresSchedules;
+#[cfg(feature = "sqlite")]
+pub use store::sqlite::SqliteSchedules;
+pub use store::{CorruptSchedule, ScheduleError, ScheduleQuery, ScheduleStore};
+pub use timing::occurrences::Occurrences;
+pub use timing::zone::UnknownZone;
+pub use timing::{Timing, TimingError};
+pub use tools::ScheduleTools;

@@ -1,0 +1,261 @@
+//! Performs actions with the rights of a principal.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tool_core::agent::session::{Session, SessionStore};
+use tool_core::agent::{Prompt, Steering};
+use tool_core::dispatch::{Batch, RunInfo};
+use tool_core::{Agent, Dispatcher, StopReason, ToolCall, ToolErrorKind};
+
+use super::plan::AttemptResult;
+use crate::definition::{Action, Schedule};
+use crate::record::Claim;
+
+/// The key of the metadata that names the principal of a run or a call which a schedule fired.
+pub const PRINCIPAL: &str = "principal";
+
+/// The key of the metadata that names the schedule of such a run or call.
+const SCHEDULE: &str = "schedule";
+
+/// The most characters of an answer or an error in the history.
+const MAX_SUMMARY: usize = 200;
+
+/// Performs actions with the rights of a principal, by its agent, its dispatcher and its steering
+/// handle.
+///
+/// A [`Scheduler`](crate::Scheduler) requests the executor of the principal each time a schedule
+/// fires, so that revoked rights no longer apply. An action fails if the executor lacks the agent,
+/// the dispatcher or the steering handle that it needs.
+///
+/// The runs and calls have the metadata `principal`, `schedule` (its name) and `occurrence` (its
+/// time). A policy that all principals share can decide by them:
+///
+/// ```
+/// use tool_runtime::agent::session::MemoryStore;
+/// use tool_runtime::dispatch::Permissions;
+/// use tool_runtime::schedule::{Executor, PRINCIPAL};
+/// use tool_runtime::{Agent, ChatReply, Dispatcher, Permission, Policy, Registry, ScriptedModel};
+///
+/// let permissions = Permissions::default().when(|request, run| {
+///     let is_admin = run.metadata().get(PRINCIPAL).is_some_and(|principal| principal == "root");
+///     (request.tool.name == "shutdown" && !is_admin).then_some(Permission::Deny)
+/// });
+/// let policy = Policy::new().permissions(permissions);
+/// let registry = Registry::new();
+/// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), registry.clone())
+///     .policy(policy.clone());
+/// let executor = Executor::new()
+///     .agent(agent, MemoryStore::new())
+///     .dispatcher(Dispatcher::new(registry).policy(policy));
+/// ```
+#[derive(Clone, Default)]
+pub struct Executor {
+    agent: Option<(Agent, Arc<dyn SessionStore>)>,
+    dispatcher: Option<Dispatcher>,
+    steering: Option<Steering>,
+}
+
+impl Executor {
+    /// Creates an executor that can't perform any action yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the agent that runs prompts, and the store of its sessions.
+    #[must_use]
+    pub fn agent(self, agent: Agent, sessions: impl SessionStore + 'static) -> Self {
+        Self { agent: Some((agent, Arc::new(sessions))), ..self }
+    }
+
+    /// Sets the dispatcher that runs tool calls. Its registry and its policy decide which calls
+    /// are possible. A scheduled call can't wait for a person: a tool with the permission `ask`
+    /// needs an approver that decides at once, or a rule that allows it.
+    #[must_use]
+    pub fn dispatcher(self, dispatcher: Dispatcher) -> Self {
+        Self { dispatcher: Some(dispatcher), ..self }
+    }
+
+    /// Sets the steering handle by which messages reach the running agent of this process. If no
+    /// run is in progress, a message waits for the next one.
+    ///
+    /// A message without a session reaches any run with this handle. If runs without sessions
+    /// create schedules, use one handle for each principal.
+    #[must_use]
+    pub fn steering(self, steering: &Steering) -> Self {
+        Self { steering: Some(steering.clone()), ..self }
+    }
+
+    /// Returns whether an action may be repeated although it may have been performed already.
+    pub(crate) fn is_repeatable(&self, action: &Action) -> bool {
+        let (Action::Call { tool, .. }, Some(dispatcher)) = (action, &self.dispatcher) else {
+            return false;
+        };
+        let tools = dispatcher.registry().snapshot();
+        tools.definition(tool).is_some_and(|definition| definition.is_retry_safe())
+    }
+
+    /// Performs the action of a schedule.
+    pub(crate) async fn perform(&self, schedule: &Schedule, firing: &Claim) -> AttemptResult {
+        match &schedule.action {
+            Action::Prompt { session, text } => {
+                let Some((agent, sessions)) = &self.agent else { return lacks(schedule, "agent") };
+                let session = agent.session(Arc::clone(sessions), session);
+                prompt(&session, schedule, firing, text).await
+            }
+            Action::Call { tool, arguments } => {
+                let Some(dispatcher) = &self.dispatcher else {
+                    return lacks(schedule, "dispatcher");
+                };
+                let id = format!("{}@{}", schedule.name, firing.at);
+                let call = ToolCall::new(id, tool, arguments.clone());
+                self.call(dispatcher, call, schedule, firing).await
+            }
+            Action::Message { session, text } => {
+                let Some(steering) = &self.steering else { return lacks(schedule, "steering") };
+                let steering = match session {
+                    Some(session) => steering.for_session(session),
+                    None => steering.clone(),
+                };
+                match steering.push(text) {
+                    Ok(()) => fired("the message was sent"),
+                    Err(full) => {
+                        let may_fit = full.message_bytes <= full.max_bytes;
+                        failed(full, may_fit)
+                    }
+                }
+            }
+        }
+    }
+
+    async fn call(
+        &self,
+        dispatcher: &Dispatcher,
+        call: ToolCall,
+        schedule: &Schedule,
+        firing: &Claim,
+    ) -> AttemptResult {
+        let mut batch = Batch::from(vec![call]);
+        let run_info = metadata(schedule, firing)
+            .into_iter()
+            .fold(RunInfo::default(), |info, (key, value)| info.metadata(key, value));
+        batch.run_info = Some(Arc::new(run_info));
+        let tools = dispatcher.registry().snapshot();
+        let mut executions = dispatcher.dispatch_on(&tools, batch).await;
+        let Some(execution) = executions.pop() else { return failed("no execution", false) };
+        if execution.is_pending() {
+            return failed(
+                "the call needs an approval, and a schedule can't wait for it: allow the tool",
+                false,
+            );
+        }
+        let Some(code) = &execution.result.error else { return fired(&execution.result.text) };
+        let is_transient = matches!(
+            ToolErrorKind::from_code(code),
+            Some(ToolErrorKind::Transient | ToolErrorKind::Timeout | ToolErrorKind::Unavailable)
+        );
+        let is_safe = !execution.did_run() || self.is_repeatable(&schedule.action);
+        failed(&execution.result.text, is_transient && is_safe)
+    }
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor")
+            .field("has_agent", &self.agent.is_some())
+            .field("has_dispatcher", &self.dispatcher.is_some())
+            .field("has_steering", &self.steering.is_some())
+            .finish()
+    }
+}
+
+/// Runs a prompt in a session, or resumes the run of an earlier attempt. A run that no schedule has
+/// started is not abandoned.
+async fn prompt(
+    session: &Session,
+    schedule: &Schedule,
+    firing: &Claim,
+    text: &str,
+) -> AttemptResult {
+    let name = session.name();
+    match session.paused().await {
+        Ok(None) => {}
+        Ok(Some(_)) => return failed(format!("the session `{name}` awaits an approval"), true),
+        Err(error) => {
+            let is_transient = error.is_transient();
+            return failed(error, is_transient);
+        }
+    }
+    let metadata = metadata(schedule, firing);
+    // Waits for the runs of this process.
+    let finished = match session.resume().await {
+        Ok(None) => None,
+        Ok(Some(run)) => {
+            let stored = run.state().metadata;
+            if !stored.contains_key(SCHEDULE) {
+                let reason = "another process runs it, or its process has ended";
+                return failed(
+                    format!("the session `{name}` has an unfinished run: {reason}"),
+                    true,
+                );
+            }
+            let is_same = metadata
+                .iter()
+                .all(|(key, value)| stored.get(*key).and_then(Value::as_str) == Some(value));
+            // Dropped, the run of another occurrence is abandoned by the prompt.
+            if is_same { Some(run.finish().await) } else { None }
+        }
+        Err(stopped) => Some(Err(stopped)),
+    };
+    let result = match finished {
+        Some(result) => result,
+        None => {
+            let prompt = metadata
+                .into_iter()
+                .fold(Prompt::from(text), |prompt, (key, value)| prompt.metadata(key, value));
+            session.run(prompt).await
+        }
+    };
+    match result {
+        Ok(answer) => fired(&answer.text),
+        Err(stopped) => {
+            let is_transient =
+                matches!(&stopped.reason, StopReason::Model(error) if error.is_transient());
+            failed(stopped, is_transient)
+        }
+    }
+}
+
+fn metadata(schedule: &Schedule, firing: &Claim) -> [(&'static str, String); 3] {
+    [
+        (PRINCIPAL, schedule.principal.clone()),
+        (SCHEDULE, schedule.name.clone()),
+        ("occurrence", firing.at.to_string()),
+    ]
+}
+
+fn fired(text: &str) -> AttemptResult {
+    AttemptResult::Fired { summary: truncated(text) }
+}
+
+fn failed(error: impl fmt::Display, is_retryable: bool) -> AttemptResult {
+    AttemptResult::Failed { error: truncated(&error.to_string()), is_retryable }
+}
+
+fn lacks(schedule: &Schedule, part: &str) -> AttemptResult {
+    failed(
+        format!(
+            "the executor of the principal `{}` has no {part}: set `Executor::{part}`",
+            schedule.principal
+        ),
+        false,
+    )
+}
+
+fn truncated(text: &str) -> String {
+    match text.char_indices().nth(MAX_SUMMARY) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

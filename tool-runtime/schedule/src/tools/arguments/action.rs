@@ -1,0 +1,163 @@
+//! The arguments that state what a schedule does.
+
+use serde_json::{Map, Value};
+
+use super::{MAX_TEXT, Problems};
+use crate::definition::Action;
+
+/// The sessions that a run may schedule prompts and messages for.
+pub(crate) struct Sessions<'s> {
+    /// The session of the run.
+    pub(crate) of_run: Option<&'s str>,
+    /// Returns whether the program allows another session.
+    pub(crate) is_allowed: &'s (dyn Fn(&str) -> bool + Sync),
+}
+
+impl Sessions<'_> {
+    /// Returns the named session, or else that of the schedule, if the run may use it. Without
+    /// both, returns the session of the run.
+    fn choose(
+        &self,
+        named: Option<&str>,
+        current: Option<&str>,
+        problems: &mut Problems,
+    ) -> Option<String> {
+        let Some(name) = named.or(current) else {
+            return self.of_run.map(str::to_owned);
+        };
+        if self.of_run != Some(name) && !(self.is_allowed)(name) {
+            let advice = match (self.of_run, current) {
+                (Some(_), None) => "; leave it out to use this one".to_owned(),
+                (Some(session), Some(_)) => format!("; send `{session}` to use this one"),
+                (None, _) => String::new(),
+            };
+            problems.push(format!("`session`: `{name}` is not available here{advice}."));
+        }
+        Some(name.to_owned())
+    }
+}
+
+/// The arguments that state what a schedule does.
+#[derive(Debug, Default)]
+pub(crate) struct ActionArguments {
+    pub(crate) prompt: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) tool: Option<String>,
+    pub(crate) arguments: Option<Map<String, Value>>,
+    pub(crate) message: Option<String>,
+}
+
+impl ActionArguments {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.prompt.is_none()
+            && self.session.is_none()
+            && self.tool.is_none()
+            && self.arguments.is_none()
+            && self.message.is_none()
+    }
+
+    /// Returns the arguments with the text or the tool of the action that they change, if they have
+    /// none.
+    fn completed(mut self, current: &Action) -> Self {
+        if self.prompt.is_some() || self.tool.is_some() || self.message.is_some() {
+            return self;
+        }
+        match current {
+            Action::Prompt { text, .. } if self.session.is_some() => {
+                self.prompt = Some(text.clone())
+            }
+            Action::Message { text, .. } if self.session.is_some() => {
+                self.message = Some(text.clone());
+            }
+            Action::Call { tool, .. } if self.arguments.is_some() => self.tool = Some(tool.clone()),
+            _ => {}
+        }
+        self
+    }
+
+    /// Reads the action that replaces another one, whose session, text or tool stay unless the
+    /// arguments have others.
+    pub(crate) fn replacement(
+        self,
+        current: &Action,
+        sessions: &Sessions<'_>,
+        callable: &[String],
+        problems: &mut Problems,
+    ) -> Option<Action> {
+        let session = match current {
+            Action::Prompt { session, .. } => Some(&**session),
+            Action::Message { session, .. } => session.as_deref(),
+            _ => None,
+        };
+        self.completed(current).read(session, sessions, callable, problems)
+    }
+
+    /// Reads the action. Prompts and messages go to the session of the run, unless the arguments
+    /// name another one that the run may use.
+    pub(crate) fn action(
+        self,
+        sessions: &Sessions<'_>,
+        callable: &[String],
+        problems: &mut Problems,
+    ) -> Option<Action> {
+        self.read(None, sessions, callable, problems)
+    }
+
+    fn read(
+        self,
+        current_session: Option<&str>,
+        sessions: &Sessions<'_>,
+        callable: &[String],
+        problems: &mut Problems,
+    ) -> Option<Action> {
+        let current = current_session.filter(|_| self.tool.is_none());
+        let session = sessions.choose(self.session.as_deref(), current, problems);
+        if self.arguments.is_some() && self.tool.is_none() {
+            problems.push("`arguments` belong to `tool`: send the name of the tool as well.");
+        }
+        match (self.prompt, self.tool, self.message) {
+            (Some(text), None, None) => {
+                problems.check_text("prompt", &text);
+                let Some(session) = session else {
+                    problems.push("`session` is missing: this run has none that gets the prompt.");
+                    return None;
+                };
+                Some(Action::prompt(session, text))
+            }
+            (None, Some(tool), None) => {
+                if !callable.contains(&tool) {
+                    problems.push(match callable {
+                        [] => "`tool`: calls of tools can't be scheduled here; send a `prompt`."
+                            .to_owned(),
+                        names => format!(
+                            "`tool`: `{tool}` can't be scheduled; use one of `{}`, or send a \
+                             `prompt`.",
+                            names.join("`, `")
+                        ),
+                    });
+                }
+                let arguments = Value::Object(self.arguments.unwrap_or_default());
+                if arguments.to_string().len() > MAX_TEXT {
+                    problems.push(format!(
+                        "`arguments` have more than {MAX_TEXT} bytes: send shorter ones."
+                    ));
+                }
+                Some(Action::call(tool, arguments))
+            }
+            (None, None, Some(text)) => {
+                problems.check_text("message", &text);
+                Some(Action::message(session, text))
+            }
+            (None, None, None) => {
+                problems.push(
+                    "The action is missing: send `prompt`, `message` or `tool` with `arguments`.",
+                );
+                None
+            }
+            _ => {
+                problems.push("Send one of `prompt`, `message` and `tool`.");
+                None
+            }
+        }
+    }
+}

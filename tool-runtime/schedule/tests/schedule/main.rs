@@ -1,0 +1,38 @@
+//! Tests of schedules.
+//!
+//! Long versions of tests are ignored: `cargo test -p tool-schedule --all-features -- --ignored`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test stops at the first failure"
+)]
+
+mod calendar;
+mod crashes;
+mod firing;
+mod fixture;
+mod golden;
+mod missed;
+mod occurrences;
+mod records;
+mod rights;
+mod stores;
+mod tools;
+
+use std::path::Path;
+
+use tool_runtime::schedule::SqliteSchedules;
+use tool_runtime::store::Sqlite;
+
+use self::fixture::Folder;
+
+/// Opens the store of a test that kills processes.
+async fn open_store(folder: &Path) -> SqliteSchedules {
+    let file = Sqlite::open(folder.join("store.db")).await.unwrap();
+    SqliteSchedules::open(&file).await.unwrap()
+}

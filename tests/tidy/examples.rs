@@ -107,7 +107,8 @@ const COMPILED_ONLY: &[(&str, &str, &str)] = &[
 
 /// Returns the names that the crate exports at its root, or that the table of its docs links to.
 fn root_names() -> HashSet<String> {
-    let text = fs::read_to_string(root().join("tool-runtime/src/lib.rs")).expect("the crate");
+    let roots = ["tool-runtime/src/lib.rs", "tool-runtime/core/src/lib.rs"];
+    let text = roots.map(|path| fs::read_to_string(root().join(path)).expect("a crate")).concat();
     let exports = Regex::new(r"(?m)^pub use \w+::(?:(\w+)|\{([^}]*)\});").expect("an expression");
     let links = Regex::new(r"\[`(?:\w+::)*([A-Z]\w*)[^`]*`\]").expect("an expression");
     let exported = exports.captures_iter(&text).flat_map(|capture| {
@@ -129,12 +130,31 @@ fn is_listed(item: &Item, name: &str) -> bool {
     ENTRY_POINTS.iter().any(|(owner, methods)| item.owner == *owner && methods.contains(&name))
 }
 
+/// Returns the names that a crate exports for the others of this workspace alone.
+fn hidden_names() -> HashSet<String> {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file of exports");
+    let core = read("tool-runtime/core/src/workspace.rs");
+    let export = Regex::new(r"(?m)^pub use [\w:]+::(\w+);").expect("an expression");
+    let hidden = Regex::new(r"#\[doc\(hidden\)\]\n(?:#.*\n)*pub use [\w:]+::(\w+);");
+    let hidden = hidden.expect("an expression");
+    let http = read("tool-runtime/http/src/lib.rs");
+    let found = export.captures_iter(&core).chain(hidden.captures_iter(&http));
+    found.map(|capture| capture[1].to_owned()).collect()
+}
+
 /// Reads the documented items of the public crates with their files.
 fn public_items() -> Vec<(PathBuf, Item)> {
+    let hidden = hidden_names();
+    assert!(hidden.len() > 5, "{hidden:?}");
+    let is_hidden = |item: &Item| {
+        let name = item.kind_and_name().map_or("", |(_, name)| name);
+        let owner = if item.owner.is_empty() { name } else { &item.owner };
+        hidden.contains(owner)
+    };
     let files = crates().filter(|(path, _)| !is_generated(path));
     files
         .flat_map(|(path, text)| items(&text).into_iter().map(move |item| (path.clone(), item)))
-        .filter(|(_, item)| is_documented_api(item))
+        .filter(|(_, item)| is_documented_api(item) && !is_hidden(item))
         .collect()
 }
 
@@ -199,8 +219,7 @@ fn examples_run_unless_listed() {
             }
         }
     }
-    let pages =
-        ["tool-runtime/src/docs", "tool-runtime/toolbox/src/docs", "tool-runtime/dynamic/src/docs"];
+    let pages = ["tool-runtime/src/docs", "tool-runtime/dynamic/src/docs"];
     for (path, text) in pages.into_iter().flat_map(|folder| files(folder, &["md"])) {
         let page = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         for attributes in text.lines().filter_map(|line| line.strip_prefix("```")) {

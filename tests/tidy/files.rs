@@ -4,12 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The sources of the crates that users import.
-pub(crate) const LIBRARIES: [&str; 5] = [
+pub(crate) const LIBRARIES: [&str; 15] = [
     "tool-runtime/src",
-    "tool-runtime/json/src",
-    "tool-runtime/mcp/src",
-    "tool-runtime/toolbox/src",
+    "tool-runtime/core/src",
     "tool-runtime/dynamic/src",
+    "tool-runtime/files/src",
+    "tool-runtime/html/src",
+    "tool-runtime/http/src",
+    "tool-runtime/json/src",
+    "tool-runtime/knowledge/src",
+    "tool-runtime/mcp/src",
+    "tool-runtime/providers/src",
+    "tool-runtime/report/src",
+    "tool-runtime/schedule/src",
+    "tool-runtime/shell/src",
+    "tool-runtime/store/src",
+    "tool-runtime/web/src",
 ];
 
 /// Returns the root folder of the workspace.

@@ -126,11 +126,11 @@ const SHORT_NAME_WORDS: usize = 3;
 
 /// Declarations that keep their name: it is serialized, read from an API, or `then` of an answer.
 const EXEMPT: [(&str, &str); 5] = [
-    ("tool-runtime/src/agent/answer.rs", "then"),
-    ("tool-runtime/src/event/tool.rs", "done"),
-    ("tool-runtime/src/providers/ollama/decode.rs", "done"),
-    ("tool-runtime/src/report/row.rs", "took"),
-    ("tool-runtime/src/terminal/screen.rs", "done"),
+    ("tool-runtime/core/src/agent/answer.rs", "then"),
+    ("tool-runtime/core/src/event/tool.rs", "done"),
+    ("tool-runtime/providers/src/ollama/decode.rs", "done"),
+    ("tool-runtime/report/src/report/row.rs", "took"),
+    ("tool-runtime/report/src/terminal/screen.rs", "done"),
 ];
 
 /// Splits `snake_case`, `SCREAMING_CASE` and `CamelCase` into lower-case words.

@@ -2,26 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::files::{LIBRARIES, files, relative, root, sources};
 use super::source::code;
 
-/// Which modules of the runtime each module may import; one way, no circles. `json` is a crate.
-const MAY_IMPORT: [(&str, &[&str]); 19] = [
+/// Which modules of the core each module may import; one way, no circles. `json` is a crate.
+const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("guard", &[]),
     ("span", &[]),
-    ("framing", &[]),
-    ("http", &[]),
     ("message", &[]),
     ("schema", &["json"]),
     ("secret", &["message", "schema", "json"]),
     ("event", &["guard", "message", "json", "secret"]),
-    ("report", &["event", "message", "json"]),
-    ("terminal", &["event", "message"]),
-    ("process", &["guard", "framing", "event"]),
-    // `tool` knows which errors of `http` are transient.
-    ("tool", &["guard", "http", "process", "schema", "json", "message", "event", "secret"]),
+    ("process", &["guard", "event"]),
+    ("tool", &["guard", "process", "schema", "json", "message", "event", "secret"]),
     ("registry", &["guard", "tool", "schema", "message", "event"]),
     ("models", &["message", "schema", "tool", "event"]),
     ("drivers", &["json", "message", "models", "schema", "tool"]),
@@ -30,50 +25,49 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
         &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
     ),
     (
-        "providers",
-        // `drivers` reads calls in output that a server rejected.
-        &["guard", "framing", "http", "models", "drivers", "message", "schema", "json", "tool"],
-    ),
-    (
         "agent",
         &[
             "guard", "span", "dispatch", "registry", "models", "drivers", "tool", "event",
             "secret", "message", "schema", "json",
         ],
     ),
-    ("store", &["agent", "registry", "tool", "message", "event"]),
 ];
 
-/// Modules that decide, besides the crate of `json`: time, tasks and chance come to them as
-/// arguments.
+/// Modules that decide, below `tool-runtime`: time, tasks and chance come to them as arguments.
 const SANS_IO: [&str; 26] = [
-    "drivers/",
-    "framing/",
-    "schema/",
-    "message/",
-    "agent/turn/",
-    "agent/window/",
-    "dispatch/plan.rs",
-    "dispatch/policy/",
-    "dispatch/record.rs",
-    "dispatch/resolve.rs",
-    "providers/chat/",
-    "providers/codec/",
-    "providers/embeddings/",
-    "providers/error_response.rs",
-    "providers/frames.rs",
-    "providers/mistral/",
-    "providers/ollama/",
-    "providers/gemini/",
-    "providers/openai/",
-    "providers/responses/",
-    "providers/retry.rs",
-    "models/history.rs",
-    "registry/select/",
-    "report/layout.rs",
-    "terminal/line.rs",
-    "terminal/screen.rs",
+    "core/src/drivers/",
+    "core/src/schema/",
+    "core/src/message/",
+    "core/src/agent/turn/",
+    "core/src/agent/window/",
+    "core/src/dispatch/plan.rs",
+    "core/src/dispatch/policy/",
+    "core/src/dispatch/record.rs",
+    "core/src/dispatch/resolve.rs",
+    "core/src/models/history.rs",
+    "core/src/registry/select/",
+    "json/src/",
+    "providers/src/chat/",
+    "providers/src/codec/",
+    "providers/src/embeddings/",
+    "providers/src/error_response.rs",
+    "providers/src/frames.rs",
+    "providers/src/mistral/",
+    "providers/src/ollama/",
+    "providers/src/gemini/",
+    "providers/src/openai/",
+    "providers/src/responses/",
+    "providers/src/retry.rs",
+    "report/src/report/layout.rs",
+    "report/src/terminal/line.rs",
+    "report/src/terminal/screen.rs",
 ];
+
+/// Crates whose folders have at most [`MOST_FILES`] each.
+const SMALL_FOLDERS: [&str; 6] = ["files", "html", "knowledge", "schedule", "shell", "web"];
+
+/// The most files of Rust in a folder.
+const MOST_FILES: usize = 15;
 
 /// The longest a file may be.
 const MOST_LINES: usize = 500;
@@ -125,13 +119,13 @@ fn imports_are_found_in_every_notation() {
 #[test]
 fn modules_import_only_allowed_modules() {
     let allowed: BTreeMap<_, _> = MAY_IMPORT.into_iter().collect();
-    let runtime = root().join("tool-runtime/src");
+    let core = root().join("tool-runtime/core/src");
     let mut modules = BTreeSet::new();
-    for (path, text) in sources("tool-runtime/src") {
-        let below = path.strip_prefix(&runtime).expect("below");
+    for (path, text) in sources("tool-runtime/core/src") {
+        let below = path.strip_prefix(&core).expect("below");
         let first = below.components().next().expect("a name").as_os_str().to_string_lossy();
         let module = first.trim_end_matches(".rs").to_owned();
-        if ["docs", "lib", "private"].contains(&module.as_str()) {
+        if ["lib", "private", "workspace"].contains(&module.as_str()) {
             continue;
         }
         let row = allowed.get(module.as_str());
@@ -150,17 +144,13 @@ fn modules_import_only_allowed_modules() {
 
 #[test]
 fn sans_io_modules_do_no_io() {
-    let runtime = root().join("tool-runtime/src");
+    let runtime = root().join("tool-runtime");
     let mut read = 0;
-    let json = root().join("tool-runtime/json/src");
-    for (path, text) in
-        [sources("tool-runtime/src"), sources("tool-runtime/json/src")].into_iter().flatten()
-    {
-        let below = path.strip_prefix(&runtime).unwrap_or(&path).to_string_lossy().into_owned();
+    for (path, text) in LIBRARIES.into_iter().flat_map(sources) {
+        let below = path.strip_prefix(&runtime).expect("below").to_string_lossy().into_owned();
         // The one file of a codec that reads the environment.
         let sets_up = below.starts_with("providers/") && below.ends_with("/mod.rs");
-        let decides = SANS_IO.iter().any(|place| below.starts_with(place));
-        if sets_up || !decides && !path.starts_with(&json) {
+        if sets_up || !SANS_IO.iter().any(|place| below.starts_with(place)) {
             continue;
         }
         read += 1;
@@ -181,6 +171,47 @@ fn source_files_respect_the_line_limit() {
             assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
         }
     }
+}
+
+#[test]
+fn folders_respect_the_limit_of_files() {
+    let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for name in SMALL_FOLDERS {
+        for (path, _) in sources(&format!("tool-runtime/{name}/src")) {
+            *counts.entry(path.parent().expect("a folder").to_owned()).or_default() += 1;
+        }
+    }
+    for (folder, count) in counts {
+        assert!(count <= MOST_FILES, "{} has {count} files", relative(&folder));
+    }
+}
+
+/// Returns the crates of this workspace that a manifest names before `[dev-dependencies]`.
+fn dependencies(name: &str) -> BTreeSet<String> {
+    let path = root().join("tool-runtime").join(name).join("Cargo.toml");
+    let manifest = fs::read_to_string(path).expect("a manifest");
+    let (_, dependencies) = manifest.split_once("[dependencies]").expect("dependencies");
+    let dependencies = dependencies.split("[dev-dependencies]").next().unwrap_or_default();
+    let lines = dependencies.lines().filter(|line| line.starts_with("tool-"));
+    let names = lines.filter_map(|line| line.split(['.', ' ']).next()).map(str::to_owned);
+    names.filter(|name| name != "tool-runtime-macros").collect()
+}
+
+#[test]
+fn crates_depend_on_those_that_the_architecture_lists() {
+    let page = root().join("tool-runtime/src/docs/design/architecture.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let mut listed = BTreeSet::new();
+    for row in page.lines().filter_map(|line| line.strip_prefix("| `tool-")) {
+        let cells: Vec<_> = row.split('|').collect();
+        let name = cells[0].trim().trim_end_matches('`');
+        let expected = cells[2].split(',').map(|cell| cell.trim().trim_matches('`').to_owned());
+        let expected: BTreeSet<_> = expected.filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(dependencies(name), expected, "tool-{name}");
+        listed.insert(format!("tool-runtime/{name}/src"));
+    }
+    let crates = LIBRARIES.into_iter().filter(|folder| *folder != "tool-runtime/src");
+    assert_eq!(listed, crates.map(str::to_owned).collect(), "each crate has a row");
 }
 
 #[test]

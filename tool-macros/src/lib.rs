@@ -43,13 +43,13 @@ pub fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
     debug_print(args::args(attr.into(), item.into())).into()
 }
 
-/// As [`macro@tool`], for `tool-core`, which re-exports it by that name.
+/// Expands [`macro@tool`] for `tool-core`, which re-exports it by that name.
 #[proc_macro_attribute]
 pub fn core_tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     debug_print(tool_or_toolbox(path::in_core(attr.into()), item.into())).into()
 }
 
-/// As [`macro@args`], for `tool-core`, which re-exports it by that name.
+/// Expands [`macro@args`] for `tool-core`, which re-exports it by that name.
 #[proc_macro_attribute]
 pub fn core_args(attr: TokenStream, item: TokenStream) -> TokenStream {
     debug_print(args::args(path::in_core(attr.into()), item.into())).into()

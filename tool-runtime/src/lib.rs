@@ -48,13 +48,10 @@
 //! | run calls without an agent | [`Dispatcher`] | [results](guide::results#inspect-what-happened) |
 //! | let agents call agents | [`Agent::into_tool`], [`agent::SubAgent`] | [sub-agents](guide::subagents) |
 //! | stop a run | [`Agent::cancellation`], [`CancellationToken`] | [cancellation](guide::cancellation) |
-//! | work on files | `files` | [workspace tools](guide/workspace_tools/index.html) |
-//! | run commands | `shell` | [sandbox](guide/sandbox/index.html) |
-//! | fetch and search the web | `web` | [the web](guide/fetching_and_searching/index.html) |
+//! | use files, commands, the web | `files`, `shell`, `web` | [files](guide/workspace_tools/index.html), [sandbox](guide/sandbox/index.html), [web](guide/fetching_and_searching/index.html) |
 //! | search documents, remember | `knowledge` | [knowledge](guide/knowledge/index.html), [memory](guide/memory/index.html) |
 //! | schedule prompts and calls | `schedule` | [schedules](guide/schedules/index.html) |
-//! | use or serve MCP | `mcp` | [MCP](mcp/guide/index.html) |
-//! | make tools at run time | `dynamic` | [dynamic tools](dynamic/guide/index.html) |
+//! | use MCP, make tools at run time | `mcp`, `dynamic` | [MCP](mcp/guide/index.html), [dynamic tools](dynamic/guide/index.html) |
 //! | go live | [`Agent::check`] | [production checklist](guide::production) |
 //!
 //! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;

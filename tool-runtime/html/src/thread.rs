@@ -11,6 +11,16 @@ use crate::STACK_LEN;
 ///
 /// # Errors
 /// Returns an error if the thread can't be started.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// let deep = "<div>".repeat(100_000) + "Tea";
+/// let page = tool_html::on_thread(move || tool_html::to_plain_text(&deep)).await?;
+/// assert_eq!(page.expect("the conversion returns").text, "Tea");
+/// # Ok(())
+/// # }
+/// ```
 pub async fn on_thread<T: Send + 'static>(
     convert: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<Option<T>> {

@@ -1,5 +1,5 @@
-//! What a person sees of runs, for [tool-runtime](https://docs.rs/tool-runtime): recorded events as
-//! one HTML file, and progress on a terminal.
+//! Reports of runs for people, for [tool-runtime](https://docs.rs/tool-runtime): recorded events as
+//! one HTML file, progress on a terminal, and approvals by the person there.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "report")]

@@ -24,7 +24,9 @@ impl IndexedDocument {
     /// [`DocumentStoreError::InvalidVector`] if a component is infinite, NaN or out of this range.
     ///
     /// ```
-    /// use tool_runtime::knowledge::{DocumentRecord, DocumentStoreError, IndexedChunk, IndexedDocument};
+    /// use tool_runtime::knowledge::{
+    ///     DocumentRecord, DocumentStoreError, IndexedChunk, IndexedDocument,
+    /// };
     ///
     /// let mut chunk = IndexedChunk::new(0, "Buy milk.", [1; 32]);
     /// chunk.vector = Some(vec![70_000.0, 0.0]);

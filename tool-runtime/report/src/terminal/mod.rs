@@ -183,7 +183,9 @@ impl Terminal {
     /// use tokio::task::spawn_blocking;
     /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
     /// use tool_runtime::terminal::Terminal;
-    /// use tool_runtime::{Agent, ChatReply, Policy, RunContext, ScriptedModel, async_trait, tool, tools};
+    /// use tool_runtime::{
+    ///     Agent, ChatReply, Policy, RunContext, ScriptedModel, async_trait, tool, tools,
+    /// };
     ///
     /// /// Asks the person at the terminal.
     /// struct Person(Terminal);

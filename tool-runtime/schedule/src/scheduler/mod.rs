@@ -38,7 +38,8 @@ use worker::Worker;
 /// use tool_runtime::agent::session::MemoryStore;
 /// use tool_runtime::schedule::jiff::{SignedDuration, Timestamp};
 /// use tool_runtime::schedule::{
-///     Action, Executor, MemorySchedules, Schedule, ScheduleRecord, ScheduleStore, Scheduler, Timing,
+///     Action, Executor, MemorySchedules, Schedule, ScheduleRecord, ScheduleStore, Scheduler,
+///     Timing,
 /// };
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///

@@ -14,7 +14,7 @@ use crate::spec::{BodyLanguage, CheckedSpec, SpecError};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tool_dynamic::{BodyLanguage, CheckedSpec, ToolBackend, ToolSpec};
+/// use tool_runtime::dynamic::{BodyLanguage, CheckedSpec, ToolBackend, ToolSpec};
 /// use tool_runtime::{
 ///     Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
 /// };

@@ -7,7 +7,7 @@ macro_rules! levels {
         /// The severity of a log message, as in syslog.
         ///
         /// ```
-        /// use tool_mcp::LogLevel;
+        /// use tool_runtime::mcp::LogLevel;
         ///
         /// assert!(LogLevel::Error > LogLevel::Info);
         /// ```

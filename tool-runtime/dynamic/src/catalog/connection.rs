@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// arguments of a program and a URL are stored in clear: put no secret into them.
 ///
 /// ```
-/// use tool_dynamic::Connection;
+/// use tool_runtime::dynamic::Connection;
 ///
 /// let github = Connection::http("https://api.example.com/mcp").bearer("github");
 /// let files = Connection::stdio("npx")
@@ -38,7 +38,7 @@ pub struct Connection {
 /// The program or the URL of an MCP server.
 ///
 /// ```
-/// use tool_dynamic::{Connection, ConnectionTarget};
+/// use tool_runtime::dynamic::{Connection, ConnectionTarget};
 ///
 /// let docs = Connection::http("http://127.0.0.1:3001/mcp");
 /// assert!(matches!(docs.target, ConnectionTarget::Http { .. }));

@@ -11,7 +11,7 @@ use crate::spec::ToolSpec;
 /// The kind of an entry: a tool, a connection, a preference or a description.
 ///
 /// ```
-/// use tool_dynamic::EntryKind;
+/// use tool_runtime::dynamic::EntryKind;
 ///
 /// assert_eq!(EntryKind::Connection.to_string(), "connection");
 /// ```
@@ -52,7 +52,7 @@ impl fmt::Display for EntryKind {
 /// The content of a catalog's entry, which determines its kind.
 ///
 /// ```
-/// use tool_dynamic::{Connection, EntryContent, EntryKind};
+/// use tool_runtime::dynamic::{Connection, EntryContent, EntryKind};
 ///
 /// let content = EntryContent::from(Connection::http("https://example.com/mcp"));
 /// assert_eq!(content.kind(), EntryKind::Connection);

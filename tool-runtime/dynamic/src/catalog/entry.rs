@@ -17,10 +17,10 @@ pub const MAX_VERSIONS: usize = 20;
 /// One version of an entry, which never changes.
 ///
 /// ```
-/// use tool_dynamic::{Catalog, Connection, catalog::MemoryCatalog};
+/// use tool_runtime::dynamic::{Catalog, Connection, catalog::MemoryCatalog};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// let entry = catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
 /// assert_eq!(entry.current().number, 1);
@@ -40,10 +40,10 @@ pub struct EntryVersion {
 /// An entry of a catalog with its versions.
 ///
 /// ```
-/// use tool_dynamic::{Catalog, Connection, EntryId, catalog::MemoryCatalog};
+/// use tool_runtime::dynamic::{Catalog, Connection, EntryId, catalog::MemoryCatalog};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
 /// let entry = catalog.replace("docs", Connection::http("https://example.com/v2/mcp")).await?;

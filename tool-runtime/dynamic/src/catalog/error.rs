@@ -7,7 +7,7 @@ use super::id::EntryId;
 /// The reason why an operation on a catalog failed. The catalog is unchanged.
 ///
 /// ```
-/// use tool_dynamic::{CatalogError, EntryId};
+/// use tool_runtime::dynamic::{CatalogError, EntryId};
 ///
 /// let error = CatalogError::NotFound { id: EntryId::tool("add") };
 /// assert_eq!(error.to_string(), "the catalog has no tool `add`");

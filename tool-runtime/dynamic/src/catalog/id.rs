@@ -7,7 +7,7 @@ use super::content::EntryKind;
 /// The kind and the name of an entry, which identify it in a catalog.
 ///
 /// ```
-/// use tool_dynamic::{EntryId, EntryKind};
+/// use tool_runtime::dynamic::{EntryId, EntryKind};
 ///
 /// let id = EntryId::new(EntryKind::Tool, "add");
 /// assert_eq!(id, EntryId::tool("add"));

@@ -13,11 +13,11 @@ use super::store::{CatalogRecord, CatalogRecords, CatalogStore};
 /// Catalog store in memory, which ends with the process. Clones share the records.
 ///
 /// ```
-/// use tool_dynamic::Catalog;
-/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::Catalog;
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// assert!(catalog.contents().await?.entries.is_empty());
 /// # Ok(())

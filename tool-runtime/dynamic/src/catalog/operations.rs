@@ -26,11 +26,11 @@ const MAX_ATTEMPTS: usize = 16;
 /// call this type directly only in a program without a registry, such as an administration command.
 ///
 /// ```
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, Connection, EntryId};
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
 /// catalog.replace("docs", Connection::http("https://example.com/v2/mcp")).await?;
@@ -52,11 +52,11 @@ pub struct Catalog {
 /// The entries of a catalog at one moment.
 ///
 /// ```
-/// use tool_dynamic::Catalog;
-/// use tool_dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::Catalog;
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
 /// let contents = Catalog::new(MemoryCatalog::new()).contents().await?;
 /// assert_eq!(contents.entries.len() + contents.skipped.len(), 0);
 /// # Ok(())
@@ -76,11 +76,11 @@ pub struct CatalogContents {
 /// A record of a catalog that can't be decoded, and has no effect.
 ///
 /// ```
-/// use tool_dynamic::Catalog;
-/// use tool_dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
+/// use tool_runtime::dynamic::Catalog;
+/// use tool_runtime::dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
 /// let store = MemoryCatalog::new();
 /// store.save(&CatalogRecord::new("tool", "add", "{}")).await?;
 /// let skipped = Catalog::new(store).contents().await?.skipped.remove(0);
@@ -117,11 +117,11 @@ impl Catalog {
     /// [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Connection};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Connection};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// assert_eq!(catalog.contents().await?.entries.len(), 1);
@@ -152,11 +152,11 @@ impl Catalog {
     /// [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Connection, EntryId};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// let id = EntryId::connection("docs");
@@ -180,8 +180,8 @@ impl Catalog {
     /// - [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, CatalogError, Connection};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, CatalogError, Connection};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), CatalogError> {
@@ -217,11 +217,11 @@ impl Catalog {
     /// - [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Connection};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Connection};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// let entry = catalog.replace("docs", Connection::stdio("docs-server")).await?;
@@ -247,11 +247,11 @@ impl Catalog {
     /// - [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Connection, EntryId};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// catalog.replace("docs", Connection::stdio("docs-server")).await?;
@@ -294,11 +294,11 @@ impl Catalog {
     /// - [`CatalogError::Unavailable`] if the store can't be reached.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Connection, EntryId};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Connection, EntryId};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// catalog.create("docs", Connection::http("https://example.com/mcp")).await?;
     /// let id = EntryId::connection("docs");

@@ -39,8 +39,8 @@ const LAST_REVISION: &str = "SELECT last FROM tool_catalog_revision";
 /// returned.
 ///
 /// ```no_run
-/// use tool_dynamic::Catalog;
-/// use tool_dynamic::catalog::PostgresCatalog;
+/// use tool_runtime::dynamic::Catalog;
+/// use tool_runtime::dynamic::catalog::PostgresCatalog;
 /// use tool_runtime::store::Postgres;
 ///
 /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -63,7 +63,7 @@ impl PostgresCatalog {
     /// Returns the errors of [`Postgres::tables`].
     ///
     /// ```no_run
-    /// use tool_dynamic::catalog::PostgresCatalog;
+    /// use tool_runtime::dynamic::catalog::PostgresCatalog;
     /// use tool_runtime::store::{ConnectError, Postgres};
     ///
     /// # async fn f() -> Result<(), ConnectError> {

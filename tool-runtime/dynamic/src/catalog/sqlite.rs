@@ -27,8 +27,8 @@ const MIGRATIONS: &[&str] = &["
 /// A write that has returned is on the disk. Clones share one connection.
 ///
 /// ```
-/// use tool_dynamic::Catalog;
-/// use tool_dynamic::catalog::SqliteCatalog;
+/// use tool_runtime::dynamic::Catalog;
+/// use tool_runtime::dynamic::catalog::SqliteCatalog;
 /// use tool_runtime::store::Sqlite;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -51,7 +51,7 @@ impl SqliteCatalog {
     /// Returns the errors of [`Sqlite::tables`].
     ///
     /// ```
-    /// use tool_dynamic::catalog::SqliteCatalog;
+    /// use tool_runtime::dynamic::catalog::SqliteCatalog;
     /// use tool_runtime::store::Sqlite;
     ///
     /// # #[tokio::main(flavor = "current_thread")]

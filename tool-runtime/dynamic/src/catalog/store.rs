@@ -14,7 +14,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A record of a catalog as a store keeps it.
 ///
 /// ```
-/// use tool_dynamic::catalog::CatalogRecord;
+/// use tool_runtime::dynamic::catalog::CatalogRecord;
 ///
 /// let record = CatalogRecord::new("tool", "add", r#"{"versions":[]}"#);
 /// assert_eq!(record.revision, 0);
@@ -52,10 +52,10 @@ impl CatalogRecord {
 /// All records of a store at one moment.
 ///
 /// ```
-/// use tool_dynamic::catalog::{CatalogRecords, CatalogStore, MemoryCatalog};
+/// use tool_runtime::dynamic::catalog::{CatalogRecords, CatalogStore, MemoryCatalog};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::CatalogError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::CatalogError> {
 /// assert_eq!(MemoryCatalog::new().list().await?, CatalogRecords::new(0, Vec::new()));
 /// # Ok(())
 /// # }
@@ -93,8 +93,8 @@ impl CatalogRecords {
 /// [`conformance::check`](super::conformance::check) tests an implementation.
 ///
 /// ```
-/// use tool_dynamic::CatalogError;
-/// use tool_dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
+/// use tool_runtime::dynamic::CatalogError;
+/// use tool_runtime::dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), CatalogError> {

@@ -58,7 +58,7 @@ const MAX_RUNNING: usize = 64;
 /// thread. Clones share the [limit of running scripts](Self::max_running).
 ///
 /// ```
-/// use tool_dynamic::{
+/// use tool_runtime::dynamic::{
 ///     ArgumentField, ArgumentType, BodyLanguage, JavaScript, ToolBackend, ToolSpec,
 /// };
 /// use tool_runtime::{Effect, ToolContext};
@@ -97,7 +97,7 @@ impl JavaScript {
     /// call fails at once, with a transient error. Default: 64.
     ///
     /// ```
-    /// use tool_dynamic::JavaScript;
+    /// use tool_runtime::dynamic::JavaScript;
     ///
     /// let scripts = JavaScript::new().max_running(8);
     /// # drop(scripts);
@@ -115,7 +115,7 @@ impl JavaScript {
     /// grants it. A tool with the effect `read` sends GET and HEAD requests only.
     ///
     /// ```
-    /// use tool_dynamic::{JavaScript, ToolBackend};
+    /// use tool_runtime::dynamic::{JavaScript, ToolBackend};
     /// use tool_runtime::web::Web;
     ///
     /// let scripts = JavaScript::new().web(Web::new());

@@ -20,12 +20,12 @@ use crate::secrets::SecretStore;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, EnvironmentSecrets, Registrar};
 /// use tool_runtime::Registry;
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{Catalog, EnvironmentSecrets, Registrar};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
 /// let registry = Registry::new();
 /// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new()))
 ///     .secrets(EnvironmentSecrets::new("MCP_SECRET_"))
@@ -70,9 +70,9 @@ impl RegistrarBuilder {
     /// the permission of the other tool.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Connection, Registrar, RegistrarError};
     /// use tool_runtime::Registry;
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Connection, Registrar, RegistrarError};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), RegistrarError> {
@@ -137,9 +137,9 @@ impl RegistrarBuilder {
     /// such a call first, so an approver can be asked about a call that can't run.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{BodyLanguage, Catalog, Registrar, ToolSpec};
     /// use tool_runtime::Registry;
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{BodyLanguage, Catalog, Registrar, ToolSpec};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -177,12 +177,12 @@ impl RegistrarBuilder {
     /// Panics outside of a tokio runtime.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Registrar};
     /// use tool_runtime::Registry;
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Registrar};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;

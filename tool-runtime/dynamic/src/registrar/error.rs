@@ -7,7 +7,7 @@ use crate::spec::BodyLanguage;
 /// nor the registry is changed.
 ///
 /// ```
-/// use tool_dynamic::{EntryId, RegistrarError};
+/// use tool_runtime::dynamic::{EntryId, RegistrarError};
 ///
 /// let error = RegistrarError::NameTaken { id: EntryId::tool("read") };
 /// let text = "tool `read`: the program has a tool or provider of this name; use another name";

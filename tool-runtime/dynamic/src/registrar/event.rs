@@ -10,8 +10,8 @@ use crate::catalog::{EntryId, SkippedRecord};
 /// An event of a registrar, for logs and user interfaces. No event contains a secret.
 ///
 /// ```
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, Registrar, RegistrarEvent};
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{Catalog, Registrar, RegistrarEvent};
 ///
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// let registrar = Registrar::builder(catalog).on_event(|event| match event {

@@ -35,8 +35,8 @@ use crate::spec::BodyLanguage;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{
 ///     BodyLanguage, Catalog, CheckedSpec, EntryId, EntryState, Registrar, RegistrarError,
 ///     ToolBackend, ToolSpec,
 /// };
@@ -118,12 +118,12 @@ impl Registrar {
     /// If the future is dropped, the entry is stored and takes effect, or neither.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Registrar};
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
@@ -166,12 +166,12 @@ impl Registrar {
     /// If the future is dropped, the version is stored and takes effect, or neither.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Registrar};
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
@@ -201,8 +201,8 @@ impl Registrar {
     /// If the future is dropped, the version is stored and takes effect, or neither.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, EntryId, EntryKind, Registrar};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, EntryId, EntryKind, Registrar};
     /// use tool_runtime::{Registry, ToolPreference, tool, tools};
     ///
     /// /// Finds issues.
@@ -210,7 +210,7 @@ impl Registrar {
     /// async fn find(query: String) {}
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::try_from(tools![find]).unwrap();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
@@ -252,12 +252,12 @@ impl Registrar {
     /// If the future is dropped, the entry is removed from both, or from neither.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, EntryId, EntryKind, Registrar};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, EntryId, EntryKind, Registrar};
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
@@ -285,9 +285,9 @@ impl Registrar {
     /// was applied before its record was damaged, it stays in effect.
     ///
     /// ```
-    /// use tool_dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
-    /// use tool_dynamic::{Catalog, Registrar};
     /// use tool_runtime::Registry;
+    /// use tool_runtime::dynamic::catalog::{CatalogRecord, CatalogStore, MemoryCatalog};
+    /// use tool_runtime::dynamic::{Catalog, Registrar};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -325,12 +325,12 @@ impl Registrar {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Registrar};
     /// use tool_runtime::Registry;
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Registrar};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;
@@ -363,12 +363,12 @@ impl Registrar {
     /// registry. Preferences and descriptions stay in effect, and the catalog is not changed.
     ///
     /// ```
-    /// use tool_dynamic::catalog::MemoryCatalog;
-    /// use tool_dynamic::{Catalog, Registrar};
+    /// use tool_runtime::dynamic::catalog::MemoryCatalog;
+    /// use tool_runtime::dynamic::{Catalog, Registrar};
     /// use tool_runtime::{Registry, ToolPreference};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+    /// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
     /// let registry = Registry::new();
     /// let catalog = Catalog::new(MemoryCatalog::new());
     /// let registrar = Registrar::builder(catalog).start(&registry).await?;

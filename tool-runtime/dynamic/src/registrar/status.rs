@@ -7,7 +7,7 @@ use crate::catalog::EntryId;
 /// The state of an entry in this process.
 ///
 /// ```
-/// use tool_dynamic::EntryState;
+/// use tool_runtime::dynamic::EntryState;
 ///
 /// let failed = EntryState::Unavailable { reason: "cargo was not found".into() };
 /// assert!(!failed.is_active());
@@ -47,12 +47,12 @@ impl fmt::Display for EntryState {
 /// An entry with its state in this process.
 ///
 /// ```
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, EntryState, Registrar};
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{Catalog, EntryState, Registrar};
 /// use tool_runtime::{Registry, ToolPreference};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
 /// let registry = Registry::new();
 /// let catalog = Catalog::new(MemoryCatalog::new());
 /// let registrar = Registrar::builder(catalog).start(&registry).await?;

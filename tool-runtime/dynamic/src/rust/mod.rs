@@ -81,7 +81,9 @@ const CALL_FILE_BYTES: u64 = 64 << 20;
 /// [unavailable](ToolBackend::availability), with the reason.
 ///
 /// ```no_run
-/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, RustTools, ToolBackend, ToolSpec};
+/// use tool_runtime::dynamic::{
+///     ArgumentField, ArgumentType, BodyLanguage, RustTools, ToolBackend, ToolSpec,
+/// };
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tool_runtime::ToolError> {
@@ -138,7 +140,7 @@ struct Search {
 /// The reason why tools in Rust can't be made on this machine.
 ///
 /// ```
-/// use tool_dynamic::RustTools;
+/// use tool_runtime::dynamic::RustTools;
 ///
 /// let error = RustTools::new("rust-tools").sources("no/such/folder").status().unwrap_err();
 /// assert!(error.to_string().starts_with("tools in Rust are unavailable: "));
@@ -157,7 +159,7 @@ impl RustTools {
     /// The folder takes about 400 MB for what all tools share, and 20 MB for each tool.
     ///
     /// ```
-    /// use tool_dynamic::RustTools;
+    /// use tool_runtime::dynamic::RustTools;
     ///
     /// let tools = RustTools::new("rust-tools").memory(256 << 20);
     /// # drop(tools);
@@ -186,7 +188,7 @@ impl RustTools {
     /// Lets bodies with a capability read a file or folder.
     ///
     /// ```
-    /// use tool_dynamic::RustTools;
+    /// use tool_runtime::dynamic::RustTools;
     ///
     /// let tools = RustTools::new("rust-tools")
     ///     .readable("notes", "/srv/notes")
@@ -267,7 +269,7 @@ impl RustTools {
     /// If the future is dropped, the build stops. The next one continues.
     ///
     /// ```no_run
-    /// use tool_dynamic::RustTools;
+    /// use tool_runtime::dynamic::RustTools;
     ///
     /// # async fn prepare() -> Result<(), tool_runtime::ToolError> {
     /// RustTools::new("/var/lib/agent/rust-tools").prepare().await?;

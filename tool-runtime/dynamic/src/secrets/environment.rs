@@ -12,10 +12,10 @@ use super::store::{Secret, SecretError, SecretStore, check_name};
 /// variable of the program to its server.
 ///
 /// ```
-/// use tool_dynamic::{EnvironmentSecrets, SecretStore};
+/// use tool_runtime::dynamic::{EnvironmentSecrets, SecretStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::SecretError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::SecretError> {
 /// // The secret `GITHUB` is the variable `MCP_SECRET_GITHUB`.
 /// let secrets = EnvironmentSecrets::new("MCP_SECRET_");
 /// assert_eq!(secrets.load("GITHUB").await?, None);

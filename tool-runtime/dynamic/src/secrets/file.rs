@@ -20,7 +20,7 @@ use super::store::{Secret, SecretError, SecretStore, check_name};
 /// last write replaces the others.
 ///
 /// ```
-/// use tool_dynamic::{FileSecrets, Secret, SecretStore};
+/// use tool_runtime::dynamic::{FileSecrets, Secret, SecretStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

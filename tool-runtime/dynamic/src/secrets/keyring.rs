@@ -18,8 +18,8 @@ use super::store::{Secret, SecretError, SecretStore, check_name};
 /// Manager of Windows. Without [`store`](Self::store), the default store of `keyring_core` is used.
 ///
 /// ```
-/// use tool_dynamic::keyring_core::mock;
-/// use tool_dynamic::{KeyringSecrets, Secret, SecretStore};
+/// use tool_runtime::dynamic::keyring_core::mock;
+/// use tool_runtime::dynamic::{KeyringSecrets, Secret, SecretStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

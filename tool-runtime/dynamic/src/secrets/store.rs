@@ -13,7 +13,7 @@ const MAX_NAME_BYTES: usize = 64;
 /// A secret value, such as a token. Its debug output is `[redacted]`.
 ///
 /// ```
-/// use tool_dynamic::Secret;
+/// use tool_runtime::dynamic::Secret;
 ///
 /// let token = Secret::new("ghp_1234");
 /// assert_eq!(format!("{token:?}"), "[redacted]");
@@ -47,8 +47,8 @@ impl fmt::Debug for Secret {
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use tool_dynamic::{Secret, SecretError, SecretStore};
 /// use tool_runtime::async_trait;
+/// use tool_runtime::dynamic::{Secret, SecretError, SecretStore};
 ///
 /// /// Secrets that the program was started with.
 /// #[derive(Debug)]
@@ -119,7 +119,7 @@ impl<S: SecretStore + ?Sized> SecretStore for Arc<S> {
 /// The reason why a secret store failed. No error contains a secret.
 ///
 /// ```
-/// use tool_dynamic::SecretError;
+/// use tool_runtime::dynamic::SecretError;
 ///
 /// let error = SecretError::ReadOnly { store: "the environment" };
 /// let text = "secrets of the environment are read-only: use another store to save secrets";

@@ -13,8 +13,8 @@ use super::{BodyLanguage, ExampleCall, ToolSpec};
 /// A spec that [`ToolSpec::check`] accepted, and the definition of its tool. Clones share it.
 ///
 /// ```
-/// use tool_dynamic::{BodyLanguage, ToolSpec};
 /// use tool_runtime::Effect;
+/// use tool_runtime::dynamic::{BodyLanguage, ToolSpec};
 ///
 /// let spec = ToolSpec::new(BodyLanguage::JavaScript, "one", "Returns one.", "return 1;");
 /// let checked = spec.clone().effect(Effect::None).check()?;
@@ -24,7 +24,7 @@ use super::{BodyLanguage, ExampleCall, ToolSpec};
 /// edited.body = "return 2;".into();
 /// let other = edited.check()?;
 /// assert_ne!(checked.definition().fingerprint(), other.definition().fingerprint());
-/// # Ok::<(), tool_dynamic::SpecErrors>(())
+/// # Ok::<(), tool_runtime::dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedSpec(Arc<Checked>);
@@ -105,14 +105,14 @@ impl CheckedSpec {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, ToolSpec};
+    /// use tool_runtime::dynamic::{ArgumentField, ArgumentType, BodyLanguage, ToolSpec};
     ///
     /// let depth = ArgumentField::new("depth", ArgumentType::Integer).default_value(2);
     /// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(depth);
     /// let mut arguments = json!({});
     /// spec.check()?.add_defaults(&mut arguments);
     /// assert_eq!(arguments, json!({ "depth": 2 }));
-    /// # Ok::<(), tool_dynamic::SpecErrors>(())
+    /// # Ok::<(), tool_runtime::dynamic::SpecErrors>(())
     /// ```
     pub fn add_defaults(&self, arguments: &mut Value) {
         add_defaults(self.fields(), arguments);

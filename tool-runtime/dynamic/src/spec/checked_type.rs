@@ -3,12 +3,12 @@ use serde_json::{Number, Value};
 /// The checked type of an argument, of an item of a list, or of a value of a map.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, CheckedType, ToolSpec};
+/// use tool_runtime::dynamic::{ArgumentField, ArgumentType, BodyLanguage, CheckedType, ToolSpec};
 ///
 /// let field = ArgumentField::new("deep", ArgumentType::Boolean);
 /// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(field);
 /// assert_eq!(spec.check()?.fields()[0].field_type, CheckedType::Boolean);
-/// # Ok::<(), tool_dynamic::SpecErrors>(())
+/// # Ok::<(), tool_runtime::dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -63,12 +63,12 @@ pub enum CheckedType {
 /// Whether an argument can be omitted.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, Presence, ToolSpec};
+/// use tool_runtime::dynamic::{ArgumentField, ArgumentType, BodyLanguage, Presence, ToolSpec};
 ///
 /// let field = ArgumentField::new("depth", ArgumentType::Integer).default_value(2);
 /// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(field);
 /// assert_eq!(spec.check()?.fields()[0].presence, Presence::Default(2.into()));
-/// # Ok::<(), tool_dynamic::SpecErrors>(())
+/// # Ok::<(), tool_runtime::dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Presence {
@@ -83,12 +83,12 @@ pub enum Presence {
 /// A checked argument, or a checked member of an object.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, ToolSpec};
+/// use tool_runtime::dynamic::{ArgumentField, ArgumentType, BodyLanguage, ToolSpec};
 ///
 /// let field = ArgumentField::new("path", ArgumentType::String);
 /// let spec = ToolSpec::new(BodyLanguage::Rust, "list", "Lists files.", "Ok(())").field(field);
 /// assert_eq!(spec.check()?.fields()[0].name, "path");
-/// # Ok::<(), tool_dynamic::SpecErrors>(())
+/// # Ok::<(), tool_runtime::dynamic::SpecErrors>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -7,7 +7,7 @@ use super::limits::MAX_ERRORS;
 /// One error in the spec of a tool.
 ///
 /// ```
-/// use tool_dynamic::SpecError;
+/// use tool_runtime::dynamic::SpecError;
 ///
 /// let error = SpecError::new("fields[0].min", "expected an integer, got 0.5");
 /// assert_eq!(error.to_string(), "`fields[0].min`: expected an integer, got 0.5");
@@ -38,7 +38,7 @@ impl SpecError {
 /// All errors in the spec of a tool.
 ///
 /// ```
-/// use tool_dynamic::{BodyLanguage, ToolSpec};
+/// use tool_runtime::dynamic::{BodyLanguage, ToolSpec};
 ///
 /// let errors = ToolSpec::new(BodyLanguage::JavaScript, "A", "", "return 1;").check().unwrap_err();
 /// let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();

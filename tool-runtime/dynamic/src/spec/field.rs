@@ -5,7 +5,7 @@ use tool_core::args;
 /// The type of an argument, of an item of a list, or of a value of a map.
 ///
 /// ```
-/// use tool_dynamic::ArgumentType;
+/// use tool_runtime::dynamic::ArgumentType;
 ///
 /// assert_eq!(ArgumentType::Enum.to_string(), "enum");
 /// ```
@@ -50,7 +50,7 @@ impl std::fmt::Display for ArgumentType {
 /// One argument of a tool, or one member of an object.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, ArgumentType};
+/// use tool_runtime::dynamic::{ArgumentField, ArgumentType};
 ///
 /// let days = ArgumentField::new("days", ArgumentType::Integer)
 ///     .description("The number of days.")
@@ -105,7 +105,7 @@ pub struct ArgumentField {
 /// The type of the items of a list, or of the values of a map.
 ///
 /// ```
-/// use tool_dynamic::{ArgumentField, ArgumentType, ElementType};
+/// use tool_runtime::dynamic::{ArgumentField, ArgumentType, ElementType};
 ///
 /// let tags = ArgumentField::new("tags", ArgumentType::List)
 ///     .items(ElementType::new(ArgumentType::String).range(1, 20));

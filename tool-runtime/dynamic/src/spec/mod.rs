@@ -42,7 +42,7 @@ pub(crate) const PROVIDER: &str = "dynamic";
 /// The language of the body of a tool.
 ///
 /// ```
-/// use tool_dynamic::BodyLanguage;
+/// use tool_runtime::dynamic::BodyLanguage;
 ///
 /// assert_eq!(BodyLanguage::JavaScript.to_string(), "javascript");
 /// ```
@@ -70,7 +70,7 @@ impl std::fmt::Display for BodyLanguage {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_dynamic::ExampleCall;
+/// use tool_runtime::dynamic::ExampleCall;
 ///
 /// let example = ExampleCall::new([("text", json!("a b"))]).output(json!(2));
 /// assert_eq!(example.output, Some(json!(2)));
@@ -108,8 +108,8 @@ impl ExampleCall {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_dynamic::{ArgumentField, ArgumentType, BodyLanguage, ExampleCall, ToolSpec};
 /// use tool_runtime::Effect;
+/// use tool_runtime::dynamic::{ArgumentField, ArgumentType, BodyLanguage, ExampleCall, ToolSpec};
 ///
 /// let body = "return args.text.split(' ').length;";
 /// let spec = ToolSpec::new(BodyLanguage::JavaScript, "count_words", "Counts words.", body)
@@ -121,7 +121,7 @@ impl ExampleCall {
 ///
 /// let errors = spec.field(ArgumentField::new("a b", ArgumentType::List)).check().unwrap_err();
 /// assert_eq!(errors.len(), 2);
-/// # Ok::<(), tool_dynamic::SpecErrors>(())
+/// # Ok::<(), tool_runtime::dynamic::SpecErrors>(())
 /// ```
 #[args]
 #[derive(Clone, Debug, PartialEq, Serialize)]

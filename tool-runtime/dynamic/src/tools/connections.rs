@@ -31,9 +31,9 @@ const MAX_REASON_CHARS: usize = 500;
 /// tools end with the program: register the tools once.
 ///
 /// ```
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, CatalogConnections, Registrar};
-/// use tool_mcp::{AllowedServers, ConnectionTools};
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{Catalog, CatalogConnections, Registrar};
+/// use tool_runtime::mcp::{AllowedServers, ConnectionTools};
 /// use tool_runtime::{Permission, Registry, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

@@ -50,9 +50,9 @@ const MAX_LISTED_CHARS: usize = 200;
 /// not dynamic.
 ///
 /// ```
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, DynamicTools, Registrar};
 /// use tool_runtime::dispatch::Permissions;
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{Catalog, DynamicTools, Registrar};
 /// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -79,15 +79,15 @@ pub struct DynamicTools {
 /// Returns the [`DynamicTools`] of a registrar, such as for `tools![..tools(&registrar)]`.
 ///
 /// ```
-/// use tool_dynamic::catalog::MemoryCatalog;
-/// use tool_dynamic::{Catalog, Registrar};
+/// use tool_runtime::dynamic::catalog::MemoryCatalog;
+/// use tool_runtime::dynamic::{Catalog, Registrar};
 /// use tool_runtime::{Registry, tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_dynamic::RegistrarError> {
+/// # async fn main() -> Result<(), tool_runtime::dynamic::RegistrarError> {
 /// let registry = Registry::new();
 /// let registrar = Registrar::builder(Catalog::new(MemoryCatalog::new())).start(&registry).await?;
-/// assert_eq!(tools![..tool_dynamic::tools(&registrar)].into_iter().count(), 6);
+/// assert_eq!(tools![..tool_runtime::dynamic::tools(&registrar)].into_iter().count(), 6);
 /// # Ok(())
 /// # }
 /// ```

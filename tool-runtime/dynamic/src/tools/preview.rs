@@ -22,7 +22,7 @@ impl DynamicTools {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_dynamic::DynamicTools;
+    /// use tool_runtime::dynamic::DynamicTools;
     ///
     /// let arguments = json!({
     ///     "name": "one", "description": "Returns one.", "kind": "javascript", "effect": "none",

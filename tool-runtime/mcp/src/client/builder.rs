@@ -21,10 +21,10 @@ use crate::client::connect::target::Target;
 /// by `name__tool`. The tools have the label `dynamic`.
 ///
 /// ```no_run
-/// use tool_mcp::McpClient;
 /// use tool_runtime::Registry;
+/// use tool_runtime::mcp::McpClient;
 ///
-/// # async fn connect() -> Result<(), tool_mcp::McpError> {
+/// # async fn connect() -> Result<(), tool_runtime::mcp::McpError> {
 /// let registry = Registry::new();
 /// McpClient::stdio("npx")
 ///     .args(["-y", "@modelcontextprotocol/server-everything"])
@@ -63,9 +63,9 @@ impl McpClient {
     /// Dropping the future ends the connection.
     ///
     /// ```no_run
-    /// # async fn connect() -> Result<(), tool_mcp::McpError> {
-    /// use tool_mcp::McpClient;
+    /// # async fn connect() -> Result<(), tool_runtime::mcp::McpError> {
     /// use tool_runtime::Registry;
+    /// use tool_runtime::mcp::McpClient;
     ///
     /// let registry = Registry::new();
     /// let docs = McpClient::http("http://127.0.0.1:3001/mcp").connect("docs", &registry).await?;

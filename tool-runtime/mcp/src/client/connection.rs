@@ -29,10 +29,10 @@ use crate::client::tools::list::{ListKind, list};
 /// become unavailable, and it is established again in the background.
 ///
 /// ```no_run
-/// use tool_mcp::McpClient;
 /// use tool_runtime::Registry;
+/// use tool_runtime::mcp::McpClient;
 ///
-/// # async fn connect() -> Result<(), tool_mcp::McpError> {
+/// # async fn connect() -> Result<(), tool_runtime::mcp::McpError> {
 /// let registry = Registry::new();
 /// let docs = McpClient::http("http://127.0.0.1:3001/mcp").connect("docs", &registry).await?;
 /// println!("{}: {:?}", docs.name(), docs.tools().await.registered);
@@ -72,9 +72,9 @@ impl McpConnection {
     /// Waits until the connection is established or has ended permanently. Returns the state.
     ///
     /// ```no_run
-    /// # async fn connect() -> Result<(), tool_mcp::McpError> {
-    /// use tool_mcp::McpClient;
+    /// # async fn connect() -> Result<(), tool_runtime::mcp::McpError> {
     /// use tool_runtime::Registry;
+    /// use tool_runtime::mcp::McpClient;
     ///
     /// let registry = Registry::new();
     /// let slow = McpClient::stdio("slow-server").connect_in_background("slow", &registry)?;
@@ -101,7 +101,8 @@ impl McpConnection {
     /// Returns which tools are registered, and why others are not.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// println!("{:?}", docs.tools().await.registered);
     /// # Ok(())
     /// # }
@@ -118,7 +119,7 @@ impl McpConnection {
     /// [`ResultLimits::meta_bytes`](crate::ResultLimits::meta_bytes).
     ///
     /// ```no_run
-    /// # async fn show(docs: tool_mcp::McpConnection) {
+    /// # async fn show(docs: tool_runtime::mcp::McpConnection) {
     /// let meta = docs.tool_meta("search").await.unwrap_or_default();
     /// println!("{:?}", meta.get("ui"));
     /// # }
@@ -138,7 +139,8 @@ impl McpConnection {
     /// previous tools stay registered.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// println!("{:?}", docs.refresh().await?.registered);
     /// # Ok(())
     /// # }
@@ -156,7 +158,8 @@ impl McpConnection {
     /// was [disconnected](Self::disconnect).
     ///
     /// ```no_run
-    /// # async fn approve(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn approve(docs: McpConnection) -> Result<(), McpError> {
     /// for change in docs.tools().await.pending {
     ///     println!("{} has changed:\n{}", change.tool, change.diff);
     ///     docs.approve(&change).await?;
@@ -179,7 +182,8 @@ impl McpConnection {
     /// capability.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// docs.set_roots([("file:///srv/notes", "notes")]).await?;
     /// # Ok(())
     /// # }
@@ -220,7 +224,8 @@ impl McpConnection {
     /// If the future is dropped, the connection still ends.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// docs.disconnect().await;
     /// # Ok(())
     /// # }

@@ -13,7 +13,7 @@ const MAX_MODEL_CHARS: usize = 500;
 /// truncated, but they are untrusted.
 ///
 /// ```
-/// use tool_mcp::McpError;
+/// use tool_runtime::mcp::McpError;
 ///
 /// let error = McpError::InvalidOptions("the URL is empty".into());
 /// assert_eq!(error.to_string(), "invalid MCP client options: the URL is empty");

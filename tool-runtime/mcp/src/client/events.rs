@@ -8,7 +8,7 @@ use super::pins::DefinitionChange;
 /// secrets and are untrusted. Calls emit the usual [events](tool_core::event) of a dispatcher.
 ///
 /// ```
-/// use tool_mcp::{McpClient, McpEvent};
+/// use tool_runtime::mcp::{McpClient, McpEvent};
 ///
 /// let client = McpClient::stdio("my-server").on_event(|server, event| match event {
 ///     McpEvent::Disconnected { reason } => println!("{server}: lost: {reason}"),

@@ -1,7 +1,7 @@
 /// Limits of the lists that a server returns.
 ///
 /// ```
-/// use tool_mcp::{ListLimits, McpClient};
+/// use tool_runtime::mcp::{ListLimits, McpClient};
 ///
 /// let client = McpClient::stdio("my-server").list_limits(ListLimits::default().items(100));
 /// # let _ = client;
@@ -48,7 +48,7 @@ impl ListLimits {
 /// Limits of the result of a call.
 ///
 /// ```
-/// use tool_mcp::{McpClient, ResultLimits};
+/// use tool_runtime::mcp::{McpClient, ResultLimits};
 ///
 /// let limits = ResultLimits::default().text_bytes(20_000);
 /// let client = McpClient::stdio("my-server").result_limits(limits);

@@ -19,7 +19,7 @@ const NAMES: [&str; 10] =
 /// The first rule of the [`PinStore`] contract that a store violates.
 ///
 /// ```
-/// use tool_mcp::{MemoryPins, pin_conformance};
+/// use tool_runtime::mcp::{MemoryPins, pin_conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), pin_conformance::Violation> {
@@ -55,7 +55,7 @@ fn failed(rule: &'static str) -> impl Fn(io::Error) -> Violation {
 /// time. If a store can be cloned, or opened more than once, run [`check_handles`] as well.
 ///
 /// ```
-/// use tool_mcp::{MemoryPins, pin_conformance};
+/// use tool_runtime::mcp::{MemoryPins, pin_conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// pin_conformance::check(|| async { MemoryPins::new() }).await.unwrap();
@@ -86,7 +86,7 @@ where
 /// the other saves at the same time. The store must have no pins yet.
 ///
 /// ```
-/// use tool_mcp::{MemoryPins, pin_conformance};
+/// use tool_runtime::mcp::{MemoryPins, pin_conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let store = MemoryPins::new();

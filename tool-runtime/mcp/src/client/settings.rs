@@ -124,7 +124,7 @@ impl McpClient {
     /// capability.
     ///
     /// ```
-    /// use tool_mcp::McpClient;
+    /// use tool_runtime::mcp::McpClient;
     ///
     /// let client = McpClient::stdio("my-server").roots([("file:///srv/notes", "notes")]);
     /// # let _ = client;
@@ -144,7 +144,7 @@ impl McpClient {
     /// The [events](Self::on_event) and the [steering](Self::steering) receive the messages.
     ///
     /// ```
-    /// use tool_mcp::{LogLevel, McpClient, McpEvent};
+    /// use tool_runtime::mcp::{LogLevel, McpClient, McpEvent};
     ///
     /// let client = McpClient::stdio("my-server").log_level(LogLevel::Warning).on_event(
     ///     |server, event| {
@@ -184,7 +184,7 @@ impl McpClient {
     /// [reserved](CallMeta), the call fails without being sent.
     ///
     /// ```
-    /// use tool_mcp::{CallMeta, McpClient};
+    /// use tool_runtime::mcp::{CallMeta, McpClient};
     ///
     /// struct User(String);
     ///
@@ -220,7 +220,7 @@ impl McpClient {
     /// The model receives the messages of a prompt as untrusted text, not as messages of the user.
     ///
     /// ```
-    /// use tool_mcp::McpClient;
+    /// use tool_runtime::mcp::McpClient;
     ///
     /// let client = McpClient::http("http://127.0.0.1:3001/mcp").resource_tools().prompt_tools();
     /// ```

@@ -1,7 +1,7 @@
 /// The state of a connection to an MCP server.
 ///
 /// ```
-/// use tool_mcp::McpStatus;
+/// use tool_runtime::mcp::McpStatus;
 ///
 /// let lost = McpStatus::Down { reason: "the server ended".into() };
 /// assert!(!lost.is_connected());

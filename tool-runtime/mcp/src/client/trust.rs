@@ -15,7 +15,7 @@ use tool_core::{Effect, Permission, ToolDefinition};
 /// setting for the server; the other settings for the server still apply to the tool.
 ///
 /// ```
-/// use tool_mcp::{McpClient, Trust};
+/// use tool_runtime::mcp::{McpClient, Trust};
 /// use tool_runtime::{Effect, Permission};
 ///
 /// let client = McpClient::http("http://127.0.0.1:3001/mcp")

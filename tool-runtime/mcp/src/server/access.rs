@@ -11,7 +11,7 @@ use tool_core::{Dispatcher, Registry};
 /// principal under the key `principal`.
 ///
 /// ```
-/// use tool_mcp::server::Access;
+/// use tool_runtime::mcp::server::Access;
 /// use tool_runtime::{Effect, Registry};
 ///
 /// let registry = Registry::new();

@@ -13,8 +13,8 @@ pub(crate) type Completer = Arc<dyn Fn(CompletionRequest) -> Completing + Send +
 /// A request to complete an argument that a user types.
 ///
 /// ```
-/// use tool_mcp::McpServer;
-/// use tool_mcp::server::{CompletionTarget, CompletionRequest};
+/// use tool_runtime::mcp::McpServer;
+/// use tool_runtime::mcp::server::{CompletionRequest, CompletionTarget};
 /// use tool_runtime::tools;
 ///
 /// let server = McpServer::new(tools![]).completion(|request: CompletionRequest| async move {
@@ -45,7 +45,7 @@ pub struct CompletionRequest {
 /// The owner of the argument that is completed.
 ///
 /// ```
-/// use tool_mcp::server::CompletionTarget;
+/// use tool_runtime::mcp::server::CompletionTarget;
 ///
 /// assert_ne!(CompletionTarget::Prompt("a".into()), CompletionTarget::Template("a".into()));
 /// ```

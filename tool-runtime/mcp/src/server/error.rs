@@ -6,7 +6,7 @@ use tool_core::RegistryError;
 /// An error that stops a server on a stream.
 ///
 /// ```
-/// use tool_mcp::McpServer;
+/// use tool_runtime::mcp::McpServer;
 /// use tool_runtime::{tool, tools};
 ///
 /// /// Returns the current time.

@@ -10,8 +10,8 @@ use tool_core::{Dispatcher, Policy, Registry, RegistryError, Tools};
 /// [`AskLater`] lets the client's user decide.
 ///
 /// ```
-/// use tool_mcp::McpServer;
 /// use tool_runtime::dispatch::AskLater;
+/// use tool_runtime::mcp::McpServer;
 /// use tool_runtime::{Dispatcher, Policy, Registry, tool, tools};
 ///
 /// /// Deletes a file.

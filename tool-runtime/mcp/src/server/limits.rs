@@ -8,7 +8,7 @@ pub(crate) const TIME_TO_END: Duration = Duration::from_secs(2);
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_mcp::server::Limits;
+/// use tool_runtime::mcp::server::Limits;
 ///
 /// let limits = Limits::default().requests(64).sessions(100).idle_timeout(Duration::from_secs(60));
 /// # let _ = limits;

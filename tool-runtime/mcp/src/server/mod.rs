@@ -89,7 +89,7 @@ use tasks::TaskStore;
 /// Serves tools, resources and prompts to MCP clients.
 ///
 /// ```no_run
-/// use tool_mcp::McpServer;
+/// use tool_runtime::mcp::McpServer;
 /// use tool_runtime::{tool, tools};
 ///
 /// /// Returns the weather of a city.
@@ -99,7 +99,7 @@ use tasks::TaskStore;
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), tool_mcp::server::ServeError> {
+/// # async fn main() -> Result<(), tool_runtime::mcp::server::ServeError> {
 /// McpServer::new(tools![forecast]).name("weather").serve_stdio().await
 /// # }
 /// ```
@@ -198,7 +198,7 @@ impl McpServer {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_mcp::McpServer;
+    /// use tool_runtime::mcp::McpServer;
     /// use tool_runtime::{tool, tools};
     ///
     /// /// Returns the weather of a city.
@@ -259,11 +259,11 @@ impl McpServer {
     /// If the future is dropped, the server stops and its calls are cancelled.
     ///
     /// ```no_run
-    /// use tool_mcp::McpServer;
+    /// use tool_runtime::mcp::McpServer;
     /// use tool_runtime::tools;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_mcp::server::ServeError> {
+    /// # async fn main() -> Result<(), tool_runtime::mcp::server::ServeError> {
     /// McpServer::new(tools![]).serve_stdio().await
     /// # }
     /// ```
@@ -285,11 +285,11 @@ impl McpServer {
     /// If the future is dropped, the server stops and its calls are cancelled.
     ///
     /// ```
-    /// use tool_mcp::McpServer;
+    /// use tool_runtime::mcp::McpServer;
     /// use tool_runtime::tools;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), tool_mcp::server::ServeError> {
+    /// # async fn main() -> Result<(), tool_runtime::mcp::server::ServeError> {
     /// let (client, server) = tokio::io::duplex(4096);
     /// drop(client);
     /// let (reader, writer) = tokio::io::split(server);

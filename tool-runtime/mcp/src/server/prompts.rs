@@ -22,8 +22,8 @@ type Renderer = Arc<dyn Fn(PromptRequest) -> Rendering + Send + Sync>;
 /// The prompts of a server. Clones share one set, which can change while it is served.
 ///
 /// ```
-/// use tool_mcp::McpServer;
-/// use tool_mcp::server::{Prompt, PromptMessage, PromptRequest, Prompts};
+/// use tool_runtime::mcp::McpServer;
+/// use tool_runtime::mcp::server::{Prompt, PromptMessage, PromptRequest, Prompts};
 /// use tool_runtime::tools;
 ///
 /// let prompts = Prompts::new();
@@ -46,7 +46,7 @@ struct Inner {
 /// A prompt and its arguments.
 ///
 /// ```
-/// use tool_mcp::server::Prompt;
+/// use tool_runtime::mcp::server::Prompt;
 ///
 /// let prompt = Prompt::new("greet")
 ///     .description("Greets a person")
@@ -60,7 +60,7 @@ pub struct Prompt(model::Prompt);
 /// A message of a prompt.
 ///
 /// ```
-/// use tool_mcp::server::PromptMessage;
+/// use tool_runtime::mcp::server::PromptMessage;
 ///
 /// let messages = [PromptMessage::user("What is 2 + 2?"), PromptMessage::assistant("4")];
 /// # let _ = messages;
@@ -74,8 +74,8 @@ pub struct PromptMessage {
 /// A request for a prompt, with its arguments.
 ///
 /// ```
-/// use tool_mcp::server::{PromptMessage, PromptRequest};
 /// use tool_runtime::ToolError;
+/// use tool_runtime::mcp::server::{PromptMessage, PromptRequest};
 ///
 /// async fn greet(request: PromptRequest) -> Result<Vec<PromptMessage>, ToolError> {
 ///     let name = request.argument("name").unwrap_or("stranger");

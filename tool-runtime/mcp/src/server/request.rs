@@ -24,8 +24,8 @@ use crate::LogLevel;
 /// A tool finds it among its extensions.
 ///
 /// ```
-/// use tool_mcp::LogLevel;
-/// use tool_mcp::server::McpRequest;
+/// use tool_runtime::mcp::LogLevel;
+/// use tool_runtime::mcp::server::McpRequest;
 /// use tool_runtime::{ToolContext, tool};
 ///
 /// /// Imports the orders of a day.
@@ -124,8 +124,8 @@ impl McpRequest {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_mcp::LogLevel;
-    /// use tool_mcp::server::McpRequest;
+    /// use tool_runtime::mcp::LogLevel;
+    /// use tool_runtime::mcp::server::McpRequest;
     ///
     /// async fn report(request: &McpRequest, rows: usize) {
     ///     request.log(LogLevel::Notice, "import", json!({ "rows": rows })).await;
@@ -156,8 +156,8 @@ impl McpRequest {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_mcp::server::{ElicitationRequest, McpRequest};
     /// use tool_runtime::ToolError;
+    /// use tool_runtime::mcp::server::{ElicitationRequest, McpRequest};
     ///
     /// async fn confirm(request: &McpRequest) -> Result<bool, ToolError> {
     ///     let schema = json!({ "type": "object", "properties": {} });
@@ -180,8 +180,8 @@ impl McpRequest {
     /// [`elicit`](Self::elicit).
     ///
     /// ```
-    /// use tool_mcp::server::{McpRequest, SamplingRequest};
     /// use tool_runtime::ToolError;
+    /// use tool_runtime::mcp::server::{McpRequest, SamplingRequest};
     ///
     /// async fn title(request: &McpRequest, text: &str) -> Result<String, ToolError> {
     ///     let prompt = SamplingRequest::new(format!("Suggest a title: {text}"));
@@ -199,8 +199,8 @@ impl McpRequest {
     /// [`elicit`](Self::elicit).
     ///
     /// ```
-    /// use tool_mcp::server::McpRequest;
     /// use tool_runtime::ToolError;
+    /// use tool_runtime::mcp::server::McpRequest;
     ///
     /// async fn first_folder(request: &McpRequest) -> Result<Option<String>, ToolError> {
     ///     Ok(request.roots().await?.into_iter().next())

@@ -20,7 +20,7 @@ const EFFECT: &str = "mcp_result_meta";
 /// leaves them out.
 ///
 /// ```
-/// use tool_mcp::server::ResultMeta;
+/// use tool_runtime::mcp::server::ResultMeta;
 /// use tool_runtime::{ToolOutput, tool};
 ///
 /// /// Returns the orders of a day.

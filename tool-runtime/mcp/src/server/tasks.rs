@@ -31,8 +31,8 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_mcp::McpServer;
-/// use tool_mcp::server::Tasks;
+/// use tool_runtime::mcp::McpServer;
+/// use tool_runtime::mcp::server::Tasks;
 /// use tool_runtime::{tool, tools};
 ///
 /// /// Renders a video.

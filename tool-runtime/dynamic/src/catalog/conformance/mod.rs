@@ -19,7 +19,7 @@ use super::store::CatalogStore;
 /// The first rule of the [`CatalogStore`] contract that a store violates.
 ///
 /// ```
-/// use tool_dynamic::catalog::{MemoryCatalog, conformance};
+/// use tool_runtime::dynamic::catalog::{MemoryCatalog, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), conformance::Violation> {
@@ -74,7 +74,7 @@ fn failed(rule: &'static str) -> impl Fn(CatalogError) -> Violation {
 /// [`check_handles`] as well.
 ///
 /// ```
-/// use tool_dynamic::catalog::{MemoryCatalog, conformance};
+/// use tool_runtime::dynamic::catalog::{MemoryCatalog, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// conformance::check(|| async { MemoryCatalog::new() }).await.unwrap();
@@ -109,7 +109,7 @@ where
 /// have no records yet.
 ///
 /// ```
-/// use tool_dynamic::catalog::{MemoryCatalog, conformance};
+/// use tool_runtime::dynamic::catalog::{MemoryCatalog, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let store = MemoryCatalog::new();

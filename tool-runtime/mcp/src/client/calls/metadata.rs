@@ -27,7 +27,7 @@ const RESERVED_LABELS: [&str; 2] = ["modelcontextprotocol", "mcp"];
 /// `com.example.mcp/`. If a key is reserved, the call fails without being sent.
 ///
 /// ```
-/// use tool_mcp::{CallMeta, McpClient};
+/// use tool_runtime::mcp::{CallMeta, McpClient};
 ///
 /// let client = McpClient::http("http://127.0.0.1:3001/mcp").call_meta(|_tool, ctx| {
 ///     match ctx.metadata().get("tenant") {
@@ -109,8 +109,8 @@ impl CallMetaHook {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::result_meta;
 /// use tool_runtime::event::ToolExecution;
+/// use tool_runtime::mcp::result_meta;
 ///
 /// fn source(execution: &ToolExecution) -> Option<String> {
 ///     let meta = result_meta(execution)?;

@@ -28,7 +28,7 @@ impl McpClient {
     /// socket. The client calls `open` for each attempt to connect: it must return new streams.
     ///
     /// ```
-    /// use tool_mcp::McpClient;
+    /// use tool_runtime::mcp::McpClient;
     ///
     /// let client = McpClient::streams(|| async {
     ///     let (client, server) = tokio::io::duplex(4096);

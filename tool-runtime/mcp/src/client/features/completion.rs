@@ -18,7 +18,8 @@ impl McpConnection {
     /// The connection is down, or the server does not return suggestions.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// let languages = docs.complete_prompt("review", "language", "ru").await?;
     /// println!("{languages:?}");
     /// # Ok(())
@@ -39,7 +40,8 @@ impl McpConnection {
     /// The connection is down, or the server does not return suggestions.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// let paths = docs.complete_resource("file:///{path}", "path", "no").await?;
     /// println!("{paths:?}");
     /// # Ok(())

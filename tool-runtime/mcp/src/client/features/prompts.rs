@@ -13,7 +13,7 @@ use crate::client::tools::list::ListKind;
 /// A prompt of a server. The texts are untrusted.
 ///
 /// ```
-/// use tool_mcp::McpPrompt;
+/// use tool_runtime::mcp::McpPrompt;
 ///
 /// let json = r#"{ "name": "review", "arguments": [{ "name": "code", "required": true }] }"#;
 /// let prompt: McpPrompt = serde_json::from_str(json)?;
@@ -39,7 +39,7 @@ pub struct McpPrompt {
 /// An argument of a prompt. The texts are untrusted.
 ///
 /// ```
-/// use tool_mcp::McpPromptArgument;
+/// use tool_runtime::mcp::McpPromptArgument;
 ///
 /// let argument: McpPromptArgument = serde_json::from_str(r#"{ "name": "code" }"#)?;
 /// assert!(!argument.required);
@@ -67,7 +67,8 @@ impl McpConnection {
     /// The connection is down, or the server does not return a valid list.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// for prompt in docs.prompts().await? {
     ///     println!("{}", prompt.name);
     /// }
@@ -84,7 +85,8 @@ impl McpConnection {
     /// The connection is down, or the server does not return the prompt.
     ///
     /// ```no_run
-    /// # async fn get(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn get(docs: McpConnection) -> Result<(), McpError> {
     /// let messages = docs.prompt("review", [("code", "fn main() {}")]).await?;
     /// println!("{} messages", messages.len());
     /// # Ok(())

@@ -16,7 +16,7 @@ use crate::client::tools::list::ListKind;
 /// A resource of a server, without its content. The texts are untrusted.
 ///
 /// ```
-/// use tool_mcp::McpResource;
+/// use tool_runtime::mcp::McpResource;
 ///
 /// let json = r#"{ "uri": "file:///a.md", "name": "a.md", "mimeType": "text/markdown" }"#;
 /// let resource: McpResource = serde_json::from_str(json)?;
@@ -47,7 +47,7 @@ pub struct McpResource {
 /// A template of URIs of resources. The texts are untrusted.
 ///
 /// ```
-/// use tool_mcp::McpResourceTemplate;
+/// use tool_runtime::mcp::McpResourceTemplate;
 ///
 /// let json = r#"{ "uriTemplate": "file:///{path}", "name": "files" }"#;
 /// let template: McpResourceTemplate = serde_json::from_str(json)?;
@@ -79,7 +79,8 @@ impl McpConnection {
     /// The connection is down, or the server does not return a valid list.
     ///
     /// ```no_run
-    /// # async fn list(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn list(docs: McpConnection) -> Result<(), McpError> {
     /// for resource in docs.resources().await? {
     ///     let contents = docs.read_resource(&resource.uri).await?;
     ///     println!("{}: {} parts", resource.uri, contents.len());
@@ -97,7 +98,8 @@ impl McpConnection {
     /// The connection is down, or the server does not return a valid list.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// for template in docs.resource_templates().await? {
     ///     println!("{}", template.uri_template);
     /// }
@@ -114,7 +116,8 @@ impl McpConnection {
     /// The connection is down, or the server does not return the resource.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// let contents = docs.read_resource("file:///notes.md").await?;
     /// println!("{} parts", contents.len());
     /// # Ok(())
@@ -140,7 +143,8 @@ impl McpConnection {
     /// The connection is down, or the server refuses the subscription.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// docs.subscribe("file:///notes.md").await?;
     /// # Ok(())
     /// # }
@@ -155,7 +159,8 @@ impl McpConnection {
     /// The connection is down, or the server refuses.
     ///
     /// ```no_run
-    /// # async fn call(docs: tool_mcp::McpConnection) -> Result<(), tool_mcp::McpError> {
+    /// # use tool_runtime::mcp::{McpConnection, McpError};
+    /// # async fn call(docs: McpConnection) -> Result<(), McpError> {
     /// docs.unsubscribe("file:///notes.md").await?;
     /// # Ok(())
     /// # }

@@ -8,7 +8,7 @@ use crate::client::error::McpError;
 /// [`allow_host`](Self::allow_host) is called.
 ///
 /// ```
-/// use tool_mcp::AllowedServers;
+/// use tool_runtime::mcp::AllowedServers;
 ///
 /// let servers = AllowedServers::new().allow_command(["uvx", "mcp-server-time"]);
 /// let command = ["uvx", "mcp-server-time", "--local-timezone", "Europe/Oslo"];

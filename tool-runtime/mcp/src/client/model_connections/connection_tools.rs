@@ -17,7 +17,7 @@ use crate::client::model_connections::allowed_servers::AllowedServers;
 /// use std::collections::BTreeMap;
 /// use std::sync::Mutex;
 ///
-/// use tool_mcp::{
+/// use tool_runtime::mcp::{
 ///     AllowedServers, ConnectionHost, ConnectionTools, ListedConnection, RequestedServer,
 /// };
 /// use tool_runtime::{Registry, ToolError, async_trait, tools};
@@ -89,7 +89,7 @@ pub trait ConnectionHost: Send + Sync {
 /// A server to which a model wants to connect.
 ///
 /// ```
-/// use tool_mcp::RequestedServer;
+/// use tool_runtime::mcp::RequestedServer;
 ///
 /// /// Describes a server for the log of a program.
 /// fn description(server: &RequestedServer) -> String {
@@ -124,7 +124,7 @@ pub enum RequestedServer {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::ListedConnection;
+/// use tool_runtime::mcp::ListedConnection;
 ///
 /// let mut listed = ListedConnection::new("docs", "connected");
 /// listed.tools.push("docs__search".to_owned());
@@ -163,7 +163,7 @@ impl ListedConnection {
 /// servers of the host, and `mcp_disconnect` to its connections.
 ///
 /// ```
-/// use tool_mcp::{ConnectionTools, McpConnections};
+/// use tool_runtime::mcp::{ConnectionTools, McpConnections};
 /// use tool_runtime::{Permission, Registry, tools};
 ///
 /// let registry = Registry::new();

@@ -29,14 +29,14 @@ type Configure = dyn Fn(McpClient) -> McpClient + Send + Sync;
 /// definitions: a server that is connected again, also under another name, is compared with them.
 ///
 /// ```
-/// use tool_mcp::McpConnections;
 /// use tool_runtime::Registry;
+/// use tool_runtime::mcp::McpConnections;
 ///
 /// let registry = Registry::new();
 /// let connections = McpConnections::new(&registry)
 ///     .allow_command(["npx", "-y", "@modelcontextprotocol/server-everything"])
 ///     .allow_host("127.0.0.1:3001");
-/// registry.register_all(tool_mcp::tools(&connections))?;
+/// registry.register_all(tool_runtime::mcp::tools(&connections))?;
 /// assert!(registry.snapshot().get("mcp_connect").is_some());
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
@@ -86,11 +86,11 @@ impl Drop for Reserved<'_> {
 /// Returns the [`ConnectionTools`] of connections that end with the program.
 ///
 /// ```
-/// use tool_mcp::McpConnections;
+/// use tool_runtime::mcp::McpConnections;
 /// use tool_runtime::{Permission, Registry};
 ///
 /// let registry = Registry::new();
-/// registry.register_all(tool_mcp::tools(&McpConnections::new(&registry)))?;
+/// registry.register_all(tool_runtime::mcp::tools(&McpConnections::new(&registry)))?;
 /// let tools = registry.snapshot();
 /// assert_eq!(tools.definition("mcp_connect").unwrap().permission, Permission::Ask);
 /// assert_eq!(tools.definition("mcp_disconnect").unwrap().permission, Permission::Ask);

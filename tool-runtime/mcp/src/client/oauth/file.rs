@@ -15,7 +15,7 @@ use super::store::{StoredTokens, TokenStore};
 /// first. Do not let several processes write to one file: the last write replaces the others.
 ///
 /// ```
-/// use tool_mcp::{McpClient, OAuth, TokenFile};
+/// use tool_runtime::mcp::{McpClient, OAuth, TokenFile};
 ///
 /// let tokens = TokenFile::new("mcp-tokens.json");
 /// let oauth = OAuth::client_credentials("reporter", "secret")

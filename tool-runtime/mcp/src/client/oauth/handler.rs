@@ -8,8 +8,8 @@ use tool_core::async_trait;
 /// user. A web application implements the trait with one of its endpoints.
 ///
 /// ```
-/// use tool_mcp::AuthorizationHandler;
 /// use tool_runtime::async_trait;
+/// use tool_runtime::mcp::AuthorizationHandler;
 ///
 /// /// Prints the URL and reads the address that the browser ended at.
 /// struct Prompt;

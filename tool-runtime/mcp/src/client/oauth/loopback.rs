@@ -26,7 +26,7 @@ const ANSWER: &str = "You can close this window.";
 /// Receives the redirect of a browser on this machine, at a loopback address.
 ///
 /// ```
-/// use tool_mcp::{LoopbackRedirect, McpClient, OAuth};
+/// use tool_runtime::mcp::{LoopbackRedirect, McpClient, OAuth};
 ///
 /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
 /// # runtime.block_on(async {
@@ -50,7 +50,7 @@ impl LoopbackRedirect {
     /// No port can be bound.
     ///
     /// ```
-    /// use tool_mcp::{AuthorizationHandler, LoopbackRedirect};
+    /// use tool_runtime::mcp::{AuthorizationHandler, LoopbackRedirect};
     ///
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     /// # runtime.block_on(async {
@@ -68,7 +68,7 @@ impl LoopbackRedirect {
     /// The port can't be bound.
     ///
     /// ```
-    /// use tool_mcp::{AuthorizationHandler, LoopbackRedirect};
+    /// use tool_runtime::mcp::{AuthorizationHandler, LoopbackRedirect};
     ///
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     /// # runtime.block_on(async {

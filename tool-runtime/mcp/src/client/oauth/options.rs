@@ -17,7 +17,7 @@ use super::store::{MemoryTokens, TokenStore};
 /// further scopes when a call needs them.
 ///
 /// ```
-/// use tool_mcp::{McpClient, OAuth};
+/// use tool_runtime::mcp::{McpClient, OAuth};
 ///
 /// let oauth = OAuth::client_credentials("reporter", "secret").issuer("https://auth.example.com");
 /// let client = McpClient::http("https://example.com/mcp").oauth(oauth);

@@ -9,7 +9,7 @@ use rmcp::transport::auth::JwtSigningAlgorithm;
 /// The program signs a short-lived assertion with it, so that no secret is sent.
 ///
 /// ```
-/// use tool_mcp::{McpClient, OAuth, SigningAlgorithm, SigningKey};
+/// use tool_runtime::mcp::{McpClient, OAuth, SigningAlgorithm, SigningKey};
 ///
 /// let pem = "-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----"; // from a file
 /// let key = SigningKey::from_pem(pem, SigningAlgorithm::Es256);
@@ -28,7 +28,7 @@ pub struct SigningKey {
 /// The algorithm of a signature, by its name in JSON Web Signature (RFC 7518).
 ///
 /// ```
-/// use tool_mcp::{SigningAlgorithm, SigningKey};
+/// use tool_runtime::mcp::{SigningAlgorithm, SigningKey};
 ///
 /// let pem = "-----BEGIN RSA PRIVATE KEY-----\n…\n-----END RSA PRIVATE KEY-----";
 /// let key = SigningKey::from_pem(pem, SigningAlgorithm::Rs256);
@@ -56,7 +56,7 @@ impl SigningKey {
     /// authorization fails with [`McpError::AuthorizationFailed`](crate::McpError).
     ///
     /// ```
-    /// use tool_mcp::{SigningAlgorithm, SigningKey};
+    /// use tool_runtime::mcp::{SigningAlgorithm, SigningKey};
     ///
     /// fn read_key(path: &str) -> std::io::Result<SigningKey> {
     ///     Ok(SigningKey::from_pem(std::fs::read(path)?, SigningAlgorithm::Es256))

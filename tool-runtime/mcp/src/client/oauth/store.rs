@@ -14,7 +14,7 @@ use super::authorization_server::AuthorizationServer;
 /// Tokens are secrets: keep them where only this program can read them.
 ///
 /// ```
-/// use tool_mcp::{MemoryTokens, TokenStore};
+/// use tool_runtime::mcp::{MemoryTokens, TokenStore};
 ///
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
@@ -39,9 +39,9 @@ pub trait TokenStore: Send + Sync {
 /// The JSON contains the secrets; the `Debug` text does not.
 ///
 /// ```
-/// # fn store(tokens: &tool_mcp::StoredTokens) -> serde_json::Result<()> {
+/// # fn store(tokens: &tool_runtime::mcp::StoredTokens) -> serde_json::Result<()> {
 /// let json = serde_json::to_string(tokens)?;
-/// let loaded: tool_mcp::StoredTokens = serde_json::from_str(&json)?;
+/// let loaded: tool_runtime::mcp::StoredTokens = serde_json::from_str(&json)?;
 /// # let _ = loaded;
 /// # Ok(())
 /// # }
@@ -87,7 +87,7 @@ impl fmt::Debug for StoredTokens {
 /// Keeps tokens in memory. Clones share them.
 ///
 /// ```
-/// use tool_mcp::{MemoryTokens, OAuth};
+/// use tool_runtime::mcp::{MemoryTokens, OAuth};
 ///
 /// let tokens = MemoryTokens::new();
 /// let oauth = OAuth::client_credentials("reporter", "secret")

@@ -23,7 +23,7 @@ pub type Pins = BTreeMap<String, PinnedDefinition>;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::PinnedDefinition;
+/// use tool_runtime::mcp::PinnedDefinition;
 ///
 /// let old = PinnedDefinition::new("add", json!({ "description": "Adds." }));
 /// let new = PinnedDefinition::new("add", json!({ "description": "Adds and mails." }));
@@ -51,7 +51,7 @@ impl PinnedDefinition {
 /// accepts it.
 ///
 /// ```
-/// use tool_mcp::DefinitionChange;
+/// use tool_runtime::mcp::DefinitionChange;
 ///
 /// fn show(change: &DefinitionChange) {
 ///     println!("{} of {} has changed:\n{}", change.tool, change.server, change.diff);
@@ -77,7 +77,7 @@ pub struct DefinitionChange {
 /// The reason why a definition needs an approval.
 ///
 /// ```
-/// use tool_mcp::ChangeKind;
+/// use tool_runtime::mcp::ChangeKind;
 ///
 /// let renamed = ChangeKind::Renamed { from: "add".into() };
 /// assert_ne!(renamed, ChangeKind::Changed);
@@ -118,7 +118,7 @@ pub enum ChangeKind {
 /// [`pin_conformance::check`](crate::pin_conformance::check) tests an implementation.
 ///
 /// ```
-/// use tool_mcp::{MemoryPins, PinStore, PinnedDefinition, Pins};
+/// use tool_runtime::mcp::{MemoryPins, PinStore, PinnedDefinition, Pins};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> std::io::Result<()> {
 /// let store = MemoryPins::new();
@@ -147,7 +147,7 @@ pub trait PinStore: Send + Sync {
 /// Keeps pinned definitions in memory. Clones share them.
 ///
 /// ```
-/// use tool_mcp::{McpClient, MemoryPins};
+/// use tool_runtime::mcp::{McpClient, MemoryPins};
 ///
 /// let client = McpClient::stdio("my-server").pin_store(MemoryPins::new());
 /// # let _ = client;

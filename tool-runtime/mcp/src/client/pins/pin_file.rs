@@ -16,7 +16,7 @@ use crate::client::pins::{PinStore, Pins};
 /// others.
 ///
 /// ```
-/// use tool_mcp::{McpClient, PinFile};
+/// use tool_runtime::mcp::{McpClient, PinFile};
 ///
 /// let client = McpClient::stdio("my-server").pin_store(PinFile::new("mcp-pins.json"));
 /// # let _ = client;

@@ -24,7 +24,7 @@ const MIGRATIONS: &[&str] = &["
 /// all. Clones share the pool of the store.
 ///
 /// ```no_run
-/// use tool_mcp::{McpClient, PostgresPins};
+/// use tool_runtime::mcp::{McpClient, PostgresPins};
 /// use tool_runtime::store::Postgres;
 ///
 /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,7 +44,7 @@ impl PostgresPins {
     /// Returns the errors of [`Postgres::tables`].
     ///
     /// ```no_run
-    /// use tool_mcp::{PinStore, PostgresPins};
+    /// use tool_runtime::mcp::{PinStore, PostgresPins};
     /// use tool_runtime::store::Postgres;
     ///
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {

@@ -22,7 +22,7 @@ const MIGRATIONS: &[&str] = &["
 /// Several processes may use one file. Clones share one connection.
 ///
 /// ```
-/// use tool_mcp::{McpClient, SqlitePins};
+/// use tool_runtime::mcp::{McpClient, SqlitePins};
 /// use tool_runtime::store::Sqlite;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -45,7 +45,7 @@ impl SqlitePins {
     /// Returns the errors of [`Sqlite::tables`].
     ///
     /// ```
-    /// use tool_mcp::{PinStore, SqlitePins};
+    /// use tool_runtime::mcp::{PinStore, SqlitePins};
     /// use tool_runtime::store::Sqlite;
     ///
     /// # #[tokio::main(flavor = "current_thread")]

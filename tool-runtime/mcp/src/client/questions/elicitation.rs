@@ -24,8 +24,8 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 /// server, and never ask for passwords in a form.
 ///
 /// ```
-/// use tool_mcp::{Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind};
 /// use tool_runtime::async_trait;
+/// use tool_runtime::mcp::{Elicitation, ElicitationAction, ElicitationHandler, ElicitationKind};
 ///
 /// /// Answers a question with the defaults of its form, if they are a complete answer.
 /// struct Defaults;
@@ -65,7 +65,7 @@ pub struct Elicitation {
 /// The input that a server asks the user for.
 ///
 /// ```
-/// use tool_mcp::ElicitationKind;
+/// use tool_runtime::mcp::ElicitationKind;
 ///
 /// fn describe(kind: &ElicitationKind) -> &str {
 ///     match kind {
@@ -95,7 +95,7 @@ pub enum ElicitationKind {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::ElicitationAction;
+/// use tool_runtime::mcp::ElicitationAction;
 ///
 /// let action = ElicitationAction::Accept(json!({ "seat": "aisle" }));
 /// assert_ne!(action, ElicitationAction::Decline);
@@ -125,8 +125,8 @@ pub enum ElicitationAction {
 /// one ends first, the question is asked again within the newest of the others.
 ///
 /// ```
-/// use tool_mcp::{Elicitation, ElicitationAction, ElicitationHandler};
 /// use tool_runtime::async_trait;
+/// use tool_runtime::mcp::{Elicitation, ElicitationAction, ElicitationHandler};
 ///
 /// struct DeclineAll;
 ///
@@ -155,7 +155,7 @@ impl<H: ElicitationHandler + ?Sized> ElicitationHandler for Arc<H> {
 /// Defers the answer to each question, so that a run pauses.
 ///
 /// ```
-/// use tool_mcp::{ElicitLater, McpClient};
+/// use tool_runtime::mcp::{ElicitLater, McpClient};
 ///
 /// let client = McpClient::http("http://127.0.0.1:3001/mcp").elicitation(ElicitLater);
 /// # let _ = client;

@@ -29,8 +29,8 @@ use crate::client::calls::media::{MediaKind, refusal};
 /// [name](ChatModel::name) of the model, or `unknown`.
 ///
 /// ```
-/// use tool_mcp::{McpClient, Sampling};
 /// use tool_runtime::ScriptedModel;
+/// use tool_runtime::mcp::{McpClient, Sampling};
 ///
 /// let model = ScriptedModel::default();
 /// let client = McpClient::stdio("my-server").sampling(Sampling::new(model).max_requests(3));
@@ -82,9 +82,9 @@ impl Sampling {
     /// expensive, the last request can exceed the cost limit of the run.
     ///
     /// ```
-    /// use tool_mcp::Sampling;
     /// use tool_runtime::ScriptedModel;
     /// use tool_runtime::agent::Prices;
+    /// use tool_runtime::mcp::Sampling;
     ///
     /// let prices = Prices { input: 0.1, cached: 0.01, output: 0.4 };
     /// let sampling = Sampling::new(ScriptedModel::default()).prices(prices);

@@ -15,7 +15,7 @@ const MAX_NAME_CHARS: usize = 200;
 /// The tools of a server as they were last registered.
 ///
 /// ```
-/// use tool_mcp::ToolsReport;
+/// use tool_runtime::mcp::ToolsReport;
 ///
 /// fn show(report: &ToolsReport) {
 ///     for tool in &report.skipped {
@@ -50,7 +50,7 @@ pub struct ToolsReport {
 /// A tool of a server that is not registered.
 ///
 /// ```
-/// use tool_mcp::SkippedServerTool;
+/// use tool_runtime::mcp::SkippedServerTool;
 ///
 /// fn show(tool: &SkippedServerTool) {
 ///     println!("tool {} was skipped: {}", tool.index, tool.reason);

@@ -19,8 +19,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 ///
 /// ```
 /// use axum::http::request::Parts;
-/// use tool_mcp::McpServer;
-/// use tool_mcp::server::{Access, Denied};
+/// use tool_runtime::mcp::McpServer;
+/// use tool_runtime::mcp::server::{Access, Denied};
 /// use tool_runtime::tools;
 ///
 /// fn authenticate(request: &Parts) -> Result<Access, Denied> {
@@ -70,7 +70,7 @@ impl<F: Fn(&Parts) -> Result<Access, Denied> + Send + Sync> Authenticator for F 
 /// The refusal of an HTTP request.
 ///
 /// ```
-/// use tool_mcp::server::Denied;
+/// use tool_runtime::mcp::server::Denied;
 ///
 /// let metadata = "https://example.org/.well-known/oauth-protected-resource";
 /// let denied = Denied::unauthorized(format!("Bearer resource_metadata=\"{metadata}\""));

@@ -69,7 +69,7 @@ impl McpServer {
     /// use std::net::SocketAddr;
     ///
     /// use axum::serve::ListenerExt as _;
-    /// use tool_mcp::McpServer;
+    /// use tool_runtime::mcp::McpServer;
     /// use tool_runtime::{CancellationToken, tools};
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> std::io::Result<()> {

@@ -28,7 +28,7 @@ impl McpServer {
     ///
     /// ```
     /// use tokio_util::sync::CancellationToken;
-    /// use tool_mcp::McpServer;
+    /// use tool_runtime::mcp::McpServer;
     /// use tool_runtime::tools;
     ///
     /// # #[tokio::main(flavor = "current_thread")]

@@ -7,7 +7,7 @@ use tool_core::schema::Schema;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::server::ElicitationRequest;
+/// use tool_runtime::mcp::server::ElicitationRequest;
 ///
 /// let name = ElicitationRequest::new(
 ///     "What is your name?",
@@ -74,7 +74,7 @@ impl ElicitationRequest {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::server::ElicitationReply;
+/// use tool_runtime::mcp::server::ElicitationReply;
 ///
 /// let reply = ElicitationReply::Accepted(json!({ "name": "Ada" }));
 /// assert_eq!(reply.content().unwrap()["name"], "Ada");

@@ -18,7 +18,7 @@ use super::{ElicitationRequest, Input, SamplingRequest};
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_mcp::server::{ElicitationRequest, InputRequests, InputResponses};
+/// use tool_runtime::mcp::server::{ElicitationRequest, InputRequests, InputResponses};
 /// use tool_runtime::{ToolContext, ToolError, tool};
 ///
 /// /// Greets the user.

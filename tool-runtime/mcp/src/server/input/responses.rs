@@ -10,7 +10,7 @@ use super::{ElicitationReply, SamplingReply, Suspended};
 /// with them.
 ///
 /// ```
-/// use tool_mcp::server::{InputRequests, InputResponses};
+/// use tool_runtime::mcp::server::{InputRequests, InputResponses};
 /// use tool_runtime::{ToolContext, ToolError, tool};
 ///
 /// /// Lists the folders that the client works in.

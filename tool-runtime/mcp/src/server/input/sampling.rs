@@ -8,7 +8,7 @@ const DEFAULT_MAX_TOKENS: u32 = 1024;
 /// A prompt for the model of the client.
 ///
 /// ```
-/// use tool_mcp::server::SamplingRequest;
+/// use tool_runtime::mcp::server::SamplingRequest;
 ///
 /// let title = SamplingRequest::new("Suggest a title.").system("You edit texts.").max_tokens(50);
 /// # let _ = title;
@@ -57,7 +57,7 @@ impl SamplingRequest {
 /// The reply of the model of a client.
 ///
 /// ```
-/// use tool_mcp::server::{McpRequest, SamplingRequest};
+/// use tool_runtime::mcp::server::{McpRequest, SamplingRequest};
 /// use tool_runtime::{ToolContext, ToolError, tool};
 ///
 /// /// Suggests a title for a text.

@@ -33,8 +33,8 @@ type Reader = Arc<dyn Fn(ResourceRequest) -> Reading + Send + Sync>;
 /// [updated](Self::notify_updated) ones that they subscribed to.
 ///
 /// ```
-/// use tool_mcp::McpServer;
-/// use tool_mcp::server::{ResourceRequest, ResourceTemplate, Resources};
+/// use tool_runtime::mcp::McpServer;
+/// use tool_runtime::mcp::server::{ResourceRequest, ResourceTemplate, Resources};
 /// use tool_runtime::message::{ResourceData, ResourceLink};
 /// use tool_runtime::tools;
 ///
@@ -76,8 +76,8 @@ pub(crate) enum ResourceChange {
 /// A request to read a resource.
 ///
 /// ```
-/// use tool_mcp::server::ResourceRequest;
 /// use tool_runtime::ToolError;
+/// use tool_runtime::mcp::server::ResourceRequest;
 /// use tool_runtime::message::ResourceData;
 ///
 /// async fn read(request: ResourceRequest) -> Result<ResourceData, ToolError> {

@@ -11,7 +11,7 @@ const MAX_URI_BYTES: usize = 8192;
 /// `{+path}` for any characters.
 ///
 /// ```
-/// use tool_mcp::server::ResourceTemplate;
+/// use tool_runtime::mcp::server::ResourceTemplate;
 ///
 /// let template = ResourceTemplate::new("orders://{year}/{id}", "order")
 ///     .description("An order of a year")

@@ -1,23 +1,30 @@
 //! Tools on the files of one folder, confined to it by the kernel.
 //!
-//! # The path of a call
-//! 1. `path.rs`: the argument becomes a relative path without `..`.
-//! 2. `root.rs`: the kernel resolves the path below the open folder of the workspace, and refuses
-//!    links, other mounts and everything but regular files and folders.
-//! 3. A tool reads: `read.rs` (with `content.rs` and `lines.rs`), `list.rs`, `grep.rs`; the latter
-//!    two by `walk.rs`.
-//! 4. Or it changes a file: `change.rs` compares the file with what the run has read
-//!    (`version.rs`), `edit.rs` computes the new content (with `line_ends.rs`), `atomic.rs`
-//!    replaces the file, and `journal.rs` keeps both contents.
-//! 5. `recorder.rs` makes patches of the journal by `diff.rs`, and `undo.rs` reverts a turn.
+//! [`Files`] are the tools, [`DiffRecorder`] makes a patch of the changes of each turn, and
+//! [`Files::undo`] reverts a turn. They need Linux 5.6; on other systems, this crate is empty.
 //!
-//! # Invariants
-//! - Nothing outside of the folder is read, listed or changed, whatever the arguments are and
-//!   whatever is exchanged for a link meanwhile.
-//! - A file is replaced as a whole or not at all. If the run has read or written it, it is replaced
-//!   only in the version that the run knows.
-//! - Each change is recorded as an effect of its call.
+//! tool-runtime exports this crate as `tool_runtime::files`, by the feature `files`. Its
+//! [guide](https://docs.rs/tool-runtime) has the pages `workspace_tools` and `diffs_and_undo`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg(target_os = "linux")]
+
+// # The path of a call
+// 1. `path.rs`: the argument becomes a relative path without `..`.
+// 2. `root.rs`: the kernel resolves the path below the open folder of the workspace, and refuses
+//    links, other mounts and everything but regular files and folders.
+// 3. A tool reads: `read/` (with `content.rs` and `lines.rs`), or `search/` by path (`list.rs`) and
+//    content (`grep.rs`).
+// 4. Or it changes a file: `change/` compares the file with what the run has read (`version.rs`),
+//    `edit.rs` computes the new content (with `line_ends.rs`), `atomic/` replaces the file, and
+//    `history/journal.rs` keeps both contents.
+// 5. `history/recorder.rs` makes patches of the journal by `diff.rs`, and `undo.rs` reverts a turn.
+//
+// # Invariants
+// - Nothing outside of the folder is read, listed or changed, whatever the arguments are and
+//   whatever is exchanged for a link meanwhile.
+// - A file is replaced as a whole or not at all. If the run has read or written it, it is replaced
+//   only in the version that the run knows.
+// - Each change is recorded as an effect of its call.
 
 mod change;
 mod error;

@@ -16,17 +16,17 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! # The path of a page
-//! 1. `tree.rs`: parses the page piece by piece, and stops at a tree that is too deep or too large.
-//! 2. `clean.rs`: removes what a reader does not see, and makes links absolute. `hidden.rs` decides
-//!    what that is, `style.rs` reads CSS for it.
-//! 3. `table.rs`: writes tables without padding; the crate htmd writes everything else.
-//! 4. `plain.rs`: reduces a page that the others refuse to its text; `long_tags.rs` shortens tags
-//!    for it.
-//!
-//! All of it runs on a separate thread (`thread.rs`).
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// # The path of a page
+// 1. `tree.rs`: parses the page piece by piece, and stops at a tree that is too deep or too large.
+// 2. `clean.rs`: removes what a reader does not see, and makes links absolute. `hidden.rs` decides
+//    what that is, `style.rs` reads CSS for it.
+// 3. `table.rs`: writes tables without padding; the crate htmd writes everything else.
+// 4. `plain.rs`: reduces a page that the others refuse to its text; `long_tags.rs` shortens tags
+//    for it.
+//
+// All of it runs on a separate thread (`thread.rs`).
 
 mod clean;
 mod hidden;

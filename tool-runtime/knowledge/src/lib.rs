@@ -1,18 +1,24 @@
 //! Search in the documents of a program, by words and by meaning.
 //!
-//! # The path of a document
-//! 1. `document.rs`: the program adds a [`Document`], or a folder (`folder.rs`).
-//! 2. `index.rs` skips a document that is stored and has not changed. Otherwise `page.rs` converts
-//!    it if it is HTML, `chunk.rs` divides it between its blocks (`text_blocks.rs`), and the
-//!    embedder embeds those chunks that are new (`vectors.rs`).
-//! 3. A [`DocumentStore`] checks it (`incoming.rs`) and stores it: `sqlite` in a file, and
-//!    `postgres` in a database. Both find vectors by `codes.rs` and `nearest.rs`.
+//! [`Knowledge`] adds documents to a [`DocumentStore`] and searches them for the program and for the
+//! model. [`Memory`](memory::Memory) remembers facts in such a store.
 //!
-//! # The path of a query
-//! 1. The store ranks chunks by words, and by the vector of the query.
-//! 2. `fusion.rs` merges both rankings.
-//! 3. `passage.rs` returns the best chunks as passages, each with the part that matches best.
+//! tool-runtime exports this crate as `tool_runtime::knowledge`, by the feature `knowledge`. Its
+//! [guide](https://docs.rs/tool-runtime) has the pages `knowledge` and `memory`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// # The path of a document
+// 1. `document.rs`: the program adds a `Document`, or a folder (`index/folder.rs`).
+// 2. `index/` skips a document that is stored and has not changed. Otherwise `page.rs` converts it
+//    if it is HTML, `chunk.rs` divides it between its blocks (`text_blocks.rs`), and the embedder
+//    embeds those chunks that are new (`vectors.rs`).
+// 3. A `DocumentStore` checks it (`store/incoming.rs`) and stores it: `store/sqlite` in a file, and
+//    `store/postgres` in a database. Both find vectors by `codes.rs` and `nearest.rs`.
+//
+// # The path of a query
+// 1. The store ranks chunks by words, and by the vector of the query.
+// 2. `fusion.rs` merges both rankings.
+// 3. `passage.rs` returns the best chunks as passages, each with the part that matches best.
 
 pub mod conformance;
 mod document;

@@ -1,23 +1,27 @@
 //! Schedules: prompts, tool calls and messages that run at set times.
 //!
-//! # The path of an occurrence
-//! 1. A [`Schedule`] (`definition.rs`) has a [`Timing`] (`timing.rs`, `zone.rs`). It is stored as a
-//!    [`ScheduleRecord`] (`record.rs`, `outcome.rs`) by a [`ScheduleStore`] (`store.rs`,
-//!    `memory.rs`, `sqlite.rs`, `postgres.rs`, `stored_row.rs`).
-//! 2. `occurrences.rs` computes the occurrences, and `plan.rs` decides which of them is due, which
-//!    were missed, and whether a failed one is repeated.
-//! 3. `worker.rs`: a [`Scheduler`] (`scheduler.rs`, `settings.rs`) claims the occurrence in the
-//!    store, and `executor.rs` performs the action with the rights of its principal.
+//! A [`Scheduler`] fires each [`Schedule`] of a [`ScheduleStore`] at its times, also if several
+//! processes run one, and [`ScheduleTools`] let a model create schedules.
 //!
-//! `tools.rs` lets a model create schedules (`arguments/`, `rows.rs`). `conformance/` tests
-//! stores.
-//!
-//! # Invariants
-//! - The claim of an occurrence is saved before the occurrence is fired, and of many schedulers one
-//!   saves it. An occurrence fires at most once, unless repeating it is safe.
-//! - Each occurrence of an active schedule is fired, or reported as missed.
-//! - Times are arguments: only the clock of the scheduler is read.
+//! tool-runtime exports this crate as `tool_runtime::schedule`, by the feature `schedule`. Its
+//! [guide](https://docs.rs/tool-runtime) has the page `schedules`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// # The path of an occurrence
+// 1. A `Schedule` (`definition.rs`) has a `Timing` (`timing/`). It is stored as a `ScheduleRecord`
+//    (`record.rs`, `outcome.rs`) by a `ScheduleStore` (`store/`).
+// 2. `timing/occurrences.rs` computes the occurrences, and `scheduler/plan.rs` decides which of
+//    them is due, which were missed, and whether a failed one is repeated.
+// 3. `scheduler/worker.rs`: a `Scheduler` claims the occurrence in the store, and
+//    `scheduler/executor.rs` performs the action with the rights of its principal.
+//
+// `tools/` lets a model create schedules. `conformance/` tests stores.
+//
+// # Invariants
+// - The claim of an occurrence is saved before the occurrence is fired, and of many schedulers one
+//   saves it. An occurrence fires at most once, unless repeating it is safe.
+// - Each occurrence of an active schedule is fired, or reported as missed.
+// - Times are arguments: only the clock of the scheduler is read.
 
 pub mod conformance;
 mod definition;

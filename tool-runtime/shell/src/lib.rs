@@ -1,30 +1,36 @@
 //! Tools that run commands in a folder, in a sandbox that the kernel enforces.
 //!
-//! # The path of a command
-//! 1. `sandbox.rs`: the program chooses a [`Sandbox`]. `confinement.rs` finds out whether this
-//!    machine can enforce it; if it can't, no command runs.
-//! 2. `tools.rs`: the model sends a command (`command.rs`). `preview.rs` shows it to the approver.
-//! 3. `bubblewrap.rs` builds the command line of the sandbox, for the program that `program.rs`
-//!    finds, with the mounts of `mounts.rs`, the filter of `filter.rs`, the protected parts of the
-//!    folders that commands may write (`workspace`) and the limits of `cgroup.rs`. If the user owns
-//!    bubblewrap or the devices, it starts where `own_files.rs` has made them read-only. Inside,
-//!    `entry.sh` checks the mounts before it starts the command. Or `landlock.rs` restricts the
-//!    thread that starts the command. `limits.rs` has what both share.
-//! 4. `spawner.rs` starts it from a thread that lives as long as the program.
-//! 5. `exec.rs` waits for the command, or `processes.rs` keeps it as a background process.
-//!    `capture.rs` and `lines.rs` bound the output.
-//! 6. When the last process of the command has ended, `workspace/cleanup.rs` removes the links that
-//!    it has left in repositories.
+//! [`Shell`] are the tools, and [`SandboxLauncher`] starts programs in a [`Sandbox`] for your own
+//! code. If the machine can't enforce the sandbox, nothing runs.
 //!
-//! `launcher.rs` starts programs for other code of the program, by steps 3 and 4.
-//!
-//! # Invariants
-//! - A command runs with all protections of its sandbox, except for those that the status lists as
-//!   not enforced, or it does not run.
-//! - Nothing that a command changes decides what the sandbox of the next one mounts.
-//! - No process outlives the program.
-//! - A command whose end is not awaited can't write to a repository.
+//! tool-runtime exports this crate as `tool_runtime::shell`, by the feature `shell`. Its
+//! [guide](https://docs.rs/tool-runtime) has the page `sandbox`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// # The path of a command
+// 1. `sandbox.rs`: the program chooses a `Sandbox`. `confinement.rs` finds out whether this machine
+//    can enforce it; if it can't, no command runs.
+// 2. `tools.rs`: the model sends a command (`command.rs`). `preview.rs` shows it to the approver.
+// 3. `bubblewrap/` builds the command line of the sandbox, for the program that `program.rs` finds,
+//    with the mounts of `mounts.rs`, the filter of `filter.rs`, the protected parts of the folders
+//    that commands may write (`workspace`) and the limits of `cgroup.rs`. If the user owns
+//    bubblewrap or the devices, it starts where `own_files.rs` has made them read-only. Inside,
+//    `entry.sh` checks the mounts before it starts the command. Or `landlock.rs` restricts the
+//    thread that starts the command. `limits.rs` has what both share.
+// 4. `processes/spawner.rs` starts it from a thread that lives as long as the program.
+// 5. `processes/exec.rs` waits for the command, or `processes/mod.rs` keeps it as a background
+//    process. `capture.rs` and `lines.rs` bound the output.
+// 6. When the last process of the command has ended, `workspace/cleanup.rs` removes the links that
+//    it has left in repositories.
+//
+// `launcher.rs` starts programs for other code of the program, by steps 3 and 4.
+//
+// # Invariants
+// - A command runs with all protections of its sandbox, except for those that the status lists as
+//   not enforced, or it does not run.
+// - Nothing that a command changes decides what the sandbox of the next one mounts.
+// - No process outlives the program.
+// - A command whose end is not awaited can't write to a repository.
 
 mod command;
 mod confinement;

@@ -1,24 +1,30 @@
-//! Tools that fetch pages, without a way to hosts that are not public.
+//! Tools that fetch and search the web, without a way to hosts that are not public.
 //!
-//! # The path of a request
-//! 1. `target/`: the URL is checked, its host, and a host that is an address.
-//! 2. `client.rs` sends the request. The HTTP client asks `target/resolver.rs` for the addresses of
-//!    a name, which checks each of them, and connects to one of these.
-//! 3. A redirect is the next request: it begins at the first step.
-//! 4. `content.rs` decides what the body is, after `decode.rs` has decompressed it and `charset.rs`
-//!    decoded its text. The module `html` converts pages, `json.rs` indents JSON.
-//! 5. `section.rs` cuts long texts; `recent.rs` keeps the document for the next section.
+//! [`Web`] fetches pages, [`WebRequests`] send other requests, and [`WebSearch`] asks a search
+//! engine.
 //!
-//! `requests.rs` sends requests that change something on the same path, and `exchange.rs` those of
-//! the program. `search/` asks search engines, whose addresses the program names.
-//!
-//! # Invariants
-//! - No connection is made to an address that is not allowed, whatever the URL, the resolver and
-//!   the servers say, and whenever they change it.
-//! - No proxy, cookie or credential of the program or the environment takes part in a request.
-//! - Time and memory of a call are bounded, whatever a server sends.
-//! - What a server sends reaches the model between the tags of untrusted text alone.
+//! tool-runtime exports this crate as `tool_runtime::web`, by the feature `web`. Its
+//! [guide](https://docs.rs/tool-runtime) has the page `fetching_and_searching`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// # The path of a request
+// 1. `target/`: the URL is checked, its host, and a host that is an address.
+// 2. `client.rs` sends the request. The HTTP client asks `target/resolver.rs` for the addresses of
+//    a name, which checks each of them, and connects to one of these.
+// 3. A redirect is the next request: it begins at the first step.
+// 4. `content.rs` decides what the body is, after `decode.rs` has decompressed it and `charset.rs`
+//    decoded its text. The crate `tool-html` converts pages, `json.rs` indents JSON.
+// 5. `section.rs` cuts long texts; `recent.rs` keeps the document for the next section.
+//
+// `requests.rs` sends requests that change something on the same path, and `exchange.rs` those of
+// the program. `search/` asks search engines, whose addresses the program names.
+//
+// # Invariants
+// - No connection is made to an address that is not allowed, whatever the URL, the resolver and the
+//   servers say, and whenever they change it.
+// - No proxy, cookie or credential of the program or the environment takes part in a request.
+// - Time and memory of a call are bounded, whatever a server sends.
+// - What a server sends reaches the model between the tags of untrusted text alone.
 
 mod charset;
 mod client;

@@ -10,8 +10,8 @@ use schemars::Schema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tool_core::{ToolError, ToolOutput, Tools};
 use tool_mcp::McpServer;
-use tool_runtime::{ToolError, ToolOutput, Tools};
 
 pub use serde;
 
@@ -20,7 +20,7 @@ pub mod prelude {
     pub use serde::{Deserialize, Serialize};
     pub use serde_json::{Map, Value, json};
     pub use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-    pub use tool_runtime::ToolError;
+    pub use tool_core::ToolError;
 }
 
 /// Serves the tool on standard input and output until the input is closed.

@@ -118,8 +118,8 @@ mod tests {
             ),
             (package("evil", "1.0.0", registry, "proc-macro"), "evil 1.0.0 unlocked proc-macro"),
             (
-                package("tool-macros", "0.1.0", None, "proc-macro"),
-                "tool-macros 0.1.0 foreign proc-macro",
+                package("tool-runtime-macros", "0.1.0", None, "proc-macro"),
+                "tool-runtime-macros 0.1.0 foreign proc-macro",
             ),
         ] {
             assert_eq!(violations_of(&[package]), [expected]);

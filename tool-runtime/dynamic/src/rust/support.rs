@@ -14,11 +14,12 @@ const LOCK: &str = include_str!("../../support/Cargo.lock");
 const NAME_IN_LOCK: &str = "dynamic-tool";
 
 /// The crates of this project that a build compiles, below the folder of the sources.
-const CRATES: [(&str, &str); 4] = [
+const CRATES: [(&str, &str); 5] = [
+    ("tool-core", "tool-runtime/core"),
+    ("tool-http", "tool-runtime/http"),
     ("tool-json", "tool-runtime/json"),
-    ("tool-macros", "tool-macros"),
     ("tool-mcp", "tool-runtime/mcp"),
-    ("tool-runtime", "tool-runtime"),
+    ("tool-runtime-macros", "tool-macros"),
 ];
 
 /// The sources of the crates of this project.
@@ -75,7 +76,7 @@ impl Sources {
 
     /// Returns the manifest of the support crate.
     pub(super) fn support_manifest(&self) -> String {
-        let (mcp, runtime) = (self.path("tool-mcp"), self.path("tool-runtime"));
+        let (core, mcp) = (self.path("tool-core"), self.path("tool-mcp"));
         format!(
             "[package]\n\
              name = \"tool-support\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
@@ -85,15 +86,15 @@ impl Sources {
              serde = {{ version = \"1\", features = [\"derive\"] }}\n\
              serde_json = \"1\"\n\
              tokio = {{ version = \"1\", default-features = false, features = [\"rt\"] }}\n\
-             tool-mcp = {{ path = {mcp}, features = [\"server-stdio\"] }}\n\
-             tool-runtime = {{ path = {runtime} }}\n"
+             tool-core = {{ path = {core} }}\n\
+             tool-mcp = {{ path = {mcp}, features = [\"server-stdio\"] }}\n"
         )
     }
 
     /// Returns the manifest of a dynamic tool.
     pub(super) fn manifest(&self, name: &str, support: &Path) -> String {
         let support = toml_text(support);
-        let runtime = self.path("tool-runtime");
+        let core = self.path("tool-core");
         let mut manifest = format!(
             "[package]\n\
              name = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\
@@ -103,7 +104,7 @@ impl Sources {
              [dependencies]\n\
              serde = {{ version = \"1\", features = [\"derive\"] }}\n\
              serde_json = \"1\"\n\
-             tool-runtime = {{ path = {runtime} }}\n\
+             tool-core = {{ path = {core} }}\n\
              tool-support = {{ path = {support} }}\n\n\
              [profile.dev]\ndebug = false\nincremental = false\nstrip = \"debuginfo\"\n\n\
              [workspace]\n"

@@ -221,7 +221,7 @@ mod tests {
 
     use tool_store::Sqlite;
 
-    use super::SqliteDocuments;
+    use crate::store::sqlite::SqliteDocuments;
     use crate::store::{
         DocumentRecord, DocumentStore, IndexedChunk, IndexedDocument, SearchFilter,
     };

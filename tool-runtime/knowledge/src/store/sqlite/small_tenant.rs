@@ -72,7 +72,7 @@ pub(super) fn tenant_word(tenant: &str) -> String {
 mod tests {
     use tool_store::Sqlite;
 
-    use super::SqliteDocuments;
+    use crate::store::sqlite::SqliteDocuments;
     use crate::store::{
         DocumentRecord, DocumentStore, IndexedChunk, IndexedDocument, SearchFilter,
     };

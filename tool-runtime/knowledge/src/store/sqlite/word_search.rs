@@ -169,8 +169,8 @@ mod tests {
 
     use tool_store::Sqlite;
 
-    use super::SqliteDocuments;
     use super::{Bounds, by_words};
+    use crate::store::sqlite::SqliteDocuments;
     use crate::store::{
         DocumentRecord, DocumentStore, IndexedChunk, IndexedDocument, SearchFilter,
     };

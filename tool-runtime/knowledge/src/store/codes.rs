@@ -31,6 +31,7 @@ pub(crate) fn code(vector: &[f32]) -> Vec<u64> {
 }
 
 /// Returns the number of bits that differ. `code` has eight bytes for each number of `query`.
+#[cfg(any(feature = "sqlite", test))]
 pub(crate) fn distance(query: &[u64], code: &[u8]) -> u32 {
     let words = code.as_chunks::<8>().0;
     query

@@ -40,18 +40,3 @@ impl<'v> Nearest<'v> {
         self.scored.into_iter().map(|(_, chunk)| chunk).collect()
     }
 }
-
-/// Encodes a vector as 32-bit floats, least significant byte first.
-pub(crate) fn to_bytes(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|component| component.to_le_bytes()).collect()
-}
-
-/// Decodes a vector.
-pub(crate) fn from_bytes(bytes: &[u8]) -> Vec<f32> {
-    components(bytes).collect()
-}
-
-/// Decodes the components of a vector.
-pub(crate) fn components(bytes: &[u8]) -> impl Iterator<Item = f32> {
-    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
-}

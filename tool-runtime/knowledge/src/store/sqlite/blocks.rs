@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BinaryHeap, HashSet};
 use tool_store::rusqlite::{self, OptionalExtension, Transaction};
 
 use super::number;
+use super::vector_bytes::to_bytes;
 use crate::store::codes;
-use crate::store::nearest::to_bytes;
 
 /// Slots of a block.
 const SLOTS: usize = 1_024;

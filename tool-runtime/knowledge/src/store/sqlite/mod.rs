@@ -14,6 +14,7 @@ mod filter;
 mod read;
 mod schema;
 mod small_tenant;
+mod vector_bytes;
 mod vector_search;
 mod word_counts;
 mod word_search;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tool_store::rusqlite::{self, OptionalExtension, Row, Transaction};
 
 use super::number;
-use crate::store::nearest::from_bytes;
+use super::vector_bytes::from_bytes;
 use crate::store::{Digest, DocumentRecord, DocumentStoreError, StoredChunk};
 
 /// The result of an operation that may find a corrupt record.

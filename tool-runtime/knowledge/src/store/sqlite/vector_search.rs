@@ -4,8 +4,9 @@ use tool_store::rusqlite::{self, OptionalExtension, Transaction};
 
 use super::blocks::{self, Space};
 use super::filter::passing_chunks;
+use super::vector_bytes::components;
 use crate::store::SearchFilter;
-use crate::store::nearest::{Nearest, candidate_count, components};
+use crate::store::nearest::{Nearest, candidate_count};
 
 /// Returns the chunks whose vectors are closest to a vector, best first.
 pub(super) fn by_vector(

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
 
-use super::files::{LIBRARIES, files, relative, root, sources};
+use super::files::{files, relative, root, sources};
 use super::prose::{
     Prose, comments, error_messages, hash_comments, macro_messages, page, panic_messages,
     test_names,
@@ -60,7 +60,8 @@ fn banned() -> Regex {
 fn prose(path: &Path, text: &str) -> Vec<Prose> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("rs") => {
-            let is_library = LIBRARIES.iter().any(|folder| path.starts_with(root().join(folder)));
+            let place = relative(path);
+            let is_library = place.starts_with("tool-runtime/") && place.contains("/src/");
             let is_macro = path.starts_with(root().join("tool-macros/src"));
             let mut found = comments(text);
             found.extend(error_messages(text));

@@ -2,8 +2,8 @@
 //! [tool-runtime](https://docs.rs/tool-runtime).
 //!
 //! Programs depend on `tool-runtime`, which re-exports this crate and has the guide. A crate that
-//! implements a tool, a provider of tools, a model client or a store can depend on this crate alone:
-//! it is what the clients, stores and tools of this project are written against.
+//! implements a tool, a provider of tools, a model client or a store can depend on this crate
+//! alone: it is what the clients, stores and tools of this project are written against.
 //!
 //! ```
 //! use tool_core::{Agent, ChatReply, ScriptedModel, tool, tools};

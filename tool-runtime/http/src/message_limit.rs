@@ -19,6 +19,7 @@ pub struct MessageTooLong {
 }
 
 /// Returns the text of bytes and whether it is a copy in which invalid UTF-8 was replaced.
+#[doc(hidden)]
 pub fn decode_utf8(bytes: Vec<u8>) -> (String, bool) {
     match String::from_utf8(bytes) {
         Ok(text) => (text, false),

@@ -6,6 +6,7 @@ use reqwest::Url;
 
 /// Returns what may be secret in a URL, by name: the query parameters, the user and the password,
 /// both as written and decoded, and the `Authorization` header that carries the latter two.
+#[doc(hidden)]
 pub fn secrets_in_url(url: &str) -> Vec<(String, String)> {
     let Ok(url) = Url::parse(url) else { return Vec::new() };
     let members = url.query().unwrap_or_default().split('&').filter_map(|it| it.split_once('='));

@@ -1,8 +1,8 @@
 //! Stores in databases: SQLite files and PostgreSQL.
 //!
 //! One file, or one pool of connections, serves every part of a program. A store implements the
-//! traits of other modules, such as [`SessionStore`](tool_core::agent::session::SessionStore). Tables
-//! of other crates are beside those of the traits.
+//! traits of other modules, such as [`SessionStore`](tool_core::agent::session::SessionStore).
+//! Tables of other crates are beside those of the traits.
 //!
 //! `sqlite/` and `postgres/` are the databases. `sessions/` has what their tables of sessions
 //! share: rows, checksums, and the encoding of messages.

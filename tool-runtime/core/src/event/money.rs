@@ -3,6 +3,7 @@
 /// Formats an amount with two decimals at least, and with enough that a small amount is not zero.
 ///
 /// That is up to four decimals, or two significant digits if the amount is smaller.
+#[doc(hidden)]
 pub fn format_amount(amount: f64) -> String {
     if !amount.is_finite() || amount == 0.0 {
         return amount.to_string();

@@ -50,6 +50,7 @@ pub enum Delta<'a> {
 pub type DeltaSink<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
 
 /// Passes a complete reply to `deltas`.
+#[doc(hidden)]
 pub fn emit_reply(parts: &[AssistantPart], deltas: &mut DeltaSink<'_>) {
     let mut indices = 0..;
     for part in parts {

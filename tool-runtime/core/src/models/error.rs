@@ -139,6 +139,7 @@ impl ModelError {
 }
 
 /// The error of a connection that broke after the response had begun.
+#[doc(hidden)]
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Interrupted(pub Box<dyn Error + Send + Sync>);

@@ -40,7 +40,7 @@ pub(crate) fn with_all_results(messages: &[Message]) -> Cow<'_, [Message]> {
 /// Returns the messages of a transcript in a form that every provider accepts.
 ///
 /// A valid transcript is returned as it is. Otherwise, each call gets exactly one result, directly
-/// after it, and an id of its own; a call whose result is unknown gets one with the code
+/// after it, and a unique id; a call whose result is unknown gets one with the code
 /// `TOOL_INDETERMINATE`. Results without a call and empty replies are dropped, and adjacent user
 /// messages, which windows and hooks can cause, are merged.
 ///

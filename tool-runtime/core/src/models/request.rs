@@ -55,7 +55,7 @@ impl<'a> ChatRequest<'a> {
         self
     }
 
-    /// Replaces the messages.
+    /// Replaces the messages of the request.
     #[must_use]
     pub fn with_messages(self, messages: &'a [Message]) -> Self {
         Self { messages, ..self }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 /// Writes JSON with the `properties` of each schema in the order of its `required`, followed by the
 /// optional ones in alphabetical order.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct OrderedJson<'v>(pub &'v Value);
 
 impl Serialize for OrderedJson<'_> {

@@ -51,8 +51,8 @@ fn check_part(part: &AssistantPart) -> Result<(), ModelError> {
     }
 }
 
-pub(crate) fn unsupported(what: &str, value: &dyn Debug) -> ModelError {
-    ModelError::Setup(format!("unsupported {what}: {value:?}"))
+pub(crate) fn unsupported(subject: &str, value: &dyn Debug) -> ModelError {
+    ModelError::Setup(format!("unsupported {subject}: {value:?}"))
 }
 
 /// Checks the dialect of a schema. A provider would refuse, or misinterpret, a schema for the

@@ -146,8 +146,8 @@ use tool_core::schema::Dialect;
 
 /// Converts turns into the requests of one model API, and its replies into [`ChatReply`].
 ///
-/// A codec is pure: it uses no network, no clock and no randomness. The
-/// [module documentation](self) has the example of a complete codec. The codecs of the providers implement
+/// A codec is pure: it uses no network, no clock and no randomness. The [module
+/// documentation](self) has the example of a complete codec. The codecs of the providers implement
 /// the same trait:
 ///
 /// ```
@@ -220,8 +220,8 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     }
 
     /// Changes the body of a request into one that continues a reply, and returns whether that is
-    /// possible. `reply` ended with [`FinishReason::Paused`](tool_core::FinishReason::Paused). Default:
-    /// false.
+    /// possible. `reply` ended with [`FinishReason::Paused`](tool_core::FinishReason::Paused).
+    /// Default: false.
     ///
     /// If the provider pauses several times, the body that continued the first reply is changed
     /// into one that continues the second, and so on.

@@ -115,7 +115,7 @@ fn assistant(
         AssistantPart::Reasoning(reasoning) => {
             (reasoning.provider == REASONING_OF).then(|| reasoning.sealed.clone())
         }
-        // Calls are a member of their own, and `check` has refused a request with other parts.
+        // Calls are another member, and `check` has refused a request with other parts.
         _ => None,
     };
     let chunks: Vec<_> = parts.iter().filter_map(chunk).collect();

@@ -23,8 +23,8 @@ use tool_core::schema::Dialect;
 
 /// Client for OpenAI's Responses API, at OpenAI or at a compatible server.
 ///
-/// The API has no stop sequences: a request with [`ChatOptions::stop`](tool_core::ChatOptions::stop)
-/// fails with [`ModelError::Setup`].
+/// The API has no stop sequences: a request with
+/// [`ChatOptions::stop`](tool_core::ChatOptions::stop) fails with [`ModelError::Setup`].
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, Tools, providers::OpenAiResponses};

@@ -28,9 +28,9 @@ pub struct Answer {
     /// The text of the model's last reply.
     pub text: String,
     /// The transcript of the conversation, including the answer. If the run of a session loaded
-    /// only a [part of the
-    /// messages](https://docs.rs/tool-runtime/latest/tool_runtime/guide/sessions/index.html#limit-what-a-model-sees-of-a-long-conversation), this is
-    /// that part.
+    /// only a [part of the messages][guide], this is that part.
+    ///
+    /// [guide]: https://docs.rs/tool-runtime/latest/tool_runtime/guide/sessions/index.html#limit-what-a-model-sees-of-a-long-conversation
     pub transcript: Vec<Message>,
     /// The tools that were offered or discovered in this conversation.
     pub offered_tools: OfferedTools,

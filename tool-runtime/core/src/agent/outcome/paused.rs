@@ -55,9 +55,9 @@ use crate::tool::{Approval, CallAnswer, Decision, RunApproval, can_be_pending};
 /// ```
 ///
 /// # Nested runs
-/// If a [sub-agent](crate::agent::SubAgent) pauses, so does the run that called it. The pending call of
-/// the outer run then holds the [nested run](Self::nested_run_mut), whose pending calls are to be
-/// decided on, at any depth. Resuming the outer run resumes the nested run.
+/// If a [sub-agent](crate::agent::SubAgent) pauses, so does the run that called it. The pending
+/// call of the outer run then holds the [nested run](Self::nested_run_mut), whose pending calls are
+/// to be decided on, at any depth. Resuming the outer run resumes the nested run.
 ///
 /// ```
 /// # use tool_runtime::dispatch::{Approval, AskLater};
@@ -125,8 +125,8 @@ impl Paused {
         self.run
     }
 
-    /// Returns the name of the [session](crate::agent::session::Session) to which the run belongs. That
-    /// session [resumes](crate::agent::session::Session::resume_with) it.
+    /// Returns the name of the [session](crate::agent::session::Session) to which the run belongs.
+    /// That session [resumes](crate::agent::session::Session::resume_with) it.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }

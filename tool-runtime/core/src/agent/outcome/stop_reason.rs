@@ -111,7 +111,8 @@ pub enum StopReason {
     /// The run has reached its time limit: see [`Agent::time_limit`](crate::Agent::time_limit).
     #[error("time limit exceeded: the run did not finish within {0:?}")]
     TimeLimit(Duration),
-    /// The model repeated the same call too often: see [`Limits::repeats`](crate::agent::Limits::repeats).
+    /// The model repeated the same call too often: see
+    /// [`Limits::repeats`](crate::agent::Limits::repeats).
     #[error(
         "call repeated {times} times in a row; the last one was not run: {}",
         shortened_call(call)
@@ -159,7 +160,8 @@ pub enum StopReason {
     /// The run could not be loaded from or saved to its [session](crate::agent::session).
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The run belongs to the [session](crate::agent::session) of this name and was resumed outside of it.
+    /// The run belongs to the [session](crate::agent::session) of this name and was resumed outside
+    /// of it.
     ///
     /// This is a mistake in the program: the session would not record the steps, and the next
     /// resume of the session would repeat them.

@@ -43,8 +43,8 @@ pub struct ApprovalRequest {
     pub tool: Arc<ToolDefinition>,
     /// The provider of the tool, if it has one.
     pub provider: Option<String>,
-    /// The preview of the call by a [`Previewer`](crate::dispatch::Previewer) of the policy, to show to a
-    /// person. Secrets are redacted, and deceptive characters are made
+    /// The preview of the call by a [`Previewer`](crate::dispatch::Previewer) of the policy, to
+    /// show to a person. Secrets are redacted, and deceptive characters are made
     /// [visible](crate::message::visible).
     pub preview: Option<String>,
     pub(crate) redactor: Option<Redactor>,

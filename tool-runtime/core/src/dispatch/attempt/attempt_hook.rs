@@ -14,10 +14,10 @@ use crate::tool::{
 
 /// Runs before and after each attempt of a call, for journals and for tools that run elsewhere.
 ///
-/// An [interceptor](crate::dispatch::Interceptor) runs before all other stages of the policy. An attempt hook
-/// runs after them: the call is authorized and admitted, and the tool is invoked next, with exactly
-/// the arguments that the hook receives. A call that the policy blocks, or whose output is cached,
-/// has no attempt; a call that is retried has several.
+/// An [interceptor](crate::dispatch::Interceptor) runs before all other stages of the policy. An
+/// attempt hook runs after them: the call is authorized and admitted, and the tool is invoked next,
+/// with exactly the arguments that the hook receives. A call that the policy blocks, or whose
+/// output is cached, has no attempt; a call that is retried has several.
 ///
 /// If there are several hooks, the first one is the outermost:
 /// [`before_attempt`](Self::before_attempt) runs in the order in which they were

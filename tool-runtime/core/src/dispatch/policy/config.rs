@@ -329,7 +329,9 @@ impl Policy {
     ///
     /// Wherever one of these values occurs in the output of a tool, in an event or in a stream, it
     /// is replaced by `[redacted]`, for observers and for the model alike. It is found in [common
-    /// encodings](https://docs.rs/tool-runtime/latest/tool_runtime/guide/observability/index.html#encodings) as well, such as JSON and base64.
+    /// encodings][guide] as well, such as JSON and base64.
+    ///
+    /// [guide]: https://docs.rs/tool-runtime/latest/tool_runtime/guide/observability/index.html#encodings
     ///
     /// Arguments that a tool marks, by `#[arg(secret)]` or by `writeOnly: true` in its schema, are
     /// redacted without being listed here. Values of four bytes or more are also redacted wherever

@@ -1,4 +1,4 @@
-//! Where events go: observers, and what they write to.
+//! Destinations of events: observers, and the logs and channels that they write to.
 
 pub(crate) mod channel;
 pub(crate) mod json_lines;

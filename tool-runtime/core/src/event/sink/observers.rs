@@ -7,9 +7,9 @@ use crate::secret::Redactor;
 
 /// Receives events, one after the other, in the task in which they happen.
 ///
-/// A slow observer delays that task: send events elsewhere, as [`Channel`](crate::event::Channel) does, or
-/// wrap the observer in a [`Background`](crate::event::Background). Any `Fn(&Event)` is an observer; a
-/// closure states the type of its argument, as in `|event: &Event| …`.
+/// A slow observer delays that task: send events elsewhere, as [`Channel`](crate::event::Channel)
+/// does, or wrap the observer in a [`Background`](crate::event::Background). Any `Fn(&Event)` is an
+/// observer; a closure states the type of its argument, as in `|event: &Event| …`.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -154,8 +154,9 @@ const MAX_NAME: usize = 64;
 /// Some servers render a chat template and then tokenize the whole prompt. To them, such a token in
 /// the content of a message begins a new message, so a web page could contain a message of the
 /// system or the user. A backslash behind the first bracket makes the token plain text and leaves
-/// it readable. The page [results](https://docs.rs/tool-runtime/latest/tool_runtime/guide/results/index.html#escape-the-tokens-of-chat-templates) of
-/// the guide lists the tokens.
+/// it readable. The page [results][guide] of the guide lists the tokens.
+///
+/// [guide]: https://docs.rs/tool-runtime/latest/tool_runtime/guide/results/index.html#escape-the-tokens-of-chat-templates
 ///
 /// ```
 /// use tool_runtime::message::escape_template_tokens;

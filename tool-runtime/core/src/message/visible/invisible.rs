@@ -92,6 +92,7 @@ pub(super) fn is_space(c: char) -> bool {
 }
 
 /// Whether a character is invisible wherever it occurs.
+#[doc(hidden)]
 pub fn is_invisible(c: char) -> bool {
     c.is_control() || contains(INVISIBLE, c)
 }

@@ -119,6 +119,7 @@ pub(crate) fn visible_json(json: String) -> String {
 }
 
 /// Returns a value whose strings and member names are [`visible`].
+#[doc(hidden)]
 pub fn visible_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(visible(&text).into_owned()),

@@ -1,4 +1,4 @@
-//! What servers offer beside tools: resources, prompts and completion.
+//! Features of servers beside tools: resources, prompts and completion.
 
 pub(crate) mod completion;
 pub(crate) mod feature_error;

@@ -1,4 +1,4 @@
-//! What a server asks of the program: questions to the user, replies of a model, folders.
+//! Requests of a server to the program: questions to the user, replies of a model, folders.
 
 pub(crate) mod elicitation;
 pub(crate) mod handler;

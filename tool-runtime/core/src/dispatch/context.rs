@@ -175,14 +175,15 @@ impl BatchContext {
         })
     }
 
-    /// Redacts what the model and the program receive. Results of nested calls are for the tool
-    /// that made the calls, and stay as they are.
+    /// Redacts what the model and the program receive, and marks what people can't see in it.
+    /// Results of nested calls are for the tool that made the calls, and stay as they are.
     #[inline]
-    pub(super) fn redact_result(&self, execution: &mut ToolExecution) {
-        if let Some(redactor) = &self.scope.redactor
-            && self.is_outermost()
-        {
-            redactor.redact_result(execution);
+    pub(super) fn clean_result(&self, execution: &mut ToolExecution) {
+        if self.is_outermost() {
+            if let Some(redactor) = &self.scope.redactor {
+                redactor.redact_result(execution);
+            }
+            execution.result.mark_invisible();
         }
     }
 

@@ -32,11 +32,13 @@ impl Dispatcher {
         }
     }
 
-    /// Redacts the execution of a call that another dispatcher ran.
-    pub(crate) fn redact_result(&self, execution: &mut ToolExecution) {
+    /// Redacts the execution of a call that another dispatcher ran, and marks what people can't see
+    /// in its result.
+    pub(crate) fn clean_result(&self, execution: &mut ToolExecution) {
         if self.state.redactor.is_active() {
             self.state.redactor.redact_result(execution);
         }
+        execution.result.mark_invisible();
     }
 
     /// Redacts a call that is shown to people.

@@ -114,6 +114,23 @@ impl ContentPart {
         }
     }
 
+    /// Returns the texts that a model reads.
+    pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let texts = match self {
+            Self::Text { text } => [Some(text), None, None],
+            Self::File(FileData { name, .. }) => [name.as_mut(), None, None],
+            Self::Link(ResourceLink { uri, name, description, .. }) => {
+                [Some(uri), Some(name), description.as_mut()]
+            }
+            Self::Resource(EmbeddedResource { uri, data: ResourceData::Text(text), .. }) => {
+                [Some(uri), Some(text), None]
+            }
+            Self::Resource(EmbeddedResource { uri, .. }) => [Some(uri), None, None],
+            Self::Image(_) | Self::Audio(_) => [None, None, None],
+        };
+        texts.into_iter().flatten()
+    }
+
     /// Returns the size of the part in memory, in bytes.
     pub(crate) fn byte_len(&self) -> usize {
         self.media().map_or_else(|| self.plain_text().len(), |media| media.base64.len())

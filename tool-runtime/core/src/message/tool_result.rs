@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::visible::mark_invisible;
 use super::{CallId, ContentPart, Image, ToolCall};
 
 /// The result that the model receives for a call. Every call has exactly one.
@@ -138,6 +139,20 @@ impl ToolResult {
         }
         pieces.retain(|piece| !piece.is_empty());
         pieces.join("\n").into()
+    }
+
+    /// Marks the characters that people can't see in all texts for the model, whatever the tool:
+    /// they could hide instructions from people. The value for programs stays as it is.
+    pub(crate) fn mark_invisible(&mut self) {
+        if let Some(marked) = mark_invisible(&self.text) {
+            let text = std::mem::replace(&mut self.text, marked);
+            self.structured = self.structured.take().or_else(|| serde_json::from_str(&text).ok());
+        }
+        for text in self.parts.iter_mut().flat_map(ContentPart::texts_mut) {
+            if let Some(marked) = mark_invisible(text) {
+                *text = marked;
+            }
+        }
     }
 
     /// Returns the result as a value: [`structured`](Self::structured), or the text if it is JSON.

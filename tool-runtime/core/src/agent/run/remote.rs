@@ -33,7 +33,7 @@ impl Run {
         let mut executions =
             match_executions(dispatcher, std::mem::take(&mut open.calls), executions);
         for execution in &mut executions {
-            dispatcher.redact_result(execution);
+            dispatcher.clean_result(execution);
             dispatcher.emit_end(&origin, execution);
         }
         executions

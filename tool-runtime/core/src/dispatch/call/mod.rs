@@ -93,7 +93,7 @@ pub(super) fn run_call(
         if !interceptors.is_empty() {
             let run = batch.run_context().with_metadata(metadata.as_deref());
             execution = Box::pin(interceptors.after_call(batch, execution, run)).await;
-            batch.redact_result(&mut execution);
+            batch.clean_result(&mut execution);
         }
         batch.abort.record(&execution);
         emit_end(&batch.scope, &execution);

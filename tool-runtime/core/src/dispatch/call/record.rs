@@ -63,7 +63,7 @@ pub(crate) fn into_execution(
         execution.effects.splice(..0, finished.effects);
     }
     // Redact before truncating: half a secret is a secret too.
-    batch.redact_result(&mut execution);
+    batch.clean_result(&mut execution);
     let policy = &batch.state.policy;
     limit_media(&mut execution.result, policy.media_limit);
     execution.full_text = truncate_result(&mut execution.result, policy.output_limit);

@@ -15,13 +15,19 @@ pub(crate) fn invisible_character(text: &str) -> Option<char> {
     all.find(|(at, c)| !is_line_break(*c) && is_hidden(&chars, *at, |_| false)).map(|(_, c)| c)
 }
 
-/// Returns a text without the characters that people can't see. What stays has nothing to hide: a
-/// joiner or a selector stays only between characters that stay.
-pub(super) fn without_hidden(text: &str) -> String {
+/// Returns a text in which `replace` writes something in place of each character that people can't
+/// see. A joiner or a selector stays only between characters that stay.
+pub(super) fn replace_hidden(text: &str, replace: impl Fn(char, &mut String)) -> String {
     let chars: Vec<char> = text.chars().collect();
-    let all = chars.iter().copied().enumerate();
-    let visible = all.filter(|(at, c)| is_line_break(*c) || !is_hidden(&chars, *at, |_| false));
-    visible.map(|(_, c)| c).collect()
+    let mut replaced = String::with_capacity(text.len());
+    for (at, c) in chars.iter().copied().enumerate() {
+        if is_line_break(c) || !is_hidden(&chars, at, |_| false) {
+            replaced.push(c);
+        } else {
+            replace(c, &mut replaced);
+        }
+    }
+    replaced
 }
 
 fn is_line_break(c: char) -> bool {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::invisible::invisible_character;
 use self::invisible::is_invisible;
 pub(super) use self::invisible::is_unseen;
-use self::invisible::{is_drawn_on_last, is_hidden, is_space, is_without_width, without_hidden};
+use self::invisible::{is_drawn_on_last, is_hidden, is_space, is_without_width, replace_hidden};
 pub(super) use self::table::contains;
 use self::table::{COMPATIBILITY_FORMS, LETTERS, PUNCTUATION};
 
@@ -76,8 +76,15 @@ pub fn strip_invisible(text: &str) -> Cow<'_, str> {
     if is_plain_ascii(text) {
         return text.into();
     }
-    let stripped = without_hidden(text);
+    let stripped = replace_hidden(text, |_, _| {});
     if stripped.len() == text.len() { text.into() } else { stripped.into() }
+}
+
+/// Returns a text with marks such as `<U+202E>` for the characters that [`strip_invisible`]
+/// removes; `None` if there are none.
+pub(super) fn mark_invisible(text: &str) -> Option<String> {
+    let marked = (!is_plain_ascii(text)).then(|| replace_hidden(text, push_mark));
+    marked.filter(|marked| marked != text)
 }
 
 /// Returns JSON whose strings are [`visible`]. Only strings contain characters outside of ASCII.

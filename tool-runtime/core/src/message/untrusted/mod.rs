@@ -12,6 +12,8 @@ mod cut;
 mod glyph;
 mod reading;
 mod reference;
+#[cfg(test)]
+mod steps;
 mod table;
 mod tags;
 mod template_tokens;

@@ -83,6 +83,8 @@ const UNSEEN: char = '\0';
 ///
 /// A decoded `&`, `\`, `%` or `=` may begin another one, as in `&amp;lt;` or `\u0026lt;`.
 pub(super) fn decode(glyphs: &[Glyph]) -> Option<Vec<Glyph>> {
+    #[cfg(test)]
+    super::steps::count(glyphs.len());
     if !glyphs.iter().any(|glyph| matches!(glyph.c, '&' | '\\' | '%' | '=')) {
         return None;
     }
@@ -148,6 +150,8 @@ fn numeric(after: &[Glyph]) -> Option<(u32, usize)> {
     let is_hex = matches!(char_at(after, 0), Some('x' | 'X'));
     let (radix, skipped) = if is_hex { (16, 1) } else { (10, 0) };
     let zeros = after.iter().skip(skipped).take_while(|glyph| glyph.c == '0').count();
+    #[cfg(test)]
+    super::steps::count(zeros);
     let (code, count) = digits(after.get(skipped + zeros..)?, radix, 1, 9)?;
     let length = skipped + zeros + count;
     let code = match code {

@@ -83,6 +83,8 @@ fn closing_tags(glyphs: &[Glyph]) -> Vec<usize> {
 impl State {
     /// Reads the next character. Returns the bracket of a tag that it ends.
     fn read(&mut self, at: usize, c: char) -> Option<usize> {
+        #[cfg(test)]
+        super::steps::count(1);
         if !is_bracket(c) && self.places().all(|place| place.is_none()) {
             return None;
         }
@@ -188,7 +190,10 @@ fn last(first: Option<PartialTag>, second: Option<PartialTag>) -> Option<Partial
 /// that a bracket or an attribute has to follow the name.
 fn is_opening_tag(after: &[Glyph]) -> bool {
     let is_apart = after.first().is_some_and(|next| next.c == ' ');
-    let mut rest = after.iter().map(|glyph| glyph.c).skip_while(|c| *c == ' ');
+    let read = after.iter().map(|glyph| glyph.c);
+    #[cfg(test)]
+    let read = read.inspect(|_| super::steps::count(1));
+    let mut rest = read.skip_while(|c| *c == ' ');
     if !reads_name(&mut rest) {
         return false;
     }

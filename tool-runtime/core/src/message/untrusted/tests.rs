@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::super::visible::strip_invisible;
 use super::reading::glyphs;
+use super::steps;
 use super::{CLOSING as CLOSING_TAG, NOTICE, Untrusted, escape_template_tokens};
 
 /// Ways to write a closing tag that a model or a person may read as one.
@@ -212,22 +213,32 @@ fn invisible_characters_are_removed_from_text_and_source() {
     assert!(Untrusted::new("a mail", emoji).to_string().contains(emoji));
 }
 
-/// With quadratic time, this would take minutes.
 #[test]
-fn long_hostile_text_takes_linear_time() {
-    let piece = |text: &str| text.repeat(200_000 / text.len());
-    for text in [
-        piece("</u<"),
-        piece("</un<"),
-        piece("&amp;"),
-        piece("%25"),
-        piece("\\u005c"),
-        piece("<untrusted "),
-        piece("« /"),
-        piece("&#0"),
-        piece("%2%"),
-        piece("<|["),
+fn long_hostile_text_is_read_a_few_times() {
+    const BYTES: usize = 20_000;
+    /// Each encoding is read once, and then each tag.
+    const MAX_READS: usize = 24;
+    for piece in [
+        "</u<",
+        "</un<",
+        "&amp;",
+        "%25",
+        "\\u005c",
+        "<untrusted ",
+        "<untrusted a",
+        "<untruste",
+        "< ",
+        "<",
+        "« /",
+        "&#0",
+        "&#00000000",
+        "&",
+        "%2%",
+        "<|[",
     ] {
+        let text = piece.repeat(BYTES / piece.len());
+        let reads = steps::of(|| drop(Untrusted::new("a mail", &text).to_string()));
+        assert!((BYTES / 20..MAX_READS * BYTES).contains(&reads), "{piece:?}: {reads}");
         let marked = Untrusted::new("a mail", text).escape_template_tokens().to_string();
         assert!(marked.ends_with(CLOSING_TAG));
     }

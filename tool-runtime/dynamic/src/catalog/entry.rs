@@ -100,9 +100,9 @@ impl CatalogEntry {
         &self.definitions
     }
 
-    /// Returns the pinned definitions of a connection's tools, without secrets; `None` if none were
-    /// pinned since the current version was stored.
-    pub fn pins(&self) -> Option<&Pins> {
+    /// Returns the definitions that an earlier version of this crate has pinned for the entry. Now
+    /// they are pinned for the server.
+    pub(crate) fn earlier_pins(&self) -> Option<&Pins> {
         self.pins.as_ref()
     }
 
@@ -137,11 +137,6 @@ impl CatalogEntry {
     /// Returns the entry with the definitions of its tools. They belong to the current version.
     pub(super) fn with_definitions(&self, definitions: Vec<ToolDefinition>) -> Self {
         Self { definitions, ..self.clone() }
-    }
-
-    /// Returns the entry with the pinned definitions of its tools.
-    pub(super) fn with_pins(&self, pins: Pins) -> Self {
-        Self { pins: Some(pins), ..self.clone() }
     }
 
     pub(super) fn encode(&self) -> Result<CatalogRecord, CatalogError> {

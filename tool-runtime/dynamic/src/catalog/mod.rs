@@ -5,7 +5,8 @@
 //! 2. [`Catalog`] (`operations.rs`) creates, replaces, rolls back and removes entries. Each change
 //!    is one compare-and-set write of a [`CatalogStore`] (`store.rs`, `memory.rs`, `sqlite.rs`,
 //!    `postgres.rs`), which keeps a [`CatalogRecord`]. `error.rs` has the reasons of failures.
-//! 3. `conformance/` tests stores.
+//! 3. `server_pins.rs` keeps the pinned definitions of servers beside the entries.
+//! 4. `conformance/` tests stores.
 //!
 //! # Invariants
 //! - An entry is one record with all of its versions: a crash leaves all of a change or nothing.
@@ -21,6 +22,7 @@ mod memory;
 mod operations;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod server_pins;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use tool_core::ToolDefinition;
-use tool_mcp::Pins;
 
 use super::content::EntryContent;
 use super::entry::CatalogEntry;
@@ -16,8 +15,11 @@ use super::validation::check;
 /// The maximum number of entries of a catalog.
 pub const MAX_ENTRIES: usize = 1_000;
 
+/// The kind of the records of the pins of servers.
+pub(super) const PINS: &str = "pins";
+
 /// How often a write is based on a fresh record, when other writers come between.
-const MAX_ATTEMPTS: usize = 16;
+pub(super) const MAX_ATTEMPTS: usize = 16;
 
 /// Tools and connections that a program adds at run time, in a store. Clones share the store.
 ///
@@ -131,7 +133,7 @@ impl Catalog {
     pub async fn contents(&self) -> Result<CatalogContents, CatalogError> {
         let stored = self.store.list().await?;
         let (mut entries, mut skipped) = (Vec::new(), Vec::new());
-        for record in stored.records {
+        for record in stored.records.into_iter().filter(|record| record.kind != PINS) {
             match CatalogEntry::decode(&record) {
                 Ok(entry) => entries.push(entry),
                 Err(error) => skipped.push(SkippedRecord {
@@ -199,7 +201,12 @@ impl Catalog {
         content: impl Into<EntryContent>,
     ) -> Result<CatalogEntry, CatalogError> {
         let (id, content) = checked(name, content)?;
-        let count = self.store.count().await?;
+        let mut count = self.store.count().await?;
+        if count >= MAX_ENTRIES {
+            // Without the pins of servers.
+            let listed = self.store.list().await?;
+            count = listed.records.iter().filter(|record| record.kind != PINS).count();
+        }
         if count >= MAX_ENTRIES {
             return Err(CatalogError::Full { count, limit: MAX_ENTRIES });
         }
@@ -335,24 +342,6 @@ impl Catalog {
                 return Ok(None);
             }
             Ok(Some(entry.with_definitions(definitions.clone())))
-        })
-        .await
-    }
-
-    /// Stores the pinned definitions of a connection, if they belong to its current version and
-    /// differ.
-    pub(crate) async fn save_pins(
-        &self,
-        id: &EntryId,
-        version: u64,
-        pins: &Pins,
-    ) -> Result<CatalogEntry, CatalogError> {
-        self.change(id, |entry| {
-            let is_current = entry.current().number == version;
-            if !is_current || entry.pins() == Some(pins) {
-                return Ok(None);
-            }
-            Ok(Some(entry.with_pins(pins.clone())))
         })
         .await
     }

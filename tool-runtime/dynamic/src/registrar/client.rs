@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_mcp::McpClient;
 
 use super::options::Options;
-use super::pins::EntryPins;
+use super::pins::CatalogPins;
 use super::shared::Task;
 use crate::catalog::{Connection, ConnectionTarget};
 use crate::secrets::{KnownSecrets, Secret};
@@ -41,7 +41,7 @@ pub(super) async fn client(
         client = client.bearer(load(options, name, &mut known).await?.expose());
     }
     let secrets = Arc::new(known);
-    let client = client.pin_store(EntryPins {
+    let client = client.pin_store(CatalogPins {
         catalog: task.shared.catalog.clone(),
         id: task.id.clone(),
         version: task.version,

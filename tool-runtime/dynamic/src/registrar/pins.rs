@@ -1,4 +1,4 @@
-//! Keeps the pinned definitions of a connection in its entry.
+//! Keeps the pinned definitions of servers in the catalog.
 
 use std::io;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tool_core::async_trait;
 use tool_mcp::{PinStore, PinnedDefinition, Pins};
 
-use crate::catalog::{Catalog, EntryId};
+use crate::catalog::{Catalog, CatalogError, EntryId};
 use crate::secrets::KnownSecrets;
 
-/// The pins of one version of a connection: a further version pins what its server lists then.
-pub(super) struct EntryPins {
+/// The pins of the server of a connection, whatever the names of its entries.
+pub(super) struct CatalogPins {
     pub(super) catalog: Catalog,
     pub(super) id: EntryId,
     pub(super) version: u64,
@@ -19,24 +19,38 @@ pub(super) struct EntryPins {
     pub(super) secrets: Arc<KnownSecrets>,
 }
 
-#[async_trait]
-impl PinStore for EntryPins {
-    async fn load(&self, _: &str) -> io::Result<Option<Pins>> {
-        let entry = self.catalog.entry(&self.id).await.map_err(io::Error::other)?;
+impl CatalogPins {
+    /// Returns the pins of a server, at first those that an earlier version of this crate has
+    /// stored in the entry.
+    async fn pins(&self, server: &str) -> Result<Option<Pins>, CatalogError> {
+        if let Some(pins) = self.catalog.pins(server).await? {
+            return Ok(Some(pins));
+        }
+        let entry = self.catalog.entry(&self.id).await?;
         let current = entry.filter(|entry| entry.current().number == self.version);
-        let pins = current.and_then(|entry| entry.pins().cloned());
+        let earlier = current.and_then(|entry| entry.earlier_pins().cloned());
+        if let Some(pins) = &earlier {
+            self.catalog.save_pins(server, pins).await?;
+        }
+        Ok(earlier)
+    }
+}
+
+#[async_trait]
+impl PinStore for CatalogPins {
+    async fn load(&self, server: &str) -> io::Result<Option<Pins>> {
+        let pins = self.pins(server).await.map_err(io::Error::other)?;
         let reveal = |(name, pin): (String, _)| (self.secrets.reveal(&name), pin);
         Ok(pins.map(|pins| pins.into_iter().map(reveal).collect()))
     }
 
-    async fn save(&self, _: &str, pins: &Pins) -> io::Result<()> {
+    async fn save(&self, server: &str, pins: &Pins) -> io::Result<()> {
         let hide = |(name, pin): (&String, &PinnedDefinition)| {
             let mut pin = pin.clone();
             self.secrets.redact_value(&mut pin.definition);
             (self.secrets.hide(name), pin)
         };
         let pins: Pins = pins.iter().map(hide).collect();
-        let saved = self.catalog.save_pins(&self.id, self.version, &pins).await;
-        saved.map(drop).map_err(io::Error::other)
+        self.catalog.save_pins(server, &pins).await.map_err(io::Error::other)
     }
 }

@@ -10,6 +10,7 @@ use tool_core::process::{ChildProcess, ProcessBuilder};
 
 use crate::command::{Command, Output, Repositories};
 use crate::error::SandboxError;
+use crate::left_behind::LeftBehind;
 use crate::processes::spawner;
 use crate::sandbox::{Access, Sandbox};
 use crate::status::SandboxStatus;
@@ -63,12 +64,12 @@ pub(crate) struct Running {
 
 impl Running {
     /// Removes what the command has left in repositories, after it has ended, and reports it.
-    pub(crate) async fn finish(&mut self) -> Vec<String> {
+    pub(crate) async fn finish(&mut self) -> LeftBehind {
         #[cfg(target_os = "linux")]
         if let Some(mut cleanup) = self.cleanup.take() {
             return cleanup.finish().await;
         }
-        Vec::new()
+        LeftBehind::default()
     }
 }
 
@@ -162,14 +163,18 @@ impl Confinement {
         spawner::run(move || launcher.start(&command, output, prepared)).await?
     }
 
-    /// Looks at the folders that the command may write. This takes time if they have many files.
+    /// Visits the folders that the command may write. This takes time if they have many files.
     #[cfg(target_os = "linux")]
     fn prepare(&self, repositories: Repositories) -> io::Result<Prepared> {
-        let cleanup = self.written.clone().map(Cleanup::new);
+        let Some(written) = &self.written else {
+            return Ok(Prepared { parts: Vec::new(), cleanup: None });
+        };
+        let scans = written.scan();
         let parts = match &*self.launcher {
-            Launcher::Bubblewrap(bubblewrap) => bubblewrap.parts(repositories)?,
+            Launcher::Bubblewrap(bubblewrap) => bubblewrap.parts(repositories, &scans)?,
             Launcher::Unconfined { .. } | Launcher::Landlock(_) => Vec::new(),
         };
+        let cleanup = Some(Cleanup::new(Arc::clone(written), scans));
         Ok(Prepared { parts, cleanup })
     }
 

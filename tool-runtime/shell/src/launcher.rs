@@ -186,7 +186,7 @@ impl SandboxedProcess {
 }
 
 async fn finish(running: &mut Running) -> io::Result<()> {
-    match running.finish().await {
+    match running.finish().await.found {
         lines if lines.is_empty() => Ok(()),
         lines => Err(io::Error::other(format!("links left behind: {}", lines.join("; ")))),
     }

@@ -36,6 +36,7 @@ mod command;
 mod confinement;
 mod error;
 mod launcher;
+mod left_behind;
 mod preview;
 mod processes;
 mod sandbox;

@@ -192,7 +192,8 @@ struct ExecReport {
     timed_out: Option<bool>,
     seconds: f64,
     sandbox: &'static str,
-    /// The links that the command has left in `.git`, which were removed.
+    /// The links that the command has left in repositories and that were removed, and the
+    /// repositories that are new.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_behind: Vec<String>,
     output: String,

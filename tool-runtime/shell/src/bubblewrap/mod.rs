@@ -21,7 +21,7 @@ use crate::filter;
 use crate::limits::{NO_BASH, NO_FILE_LIMIT, environment, limits, prlimit};
 use crate::mounts;
 use crate::sandbox::{Access, Sandbox};
-use crate::workspace::{Folder, Namespace, Part, WrittenFolders};
+use crate::workspace::{Folder, Namespace, Part, Scan, WrittenFolders};
 use cgroup::{Cgroup, Cgroups};
 use own_files::OwnFiles;
 use program::Program;
@@ -135,7 +135,7 @@ impl Bubblewrap {
     fn probe(&self) -> Result<(), SandboxError> {
         let failed = |reason: String| SandboxError::new(reason.trim().replace('\n', "; "));
         let probe = Command::Argv(vec!["true".to_owned()]);
-        let parts = self.parts(Repositories::ReadOnly);
+        let parts = self.parts(Repositories::ReadOnly, &self.written.scan());
         let launch = parts.and_then(|parts| self.launch(&probe, Output::Merged, &parts));
         let mut launch = launch.map_err(|error| failed(error.to_string()))?;
         let output = launch.process.stdin(Stdio::null()).output();
@@ -229,8 +229,13 @@ impl Bubblewrap {
 
     /// Returns the workspace and the other folders that commands may write, and what of them is
     /// protected.
-    pub(crate) fn parts(&self, repositories: Repositories) -> io::Result<Vec<Part>> {
-        let (mut parts, protected) = self.written.parts(repositories).map_err(io::Error::other)?;
+    pub(crate) fn parts(
+        &self,
+        repositories: Repositories,
+        scans: &[Scan],
+    ) -> io::Result<Vec<Part>> {
+        let parts = self.written.parts(repositories, scans).map_err(io::Error::other)?;
+        let (mut parts, protected) = parts;
         if self.sandbox.access != Access::WorkspaceWrite {
             parts.push(self.root.part(false)?);
         }

@@ -26,7 +26,7 @@ pub(crate) struct Execution {
     pub(crate) is_timed_out: bool,
     pub(crate) elapsed: Duration,
     pub(crate) output: String,
-    /// The links that the command has left behind and that were removed.
+    /// Lists the links and repositories that the command has left behind.
     pub(crate) left_behind: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) async fn exec(
         failed("The command was started, and its end is unknown.").with_source(error)
     })?;
     record_end(ctx, running.child.id(), ProcessEnd::from(status));
-    let left_behind = running.finish().await;
+    let left_behind = running.finish().await.into_lines();
     record_left_behind(ctx, &left_behind);
     let error = running.child.stderr_tail();
     if !is_timed_out
@@ -139,7 +139,7 @@ pub(crate) fn record_end(ctx: &ToolContext, pid: Option<u32>, mut end: ProcessEn
     ctx.record(end);
 }
 
-/// Records what was removed of what a command has left behind.
+/// Records what a command has left behind.
 fn record_left_behind(ctx: &ToolContext, left_behind: &[String]) {
     if !left_behind.is_empty()
         && let Ok(effect) = EffectRecord::other("left_behind", left_behind)

@@ -246,7 +246,7 @@ async fn drive(mut running: Running, output: Arc<Output>, stopped: oneshot::Rece
     if let Some(error) = sandbox_error(&child.stderr_tail()) {
         output.push(error.as_bytes());
     }
-    for line in running.finish().await {
+    for line in running.finish().await.into_lines() {
         output.push(format!("sandbox: {line}\n").as_bytes());
     }
     drop(running);

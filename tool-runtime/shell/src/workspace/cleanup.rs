@@ -5,11 +5,12 @@ use std::thread;
 
 use tokio::task::spawn_blocking;
 
+use super::super::left_behind::LeftBehind;
 use super::WrittenFolders;
-use super::links::Links;
 use super::namespace::Namespace;
+use super::scan::Scan;
 
-const NOT_CHECKED: &str = ".git was not checked for links";
+const NOT_CHECKED: &str = "repositories were not checked for links";
 
 /// The work that is due after a command. If it is dropped, as after a call that was cancelled, a
 /// thread does the work.
@@ -19,14 +20,13 @@ pub(crate) struct Cleanup(Option<Due>);
 #[derive(Debug)]
 struct Due {
     written: Arc<WrittenFolders>,
-    before: Vec<Links>,
+    before: Vec<Scan>,
     namespace: Option<Namespace>,
 }
 
 impl Cleanup {
-    /// Notes the links that exist before a command starts.
-    pub(crate) fn new(written: Arc<WrittenFolders>) -> Self {
-        let before = written.links();
+    /// Creates the work after a command, with the folders as they are before it starts.
+    pub(crate) fn new(written: Arc<WrittenFolders>, before: Vec<Scan>) -> Self {
         Self(Some(Due { written, before, namespace: None }))
     }
 
@@ -40,8 +40,8 @@ impl Cleanup {
 
     /// Does the work after the command has ended, and reports what was removed, also after earlier
     /// commands whose calls were cancelled.
-    pub(crate) async fn finish(&mut self) -> Vec<String> {
-        let Some(due) = self.0.take() else { return Vec::new() };
+    pub(crate) async fn finish(&mut self) -> LeftBehind {
+        let Some(due) = self.0.take() else { return LeftBehind::default() };
         let written = Arc::clone(&due.written);
         // The thread continues if this future is dropped.
         if spawn_blocking(|| due.work()).await.is_err() {
@@ -54,8 +54,7 @@ impl Cleanup {
 impl Due {
     fn work(self) {
         let ended = self.namespace.map_or(Ok(()), Namespace::wait);
-        let lines = self.written.remove_new_links(&self.before);
-        self.written.reports().extend(lines);
+        self.written.remove_new_links(&self.before);
         if let Err(error) = ended {
             self.written.seal(&format!("processes of the command have not ended: {error}"));
         }

@@ -6,22 +6,35 @@
 //! the identity of each part is taken from the open folder without following links, and checked in
 //! the sandbox before the command starts.
 //!
-//! A workspace may also be a bare repository, whose parts are in its own folder.
+//! A workspace may also be a bare repository, whose parts are in its own folder. Repositories in
+//! subfolders that existed before the first command are protected in the same way, or as a whole if
+//! there are many, because each mount takes time.
 
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::Errno;
 
-use super::{Part, walk};
+use super::{Folder, Part, walk};
 
 /// The name of the folder or file of a repository.
-pub(super) const GIT: &str = ".git";
+pub(crate) const GIT: &str = ".git";
+
+/// The entries by which git takes a folder for a repository.
+pub(crate) const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
+
+/// The most repositories in subfolders whose parts are mounted one by one.
+const MAX_NESTED: usize = 16;
 
 /// Returns the parts to mount, outer ones first; none if the workspace is not a repository.
 /// Missing ones are created, because a mount needs something to be mounted on.
-pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Part>, String> {
+pub(crate) fn protected_parts(
+    root: &OwnedFd,
+    workspace: &Path,
+    is_writable: bool,
+) -> Result<Vec<Part>, String> {
     let failed = |name: &str, error: Errno| match error {
         Errno::LOOP => format!("`{name}` of the workspace is a link, which can't be protected"),
         error => format!("`{name}` of the workspace can't be protected: {error}"),
@@ -42,7 +55,7 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
         fstat(&git).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
     let mut parts = Vec::new();
     if !prefix.is_empty() {
-        parts.push(part(GIT, &git, is_folder)?);
+        parts.push(part(GIT, &git, is_folder && is_writable)?);
     }
     if !is_folder {
         // A worktree or a submodule: a file with the path of the repository.
@@ -67,14 +80,53 @@ pub(super) fn protected_parts(root: &OwnedFd, workspace: &Path) -> Result<Vec<Pa
     Ok(parts)
 }
 
+/// Returns the parts of repositories in subfolders to mount, outer ones first. The path of each is
+/// that of its `.git`, or of a bare one. One whose parts can't be protected one by one is
+/// read-only.
+pub(crate) fn nested_parts<'p>(
+    folder: &Folder,
+    repositories: impl Iterator<Item = &'p PathBuf> + Clone,
+    is_writable: bool,
+) -> Vec<Part> {
+    let is_writable = is_writable && repositories.clone().count() <= MAX_NESTED;
+    repositories.flat_map(|path| nested_parts_of(folder, path, is_writable)).collect()
+}
+
+fn nested_parts_of(folder: &Folder, path: &Path, is_writable: bool) -> Vec<Part> {
+    // What is gone, or is a link, can't be mounted on. The next scan finds a changed link.
+    let Ok(file) = walk::resolve(&folder.file, path, OFlags::PATH) else { return Vec::new() };
+    let stat = fstat(&file).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    if stat == Ok(FileType::Symlink) {
+        return Vec::new();
+    }
+    let above = if is_git(path) { path.parent().unwrap_or(path) } else { path };
+    if is_writable
+        && let Ok(root) = walk::resolve(&folder.file, above, OFlags::PATH | OFlags::DIRECTORY)
+        && let Ok(parts) = protected_parts(&root, &folder.path.join(above), true)
+    {
+        return parts;
+    }
+    Part::of(folder.path.join(path), &file, false).into_iter().collect()
+}
+
+/// Returns whether the repository of this path is in a subfolder.
+pub(crate) fn is_nested(path: &Path) -> bool {
+    !path.as_os_str().is_empty() && path != Path::new(GIT)
+}
+
+/// Returns whether the path is that of a folder or file `.git`.
+pub(crate) fn is_git(path: &Path) -> bool {
+    path.file_name() == Some(OsStr::new(GIT))
+}
+
 /// Returns whether the folder itself is a repository, without a folder `.git`.
-pub(super) fn is_bare(folder: &OwnedFd) -> bool {
+pub(crate) fn is_bare(folder: &OwnedFd) -> bool {
     matches!(resolve(folder, GIT), Err(Errno::NOENT)) && is_repository(folder)
 }
 
-/// Returns whether git takes the folder for a repository: whether it has these three entries.
-pub(super) fn is_repository(folder: &OwnedFd) -> bool {
-    ["HEAD", "objects", "refs"].into_iter().all(|name| resolve(folder, name).is_ok())
+/// Returns whether git takes the folder for a repository.
+fn is_repository(folder: &OwnedFd) -> bool {
+    BARE.into_iter().all(|name| resolve(folder, name).is_ok())
 }
 
 /// Opens an entry of a folder without following a link.
@@ -117,7 +169,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         prepare(&folder);
         let root = open(&folder, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
-        let parts = protected_parts(&root, Path::new("/w")).map(|parts| {
+        let parts = protected_parts(&root, Path::new("/w"), true).map(|parts| {
             let name = |path: &Path| path.strip_prefix("/w").unwrap().display().to_string();
             parts.iter().map(|part| (name(&part.path), part.is_writable)).collect()
         });

@@ -1,8 +1,9 @@
-//! Symbolic links below `.git`. Git follows them: a link from `.git/COMMIT_EDITMSG` to a file of
+//! Symbolic links in repositories. Git follows them: a link from `.git/COMMIT_EDITMSG` to a file of
 //! the home folder lets the next `git commit` of a person overwrite that file.
 //!
 //! A link that a command has created or changed is removed. So is one that leads elsewhere than
-//! before, because something on its way is new. Others, such as links to a shared folder, stay.
+//! before, because something on its way is new. Others, such as links to a shared folder, stay. A
+//! repository in a subfolder that is new, or stands in the place of another one, is reported.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,19 +11,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, readlinkat, statat, unlinkat};
-use rustix::io::Errno;
+use rustix::fs::readlinkat;
 
 use super::Folder;
-use super::git::{GIT, is_repository};
-use super::walk::{Unreadable, open_folder, open_own_folder, walk};
+use super::git::is_git;
+use super::walk::Entry;
 
-/// The most links that a report names.
-const MAX_NAMED: usize = 20;
-
-/// The links below the repository of a folder, by their paths.
+/// The links in the repositories of a folder, by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Links(BTreeMap<PathBuf, Link>);
+pub(crate) struct Links(BTreeMap<PathBuf, Link>);
 
 /// The place to which a link leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,100 +42,34 @@ impl Link {
 }
 
 /// Returns the target of a link; `None` if it is gone.
-fn read_target(path: &Path, parent: &OwnedFd) -> Option<PathBuf> {
+pub(crate) fn read_target(path: &Path, parent: &OwnedFd) -> Option<PathBuf> {
     let target = readlinkat(parent, path.file_name()?, Vec::new()).ok()?;
     Some(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
-/// The links that were removed, and what could not be checked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
-    removed: Vec<(PathBuf, PathBuf)>,
-    pub(super) unchecked: Vec<(PathBuf, Errno)>,
-}
-
-impl Outcome {
-    /// Describes the outcome for the result of the command, without control characters.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let removed = self.removed.iter().map(|(path, target)| {
-            format!("removed the link {path:?} -> {target:?}, which git would follow")
-        });
-        let unchecked = self.unchecked.iter().map(|(path, error)| {
-            format!("{path:?} can't be checked for links: {error}; .git is read-only from now on")
-        });
-        let mut lines: Vec<_> = unchecked.chain(removed).collect();
-        let more = lines.len().saturating_sub(MAX_NAMED);
-        lines.truncate(MAX_NAMED);
-        lines.extend((more > 0).then(|| format!("and {more} more")));
-        lines
-    }
-}
-
 impl Links {
-    /// Returns the links below the repository of a folder; none if it is not a repository.
-    pub(super) fn of(folder: &Folder) -> Self {
-        let mut links = BTreeMap::new();
-        visit(folder, open_folder, |path, parent| {
-            let target = read_target(path, parent);
-            let link = target.map(|target| Link::new(folder, path, target));
-            links.extend(link.map(|link| (path.to_owned(), link)));
-        });
-        Self(links)
+    /// Returns whether this link leads where it led before.
+    pub(crate) fn has(&self, folder: &Folder, path: &Path, target: &Path) -> bool {
+        let known = self.0.get(path).filter(|link| link.target == target);
+        known.is_some_and(|link| *link == Link::new(folder, path, target.to_owned()))
     }
 
-    /// Returns the paths of the links that lead out of the repository.
-    pub(super) fn foreign(&self, folder: &Folder) -> impl Iterator<Item = &Path> {
-        let git = folder.path.join(GIT);
-        let is_inside = move |link: &Link| link.end.as_ref().is_some_and(|it| it.starts_with(&git));
-        let foreign = self.0.iter().filter(move |(_, link)| !is_inside(link));
+    /// Adds a link.
+    pub(crate) fn add(&mut self, folder: &Folder, entry: &Entry<'_>) {
+        let path = entry.path();
+        let target = read_target(&path, entry.folder);
+        let link = target.map(|target| Link::new(folder, &path, target));
+        self.0.extend(link.map(|link| (path, link)));
+    }
+
+    /// Returns the paths of the links that lead out of their repository.
+    pub(crate) fn foreign(&self, folder: &Folder) -> impl Iterator<Item = &Path> {
+        let is_inside = move |path: &Path, link: &Link| {
+            let git = path.ancestors().filter(|path| is_git(path)).last();
+            let repository = git.map(|git| folder.path.join(git));
+            repository.zip(link.end.as_ref()).is_some_and(|(git, end)| end.starts_with(git))
+        };
+        let foreign = self.0.iter().filter(move |(path, link)| !is_inside(path, link));
         foreign.map(|(path, _)| path.as_path())
     }
-
-    /// Removes the links of a repository that are not among these.
-    pub(super) fn remove_others(&self, folder: &Folder) -> Outcome {
-        let mut outcome = Outcome::default();
-        let unreadable = visit(folder, open_own_folder, |path, parent| {
-            let Some(target) = read_target(path, parent) else { return };
-            let known = self.0.get(path).filter(|link| link.target == target);
-            if known.is_some_and(|link| *link == Link::new(folder, path, target.clone())) {
-                return;
-            }
-            let name = path.file_name().unwrap_or_default();
-            match unlinkat(parent, name, AtFlags::empty()) {
-                Ok(()) => outcome.removed.push((path.to_owned(), target)),
-                Err(Errno::NOENT) => {}
-                Err(error) => outcome.unchecked.push((path.to_owned(), error)),
-            }
-        });
-        outcome.unchecked.extend(unreadable.into_iter().map(|it| (it.path, it.error)));
-        outcome
-    }
-}
-
-/// Visits the links of the repository of a folder, each with its path and its open parent.
-fn visit(
-    folder: &Folder,
-    open: fn(&OwnedFd, &Path) -> Result<OwnedFd, Errno>,
-    mut visit: impl FnMut(&Path, &OwnedFd),
-) -> Vec<Unreadable> {
-    let root = &folder.file;
-    let start = match statat(root, GIT, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => {
-                visit(Path::new(GIT), root);
-                return Vec::new();
-            }
-            FileType::Directory => GIT,
-            // A file that names a repository elsewhere.
-            _ => return Vec::new(),
-        },
-        Err(Errno::NOENT) if is_repository(root) => "",
-        Err(Errno::NOENT) => return Vec::new(),
-        Err(error) => return vec![Unreadable { path: GIT.into(), error }],
-    };
-    walk(root, Path::new(start), open, |entry| {
-        if entry.file_type == FileType::Symlink {
-            visit(&entry.path(), entry.folder);
-        }
-    })
 }

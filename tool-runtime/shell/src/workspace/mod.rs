@@ -1,16 +1,18 @@
 //! The folders that commands may write: what of them is mounted read-only, and what a command must
 //! not leave in them.
 //!
-//! `system.rs` refuses folders of programs and certificates. `git.rs` and `privileged.rs` find the
-//! parts that are mounted read-only. `links.rs` finds the links that a command leaves below `.git`,
-//! and `cleanup.rs` removes them when the last process of the command (`namespace.rs`) has ended.
-//! `walk.rs` visits the entries of a folder.
+//! `system.rs` refuses folders of programs and certificates. Before each command, `scan.rs` visits
+//! a folder by `walk.rs`. `git.rs` and `privileged.rs` select the parts that are mounted read-only.
+//! After the command, when its last process (`namespace.rs`) has ended, `cleanup.rs` visits the
+//! folder again, and `removal.rs` removes the links (`links.rs`) that are new in repositories.
 
 mod cleanup;
 mod git;
 mod links;
 mod namespace;
 mod privileged;
+mod removal;
+mod scan;
 mod system;
 mod walk;
 
@@ -19,17 +21,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::fs::{Mode, OFlags, Stat, fstat, open};
 use rustix::io::Errno;
 
 use crate::command::Repositories;
 use crate::error::SandboxError;
+use crate::left_behind::LeftBehind;
 
 pub(crate) use cleanup::Cleanup;
 pub(crate) use namespace::Namespace;
+pub(crate) use scan::Scan;
 pub(crate) use system::refusal;
 
-use links::Links;
+
+use git::is_nested;
+
+/// The most parts of a folder. Each takes time when a command starts.
+const MAX_PARTS: usize = 256;
 
 /// A file or folder, with its place in the sandbox and its identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +50,13 @@ pub(crate) struct Part {
 impl Part {
     /// Returns the open file or folder as a part.
     pub(crate) fn of(path: PathBuf, file: &OwnedFd, is_writable: bool) -> Result<Self, Errno> {
-        let stat = fstat(file)?;
-        Ok(Self { path, identity: format!("{}:{}", stat.st_dev, stat.st_ino), is_writable })
+        Ok(Self { path, identity: identity(&fstat(file)?), is_writable })
     }
+}
+
+/// Returns what distinguishes a file from all others.
+fn identity(stat: &Stat) -> String {
+    format!("{}:{}", stat.st_dev, stat.st_ino)
 }
 
 /// An open folder that commands may write. Its path is without links.
@@ -52,6 +64,13 @@ impl Part {
 pub(crate) struct Folder {
     path: PathBuf,
     file: OwnedFd,
+}
+
+/// A folder that commands may write, as it was before the first of them.
+#[derive(Debug)]
+struct WrittenFolder {
+    folder: Folder,
+    first: Scan,
 }
 
 impl Folder {
@@ -72,20 +91,28 @@ impl Folder {
 /// The folders that commands may write.
 #[derive(Debug)]
 pub(crate) struct WrittenFolders {
-    folders: Vec<Folder>,
+    folders: Vec<WrittenFolder>,
     /// Set when a repository could not be checked: it is read-only from then on.
     is_sealed: AtomicBool,
-    /// The removed links that no result has listed, because their calls were cancelled.
-    reports: Mutex<Vec<String>>,
+    /// The findings that no result has listed, because the calls were cancelled.
+    reports: Mutex<LeftBehind>,
 }
 
 impl WrittenFolders {
     pub(crate) fn open<'p>(
         paths: impl IntoIterator<Item = &'p PathBuf>,
     ) -> Result<Self, SandboxError> {
-        let folders = paths.into_iter().map(|path| Folder::open(path));
-        let folders = folders.collect::<Result<_, _>>()?;
+        let open = |path: &'p PathBuf| {
+            let folder = Folder::open(path)?;
+            Ok(WrittenFolder { first: Scan::of(&folder), folder })
+        };
+        let folders = paths.into_iter().map(open).collect::<Result<_, SandboxError>>()?;
         Ok(Self { folders, is_sealed: AtomicBool::new(false), reports: Mutex::default() })
+    }
+
+    /// Visits all entries of the folders.
+    pub(crate) fn scan(&self) -> Vec<Scan> {
+        self.folders.iter().map(|written| Scan::of(&written.folder)).collect()
     }
 
     /// Returns the folders, and the parts of them that are mounted separately, outer ones first.
@@ -95,36 +122,41 @@ impl WrittenFolders {
     pub(crate) fn parts(
         &self,
         repositories: Repositories,
+        scans: &[Scan],
     ) -> Result<(Vec<Part>, Vec<Part>), String> {
         let is_writable =
             repositories == Repositories::Writable && !self.is_sealed.load(Ordering::SeqCst);
-        let failed = |path: &Path, error| format!("{} can't be protected: {error}", path.display());
         let (mut folders, mut protected) = (Vec::new(), Vec::new());
-        for folder in &self.folders {
+        for (WrittenFolder { folder, first }, scan) in self.folders.iter().zip(scans) {
             let is_sealed = !is_writable && git::is_bare(&folder.file);
-            let part = folder.part(!is_sealed).map_err(|error| failed(&folder.path, error))?;
-            folders.push(part);
-            let mut parts = git::protected_parts(&folder.file, &folder.path)?;
-            // The first one is `.git` itself.
-            if !is_writable && let Some(git) = parts.first_mut() {
-                git.is_writable = false;
+            let part = folder.part(!is_sealed);
+            folders.push(part.map_err(|error| {
+                format!("{} can't be protected: {error}", folder.path.display())
+            })?);
+            protected.extend(git::protected_parts(&folder.file, &folder.path, is_writable)?);
+            // A repository that a command has created can be removed by the next one.
+            let nested = first.repositories.keys().filter(|path| is_nested(path));
+            let mut parts = git::nested_parts(folder, nested, is_writable);
+            let paths = privileged::paths(scan.privileged.clone(), &scan.unreadable);
+            let privileged = paths.iter().map(|path| privileged::part(folder, path));
+            parts.extend(privileged.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?);
+            if parts.len() > MAX_PARTS {
+                let (path, count) = (folder.path.display(), parts.len());
+                return Err(format!(
+                    "{path} has {count} files with setuid bits or capabilities, unreadable folders \
+                     and repositories; at most {MAX_PARTS} can be protected"
+                ));
             }
-            parts.extend(privileged::parts(folder)?);
             protected.extend(parts);
         }
         Ok((folders, protected))
     }
 
-    /// Returns the links below the repositories.
-    fn links(&self) -> Vec<Links> {
-        self.folders.iter().map(Links::of).collect()
-    }
-
-    /// Returns the links below `.git` that lead elsewhere, as one line; `None` without one.
+    /// Returns the links of repositories that lead elsewhere, as one line; `None` without one.
     pub(crate) fn foreign_links(&self) -> Option<String> {
-        let links = self.links();
-        let mut names = links.iter().zip(&self.folders).flat_map(|(links, folder)| {
-            links.foreign(folder).map(|path| format!("{:?}", folder.path.join(path)))
+        let mut names = self.folders.iter().flat_map(|WrittenFolder { folder, first }| {
+            let foreign = first.links.foreign(folder);
+            foreign.map(|path| format!("{:?}", folder.path.join(path)))
         });
         let first = names.next()?;
         let more = match names.count() {
@@ -134,23 +166,24 @@ impl WrittenFolders {
         Some(format!("the link {first}{more}, which existed before and which git follows"))
     }
 
-    /// Removes the links that have appeared below the repositories, and reports them.
-    fn remove_new_links(&self, before: &[Links]) -> Vec<String> {
-        let pairs = self.folders.iter().zip(before);
-        let outcomes: Vec<_> = pairs.map(|(folder, before)| before.remove_others(folder)).collect();
-        if outcomes.iter().any(|outcome| !outcome.unchecked.is_empty()) {
-            self.is_sealed.store(true, Ordering::SeqCst);
+    /// Removes the links that have appeared in the repositories, and reports them.
+    fn remove_new_links(&self, before: &[Scan]) {
+        for (WrittenFolder { folder, .. }, before) in self.folders.iter().zip(before) {
+            let outcome = removal::remove_new(folder, before);
+            if !outcome.unchecked.is_empty() {
+                self.is_sealed.store(true, Ordering::SeqCst);
+            }
+            self.reports().extend(outcome.describe());
         }
-        outcomes.iter().flat_map(links::Outcome::lines).collect()
     }
 
     /// Makes the repositories read-only for the next commands, and reports the reason.
     fn seal(&self, reason: &str) {
         self.is_sealed.store(true, Ordering::SeqCst);
-        self.reports().push(format!("{reason}; .git is read-only from now on"));
+        self.reports().found.push(format!("{reason}; .git is read-only from now on"));
     }
 
-    fn reports(&self) -> MutexGuard<'_, Vec<String>> {
+    fn reports(&self) -> MutexGuard<'_, LeftBehind> {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

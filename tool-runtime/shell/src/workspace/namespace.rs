@@ -34,7 +34,7 @@ impl Namespace {
     ///
     /// # Errors
     /// A process still runs at the time limit, or the system can't wait for it.
-    pub(super) fn wait(mut self) -> io::Result<()> {
+    pub(crate) fn wait(mut self) -> io::Result<()> {
         let mut text = String::new();
         self.0.rewind()?;
         self.0.read_to_string(&mut text)?;

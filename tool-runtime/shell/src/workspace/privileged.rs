@@ -4,13 +4,12 @@
 //! through a mapping in memory. So commands can't write to these files at all: they are mounted
 //! read-only, and so are folders in which they can't be looked for.
 
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, OFlags, lgetxattr, statat};
 use rustix::io::Errno;
 
-use super::walk::{Entry, open_folder, resolve, walk};
+use super::walk::{Entry, Unreadable, resolve};
 use super::{Folder, Part};
 
 /// The bits of a mode by which a file runs with other rights.
@@ -19,43 +18,24 @@ const SET_ID: u32 = 0o6000;
 /// The bits of a mode by which a file runs at all.
 const EXECUTE: u32 = 0o111;
 
-/// The most parts of a folder. Each takes time when a command starts.
-const MAX_PARTS: usize = 256;
-
-/// Returns the parts of a folder to mount read-only, outer ones first.
-pub(super) fn parts(folder: &Folder) -> Result<Vec<Part>, String> {
-    let root = &folder.file;
-    let mut paths = Vec::new();
-    let unreadable = walk(root, Path::new(""), open_folder, |entry| {
-        if is_privileged(folder, entry) {
-            paths.push(entry.path());
-        }
-    });
-    for unreadable in unreadable {
-        match unreadable.error {
-            // A path that is too long can't be mounted on, but the folder above can.
-            Errno::NAMETOOLONG => paths.extend(unreadable.path.parent().map(Path::to_owned)),
-            _ => paths.push(unreadable.path),
-        }
-    }
-    paths.sort();
-    paths.dedup();
-    if paths.len() > MAX_PARTS {
-        let (path, count) = (folder.path.display(), paths.len());
-        return Err(format!(
-            "{path} has {count} files with setuid bits or capabilities and unreadable folders; at \
-             most {MAX_PARTS} can be protected"
-        ));
-    }
-    let parts = paths.into_iter().filter_map(|path| part(folder, root, &path).transpose());
-    parts.collect()
+/// Returns the paths of a folder to mount read-only, outer ones first.
+pub(crate) fn paths(mut privileged: Vec<PathBuf>, unreadable: &[Unreadable]) -> Vec<PathBuf> {
+    privileged.extend(unreadable.iter().filter_map(|unreadable| match unreadable.error {
+        // A path that is too long can't be mounted on, but the folder above can.
+        Errno::NAMETOOLONG => unreadable.path.parent().map(Path::to_owned),
+        _ => Some(unreadable.path.clone()),
+    }));
+    privileged.sort();
+    privileged.dedup();
+    privileged
 }
 
 /// Returns a path as a part; `None` if it is gone.
-fn part(folder: &Folder, root: &OwnedFd, path: &Path) -> Result<Option<Part>, String> {
+pub(crate) fn part(folder: &Folder, path: &Path) -> Result<Option<Part>, String> {
     let full_path = folder.path.join(path);
     let name = full_path.display().to_string();
-    let part = resolve(root, path, OFlags::PATH).and_then(|it| Part::of(full_path, &it, false));
+    let part =
+        resolve(&folder.file, path, OFlags::PATH).and_then(|it| Part::of(full_path, &it, false));
     match part {
         Ok(part) => Ok(Some(part)),
         Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => Ok(None),
@@ -63,7 +43,8 @@ fn part(folder: &Folder, root: &OwnedFd, path: &Path) -> Result<Option<Part>, St
     }
 }
 
-fn is_privileged(folder: &Folder, entry: &Entry<'_>) -> bool {
+/// Returns whether an entry is a file that runs with other rights.
+pub(crate) fn is_privileged(folder: &Folder, entry: &Entry<'_>) -> bool {
     if entry.file_type != FileType::RegularFile {
         return false;
     }

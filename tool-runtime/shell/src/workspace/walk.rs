@@ -17,34 +17,34 @@ const OWNER: u32 = 0o700;
 /// How often the kernel may answer that a folder is renamed while it resolves a path.
 const MAX_ATTEMPTS: u32 = 64;
 
-/// An entry that is not a folder.
-pub(super) struct Entry<'a> {
-    pub(super) folder: &'a OwnedFd,
-    pub(super) folder_path: &'a Path,
-    pub(super) name: &'a CStr,
-    pub(super) file_type: FileType,
+/// An entry of a folder.
+pub(crate) struct Entry<'a> {
+    pub(crate) folder: &'a OwnedFd,
+    pub(crate) folder_path: &'a Path,
+    pub(crate) name: &'a CStr,
+    pub(crate) file_type: FileType,
 }
 
 impl Entry<'_> {
     /// Returns the path of the entry below the root.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder_path.join(OsStr::from_bytes(self.name.to_bytes()))
     }
 }
 
 /// A folder that can't be listed, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable {
-    pub(super) path: PathBuf,
-    pub(super) error: Errno,
+pub(crate) struct Unreadable {
+    pub(crate) path: PathBuf,
+    pub(crate) error: Errno,
 }
 
 /// Visits the entries below a folder, those of outer folders first. Returns the folders that can't
 /// be listed.
-pub(super) fn walk(
+pub(crate) fn walk(
     root: &OwnedFd,
     start: &Path,
-    open: fn(&OwnedFd, &Path) -> Result<OwnedFd, Errno>,
+    open: impl Fn(&OwnedFd, &Path) -> Result<OwnedFd, Errno>,
     mut visit: impl FnMut(&Entry<'_>),
 ) -> Vec<Unreadable> {
     let mut unreadable = Vec::new();
@@ -67,9 +67,9 @@ pub(super) fn walk(
                     file_type => file_type,
                 };
                 let entry = Entry { folder: &folder, folder_path: &path, name, file_type };
-                match file_type {
-                    FileType::Directory => queue.push_back(entry.path()),
-                    _ => visit(&entry),
+                visit(&entry);
+                if file_type == FileType::Directory {
+                    queue.push_back(entry.path());
                 }
             }
             Ok(())
@@ -84,25 +84,30 @@ pub(super) fn walk(
 }
 
 /// Opens a folder for its entries.
-pub(super) fn open_folder(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_folder(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     resolve(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
-/// Opens a folder for its entries, and for changing them: a command may have taken the rights of
-/// the owner away, with which git can still reach a file by its name.
-pub(super) fn open_own_folder(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-    let folder = resolve(root, path, OFlags::PATH | OFlags::DIRECTORY)?;
-    let stat = fstat(&folder)?;
-    let is_own = stat.st_uid == rustix::process::geteuid().as_raw();
-    if is_own && stat.st_mode & OWNER != OWNER {
-        let mode = Mode::from_raw_mode((stat.st_mode & 0o7777) | OWNER);
-        chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), mode)?;
+/// Opens a folder for its entries, also if a command has taken the right to list it away: git can
+/// still reach a file in it by its name.
+pub(crate) fn open_own_folder(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    match open_folder(root, path) {
+        Err(Errno::ACCESS) => {
+            take_rights(&resolve(root, path, OFlags::PATH | OFlags::DIRECTORY)?)?;
+            open_folder(root, path)
+        }
+        opened => opened,
     }
-    open_folder(root, path)
+}
+
+/// Gives the owner of a folder the rights to list it and to change its entries.
+pub(crate) fn take_rights(folder: &OwnedFd) -> Result<(), Errno> {
+    let mode = Mode::from_raw_mode((fstat(folder)?.st_mode & 0o7777) | OWNER);
+    chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), mode)
 }
 
 /// Opens an entry below a folder without following a link.
-pub(super) fn resolve(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn resolve(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let confined = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let mut attempts = 0;

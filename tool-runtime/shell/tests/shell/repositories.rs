@@ -257,3 +257,92 @@ async fn program_that_leaves_links_in_a_new_repository_is_an_error() {
     assert!(error.starts_with("links left behind: removed the link \".git/x\""), "{error}");
     assert!(links(&folder.join(".git")).is_empty());
 }
+
+/// Creates repositories of each form in subfolders.
+fn create_nested(folder: &Path) {
+    for name in ["sub", "deep/er"] {
+        fs::create_dir_all(folder.join(name)).unwrap();
+        create_repository(&folder.join(name));
+    }
+    for name in ["objects", "refs", "hooks"] {
+        fs::create_dir_all(folder.join("store.git").join(name)).unwrap();
+    }
+    fs::write(folder.join("store.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    fs::write(folder.join("store.git/config"), "[core]\n\tbare = true\n").unwrap();
+    fs::create_dir(folder.join("worktree")).unwrap();
+    fs::write(folder.join("worktree/.git"), "gitdir: /elsewhere\n").unwrap();
+}
+
+#[tokio::test]
+async fn repositories_in_subfolders_keep_their_hooks_and_settings() {
+    let fixture = Fixture::with(Sandbox::workspace_write(), create_nested);
+    for attempt in [
+        "echo x >sub/.git/hooks/pre-commit",
+        "echo x >>sub/.git/config",
+        "rm sub/.git/config",
+        "mv sub/.git sub/old",
+        "rm -rf sub/.git/hooks",
+        "echo evil >deep/er/.git/commondir",
+        "echo evil >deep/er/.git/config.worktree",
+        "mkdir deep/er/.git/modules/evil",
+        "mkdir deep/er/.git/worktrees/evil",
+        "echo x >store.git/hooks/post-receive",
+        "echo x >>store.git/config",
+        "echo gitdir: evil >worktree/.git",
+        "rm worktree/.git",
+    ] {
+        let (code, output) = fixture.run(attempt).await;
+        assert_ne!(code, 0, "{attempt}: {output}");
+    }
+    let script = "cd sub && echo two >>file && \
+        git -c user.name=Ada -c user.email=ada@example.com commit -qam second";
+    assert_eq!(left_behind(&fixture, script).await, Vec::<String>::new());
+    // In the background, they are read-only.
+    let command = "echo x >sub/.git/MERGE_MSG; echo x >store.git/FETCH_HEAD; echo x >sub/file";
+    fixture.value("shell_start", json!({ "command": command })).await;
+    let value = fixture.value("shell_output", json!({ "process": 1, "wait": 30 })).await;
+    let output = value["output"].as_str().unwrap();
+    assert_eq!(output.matches("Read-only file system").count(), 2, "{output}");
+    assert_eq!(fs::read_to_string(fixture.path("sub/file")).unwrap(), "x\n");
+}
+
+#[tokio::test]
+async fn links_in_repositories_of_subfolders_are_removed_and_reported() {
+    for sandbox in [Sandbox::workspace_write(), Sandbox::workspace_write().landlock()] {
+        let fixture = Fixture::with(sandbox, create_nested);
+        for (script, path) in [
+            ("ln -sf /etc/hostname sub/.git/COMMIT_EDITMSG", "sub/.git/COMMIT_EDITMSG"),
+            ("ln -s / deep/er/.git/FETCH_HEAD", "deep/er/.git/FETCH_HEAD"),
+            ("ln -sf / deep/er/.git/logs/HEAD", "deep/er/.git/logs/HEAD"),
+            ("ln -s / sub/.git/logs/x; chmod 300 sub/.git/logs", "sub/.git/logs/x"),
+            ("ln -s / sub/.git/logs/x; chmod 300 sub", "sub/.git/logs/x"),
+            ("ln -s / store.git/FETCH_HEAD", "store.git/FETCH_HEAD"),
+            ("mkdir x; ln -s ../sub x/.git", "x/.git"),
+        ] {
+            let lines = left_behind(&fixture, script).await;
+            let removed = format!("removed the link {path:?} -> ");
+            assert!(lines.iter().any(|line| line.starts_with(&removed)), "{script}: {lines:?}");
+            assert!(fixture.path(path).symlink_metadata().is_err(), "{script}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn new_repositories_in_subfolders_are_reported() {
+    let fixture = Fixture::with(Sandbox::workspace_write(), create_nested);
+    for (script, paths) in [
+        ("git init -q new", &["new/.git"][..]),
+        ("git init -q a/b/c", &["a/b/c/.git"]),
+        ("git init -q --bare bare", &["bare"]),
+        ("cp -r sub copy", &["copy/.git"]),
+        ("mkdir file && echo 'gitdir: ../sub/.git' >file/.git", &["file/.git"]),
+        ("mv sub moved && git init -q sub", &["moved/.git", "sub/.git"]),
+        ("touch new/file", &[]),
+    ] {
+        let lines = left_behind(&fixture, script).await;
+        let expected = paths.iter().map(|path| {
+            format!("the repository {path:?} is new: git runs its hooks and what its settings name")
+        });
+        assert_eq!(lines, expected.collect::<Vec<_>>(), "{script}");
+    }
+}

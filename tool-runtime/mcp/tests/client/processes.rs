@@ -253,3 +253,61 @@ async fn secret_that_a_program_repeats_in_an_error_is_redacted() {
     let record = serde_json::to_string(&execution).unwrap();
     assert!(!record.contains("hunter"), "{record}");
 }
+
+#[tokio::test]
+async fn secret_that_a_program_repeats_in_a_failed_result_is_redacted() {
+    for result in [
+        r#"{\"content\":[{\"type\":\"text\",\"text\":\"got $KEY\"}],\"isError\":true}"#,
+        r#"{\"content\":[{\"type\":\"text\",\"text\":\"\"},{\"type\":\"text\",\"text\":\"got $KEY\"}],\"isError\":true}"#,
+        r#"{\"content\":[],\"structuredContent\":{\"key\":\"$KEY\"},\"isError\":true}"#,
+        r#"{\"content\":[],\"structuredContent\":{\"$KEY\":1},\"isError\":true}"#,
+        r#"{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"http://x\",\"text\":\"$KEY\"}}],\"isError\":true}"#,
+        r#"{\"content\":[{\"type\":\"resource_link\",\"uri\":\"http://x/$KEY\",\"name\":\"x\"}],\"isError\":true}"#,
+        r#"{\"content\":[{\"type\":\"text\",\"text\":\"a$KEY$KEY\"}],\"isError\":true}"#,
+    ] {
+        let client = shell("", &format!("reply \"{result}\""), "").env("KEY", "hunter33");
+        let (registry, _connection) = connect(client).await;
+        let execution = call(&registry, "s__go", "{}").await;
+        assert!(!execution.is_success(), "{result}");
+        let record = serde_json::to_string(&execution).unwrap();
+        assert!(record.contains("redacted") && !record.contains("hunter"), "{result}: {record}");
+    }
+}
+
+#[tokio::test]
+async fn secret_that_a_program_repeats_in_a_notification_is_redacted() {
+    let cut = "x".repeat(1_996);
+    for (method, params) in [
+        ("notifications/message", r#"{\"level\":\"info\",\"data\":\"got $KEY\"}"#.to_owned()),
+        ("notifications/message", r#"{\"level\":\"info\",\"data\":{\"key\":\"$KEY\"}}"#.to_owned()),
+        ("notifications/message", r#"{\"level\":\"info\",\"data\":[\"$KEY\"]}"#.to_owned()),
+        ("notifications/message", r#"{\"level\":\"info\",\"data\":{\"$KEY\":1}}"#.to_owned()),
+        ("notifications/message", format!(r#"{{\"level\":\"info\",\"data\":\"{cut}$KEY\"}}"#)),
+        ("notifications/resources/updated", r#"{\"uri\":\"http://x/$KEY\"}"#.to_owned()),
+    ] {
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let notify = format!(
+            r#"printf '%s\n' "{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{params}}}""#
+        );
+        let on_call = format!("{notify}; {}", text_reply("ok"));
+        let client = shell("", &on_call, "").env("KEY", "hunter33").on_event({
+            let events = Arc::clone(&events);
+            move |_, event| {
+                if matches!(event, McpEvent::Log { .. } | McpEvent::ResourceUpdated { .. }) {
+                    events.lock().unwrap().push(format!("{event:?}"));
+                }
+            }
+        });
+        let (registry, _connection) = connect(client).await;
+        call(&registry, "s__go", "{}").await;
+        let event_arrives = async {
+            while events.lock().unwrap().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), event_arrives).await.expect(&params);
+        let event = events.lock().unwrap().concat();
+        assert!(!event.contains("hunt"), "{params}: {event}");
+        assert!(event.contains("[red"), "{params}: {event}");
+    }
+}

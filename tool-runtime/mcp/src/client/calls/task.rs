@@ -21,6 +21,7 @@ use tool_core::{ToolError, ToolErrorKind};
 use crate::client::calls::deadline;
 use crate::client::calls::request_error::{RequestError, UNREACHABLE, tool_error};
 use crate::client::connect::link::Link;
+use crate::client::connect::secrets::is_failure;
 use crate::client::error::McpError;
 use crate::client::questions::input::{InputHandler, InputState};
 use crate::client::tools::text::{clean, clean_line};
@@ -93,7 +94,11 @@ impl<'c> RemoteTask<'c> {
             match polled.task.payload {
                 TaskPayload::Completed { result } => {
                     self.is_done = true;
-                    return Ok(Value::Object(result));
+                    let mut result = Value::Object(result);
+                    if is_failure(&result) {
+                        self.link.target.secrets().redact_value(&mut result);
+                    }
+                    return Ok(result);
                 }
                 TaskPayload::Failed { error } => {
                     self.is_done = true;
@@ -153,7 +158,9 @@ impl<'c> RemoteTask<'c> {
     fn observe(&mut self, task: &Task) {
         let interval = task.poll_interval_ms.map_or(DEFAULT_INTERVAL, Duration::from_millis);
         self.interval = interval.clamp(INTERVALS.0, INTERVALS.1);
-        let message = task.status_message.as_ref().map(|text| clean_line(text, MAX_CHARS));
+        let secrets = || self.link.target.secrets();
+        let message = task.status_message.as_ref().map(|text| secrets().redact(text));
+        let message = message.map(|text| clean_line(&text, MAX_CHARS));
         if message.is_some() && message != self.status_message {
             self.status_message.clone_from(&message);
             self.input.ctx.progress(Progress { done: 0.0, total: None, message });

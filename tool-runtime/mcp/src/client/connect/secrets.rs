@@ -10,7 +10,7 @@ use reqwest::{
     Url,
     header::{HeaderName, HeaderValue},
 };
-use rmcp::model::ErrorData;
+use rmcp::model::{ContentBlock, ErrorData, ServerResult};
 use serde_json::Value;
 use tool_core::message::strip_invisible;
 
@@ -119,8 +119,30 @@ impl Secrets {
         }
     }
 
+    /// Redacts the secrets in the result of a call that reports an error.
+    pub(super) fn redact_failure(result: &mut ServerResult, secrets: impl FnOnce() -> Self) {
+        match result {
+            ServerResult::CallToolResult(result) if result.is_error == Some(true) => {
+                let secrets = secrets();
+                let mut content = serde_json::to_value(&result.content).unwrap_or_default();
+                secrets.redact_value(&mut content);
+                result.content = serde_json::from_value(content)
+                    .unwrap_or_else(|_| vec![ContentBlock::text(REDACTED)]);
+                let structured = result.structured_content.iter_mut();
+                structured.for_each(|value| secrets.redact_value(value));
+            }
+            ServerResult::CustomResult(result) if is_failure(&result.0) => {
+                secrets().redact_value(&mut result.0);
+            }
+            _ => {}
+        }
+    }
+
     /// Redacts the secrets in the texts and names of a value. Other texts stay as they are.
-    fn redact_value(&self, value: &mut Value) {
+    pub(super) fn redact_value(&self, value: &mut Value) {
+        if self.values.is_empty() {
+            return;
+        }
         let redacted = |text: &str| Some(self.redact(text)).filter(|it| it.contains(REDACTED));
         match value {
             Value::String(text) => {
@@ -148,6 +170,11 @@ impl Secrets {
             Value::Null | Value::Bool(_) => {}
         }
     }
+}
+
+/// Returns whether the result of a call reports an error.
+pub(super) fn is_failure(result: &Value) -> bool {
+    result.get("isError").and_then(Value::as_bool) == Some(true)
 }
 
 fn is_secret_name(name: &str) -> bool {

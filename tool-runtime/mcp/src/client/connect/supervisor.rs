@@ -119,7 +119,7 @@ async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
                     established
                 }
                 Err(error) => {
-                    down(link, error.to_string());
+                    down(link, &error.to_string());
                     delay = next_delay(delay, Duration::ZERO);
                     sleep(delay).await;
                     continue;
@@ -128,7 +128,7 @@ async fn keep_connected(link: &Arc<Link>, first: Option<Established>) {
         };
         let since = Instant::now();
         let reason = watch(link, established).await;
-        down(link, reason);
+        down(link, &reason);
         delay = next_delay(delay, since.elapsed());
         sleep(delay).await;
     }
@@ -141,7 +141,8 @@ fn next_delay(previous: Duration, lived: Duration) -> Duration {
     if lived > STABLE_AFTER { FIRST_DELAY } else { doubled }
 }
 
-fn down(link: &Link, reason: String) {
+fn down(link: &Link, reason: &str) {
+    let reason = link.target.secrets().redact(reason);
     link.emit(&McpEvent::Disconnected { reason: reason.clone() });
     link.set_status(McpStatus::Down { reason });
 }
@@ -215,7 +216,8 @@ async fn watch(link: &Arc<Link>, established: Established) -> String {
                 () = sleep(MIN_REFRESH_INTERVAL) => {}
             }
             if let Some(error) = failure {
-                link.emit(&McpEvent::ListFailed { reason: error.to_string() });
+                let reason = link.target.secrets().redact(&error.to_string());
+                link.emit(&McpEvent::ListFailed { reason });
             }
         }
     }

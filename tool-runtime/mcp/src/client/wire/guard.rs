@@ -27,6 +27,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::client::connect::late_discovery::{LateDiscovery, Next};
+use crate::client::connect::secrets::Secrets;
 use crate::client::connect::target::Target;
 use crate::client::tools::text::{clean, clean_line};
 use crate::client::wire::decode::decode;
@@ -154,7 +155,8 @@ impl Guard {
     /// Handles a message, or returns it for the SDK.
     fn route(&mut self, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
         match message {
-            JsonRpcMessage::Response(response) => {
+            JsonRpcMessage::Response(mut response) => {
+                Secrets::redact_failure(&mut response.result, || self.target.secrets());
                 let is_awaited = self.answered(&response.id);
                 self.deliver(JsonRpcMessage::Response(response), is_awaited)
             }
@@ -207,8 +209,11 @@ impl Guard {
     fn notified(&self, notification: ServerNotification) -> Option<ServerNotification> {
         let traffic = &self.traffic;
         match notification {
-            ServerNotification::ProgressNotification(progress) => {
-                traffic.progress(&progress.params)
+            ServerNotification::ProgressNotification(mut progress) => {
+                if let Some(message) = &mut progress.params.message {
+                    *message = self.target.secrets().redact(message);
+                }
+                traffic.progress(&progress.params);
             }
             ServerNotification::ToolListChangedNotification(_) => {
                 traffic.notify(|notices| notices.tools_changed = true);
@@ -223,10 +228,13 @@ impl Guard {
                 traffic.notify(|notices| notices.resources_changed = true);
             }
             ServerNotification::ResourceUpdatedNotification(updated) => {
-                let uri = clean_line(&updated.params.uri, MAX_URI_CHARS);
+                let uri = self.target.secrets().redact(&updated.params.uri);
+                let uri = clean_line(&uri, MAX_URI_CHARS);
                 traffic.notify(|notices| notices.push_updated(uri));
             }
-            ServerNotification::LoggingMessageNotification(log) => {
+            ServerNotification::LoggingMessageNotification(mut log) => {
+                // Before the text is cut, which could leave a part of a secret.
+                self.target.secrets().redact_value(&mut log.params.data);
                 let level = serde_json::to_value(log.params.level).ok();
                 let level = level.as_ref().and_then(Value::as_str).unwrap_or("log").to_owned();
                 let text = match &log.params.data {

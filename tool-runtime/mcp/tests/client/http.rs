@@ -405,3 +405,42 @@ async fn secret_that_a_server_repeats_in_an_error_is_redacted() {
         assert!(!record.contains("-secret"), "{repeated:?}: {record}");
     }
 }
+
+/// The SDK sends headers for arguments of the tools that it has seen in a list.
+#[tokio::test]
+async fn tools_of_a_streamed_list_have_the_headers_of_their_arguments() {
+    let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+    for before in [
+        String::new(),
+        ": a comment\n\n".to_owned(),
+        "id: 1\ndata:\n\n".to_owned(),
+        "retry: 1000\ndata:\n\n".to_owned(),
+        "event: message\n".to_owned(),
+        format!("data: {}\n\n", r#"{"jsonrpc":"2.0","id":"99","result":{}}"#),
+    ] {
+        for after in [String::new(), ": the end\n\n".to_owned(), format!("data: {log}\n\n")] {
+            let (first, last) = (before.clone(), after.clone());
+            let server = serve(move |message| {
+                if message["method"] != "tools/list" {
+                    return good(message, true, |call| json_reply(text(call, "done")));
+                }
+                let region = json!({ "type": "string", "x-mcp-header": "Region" });
+                let schema = json!({ "type": "object", "properties": { "region": region } });
+                let tool = json!({ "name": "go", "description": "Goes.", "inputSchema": schema });
+                let list = json!({
+                    "resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private",
+                });
+                let response = json!({ "jsonrpc": "2.0", "id": message["id"], "result": list });
+                let body = format!("{first}data: {response}\n\n{last}");
+                (200, vec![("content-type", "text/event-stream")], body)
+            })
+            .await;
+            let (registry, _connection) = connect(McpClient::http(&server.url)).await.unwrap();
+            let execution = call(&registry, "s__go", r#"{"region": "eu"}"#).await;
+            assert!(execution.is_success(), "{before:?}: {}", execution.result.text);
+            let headers = server.headers.lock().unwrap();
+            let regions = headers.iter().filter_map(|headers| headers.get("mcp-param-region"));
+            assert_eq!(regions.collect::<Vec<_>>(), ["eu"], "{before:?} {after:?}");
+        }
+    }
+}

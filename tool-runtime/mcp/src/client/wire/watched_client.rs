@@ -1,6 +1,6 @@
 //! An HTTP client that signals when the stream of a session is open, and keeps it open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
@@ -21,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 use super::StreamChange;
 use super::notification_stream::{Open, OpenError, keep_open};
 use super::paced_stream::PacedStream;
-use super::post::OneEvent;
 use super::readable_stream::ReadableStream;
 use super::sse::SseStream;
 use crate::client::connect::failure_reason::failure_reason;
@@ -74,24 +73,62 @@ impl<C> WatchedClient<C> {
 
     /// Returns a response that the SDK may decode.
     ///
-    /// A body of one message is decoded here. The SDK can end the stream of a response before it
-    /// has noted the tools of a list in it, and then it sends no header for their arguments.
+    /// A body of one message, and a stream that begins with a list, are decoded here. The SDK can
+    /// end the stream of a response before it has noted the tools of a list in it, and then it
+    /// sends no header for their arguments.
     async fn readable_response(
         &self,
         stream: SseStream,
         request: Option<RequestId>,
         session: Option<String>,
     ) -> StreamableHttpPostResponse {
-        if stream.size_hint() != (1, Some(1)) {
-            return StreamableHttpPostResponse::Sse(self.readable(stream, request), session);
+        let is_one_message = stream.size_hint() == (1, Some(1));
+        let is_list = request.as_ref().is_some_and(|id| self.traffic.page_limits(id).is_some());
+        let mut stream = self.readable(stream, request.clone());
+        if !is_one_message && !is_list {
+            return StreamableHttpPostResponse::Sse(stream, session);
         }
-        let mut readable = ReadableStream::new(stream, Arc::clone(&self.traffic), request);
-        let event = poll_fn(|cx| Pin::new(&mut readable).poll_next(cx)).await;
-        let event = event.and_then(Result::ok);
-        let data = event.as_ref().and_then(|event| event.data.as_deref());
-        match data.and_then(|data| serde_json::from_str(data).ok()) {
-            Some(message) => StreamableHttpPostResponse::Json(message, session),
-            None => StreamableHttpPostResponse::Sse(Box::pin(OneEvent(event)), session),
+        let mut first = VecDeque::new();
+        while let Some(event) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+            let data = event.as_ref().map(|event| event.data.as_deref().unwrap_or_default());
+            let is_last = data.as_ref().map_or(true, |data| !data.is_empty());
+            let message = data.ok().and_then(|data| serde_json::from_str(data).ok());
+            if let Some(message) = message
+                && (is_one_message || answers(&message, request.as_ref()))
+            {
+                return StreamableHttpPostResponse::Json(message, session);
+            }
+            first.push_back(event);
+            if is_last {
+                break;
+            }
+        }
+        StreamableHttpPostResponse::Sse(Box::pin(Resumed { first, rest: stream }), session)
+    }
+}
+
+/// Returns whether a message is the answer to a request.
+fn answers(message: &ServerJsonRpcMessage, request: Option<&RequestId>) -> bool {
+    match message {
+        JsonRpcMessage::Response(response) => Some(&response.id) == request,
+        JsonRpcMessage::Error(error) => error.id.as_ref() == request,
+        _ => false,
+    }
+}
+
+/// A stream of which the first events were read.
+struct Resumed {
+    first: VecDeque<Result<Sse, SseError>>,
+    rest: SseStream,
+}
+
+impl Stream for Resumed {
+    type Item = Result<Sse, SseError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.first.pop_front() {
+            Some(event) => Poll::Ready(Some(event)),
+            None => self.rest.as_mut().poll_next(cx),
         }
     }
 }
